@@ -69,6 +69,7 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
 
     Examples
     --------
+    >>> from dalembert.core.findings import Argument
     >>> speak = speak_options(["--method", "--step", "--start"])
     >>> speak(Argument("method", Call("da.GeneralizedAlpha", Argument("step", 0.001)))), speak(Argument("start"))
     ('--method generalized-alpha --step 0.001', '--start NAME=VALUE')

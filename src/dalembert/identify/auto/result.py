@@ -147,7 +147,7 @@ def describe_residuals(residuals: Residuals) -> str:
     white = "white" if residuals.is_white() else "not white"
     text = f"{white} (p = {residuals.whiteness_all:.3f})"
     if residuals.inputs:
-        text += ", free of the inputs" if residuals.is_independent() else ", not free of the inputs"
+        text += f", {'' if residuals.is_independent() else 'not '}independent of the inputs"
     return text
 
 

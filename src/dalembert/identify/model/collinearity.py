@@ -1,4 +1,4 @@
-"""How nearly a complex mode shape is a real one turned by one phase.
+"""Phase collinearity of complex mode shapes: 1 for a real shape times one phase factor.
 
 With S_xx = Re φᵀ Re φ, S_yy = Im φᵀ Im φ, S_xy = Re φᵀ Im φ over the components (not centred), the modal phase
 collinearity is ((λ₁ - λ₂)/(λ₁ + λ₂))² = ((S_xx - S_yy)² + 4 S_xy²)/(S_xx + S_yy)², with λ the eigenvalues of
@@ -66,5 +66,7 @@ def _columns(shapes: ArrayLike) -> ComplexArray:
     columns = np.array(shapes, dtype=np.complex128)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.ndim != 2 or not np.isfinite(columns).all():
-        raise DataError(f"shapes must be finite numbers (ny, k), one column per mode; got shape {columns.shape}.")
+        raise DataError(
+            "not-finite", f"shapes must be finite numbers (ny, k), one column per mode; got shape {columns.shape}."
+        )
     return columns

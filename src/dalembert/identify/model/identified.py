@@ -1,4 +1,4 @@
-"""What identification returns: a sampled state-space model, its noise, and how it was found.
+"""Result of identification: a sampled state-space model, its noise, and its origin.
 
 x[k+1] = A x[k] + B u[k] + K e[k]        e white, covariance ``innovation``
 y[k]   = C x[k] + D u[k] + e[k]
@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, square
+from dalembert.core.arguments import matrix, one_of, square, whole_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.findings import Finding
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.identify.model import playback
@@ -105,16 +105,20 @@ class Identified(Frozen):
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         if system.dt is None:
-            raise DataError("an Identified holds a sampled system: give the StateSpace its dt, or use to_discrete.")
+            raise DataError(
+                "wrong-type", "an Identified holds a sampled system; this one is continuous.",
+                Advice("Sample it with {}.", Call("StateSpace.to_discrete"), Argument("dt")),
+            )  # fmt: skip
         nx, ny = system.nx, system.ny
         K = None if gain is None else matrix("gain", gain, nx, ny, "one row per state, one column per output")
         S = None if innovation is None else matrix("innovation", innovation, ny, ny, "outputs by outputs")
         for name in delays or {}:
             if name not in system.inputs:
-                raise DataError(unknown_name("input", name, system.inputs, "delays"))
+                raise DataError("unknown-name", unknown_name("input", name, system.inputs, "delays"))
         for name in offsets or {}:
             if name not in system.inputs + system.outputs:
-                raise DataError(unknown_name("channel", name, system.inputs + system.outputs, "offsets"))
+                known = system.inputs + system.outputs
+                raise DataError("unknown-name", unknown_name("channel", name, known, "offsets"))
         self._freeze(
             system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
             covariance=None if covariance is None else square("covariance", covariance),
@@ -129,9 +133,11 @@ class Identified(Frozen):
         count = len(self.underdamped().eigenvalues) if given else 0
         for label, numbers in given.items():
             if numbers != count:
-                raise DataError(f"{label} has {numbers} numbers, but the model has {count} underdamped modes.")
+                raise DataError(
+                    "wrong-shape", f"{label} has {numbers} numbers, but the model has {count} underdamped modes."
+                )
 
-    # ---- what it holds
+    # ---- contents
 
     @property
     def order(self) -> int:
@@ -158,7 +164,7 @@ class Identified(Frozen):
         """Copy with some arguments of :class:`Identified` changed; deviations do not outlive another system."""
         for name in changes:
             if name not in _FIELDS:
-                raise DataError(unknown_name("argument", name, _FIELDS, "Identified"))
+                raise DataError("unknown-argument", unknown_name("argument", name, _FIELDS, "Identified"))
         fields = {name: getattr(self, name) for name in _FIELDS}
         if "system" in changes:
             fields |= dict.fromkeys(
@@ -196,7 +202,7 @@ class Identified(Frozen):
 
     def modal_table(self) -> str:
         """Frequency and damping ratio of the underdamped modes, with standard deviations where known, and how nearly
-        real each shape is (modal phase collinearity); then the time constants of what does not oscillate."""
+        real each shape is (modal phase collinearity); then the time constants of the decays."""
         from dalembert.identify.model.collinearity import modal_phase_collinearity
 
         modes = self.underdamped()
@@ -209,10 +215,10 @@ class Identified(Frozen):
             rows.append([*row, *([f"{sd_z[i]:.2g}"] if sd_z is not None else []), f"{mpc[i]:.3f}"])
         return "\n".join([aligned(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)])
 
-    # ---- played back
+    # ---- simulation and prediction
 
     def simulate(self, record: Record, *, start: str = "estimate") -> Record:
-        """Outputs that the inputs of a record alone make.
+        """Outputs simulated from the inputs of a record.
 
         Parameters
         ----------
@@ -225,15 +231,14 @@ class Identified(Frozen):
         -------
         Record of the outputs.
         """
-        _choice("start", start, ("estimate", "zero"))
+        one_of("start", start, ("estimate", "zero"))
         y = self._channels(record, self.outputs) if start == "estimate" else None
         return self._made(record, self._simulated(self._driving(record), y), "simulation")
 
     def predict(self, record: Record, steps: int = 1, *, start: str = "estimate") -> Record:
-        """Outputs told ``steps`` samples ahead: from the inputs to now, and the outputs up to ``steps`` samples ago."""
-        _choice("start", start, ("estimate", "zero"))
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise DataError(f"steps must be a whole number from 1 on, not {steps!r}.")
+        """Outputs predicted from the inputs up to now and the outputs up to ``steps`` samples ago."""
+        one_of("start", start, ("estimate", "zero"))
+        whole_number("steps", steps, 1)
         u, y = self._driving(record), self._channels(record, self.outputs)
         return self._made(record, self._predicted(u, y, int(steps), start == "estimate"), f"{steps}-step prediction")
 
@@ -251,7 +256,7 @@ class Identified(Frozen):
         self, record: Record | Sequence[Record], kind: str | None = None, *, lags: int | None = None,
         start: str = "estimate",
     ) -> Residuals:  # fmt: skip
-        """What is left of the outputs, with tests of whiteness and of independence from the inputs.
+        """Residuals of the outputs, with tests of whiteness and of independence from the inputs.
 
         Parameters
         ----------
@@ -260,8 +265,8 @@ class Identified(Frozen):
         lags : int, optional
             Number of lags tested; 25, or a quarter of the shortest record.
         """
-        if lags is not None and (isinstance(lags, bool) or not isinstance(lags, (int, np.integer)) or lags < 1):
-            raise DataError(f"lags must be a whole number from 1 on, not {lags!r}.")
+        if lags is not None:
+            whole_number("lags", lags, 1)
         chosen = kind or ("prediction" if self.gain is not None else "simulation")
         y, yhat, u = self._replayed(record, chosen, start)
         e = [a - b for a, b in zip(y, yhat, strict=True)]
@@ -284,21 +289,30 @@ class Identified(Frozen):
     def _channels(self, record: Record, names: Sequence[str]) -> FloatArray:
         """(N, k) of the record, offsets taken off; the record's sample time must be the model's."""
         if not isinstance(record, Record):
-            raise DataError(f"expected a Record, got {type(record).__name__}.")
+            raise DataError("wrong-type", f"expected a Record, got {type(record).__name__}.")
         if len(record) > 1 and abs(record.sample_time - self.dt) > 1e-3 * self.dt:
             raise DataError(
-                f"the record is sampled every {record.sample_time:.6g} s, the model every {self.dt:.6g} s. "
-                f"Use record.resample(every={self.dt:.6g}) or system.resample({record.sample_time:.6g})."
+                "sample-time-mismatch",
+                f"the record is sampled every {record.sample_time:.6g} s, the model every {self.dt:.6g} s.",
+                Advice(
+                    "Use {}.",
+                    Call("Record.resample", Argument("every", float(f"{self.dt:.6g}"))),
+                    Call("StateSpace.resample", Argument("dt", float(f"{record.sample_time:.6g}"))),
+                ),
+                evidence={"record": record.sample_time, "model": self.dt},
             )
         values = np.array(record[list(names)], dtype=np.float64)
         if np.isnan(values).any():
             name = names[int(np.argmax(np.isnan(values).any(axis=0)))]
-            raise DataError(f"channel {name!r} has gaps (NaN); repair or trim the record first.")
+            raise DataError(
+                "not-finite", f"channel {name!r} has gaps (NaN).",
+                Advice("Use {} first.", Call("da.identify.repair"), Call("da.identify.trim")), where={"channel": name},
+            )  # fmt: skip
         values -= np.array([self.offsets.get(name, 0.0) for name in names])
         return values
 
     def _driving(self, record: Record) -> FloatArray:
-        """Inputs (N, nu) as they act: delayed; before the record begins they are its first sample."""
+        """Delayed inputs (N, nu); before the record begins they are its first sample."""
         u = self._channels(record, self.inputs)
         for name, count in self.delays.items():
             j = self.inputs.index(name)
@@ -313,8 +327,9 @@ class Identified(Frozen):
     def _predicted(self, u: FloatArray, y: FloatArray, steps: int, estimate: bool) -> FloatArray:
         if self.gain is None:
             raise DataError(
-                f"a model by {self.method} without gain cannot predict from outputs; use simulate, or a method with "
-                "a noise model (n4sid, moesp, cva, ssi_cov, ssi_data)."
+                "missing-gain",
+                f"a model by {self.method} without gain cannot predict from outputs; simulate it, or use a method with "
+                "a noise model (N4SID, MOESP, CVA, SSI).",
             )
         s = self.system
         return playback.predictions(s.A, s.B, s.C, s.D, self.gain, u, y, steps, estimate)
@@ -322,8 +337,8 @@ class Identified(Frozen):
     def _replayed(
         self, record: Record | Sequence[Record], kind: str, start: str
     ) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray]]:
-        _choice("kind", kind, ("simulation", "prediction"))
-        _choice("start", start, ("estimate", "zero"))
+        one_of("kind", kind, ("simulation", "prediction"))
+        one_of("start", start, ("estimate", "zero"))
         records = record_list(record)
         us = [self._driving(each) for each in records]
         ys = [self._channels(each, self.outputs) for each in records]
@@ -346,7 +361,7 @@ def _decays(A: FloatArray, dt: float) -> list[str]:
     """Lines on the real poles z of A: slow decays first, then those without a time constant."""
     z = np.linalg.eigvals(A)
     real = np.sort(z.real[np.abs(z.imag) <= 1e-9 * np.maximum(np.abs(z), 1e-9)])[::-1]
-    # faster than a tenth of a sample, alternating or growing: no time constant worth its name
+    # poles faster than a tenth of a sample, alternating or growing have no time constant
     slow = (real > np.exp(-10.0)) & (real < 1.0)
     lines = []
     if slow.any():
@@ -359,8 +374,3 @@ def _decays(A: FloatArray, dt: float) -> list[str]:
 
 def _row(values: ArrayLike | None) -> FloatArray | None:
     return None if values is None else np.array(values, dtype=np.float64).reshape(-1)
-
-
-def _choice(argument: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise DataError(f"{argument} must be {' or '.join(repr(name) for name in known)}, not {value!r}.")

@@ -2,7 +2,7 @@
 
 simulation   x[k+1] = A x[k] + B u[k],                      ŷ[k] = C x[k] + D u[k]
 prediction   x[k+1] = (A - K C) x[k] + (B - K D) u[k] + K y[k]   from one step before; more steps by the first line
-start        x[0] is the least-squares fit of C Ā^k x[0] to what the run from zero leaves of y; Ā = A or A - K C
+start        x[0] is the least-squares fit of C Ā^k x[0] to y minus the run from zero; Ā = A or A - K C
 """
 
 from __future__ import annotations

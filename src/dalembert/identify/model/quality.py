@@ -1,4 +1,4 @@
-"""How well a model speaks for a record: fit, and tests of what it leaves over.
+"""Fit of a model to a record, and tests of its residuals.
 
 fit          100 (1 - ‖y - ŷ‖ / ‖y - mean y‖) % per output (normalised root mean square)
 whiteness    r(τ) = Σ e[k] e[k-τ] / Σ e²; of white e, √N r(τ) → N(0, 1): the band at 95 % is 1.96/√N.
@@ -6,7 +6,7 @@ whiteness    r(τ) = Σ e[k] e[k-τ] / Σ e²; of white e, √N r(τ) → N(0, 1
              of one output Ljung and Box 1978).
 inputs       r(τ) = Σ e[k] u[k-τ] / √(Σe² Σu²); of independent e and u, N var r(τ) → Σ_j r_e(j) r_u(j) (Bartlett),
              and √N (r(0), ..., r(L)) has the covariance P_ab = Σ_j r_e(j) r_u(j + a - b): ζ = N rᵀ P⁻¹ r → χ²(L + 1)
-             (Ljung 1999, 16.6). Lags below zero tell of feedback and are shown, not judged.
+             (Ljung 1999, 16.6). Lags below zero show feedback and are not tested.
 
 No degrees of freedom are taken off for fitted parameters: the tests are exact for a record the model was not fitted to,
 and somewhat lenient for the one it was.
@@ -86,7 +86,7 @@ def measure_fit(
 
 
 class Residuals(Frozen):
-    """What a model leaves over of a record, and whether that is white and free of the inputs.
+    """Residuals of a model, and whether they are white and independent of the inputs.
 
     Attributes
     ----------
@@ -133,12 +133,12 @@ class Residuals(Frozen):
         return bool(self.whiteness_all >= level)
 
     def is_independent(self, level: float = 0.01) -> bool:
-        """Whether no input is still seen in the residuals; the level is shared among the pairs (Bonferroni)."""
+        """Whether the residuals are independent of the inputs; the level is shared among the pairs (Bonferroni)."""
         pairs = max(1, self.independence.size)
         return bool((self.independence >= level / pairs).all())
 
     def table(self) -> str:
-        """Tests in plain words, one line per output."""
+        """Results of the tests, one line per output."""
         rows = []
         for i, name in enumerate(self.outputs):
             beyond = np.abs(self.autocorrelation[:, i]) > self.band95
@@ -152,7 +152,7 @@ class Residuals(Frozen):
 
     def __repr__(self) -> str:
         white = "white" if self.is_white() else "not white"
-        free = "free of the inputs" if self.is_independent() else "not free of the inputs"
+        free = "independent of the inputs" if self.is_independent() else "not independent of the inputs"
         verdict = f"{white} (p = {self.whiteness_all:.3f})" + (f", {free}" if self.inputs else "")
         return f"Residuals of {self.kind}: {verdict}\n{self.table()}"
 
@@ -172,7 +172,7 @@ def examine(
     portmanteau, each = _portmanteau(R, L, count)
     scale = np.sqrt(np.maximum(np.einsum("ii->i", R[0]), np.finfo(np.float64).tiny))
     auto = np.array([np.diagonal(R[k]) / scale**2 for k in range(1, L + 1)])
-    # Bartlett's sum wants more lags than are shown: as many as either signal keeps its memory
+    # Bartlett's sum needs more lags than are shown: as many as either signal is correlated over
     wide = min(shortest - 1, max(4 * L, 10 * int(np.sqrt(count))))
     cross, spread, chance = _against_inputs(centred, driven, L, wide, count, scale)
     z95, z99 = (float(scipy.special.ndtri(0.5 + p / 2.0)) for p in (0.95, 0.99))

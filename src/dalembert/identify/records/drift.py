@@ -1,30 +1,43 @@
-"""Levels of an output that wander over the record: drift of a sensor, or motion that inputs sum up to.
+"""Drift of the level of an output: a fault of its sensor, or motion that the inputs add up to.
 
 The levels are the means of 32 parts of the record. They are a drift where they hold some of the power of the output,
 neighbours are alike, and neither the levels of the inputs nor those of their sums (a mass without a spring) nor slow
-first-order responses to them explain them. White sums explain a ramp by chance rather well, so they must explain nearly
-all of it; slow responses less well: of 300 records with a drift they left 10 % or more in all but two, of 40 slow
-systems without one less than that in all but three.
+first-order responses to them explain them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
 
-# Parts, of so many samples at least.
-PARTS, FEWEST = 32, 8
-# Share of the power, and correlation of neighbouring levels, where 0.5 is still chance.
-WANDERS, SLOWLY = 0.02, 0.65
-# What sums of inputs may leave of a drift that is theirs; and how alike input and output may wander, as a square.
-EXPLAINED, ALONG = 0.01, 0.25
-# Time constants of slow responses, in parts, and what they may leave.
-SLOW, ANSWERED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0), 0.1
-# An output that grows or dies out by more takes its level with it.
-GROWN = 20.0
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Limits of the search for a drift."""
+
+    # share of the power of the output in its levels; white noise in parts of 8 samples leaves 1/8 of its power there,
+    # but not in neighbours that are alike
+    share: float = 0.02
+    # correlation of neighbouring levels: of 32 independent ones it is beyond 0.5 by chance in one of some hundred
+    neighbours: float = 0.65
+    # squared correlation with the level of an input that is its cause, or the action of a controller
+    along_input: float = 0.25
+    # share of a drift that sums of inputs may leave: the sum of a white input explains a ramp by chance to some percent
+    left_by_sums: float = 0.01
+    # the same of slow first-order responses: of 300 records with a drift they left 10 % or more in all but two, of 40
+    # slow systems without one less than that in all but three
+    left_by_slow_responses: float = 0.1
+    # ratio of the standard deviations of the last and the first quarter: the level of a decay follows its size
+    growth: float = 20.0
+
+
+THRESHOLDS = Thresholds()
+PARTS, FEWEST = 32, 8  # parts of the record, and samples of each at least
+TIME_CONSTANTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the slow responses, in parts
 
 
 def drift_share(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) -> float:
@@ -33,7 +46,7 @@ def drift_share(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) ->
     if len(y) < PARTS * FEWEST:
         return 0.0
     first, last = float(y[:quarter].std()), float(y[-quarter:].std())
-    if max(first, last) > GROWN * min(first, last):
+    if max(first, last) > THRESHOLDS.growth * min(first, last):
         return 0.0
     level = _levels(y)
     level -= level.mean()
@@ -41,28 +54,32 @@ def drift_share(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) ->
         time = np.arange(PARTS) - 0.5 * (PARTS - 1)
         level -= time * (time @ level) / (time @ time)
     size, whole = float(level @ level), PARTS * float(y.var())
-    if size < WANDERS * whole or float(level[1:] @ level[:-1]) < SLOWLY * size or _explained(level, inputs):
+    if (
+        size < THRESHOLDS.share * whole
+        or float(level[1:] @ level[:-1]) < THRESHOLDS.neighbours * size
+        or _explained(level, inputs)
+    ):
         return 0.0
     return size / whole
 
 
 def _explained(level: FloatArray, inputs: Sequence[FloatArray]) -> bool:
-    """Whether inputs, or their sums, wander in the same way."""
+    """Whether the levels of the inputs, their sums or slow responses to them explain those of the output."""
     size, still = float(level @ level), np.ones(PARTS)
     centred = [u - u.mean() for u in inputs]
     own = [_levels(v) for v in centred]
-    if any(float(one @ level) ** 2 > ALONG * float(one @ one) * size for one in own):
-        return True  # a cause, or the answer of a controller
+    if any(float(one @ level) ** 2 > THRESHOLDS.along_input * float(one @ one) * size for one in own):
+        return True
     if not inputs or 1 + 3 * len(inputs) >= PARTS // 2:
         return False
     sums = [_levels(np.cumsum(v)) for v in centred] + [_levels(np.cumsum(np.cumsum(v))) for v in centred]
-    if _left(level, [still, *own, *sums]) < EXPLAINED * size:
+    if _left(level, [still, *own, *sums]) < THRESHOLDS.left_by_sums * size:
         return True
     from scipy.signal import lfilter  # slow to import
 
-    keep = [np.exp(-PARTS / (part * len(inputs[0]))) for part in SLOW]
+    keep = [np.exp(-PARTS / (part * len(inputs[0]))) for part in TIME_CONSTANTS]
     slow = [[_levels(lfilter([1.0], [1.0, -a], v)) for v in centred] for a in keep]
-    return any(_left(level, [still, *own, *answers]) < ANSWERED * size for answers in slow)
+    return any(_left(level, [still, *own, *responses]) < THRESHOLDS.left_by_slow_responses * size for responses in slow)
 
 
 def _left(level: FloatArray, causes: Sequence[FloatArray]) -> float:

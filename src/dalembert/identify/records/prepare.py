@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.identify.records.checks import record_list, sample_time
 from dalembert.identify.records.several import noted, one_or_several, places_of, refuse_gaps, which
 from dalembert.record import Record
@@ -50,8 +51,8 @@ def detrend(
     kind : "mean", "linear", or the degree of a polynomial
     channels : names; all when left out
     over : (start, stop) [s]
-        Take the trend from this part only, such as the rest before a hammer blow: the mean of a decaying signal is no
-        offset.
+        Take the trend from this part only, such as the rest before a hammer impact: the mean of a decaying signal is
+        no offset.
 
     Examples
     --------
@@ -60,7 +61,9 @@ def detrend(
     array([ 0.,  0.,  1., -1.])
     """
     if kind not in ("mean", "linear") and (isinstance(kind, bool) or not isinstance(kind, int) or not 0 <= kind <= 20):
-        raise DataError(f"kind must be 'mean', 'linear' or the degree of a polynomial up to 20, not {kind!r}.")
+        raise DataError(
+            "unknown-choice", f"kind must be 'mean', 'linear' or the degree of a polynomial up to 20, not {kind!r}."
+        )
     degree = {"mean": 0, "linear": 1}.get(kind, kind) if isinstance(kind, str) else kind
     places = places_of(record, channels)
     t = record.time
@@ -72,8 +75,10 @@ def detrend(
         good = used & np.isfinite(data[:, i])
         if np.count_nonzero(good) <= degree:
             raise DataError(
+                "too-few-samples",
                 f"channel {record.names[i]!r} has {np.count_nonzero(good)} samples to take a trend of degree {degree} "
-                f"from{'' if over is None else f' between {over[0]:g} and {over[1]:g} s'}; more are needed."
+                f"from{'' if over is None else f' between {over[0]:g} and {over[1]:g} s'}; more are needed.",
+                where={"channel": record.names[i]},
             )
         if degree == 0:
             data[:, i] -= data[good, i].mean()
@@ -141,16 +146,20 @@ def _filtered(
     for edge in edges:
         if not 0.0 < edge < 0.5 * rate:
             raise DataError(
-                f"the cut-off {edge:g} Hz must lie between 0 and half the sample rate, {0.5 * rate:.6g} Hz."
+                "out-of-range",
+                f"the cut-off {edge:g} Hz must lie between 0 and half the sample rate, {0.5 * rate:.6g} Hz.",
             )
     if len(edges) == 2 and edges[0] >= edges[1]:
-        raise DataError(f"the band must run from low to high, got {edges[0]:g} to {edges[1]:g} Hz.")
+        raise DataError("out-of-range", f"the band must run from low to high, got {edges[0]:g} to {edges[1]:g} Hz.")
     places = places_of(record, channels)
     refuse_gaps(record, places, "a filter")
     sections = scipy.signal.butter(n, _design_edges(kind, edges, rate, n, zero_phase), kind, fs=rate, output="sos")
     pad = 3 * (2 * len(sections) + 1)
     if zero_phase and len(record) <= pad:
-        raise DataError(f"the record has {len(record)} samples; filtering forwards and backwards needs over {pad}.")
+        raise DataError(
+            "too-few-samples",
+            f"the record has {len(record)} samples; filtering forwards and backwards needs over {pad}.",
+        )
     data = record.data.copy()
     for i in places:
         x = data[:, i].copy()
@@ -210,7 +219,9 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
     places = places_of(record, channels)
     refuse_gaps(record, places, "the anti-alias filter")
     if len(record) < 8 * q:
-        raise DataError(f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8.")
+        raise DataError(
+            "too-few-samples", f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
+        )
     count, beta = scipy.signal.kaiserord(ATTENUATION, (1.0 - KEPT_BAND) / q)
     taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + KEPT_BAND) / q, window=("kaiser", beta))
     data = np.empty((-(-len(record) // q), len(places)))
@@ -238,7 +249,7 @@ def trim(record: Record, start: float | None = None, stop: float | None = None, 
 
 
 def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[Record, ...]:
-    """What remains of a record around its bad parts, as separate records that identification joins again.
+    """The parts of a record around its bad parts, as separate records that identification joins again.
 
     Parameters
     ----------
@@ -255,7 +266,7 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
     good = np.ones(len(record), dtype=bool)
     for start, stop in bad:
         if not start <= stop:
-            raise DataError(f"a bad part must run from its start to its stop, got {start} to {stop} s.")
+            raise DataError("out-of-range", f"a bad part must run from its start to its stop, got {start} to {stop} s.")
         good &= (record.time < start) | (record.time > stop)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
     pieces = []
@@ -266,11 +277,11 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
             part = record.between(float(t[0]), float(t[-1]))
             pieces.append(noted(part, part.data, text))
     if not pieces:
-        raise DataError(f"nothing of {shortest} samples or more remains outside the bad parts.")
+        raise DataError("empty", f"no part of {shortest} samples or more remains outside the bad parts.")
     return tuple(pieces)
 
 
-def average(records: Sequence[Record]) -> Record:
+def average(record: Sequence[Record]) -> Record:
     """Mean of repeated tests, sample by sample: noise falls with the root of their number.
 
     The tests must be repetitions: the same input at the same instants of each record (:func:`synchronise` aligns them).
@@ -282,13 +293,16 @@ def average(records: Sequence[Record]) -> Record:
     >>> average([a, b])["a"]
     array([2., 2.])
     """
-    runs = record_list(records)
+    runs = record_list(record)
     sample_time(runs)
     for k, run in enumerate(runs):
         if run.names != runs[0].names or len(run) != len(runs[0]) or run.units != runs[0].units:
             raise DataError(
+                "conflicting-arguments",
                 f"record {k + 1} differs from record 1 in channels, units or length ({len(run)} and {len(runs[0])} "
-                "samples); an average needs repetitions. Use select and trim first."
+                "samples); an average needs repetitions.",
+                Advice("Use {} first.", Call("Record.select"), Call("da.identify.trim")),
+                where={"record": k + 1},
             )
     mean: NDArray[np.float64] = np.mean([run.data for run in runs], axis=0)
     return noted(runs[0], mean, f"mean of {len(runs)} records")

@@ -1,15 +1,15 @@
 """Outliers and dropouts in records: found, replaced by interpolation, and counted.
 
-A sample is an outlier where both hold (Hampel's test on the signal and on how well its neighbours foretell it):
+A sample is an outlier where both hold (Hampel's test of the signal and of its prediction from its neighbours):
 
 |x - m| > threshold · 1.4826 · max(median |x - m|, floor),   m the median of the samples around it
 |r|     > threshold · 1.4826 · median |r|,                   r = x_k - (-x_{k-2} + 4 x_{k-1} + 4 x_{k+1} - x_{k+2}) / 6
 
 with medians over a window three times as wide (1.4826 of them estimate the standard deviation of Gaussian noise). The
-first alone takes the crests of an oscillation that lasts two windows, since m cuts them off and is exact in between;
-the second alone takes the good neighbours of a spike. The floor, a twentieth of the robust spread of the whole channel,
-keeps quiet or quantised stretches from being taken apart.
-A hammer blow is a few samples far from its neighbours as well: name the ``channels`` that answer, not the force.
+first test alone finds the crests of an oscillation that lasts two windows, since m cuts them off and is exact in
+between; the second alone finds the good neighbours of a spike. The floor, a twentieth of the robust spread of the whole
+channel, protects quiet or quantised stretches.
+A hammer impact is a few samples far from its neighbours as well: name the ``channels`` that respond, not the force.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import Frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
@@ -30,10 +30,10 @@ from dalembert.record import Record
 
 __all__ = ["Repair", "hampel", "repair"]
 
-GAUSSIAN = 1.4826
-FLOOR = 0.05
-WIDER = 3
-REACH = 17
+GAUSSIAN = 1.4826  # standard deviation of Gaussian noise / median of its size
+FLOOR = 0.05  # share of the robust spread of a channel
+WIDER = 3  # width of the window of the spread / width of the window of the median
+REACH = 17  # samples on each side of a gap that a cubic spline depends on: 0.27¹⁷ = 2e-10
 
 
 class Repair(Frozen):
@@ -114,8 +114,7 @@ def repair(
     >>> float(abs(mended.record["a"] - np.sin(2 * np.pi * t)).max()) < 1e-4
     True
     """
-    if kind not in ("cubic", "linear"):
-        raise DataError(f"kind must be 'cubic' or 'linear', not {kind!r}.")
+    one_of("kind", kind, ("cubic", "linear"))
     most = whole_number("longest", longest)
     places = places_of(record, channels)
     data = record.data.copy()
@@ -126,7 +125,11 @@ def repair(
         if held is not None:
             dropouts[:, i] |= held_samples(x, whole_number("held", held, 3))
         if dropouts[:, i].all():
-            raise DataError(f"channel {record.names[i]!r} has no good sample. Leave it out.")
+            raise DataError(
+                "not-finite",
+                f"channel {record.names[i]!r} has no good sample. Leave it out.",
+                where={"channel": record.names[i]},
+            )
         if threshold is not None:
             outliers[:, i] = _outliers(x, ~dropouts[:, i], threshold, window)
         bad = outliers[:, i] | dropouts[:, i]
@@ -153,7 +156,7 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     limit = real_number("threshold", threshold)
     width = whole_number("window", window, 3)
     if width % 2 == 0 or limit <= 0.0:
-        raise DataError(f"window must be odd and threshold positive, got {window!r} and {threshold!r}.")
+        raise DataError("out-of-range", f"window must be odd and threshold positive, got {window!r} and {threshold!r}.")
     values = np.asarray(x, dtype=np.float64)
     if len(values) < 5:
         return np.zeros(len(values), dtype=bool)
@@ -173,7 +176,7 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
 
 
 def _outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: int) -> NDArray[np.bool_]:
-    """Outliers among the good samples, which are drawn together over the gaps."""
+    """Outliers among the good samples, joined over the gaps."""
     found = np.zeros(len(x), dtype=bool)
     if np.count_nonzero(good) > window:
         found[good] = hampel(x[good], threshold, window)
@@ -196,7 +199,7 @@ def held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:
 
 
 def too_long(bad: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
-    """(N,) bool: bad samples in runs over ``most``, or at an end, where nothing holds the other side."""
+    """(N,) bool: bad samples in runs over ``most``, or at an end of the record."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).astype(np.int8)))
     starts, stops = edges[::2], edges[1::2]
     long = (stops - starts > most) | (starts == 0) | (stops == len(bad))
@@ -216,7 +219,6 @@ def _filled(t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[
             from scipy.interpolate import CubicSpline
             from scipy.ndimage import maximum_filter1d
 
-            # a spline forgets by 0.27 per sample: those further away than this change its 10th digit
             near = good & maximum_filter1d(fill.view(np.uint8), 2 * REACH + 1).astype(bool)
             result[fill] = CubicSpline(t[near], x[near])(t[fill])
         else:

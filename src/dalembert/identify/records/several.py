@@ -1,4 +1,4 @@
-"""Preparation of one record or of several, with a note in its provenance of what was done."""
+"""Steps of the preparation of records: one record or several, some channels, a note in the provenance."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.identify.records.checks import record_list
 from dalembert.record import Record
 
@@ -24,21 +25,21 @@ class OneOrSeveral(Protocol[P, R_co]):
     __name__: str
 
     @overload
-    def __call__(self, records: Record, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, record: Record, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
-    def __call__(self, records: Sequence[Record], *args: P.args, **kwargs: P.kwargs) -> tuple[R_co, ...]: ...
+    def __call__(self, record: Sequence[Record], *args: P.args, **kwargs: P.kwargs) -> tuple[R_co, ...]: ...
 
 
 def one_or_several(function: Callable[Concatenate[Record, P], R_co]) -> OneOrSeveral[P, R_co]:
     """Let a function of one record take several."""
 
     @functools.wraps(function)
-    def taken(records: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        if isinstance(records, Record):
-            return function(records, *args, **kwargs)
-        return tuple(function(record, *args, **kwargs) for record in record_list(records))
+    def call(record: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if isinstance(record, Record):
+            return function(record, *args, **kwargs)
+        return tuple(function(one, *args, **kwargs) for one in record_list(record))
 
-    return taken
+    return call
 
 
 def places_of(record: Record, channels: str | Iterable[str] | None) -> list[int]:
@@ -49,19 +50,19 @@ def places_of(record: Record, channels: str | Iterable[str] | None) -> list[int]
     position = {name: i for i, name in enumerate(record.names)}
     places = [position[part] for name in wanted for part in record.expand(name)]
     if not places:
-        raise DataError("channels= names no channel; leave it out to take all.")
+        raise DataError("empty", "no channel is named.", Advice("Leave {} out to take all.", Argument("channels")))
     return list(dict.fromkeys(places))
 
 
 def which(record: Record, places: Sequence[int]) -> str:
-    """How a note calls the channels worked on: nothing where it was all of them."""
+    """The channels as a note names them: nothing where it is all of them."""
     if len(places) == len(record.names):
         return ""
     return " of " + ", ".join(record.names[i] for i in places)
 
 
 def noted(record: Record, data: FloatArray, step: str, *, time: FloatArray | None = None) -> Record:
-    """The record with other numbers, names and units kept, and a line more in ``provenance["preparation"]``."""
+    """The record with other numbers, its names and units, and one more line in ``provenance["preparation"]``."""
     provenance = record.provenance
     provenance["preparation"] = [*provenance.get("preparation", []), step]
     return Record(
@@ -77,6 +78,10 @@ def refuse_gaps(record: Record, places: Sequence[int], doing: str) -> None:
         if not (np.isfinite(column.min()) and np.isfinite(column.max())):
             count = int(np.count_nonzero(~np.isfinite(column)))
             raise DataError(
+                "not-finite",
                 f"channel {record.names[i]!r} has {count} samples that are not finite (gaps); {doing} would spread "
-                "them. Fill them first with identify.repair(record).record."
+                "them.",
+                Advice("Fill them first with {}.", Call("da.identify.repair")),
+                where={"channel": record.names[i]},
+                evidence={"samples": count},
             )

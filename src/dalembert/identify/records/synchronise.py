@@ -5,7 +5,7 @@ The delay τ of b(t) = a(t - τ) is where the cross-correlation is largest:
 R(τ) = Re Σ_k conj(A_k) B_k e^{iω_kτ}   (zero-padded transforms, so nothing wraps round)
 
 Its largest sample starts a least-squares match of the overlapping parts, a ≈ g b(t + τ) + c, by Gauss and Newton: the
-correlation alone is drawn towards zero delay, since a finite record has fewer samples at larger ones.
+correlation alone is biased towards zero delay, since a finite record has fewer samples at larger ones.
 Shifting by a fraction of a sample is a convolution with a windowed sinc, flat to 1e-4 up to 0.9 of the Nyquist
 frequency; at the ends the record is continued by reflection in its end points.
 """
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import columns
 from dalembert.core.text import listed
 from dalembert.identify.records.checks import label, record_list, sample_time
@@ -28,10 +29,10 @@ from dalembert.record import Record
 
 __all__ = ["Synchronised", "delay", "shift", "synchronise"]
 
-# Half the length of the interpolating filter, and its Kaiser window.
+# Half the length of the interpolating filter, and its Kaiser window: flat to 1e-4 up to 0.9 of the Nyquist frequency.
 HALF = 48
 KAISER = 8.0
-# Below this correlation the two signals are not the same thing, and a delay means nothing.
+# Smallest correlation of two signals of the same quantity: noise as large as the signal in both of them gives 0.5.
 WEAK = 0.5
 
 
@@ -52,8 +53,9 @@ def delay(reference: ArrayLike, signal: ArrayLike, dt: float = 1.0, *, longest: 
     """
     if isinstance(reference, Record) or isinstance(signal, (Record, str)):
         raise DataError(
-            "delay takes two signals (arrays), such as record['a'] and record['b'], and their sample time; for whole "
-            "records use synchronise."
+            "wrong-type",
+            "a delay is that of two signals (arrays of one channel each), with their sample time.",
+            Advice("For whole records use {}.", Call("da.identify.synchronise")),
         )
     return _delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
 
@@ -63,11 +65,13 @@ def _delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tu
     import scipy.fft
 
     if a.ndim != 1 or b.ndim != 1 or min(a.size, b.size) < 4 or not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise DataError("a delay needs two signals of one dimension, of four samples or more, without gaps.")
+        raise DataError(
+            "wrong-shape", "a delay needs two signals of one dimension, of four samples or more, without gaps."
+        )
     a, b = a - a.mean(), b - b.mean()
     power = np.sqrt((a @ a) * (b @ b))
     if power == 0.0:
-        raise DataError("a delay needs signals that change; one of them is constant.")
+        raise DataError("constant-channel", "a delay needs signals that change; one of them is constant.")
     n = scipy.fft.next_fast_len(a.size + b.size, real=True)
     S = np.conj(scipy.fft.rfft(a, n)) * scipy.fft.rfft(b, n)
     R = scipy.fft.irfft(S, n)
@@ -93,7 +97,7 @@ def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
         moved = advanced(b, fraction)
         terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
         gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
-        with np.errstate(invalid="ignore", divide="ignore"):  # a part that does not change matches nothing: NaN
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for a part that does not change
             match = float(np.corrcoef(moved[inner], a[inner])[0, 1])
         if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > 1.5:
             return float(start), match
@@ -105,7 +109,7 @@ def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
 
 @one_or_several
 def shift(record: Record, delays: Mapping[str, float]) -> Record:
-    """Move channels back by their known delays [s], so that all show the same instant; what is not named stays.
+    """Move channels back by their known delays [s], so that all show the same instant; other channels stay.
 
     Samples at the ends for which a moved channel has no value are cut off.
 
@@ -118,14 +122,14 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     True
     """
     if not isinstance(delays, Mapping):
-        raise DataError(f"shift needs delays by channel, {{name: seconds}}, not {delays!r}.")
+        raise DataError("wrong-type", f"shift needs delays by channel, {{name: seconds}}, not {delays!r}.")
     dt = record.sample_time
     by_column: dict[int, float] = {}
     for name, value in delays.items():
         for part in record.expand(name):
             by_column[record.names.index(part)] = real_number(f"the delay of {name!r}", value) / dt
     if not by_column:
-        raise DataError("shift needs the delay of at least one channel, {name: seconds}.")
+        raise DataError("empty", "shift needs the delay of at least one channel, {name: seconds}.")
     refuse_gaps(record, list(by_column), "interpolation")
     data = record.data.copy()
     for i, lag in by_column.items():
@@ -134,7 +138,10 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     first = int(np.ceil(max(0.0, -min(lags)) - 1e-9))
     last = len(record) - int(np.ceil(max(0.0, *lags, 0.0) - 1e-9))
     if last - first < 2:
-        raise DataError(f"nothing is left after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.")
+        raise DataError(
+            "too-few-samples",
+            f"no sample is left after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
+        )
     text = ", ".join(f"{name} by {value:.6g} s" for name, value in delays.items())
     return noted(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],
                  f"shifted {text}")  # fmt: skip
@@ -200,15 +207,15 @@ class Synchronised(Frozen):
         return f"Synchronised: {len(self.records)} records of {len(self.records[0])} samples\n{self.table()}"
 
 
-def synchronise(records: Sequence[Record], on: str | Sequence[str], *, longest: float | None = None) -> Synchronised:
+def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: float | None = None) -> Synchronised:
     """Bring records of several loggers, or repeated tests, to the clock of the first by a signal that all hold.
 
     Parameters
     ----------
-    records : two or more, of one sample rate, without gaps
+    record : two or more, of one sample rate, without gaps
     on : name of the shared channel, or its name in every record
-        It must measure the same thing in all: two sensors on different storeys answer with their own phase, which is
-        motion and no delay.
+        It must measure the same quantity in all: two sensors on different storeys respond with their own phase, which
+        is motion and no delay.
     longest : look only at delays up to this, either way [s]
 
     Returns
@@ -219,40 +226,52 @@ def synchronise(records: Sequence[Record], on: str | Sequence[str], *, longest: 
     Examples
     --------
     >>> t = 0.01 * np.arange(2000)
-    >>> blow = lambda t: np.exp(-((t - 4.0) / 0.2) ** 2)
-    >>> a = Record.from_channels(t, {"hammer": blow(t)}, name="a")
-    >>> b = Record.from_channels(t, {"hammer": blow(t - 0.123), "x": 2.0 * blow(t - 0.123)}, name="b")
+    >>> impact = lambda t: np.exp(-((t - 4.0) / 0.2) ** 2)
+    >>> a = Record.from_channels(t, {"hammer": impact(t)}, name="a")
+    >>> b = Record.from_channels(t, {"hammer": impact(t - 0.123), "x": 2.0 * impact(t - 0.123)}, name="b")
     >>> both = synchronise([a, b], on="hammer")
     >>> both.delays.round(6)
     array([0.   , 0.123])
     >>> both.joined().names
     ('hammer', 'x')
     """
-    runs = record_list(records)
+    runs = record_list(record)
     if len(runs) < 2:
-        raise DataError("synchronise needs at least two records; for channels of one record use delay and shift.")
+        raise DataError(
+            "empty", "synchronise needs at least two records.",
+            Advice("For channels of one record use {}.", Call("da.identify.delay"), Call("da.identify.shift")),
+        )  # fmt: skip
     dt = sample_time(runs)
     names = [on] * len(runs) if isinstance(on, str) else list(on)
     if len(names) != len(runs):
-        raise DataError(f"on= must be one channel name, or {len(runs)}, one per record; got {listed(names, {})}.")
+        raise DataError(
+            "wrong-shape", f"on must be one channel name, or {len(runs)}, one per record; got {listed(names, {})}."
+        )
     shared = []
     for k, (run, name) in enumerate(zip(runs, names)):
         if name not in run.names:
-            raise DataError(f"{label(runs, k)} has no channel {name!r} to synchronise on: {listed(run.names, {})}.")
+            raise DataError(
+                "unknown-name",
+                f"{label(runs, k)} has no channel {name!r} to synchronise on: {listed(run.names, {})}.",
+                where={"record": k + 1, "channel": name},
+            )
         refuse_gaps(run, range(len(run.names)), "interpolation")
         shared.append(run[name])
     found = [(0.0, 1.0), *(_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
     for k, (late, match) in enumerate(found):
         if match < WEAK:
             raise DataError(
-                f"{names[k]!r} of {label(runs, k)} and {names[0]!r} of record 1 do not measure the same thing: their "
-                f"correlation is {match:.2f} at best (at {late:.6g} s). Name another channel."
+                "weak-correlation",
+                f"{names[k]!r} of {label(runs, k)} and {names[0]!r} of record 1 do not measure the same quantity: "
+                f"their correlation is {match:.2f} at best (at {late:.6g} s). Name another channel.",
+                where={"record": k + 1, "channel": names[k]},
+                evidence={"correlation": match},
             )
     first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in found)
     last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, found))
     first, last = max(first, 0), min(last, len(runs[0]) - 1)
     if last - first < 2:
-        raise DataError("the records do not overlap once their clocks agree.")
+        raise DataError("too-few-samples", "the records do not overlap once their clocks agree.")
     time = runs[0].time[first : last + 1]
     moved = []
     for run, (late, _) in zip(runs, found):

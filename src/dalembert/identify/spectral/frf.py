@@ -13,14 +13,15 @@ E|ΔH_bc|² ≈ (1 - γ²_b) S_bb (S_uu⁻¹)_cc / (n_d - r) for r inputs;
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.identify.records.checks import IdentificationWarning
@@ -31,9 +32,10 @@ from dalembert.linear.responses.frequency_response import FrequencyResponse
 __all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
 
 METHODS = ("H1", "H2", "Hv")
-# Input power below this share of its largest is no excitation: the lines of rounding errors.
+# Share of the largest power of an input below which its lines are rounding errors: 100 times the square of 1e-13, the
+# rounding of a transform.
 NO_POWER = 1e-24
-# Inputs whose correlation matrix has smaller eigenvalues are one input, as far as numbers tell.
+# Smallest eigenvalue of the correlation of independent inputs: a difference of 1e-5 of their size, squared.
 DEPENDENT = 1e-10
 
 
@@ -62,12 +64,12 @@ class Coherence(Frozen):
         """(nf,) multiple coherence of ``c["output"]``, or ordinary coherence of ``c["output", "input"]``."""
         output, given = (pair, None) if isinstance(pair, str) else pair
         if output not in self.outputs:
-            raise DataError(unknown_name("output", output, self.outputs, "this Coherence"))
+            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "this Coherence"))
         b = self.outputs.index(output)
         if given is None:
             return self.multiple[:, b]
         if given not in self.inputs:
-            raise DataError(unknown_name("input", given, self.inputs, "this Coherence"))
+            raise DataError("unknown-name", unknown_name("input", given, self.inputs, "this Coherence"))
         return self.ordinary[:, b, self.inputs.index(given)]
 
     def table(self) -> str:
@@ -83,11 +85,12 @@ class Coherence(Frozen):
 
 
 class FrfEstimate(Frozen):
-    """A measured frequency response with what is known of its quality; frozen.
+    """A measured frequency response with its coherence and random errors; frozen.
 
     ``response`` : FrequencyResponse; ``coherence`` : Coherence; ``deviations`` : (nf, ny, nu), standard deviations of
     the moduli (and, over the modulus, of the phases [rad]), or None where there are no more averages than inputs;
-    ``method`` : "H1", "H2" or "Hv"; ``blocks``, ``averages`` : blocks averaged, and independent ones they are worth.
+    ``method`` : "H1", "H2" or "Hv"; ``blocks``, ``averages`` : blocks averaged, and independent ones they are worth;
+    ``findings`` : what is doubtful about the data or the inputs.
     """
 
     response: FrequencyResponse
@@ -96,6 +99,7 @@ class FrfEstimate(Frozen):
     method: str
     blocks: int
     averages: float
+    findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
 
     def __init__(self, **fields: Any) -> None:
@@ -119,8 +123,10 @@ class FrfEstimate(Frozen):
         """(nf,) standard deviation of the modulus of one entry."""
         if self.deviations is None:
             raise DataError(
-                f"{self.averages:.3g} averages for {len(self.response.inputs)} inputs tell nothing of random errors; "
-                "take shorter blocks or more records."
+                "unknown-noise",
+                f"{self.averages:.3g} averages for {len(self.response.inputs)} inputs do not determine random errors; "
+                "take shorter blocks or more records.",
+                evidence={"averages": self.averages, "inputs": len(self.response.inputs)},
             )
         self.response[(output, input) if input is not None else output]  # names checked there
         place = 0 if input is None else self.response.inputs.index(input)
@@ -139,7 +145,7 @@ class FrfEstimate(Frozen):
 
 
 def frf(
-    records: Records,
+    record: Records,
     inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None,
     *,
@@ -153,7 +159,7 @@ def frf(
 
     Parameters
     ----------
-    records : Record, or a sequence of them (averaged)
+    record : Record, or a sequence of them (averaged)
         Several inputs need at least as many independent blocks or tests.
     inputs, outputs : channel names; outputs are all others when left out
     method : "H1" (noise on outputs), "H2" (noise on inputs), "Hv" (both, total least squares)
@@ -175,12 +181,12 @@ def frf(
     >>> bool(abs(measured["a"] - 3.0).max() < 0.25), bool(measured.coherence["a"].min() > 0.95)
     (True, True)
     """
-    if method not in METHODS:
-        raise DataError(unknown_name("estimator", str(method), METHODS))
-    data = read_data(records, inputs, outputs, offset_matters=detrend == "none")
+    one_of("method", method, METHODS)
+    data = read_data(record, inputs, outputs, offset_matters=detrend == "none")
     G, w, blocks, averages, text = _densities(data, window, segment, overlap, detrend, "a frequency response")
     nu = data.nu
     scaled = _Scaled(G, nu, data, blocks)
+    IdentificationWarning.report(scaled.findings)
     H = {"H1": scaled.h1, "H2": scaled.h2, "Hv": scaled.hv}[method]()
     quality = _coherence(G, scaled, w, data)
     deviations = None
@@ -197,12 +203,12 @@ def frf(
     )  # fmt: skip
     return FrfEstimate(
         response=response, coherence=quality, deviations=deviations, method=method, blocks=blocks, averages=averages,
-        provenance=provenance,
+        findings=(*data.findings, *scaled.findings), provenance=provenance,
     )  # fmt: skip
 
 
 def coherence(
-    records: Records,
+    record: Records,
     inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None,
     *,
@@ -212,9 +218,11 @@ def coherence(
     detrend: Detrend = "mean",
 ) -> Coherence:
     """Ordinary and multiple coherence; parameters as in :func:`frf`."""
-    data = read_data(records, inputs, outputs, offset_matters=detrend == "none")
+    data = read_data(record, inputs, outputs, offset_matters=detrend == "none")
     G, w, blocks, _, _ = _densities(data, window, segment, overlap, detrend, "a coherence")
-    return _coherence(G, _Scaled(G, data.nu, data, blocks), w, data)
+    scaled = _Scaled(G, data.nu, data, blocks)
+    IdentificationWarning.report(scaled.findings)
+    return _coherence(G, scaled, w, data)
 
 
 def _densities(
@@ -240,48 +248,52 @@ class _Scaled:
         self.C = G / (self.size[:, :, None] * self.size[:, None, :])
         if blocks < nu:
             raise DataError(
-                f"{nu} inputs need at least {nu} independent blocks or records to be told apart; there are {blocks}. "
-                "Add tests that excite the inputs differently, or take shorter blocks."
+                "too-few-samples",
+                f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
+                f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
+                evidence={"blocks": blocks, "needed": nu},
             )
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
         self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=DEPENDENT, hermitian=True)
         dependent = (values[:, 0] < DEPENDENT) & ~self.dead
+        self.findings: list[Finding] = []
         if dependent.any():
-            warnings.warn(
+            problem = (
                 f"inputs {listed(data.inputs, {})} are not independent at {int(dependent.sum())} of {len(values)} "
-                "frequencies: their effects cannot be told apart there.",
-                IdentificationWarning,
-                stacklevel=4,
+                "frequencies: their effects cannot be separated there."
             )
+            where, count = {"channels": data.inputs}, {"frequencies": int(dependent.sum())}
+            self.findings.append(Finding("dependent-channels", problem, where, count))
         if self.dead.any():
-            warnings.warn(
+            problem = (
                 f"an input has no power at {int(self.dead.sum())} of {len(values)} frequencies; the response there is "
-                "set to 0, its coherence to 0.",
-                IdentificationWarning,
-                stacklevel=4,
+                "set to 0, its coherence to 0."
             )
+            count = {"frequencies": int(self.dead.sum())}
+            self.findings.append(Finding("weak-excitation", problem, {"channels": data.inputs}, count))
 
-    def unscaled(self, H: ComplexArray) -> ComplexArray:
-        """From responses of scaled channels (nf, ny, nu)."""
+    def restore(self, H: ComplexArray) -> ComplexArray:
+        """Responses (nf, ny, nu) in the units of the channels, from those of scaled channels."""
         H = H * self.size[:, self.nu :, None] / self.size[:, None, : self.nu]
         H[self.dead] = 0.0
         return H
 
     def h1(self) -> ComplexArray:
-        return self.unscaled((self.inverse @ self.C[:, : self.nu, self.nu :]).transpose(0, 2, 1))
+        return self.restore((self.inverse @ self.C[:, : self.nu, self.nu :]).transpose(0, 2, 1))
 
     def h2(self) -> ComplexArray:
         nu, C = self.nu, self.C
         if nu == 1:
             S = C[:, nu:, 0]  # (nf, ny) conj(y) u
             quiet = np.abs(S) <= 1e-12
-            return self.unscaled(np.where(quiet, 0.0, 1.0 / np.where(quiet, 1.0, S))[:, :, None])
+            return self.restore(np.where(quiet, 0.0, 1.0 / np.where(quiet, 1.0, S))[:, :, None])
         if self.data.ny != nu:
             raise DataError(
-                f"H2 needs one input, or as many outputs as inputs; there are {nu} inputs and {self.data.ny} outputs. "
-                "Use H1 or Hv."
+                "not-supported",
+                f"H2 needs one input, or as many outputs as inputs; there are {nu} inputs and {self.data.ny} outputs.",
+                Advice("Use {}.", Argument("method", "H1"), Argument("method", "Hv")),
             )
-        return self.unscaled((np.linalg.pinv(C[:, nu:, :nu]) @ C[:, nu:, nu:]).transpose(0, 2, 1))
+        return self.restore((np.linalg.pinv(C[:, nu:, :nu]) @ C[:, nu:, nu:]).transpose(0, 2, 1))
 
     def hv(self) -> ComplexArray:
         nu = self.nu
@@ -291,7 +303,7 @@ class _Scaled:
             v = np.linalg.eigh(self.C[:, both][:, :, both])[1][:, :, 0]
             last = np.where(np.abs(v[:, nu]) > 1e-150, v[:, nu], 1.0)
             H[:, b] = -v[:, :nu] / last[:, None]
-        return self.unscaled(H)
+        return self.restore(H)
 
 
 def _coherence(G: ComplexArray, scaled: _Scaled, w: FloatArray, data: Data) -> Coherence:

@@ -1,9 +1,9 @@
 """Windows for hammer tests, and the damping they add.
 
-Force window: 1 about the blow, 0 where only noise is left, with cosine flanks.
-Exponential window: every channel times e^{-σ(t - t₀)}, so that the answer has died out at the end of the record. Since
-y = G u implies e^{-σt} y = G_σ (e^{-σt} u) with every pole of G_σ moved by -σ, exactly, also for sampled systems, the
-damping added is known and is taken off again: s = s_measured + σ.
+Force window: 1 around the impact, 0 where only noise is left, with cosine flanks.
+Exponential window: every channel times e^{-σ(t - t₀)}, so that the response has died out at the end of the record.
+Since y = G u implies e^{-σt} y = G_σ (e^{-σt} u) with every pole of G_σ moved by -σ, exactly, also for sampled systems,
+the damping added is known and is subtracted again: s = s_measured + σ.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.checks import channels as channel_names
 from dalembert.identify.records.checks import record_list
 from dalembert.identify.records.several import noted, places_of, refuse_gaps
@@ -23,29 +24,29 @@ from dalembert.record import Record
 
 __all__ = ["HammerWindows", "hammer_windows"]
 
-# A blow lasts while the force exceeds this share of its peak.
-BLOW = 0.05
+# An impact lasts while the force exceeds this share of its peak: a half sine does so for 97 % of its length.
+IMPACT = 0.05
 
 
 class HammerWindows(Frozen):
-    """Windowed hammer tests and the damping to take off what is identified from them; frozen.
+    """Windowed hammer tests and the damping to subtract from models identified from them; frozen.
 
     ``records`` : tuple of Records; ``decay_rate`` : σ added to the decay of every mode [1/s];
-    ``blows`` : (k, nu, 2), start and stop of the force window in every record [s].
+    ``impacts`` : (k, nu, 2), start and stop of the force window in every record [s].
     """
 
     records: tuple[Record, ...]
     decay_rate: float
-    blows: FloatArray
+    impacts: FloatArray
 
-    def __init__(self, records: tuple[Record, ...], decay_rate: float, blows: FloatArray) -> None:
-        self._freeze(records=records, decay_rate=decay_rate, blows=blows)
+    def __init__(self, records: tuple[Record, ...], decay_rate: float, impacts: FloatArray) -> None:
+        self._freeze(records=records, decay_rate=decay_rate, impacts=impacts)
 
     @property
     def record(self) -> Record:
         """The record, where there is one."""
         if len(self.records) > 1:
-            raise DataError(f"there are {len(self.records)} records; use .records.")
+            raise DataError("not-unique", f"there are {len(self.records)} records; use the attribute records.")
         return self.records[0]
 
     def true_poles(self, eigenvalues: ArrayLike) -> ComplexArray:
@@ -73,7 +74,7 @@ class HammerWindows(Frozen):
 
 
 def hammer_windows(
-    records: Record | Sequence[Record],
+    record: Record | Sequence[Record],
     inputs: str | Iterable[str],
     outputs: str | Iterable[str] | None = None,
     *,
@@ -84,55 +85,59 @@ def hammer_windows(
 
     Parameters
     ----------
-    records : Record or sequence of them, each with one blow
+    record : Record or sequence of them, each with one impact
     inputs, outputs : channel names; outputs are all others when left out
     width : length of the force window [s], centred on the peak; found from the force when left out
-    remaining : what the exponential window leaves at the end of the longest record; 1 for none
+    remaining : value of the exponential window at the end of the longest record; 1 for none
 
     Returns
     -------
     HammerWindows
-        ``.records`` for :func:`frf` or any method; ``.true_poles`` and ``.true_damping`` take off what was added.
+        ``.records`` for :func:`frf` or any method; ``.true_poles`` and ``.true_damping`` subtract the damping of the
+        window.
     """
-    runs = record_list(records)
+    runs = record_list(record)
     names_in, names_out = channel_names(runs, inputs, outputs)
     if not names_in:
-        raise DataError("hammer_windows needs the channel of the hammer, inputs=[...].")
+        raise DataError(
+            "missing-argument", "hammer windows need the channel of the hammer.",
+            Advice("Name it with {}.", Argument("inputs")),
+        )  # fmt: skip
     share = real_number("remaining", remaining)
     if not 0.0 < share <= 1.0:
-        raise DataError(f"remaining must be above 0 and at most 1, got {remaining!r}.")
+        raise DataError("out-of-range", f"remaining must be above 0 and at most 1, got {remaining!r}.")
     if width is not None and real_number("width", width) <= 0.0:
-        raise DataError(f"width must be a positive time [s], got {width!r}.")
+        raise DataError("not-positive", f"width must be a positive time [s], got {width!r}.")
     for run in runs:
         run.sample_time  # noqa: B018 - refuses uneven time
         refuse_gaps(run, places_of(run, (*names_in, *names_out)), "a window")
     sigma = -np.log(share) / max(float(run.time[-1] - run.time[0]) for run in runs)
-    made, blows = [], np.empty((len(runs), len(names_in), 2))
+    made, impacts = [], np.empty((len(runs), len(names_in), 2))
     for k, run in enumerate(runs):
         t = run.time - run.time[0]
         data = run.data.copy()
         for c, i in enumerate(places_of(run, names_in)):
-            gate, blows[k, c] = _gate(data[:, i], t, width)
+            gate, impacts[k, c] = _force_window(data[:, i], t, width)
             data[:, i] *= gate
-            blows[k, c] += run.time[0]
+            impacts[k, c] += run.time[0]
         both = places_of(run, (*names_in, *names_out))
         data[:, both] *= np.exp(-sigma * t)[:, None]
         made.append(noted(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
-    return HammerWindows(tuple(made), float(sigma), blows)
+    return HammerWindows(tuple(made), float(sigma), impacts)
 
 
-def _gate(force: FloatArray, t: FloatArray, width: float | None) -> tuple[FloatArray, tuple[float, float]]:
-    """Window of one blow, and its flat part [s]."""
+def _force_window(force: FloatArray, t: FloatArray, width: float | None) -> tuple[FloatArray, tuple[float, float]]:
+    """Window of one impact, and its flat part [s]."""
     size = np.abs(force)
     peak = int(size.argmax())
     if width is not None:
         start, stop = t[peak] - 0.5 * width, t[peak] + 0.5 * width
     else:
-        quiet = size <= BLOW * size[peak]
+        quiet = size <= IMPACT * size[peak]
         before, after = np.flatnonzero(quiet[:peak]), np.flatnonzero(quiet[peak:])
         first = int(before[-1]) if len(before) else 0
         last = peak + int(after[0]) if len(after) else len(t) - 1
-        spare = max(last - first, 4)  # the pulse again on either side: its feet belong to it
+        spare = max(last - first, 4)  # as long again on either side: the ends of the pulse are below the limit
         start, stop = t[max(0, first - spare)], t[min(len(t) - 1, last + spare)]
     flank = 0.25 * (stop - start)
     outside = np.maximum(np.maximum(start - t, t - stop), 0.0)

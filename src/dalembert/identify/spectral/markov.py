@@ -3,8 +3,8 @@
 y(k) = Σ_j Y_j u(k - j),   Y_0 = D,   Y_j = C A^{j-1} B      (m x r; the same in all coordinates of the state)
 
 Least squares solves for the first ``memory`` of them: from rest with u = 0 before every record (``start="zero"``), or
-leaving out the first samples, whose past is not known (``start="unknown"``). What lies beyond the memory must have died
-out, or the record must be no longer than the memory. The rows are compressed by QR piece by piece, so memory does
+leaving out the first samples, whose past is not known (``start="unknown"``). The response must have died out beyond the
+memory, or the record must be no longer than the memory. The rows are compressed by QR piece by piece, so memory does
 not grow with the samples, and the rank is taken from singular values.
 
 By FFT the transforms are divided, S_uu H = S_uy averaged over periods or records (H1), and transformed back: exact for
@@ -14,15 +14,15 @@ that have died out within their records.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.identify.records.checks import IdentificationWarning
@@ -36,7 +36,7 @@ __all__ = ["Markov", "markov"]
 METHODS = ("least squares", "fft")
 # Rows of the regression that are compressed at once, at least.
 ROWS = 4096
-# A response whose last tenth is larger than this share of its peak (and than its noise) has not died out.
+# Size of the last tenth of a response that has died out, as a share of its peak: it biases the others by about as much.
 TAIL = 0.01
 
 
@@ -44,9 +44,9 @@ class Markov(Frozen):
     """Markov parameters, the response of a sampled system to pulses of one sample; frozen.
 
     ``values`` : (count, ny, nu), Y_0 = D first; ``deviations`` : standard deviations of the same shape, or None where
-    nothing is known of the noise; ``dt`` [s]; ``inputs``, ``outputs``, ``units``; ``method``; ``rank`` of the equations
-    and ``unknowns`` per output; ``noise`` : (ny,) standard deviation of what the response does not explain, or None;
-    ``notes`` : what was decided; ``provenance``.
+    the noise is not known; ``dt`` [s]; ``inputs``, ``outputs``, ``units``; ``method``; ``rank`` of the equations and
+    ``unknowns`` per output; ``noise`` : (ny,) standard deviation of the residuals, or None; ``notes`` : decisions;
+    ``findings`` : reasons for doubt; ``provenance``.
     """
 
     values: FloatArray
@@ -60,6 +60,7 @@ class Markov(Frozen):
     unknowns: int
     noise: FloatArray | None
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
 
     def __init__(self, **fields: Any) -> None:
@@ -81,7 +82,9 @@ class Markov(Frozen):
     def deviation(self, output: str, input: str | None = None) -> FloatArray:
         """(count,) standard deviations of one pulse response."""
         if self.deviations is None:
-            raise DataError("nothing is known of the noise: more samples than unknowns, or repeated tests, are needed.")
+            raise DataError(
+                "unknown-noise", "the noise is not known: more samples than unknowns, or repeated tests, are needed."
+            )
         b, c = self._place(output if input is None else (output, input))
         return self.deviations[:, b, c]
 
@@ -116,11 +119,14 @@ class Markov(Frozen):
     def _place(self, pair: str | tuple[str, str]) -> tuple[int, int]:
         output, given = (pair, None) if isinstance(pair, str) else pair
         if output not in self.outputs:
-            raise DataError(unknown_name("output", output, self.outputs, "these Markov parameters"))
+            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "these Markov parameters"))
         if given is None and len(self.inputs) > 1:
-            raise DataError(f"say which input: m[output, input] with input one of {listed(self.inputs, {})}.")
+            raise DataError(
+                "missing-argument",
+                f"name output and input, one of {listed(self.inputs, {})}: there are several.",
+            )
         if given is not None and given not in self.inputs:
-            raise DataError(unknown_name("input", given, self.inputs, "these Markov parameters"))
+            raise DataError("unknown-name", unknown_name("input", given, self.inputs, "these Markov parameters"))
         return self.outputs.index(output), 0 if given is None else self.inputs.index(given)
 
 
@@ -170,22 +176,26 @@ def markov(
     q = whole_number("count", count, 1)
     if isinstance(source, StateSpace):
         return _of_system(source, q)
-    if method not in METHODS:
-        raise DataError(unknown_name("method", str(method), METHODS))
-    if start not in ("zero", "unknown"):
-        raise DataError(f"start must be 'zero' or 'unknown', not {start!r}.")
+    one_of("method", method, METHODS)
+    one_of("start", start, ("zero", "unknown"))
     data = read_data(source, inputs, outputs, detrend=detrend)
     data.require_inputs("a Markov parameter")
     if method == "fft":
-        from dalembert.identify.spectral.markov_fft import by_fft
+        from dalembert.identify.spectral.markov_fft import divide_transforms
 
-        fields = by_fft(data, q, period, skip)
+        fields = divide_transforms(data, q, period, skip)
     else:
         long = q if memory is None else whole_number("memory", memory, 1)
         if long < q:
-            raise DataError(f"memory must be at least count: {q} parameters are wanted of {long} solved for.")
-        fields = _by_least_squares(data, q, long, start, tolerance)
+            raise DataError(
+                "conflicting-arguments",
+                f"memory must be at least count: {q} parameters are wanted of {long} solved for.",
+            )
+        fields = _solve_least_squares(data, q, long, start, tolerance)
+    findings = fields.pop("findings")
+    IdentificationWarning.report(findings)
     return Markov(
+        findings=(*data.findings, *findings),
         dt=data.dt, inputs=data.inputs, outputs=data.outputs, units=dict(data.units), method=method,
         provenance=dict(data.provenance), **fields,
     )  # fmt: skip
@@ -193,28 +203,33 @@ def markov(
 
 def _of_system(system: StateSpace, count: int) -> Markov:
     if system.dt is None:
-        raise DataError("the system is continuous and has no pulses of one sample; to_discrete(dt) makes it sampled.")
+        raise DataError(
+            "wrong-type", "the system is continuous and has no pulses of one sample.",
+            Advice("Sample it with {}.", Call("StateSpace.to_discrete")),
+        )  # fmt: skip
     return Markov(
         values=system.markov(count), deviations=None, dt=system.dt, inputs=system.inputs, outputs=system.outputs,
         units=dict(system.units), method="state space", rank=count * system.nu, unknowns=count * system.nu, noise=None,
-        notes=(), provenance=dict(system.provenance),
+        notes=(), findings=(), provenance=dict(system.provenance),
     )  # fmt: skip
 
 
 # ---- least squares
 
 
-def _by_least_squares(data: Data, count: int, memory: int, start: str, tolerance: float | None) -> dict[str, Any]:
+def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolerance: float | None) -> dict[str, Any]:
     nu, unknowns = data.nu, memory * data.nu
     lost = memory - 1 if start == "unknown" else 0
     rows = sum(max(0, length - lost) for length in data.lengths)
     if rows < unknowns:
         raise DataError(
+            "too-few-samples",
             f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
-            f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer."
+            f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer.",
+            evidence={"equations": rows, "unknowns": unknowns},
         )
     size = np.sqrt(sum((u**2).sum(axis=0) for u in data.u) / data.samples)
-    R = compressed(data, memory, lost, size)
+    R = compress(data, memory, lost, size)
     top, right, rest = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
     U, s, Vt = np.linalg.svd(top)
     limit = (np.finfo(np.float64).eps * max(rows, unknowns) if tolerance is None else tolerance) * s[0]
@@ -235,19 +250,24 @@ def _by_least_squares(data: Data, count: int, memory: int, start: str, tolerance
         power = (right**2).sum(axis=0) + (rest**2).sum(axis=0)
         share = 1.0 - square / np.where(power > 0.0, power, 1.0)
         notes.append("explains " + ", ".join(f"{100 * x:.4g} % of {b}" for x, b in zip(share[:8], data.outputs)))
+    findings = []
     if rank < unknowns:
-        _warn(f"the inputs excite only {rank} of {unknowns} directions: the parameters of least norm are returned, "
-              "which need not be those of the system. Excite more, or ask for fewer.")  # fmt: skip
+        problem = (
+            f"the inputs excite only {rank} of {unknowns} directions: the parameters of least norm are returned, "
+            "which need not be those of the system. Excite more, or ask for fewer."
+        )
+        findings.append(Finding("weak-excitation", problem, evidence={"rank": rank, "unknowns": unknowns}))
     elif memory < max(data.lengths):
-        _warn_of_tail(values, deviations)
+        findings += _find_tail(values, deviations)
     return {
+        "findings": findings,
         "values": np.ascontiguousarray(values[:count]),
         "deviations": None if deviations is None else np.ascontiguousarray(deviations[:count]),
         "rank": rank, "unknowns": unknowns, "noise": noise, "notes": tuple(notes),
     }  # fmt: skip
 
 
-def compressed(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray:
+def compress(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray:
     """R of the QR decomposition of [past inputs, outputs], all records, (unknowns + ny) square at most."""
     nu = data.nu
     width = memory * nu + data.ny
@@ -265,18 +285,16 @@ def compressed(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArr
     return R
 
 
-def _warn_of_tail(values: FloatArray, deviations: FloatArray | None) -> None:
-    """Warn where the last tenth of a response stands out of its noise and is not small."""
+def _find_tail(values: FloatArray, deviations: FloatArray | None) -> list[Finding]:
+    """A finding where the last tenth of a response exceeds its noise and is not small."""
     tail = values[-max(1, len(values) // 10) :]
     size = np.sqrt((tail**2).mean(axis=0))
     floor = 0.0 if deviations is None else 3.0 * np.sqrt((deviations[-len(tail) :] ** 2).mean(axis=0))
-    if (size > np.maximum(TAIL * np.abs(values).max(axis=0), floor)).any():
-        _warn(f"the response has not died out after {len(values)} samples; what comes later spoils the parameters. "
-              "Raise memory, or use a method with an observer (okid).")  # fmt: skip
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, IdentificationWarning, stacklevel=5)
+    if (size <= np.maximum(TAIL * np.abs(values).max(axis=0), floor)).all():
+        return []
+    problem = f"the response has not died out after {len(values)} samples; its later part biases the parameters."
+    advice = Advice("Use a larger {}.", Argument("memory")), Advice("Or use an observer: {}.", Call("da.identify.okid"))
+    return [Finding("truncated-response", problem, {}, {"samples": len(values)}, advice)]
 
 
 def _unit(units: Mapping[str, str], output: str, given: str) -> str:

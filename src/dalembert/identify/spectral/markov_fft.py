@@ -7,7 +7,6 @@ variance of every Y_j = (1/P²) Σ_k E|ΔH_k|²,   E|ΔH_bc|² = σ²_b (S_uu⁻
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,32 @@ import numpy as np
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.records.data import Data
 
+# Share of the largest power of an input below which a line is rounding, and smallest eigenvalue of the correlation of
+# independent inputs: both are squares, of 1e-10 and 1e-6; transforms round at 1e-13.
 NO_POWER = 1e-20
 DEPENDENT = 1e-12
+# Root mean square of the last twentieth of an output that has died out, as a share of its peak.
+DIED_OUT = 0.05
+# Change of the input from one period to the next, as a share of its size: noise of the sensor leaves less.
+REPEATS = 0.5
 
 
-def by_fft(data: Data, count: int, period: int | None, skip: int | None) -> dict[str, Any]:
-    """Fields of the result."""
+def divide_transforms(data: Data, count: int, period: int | None, skip: int | None) -> dict[str, Any]:
+    """Fields of :class:`Markov`."""
     import scipy.fft
 
-    blocks, length, text = _periods(data, period, skip) if period is not None else _transients(data, count)
+    findings = [] if period is not None else _find_cut_responses(data)
+    blocks, length, text = _cut_periods(data, period, skip) if period is not None else _pad_transients(data, count)
     nu = data.nu
     if count > length:
-        raise DataError(f"{count} Markov parameters are more than a period of {length} samples holds.")
+        raise DataError("out-of-range", f"{count} Markov parameters are more than a period of {length} samples holds.")
     if len(blocks) < nu:
         raise DataError(
-            f"{nu} inputs need at least {nu} records or periods with independent inputs; there are {len(blocks)}."
+            "too-few-samples",
+            f"{nu} inputs need at least {nu} records or periods with independent inputs; there are {len(blocks)}.",
         )
     X = scipy.fft.rfft(np.stack(blocks), length, axis=1).transpose(1, 0, 2)  # (nf, K, nu + ny)
     G = X.conj().transpose(0, 2, 1) @ X
@@ -45,26 +52,25 @@ def by_fft(data: Data, count: int, period: int | None, skip: int | None) -> dict
     inverse[dead] = 0.0
     H = (inverse @ G[:, :nu, nu:]).transpose(0, 2, 1)  # (nf, ny, nu)
     if weak.any():
-        warnings.warn(
-            f"the inputs do not excite, or are not independent, at {int(weak.sum())} of {len(weak)} frequencies: "
-            "the parameters lack what the system does there.",
-            IdentificationWarning,
-            stacklevel=4,
+        problem = (
+            f"the inputs do not excite, or are not independent, at {int(weak.sum())} of {len(weak)} frequencies: the "
+            "response of the system there is missing from the parameters."
         )
+        findings.append(Finding("weak-excitation", problem, evidence={"frequencies": int(weak.sum())}))
     values = scipy.fft.irfft(H, length, axis=0)[:count]
     rank = int(nu * len(weak) - np.count_nonzero(weak))
     deviations, noise = _spread(G, H, inverse, len(blocks), length, nu)
     return {
         "values": np.ascontiguousarray(values), "rank": rank, "unknowns": nu * len(weak), "noise": noise,
         "deviations": None if deviations is None else np.broadcast_to(deviations, values.shape).copy(),
-        "notes": (f"{len(blocks)} {text} of {length} samples, H1",),
+        "notes": (f"{len(blocks)} {text} of {length} samples, H1",), "findings": findings,
     }  # fmt: skip
 
 
 def _spread(
     G: Any, H: Any, inverse: Any, blocks: int, length: int, nu: int
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Standard deviations (ny, nu) of every parameter, and of the noise (ny,), from what differs among blocks."""
+    """Standard deviations (ny, nu) of every parameter, and of the noise (ny,), from the differences among blocks."""
     if blocks <= nu:
         return None, None
     explained = np.einsum("fbc,fcd,fbd->fb", H.conj(), G[:, :nu, :nu], H, optimize=True).real
@@ -79,7 +85,7 @@ def _spread(
     return deviations, noise
 
 
-def _periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatArray], int, str]:
+def _cut_periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatArray], int, str]:
     """Whole periods of every record once the transient has gone."""
     length = whole_number("period", period, 2)
     blocks: list[FloatArray] = []
@@ -91,8 +97,9 @@ def _periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatArray
             blocks.append(np.hstack([u[part], y[part]]))
     if not blocks:
         raise DataError(
+            "too-few-samples",
             f"no whole period of {length} samples is left (records of {', '.join(map(str, data.lengths[:5]))} samples, "
-            f"{'1' if skip is None else skip} periods skipped)."
+            f"{'1' if skip is None else skip} periods skipped).",
         )
     _refuse_other_periods(data, length)
     return blocks, length, "periods"
@@ -105,26 +112,33 @@ def _refuse_other_periods(data: Data, length: int) -> None:
             stop = len(u) // length * length
             gap = u[stop - length : stop] - u[stop - 2 * length : stop - length]
             size = np.sqrt((u[stop - 2 * length : stop] ** 2).mean(axis=0))
-            if (np.sqrt((gap**2).mean(axis=0)) > 0.5 * size).any():
-                raise DataError(f"the input does not repeat every {length} samples; leave period out, or correct it.")
+            if (np.sqrt((gap**2).mean(axis=0)) > REPEATS * size).any():
+                raise DataError(
+                    "not-periodic", f"the input does not repeat every {length} samples.",
+                    Advice("Correct {}, or leave it out.", Argument("period")), evidence={"period": length},
+                )  # fmt: skip
 
 
-def _transients(data: Data, count: int) -> tuple[list[FloatArray], int, str]:
+def _find_cut_responses(data: Data) -> list[Finding]:
+    """A finding on the first output that has not died out at the end of its record."""
+    for y, name in ((y[:, j], name) for y in data.y for j, name in enumerate(data.outputs)):
+        end = max(1, len(y) // 20)
+        if np.sqrt((y[-end:] ** 2).mean()) > DIED_OUT * np.abs(y).max():
+            problem = (
+                f"output {name!r} has not died out at the end of its record, so its transform is not that of the whole "
+                "response."
+            )
+            choices = Argument("method", "least squares"), Call("da.identify.hammer_windows")
+            return [Finding("truncated-response", problem, {"channel": name}, {}, (Advice("Use {}.", *choices),))]
+    return []
+
+
+def _pad_transients(data: Data, count: int) -> tuple[list[FloatArray], int, str]:
     """Every record continued by zeros, as far as needed for nothing to wrap round."""
     import scipy.fft
 
     longest = max(data.lengths)
     length = scipy.fft.next_fast_len(longest + max(count, longest), real=True)
-    for y, name in ((y[:, j], name) for y in data.y for j, name in enumerate(data.outputs)):
-        end = max(1, len(y) // 20)
-        if np.sqrt((y[-end:] ** 2).mean()) > 0.05 * np.abs(y).max():
-            warnings.warn(
-                f"output {name!r} has not died out at the end of its record, so its transform is not that of the "
-                "whole response. Use method='least squares', or windows (hammer_windows).",
-                IdentificationWarning,
-                stacklevel=5,
-            )
-            break
     blocks = [np.zeros((length, data.nu + data.ny)) for _ in data.y]
     for block, u, y in zip(blocks, data.u, data.y):
         block[: len(y), : data.nu], block[: len(y), data.nu :] = u, y

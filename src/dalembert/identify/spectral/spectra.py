@@ -16,12 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import DETRENDS, Data, Detrend, read_data
 from dalembert.record import Record
 
 __all__ = ["Spectra", "spectra"]
@@ -115,12 +116,12 @@ class Spectra(Frozen):
 
     def _place(self, name: str) -> int:
         if name not in self.names:
-            raise DataError(unknown_name("channel", name, self.names, "these Spectra"))
+            raise DataError("unknown-name", unknown_name("channel", name, self.names, "these Spectra"))
         return self.names.index(name)
 
 
 def spectra(
-    records: Records,
+    record: Records,
     channels: str | Iterable[str] | None = None,
     *,
     window: Window = "hann",
@@ -132,7 +133,7 @@ def spectra(
 
     Parameters
     ----------
-    records : Record, or a sequence of them
+    record : Record, or a sequence of them
     channels : names; all when left out
     window : as ``scipy.signal.get_window`` takes it: "hann", "boxcar", "flattop", ("kaiser", 8.0), ...
     segment : samples per block; "record" takes every record as one block (transients; shorter ones are continued by
@@ -149,7 +150,7 @@ def spectra(
     >>> bool(abs(S.variance("a") - noise.var()) < 0.01)
     True
     """
-    data = read_data(records, (), channels, offset_matters=detrend == "none")
+    data = read_data(record, (), channels, offset_matters=detrend == "none")
     plan = planned(data, window, segment, overlap, detrend)
     parts = [np.hstack([u, y]) if data.nu else y for u, y in zip(data.u, data.y)]
     values, blocks, averages = averaged(parts, plan, data.dt)
@@ -187,17 +188,16 @@ class Plan(Frozen):
 
 
 def planned(data: Data, window: Window, segment: Any, overlap: float, detrend: str) -> Plan:
-    """The plan for these data, checked."""
+    """The blocks for these data, checked."""
     import scipy.signal
 
-    if detrend not in ("none", "mean", "linear"):
-        raise DataError(f"detrend must be 'none', 'mean' or 'linear', not {detrend!r}.")
+    one_of("detrend", detrend, DETRENDS)
     shared = real_number("overlap", overlap)
     if not 0.0 <= shared < 1.0:
-        raise DataError(f"overlap must be from 0 to below 1, got {overlap!r}.")
+        raise DataError("out-of-range", f"overlap must be from 0 to below 1, got {overlap!r}.")
     whole = isinstance(segment, str)
     if whole and segment != "record":
-        raise DataError(f"segment must be a number of samples or 'record', not {segment!r}.")
+        raise DataError("unknown-choice", f"segment must be a number of samples or 'record', not {segment!r}.")
     shortest = min(data.lengths)
     if whole:
         length = max(data.lengths)
@@ -207,13 +207,15 @@ def planned(data: Data, window: Window, segment: Any, overlap: float, detrend: s
         length = whole_number("segment", segment, 4)
         if length > shortest:
             raise DataError(
-                f"a block of {length} samples is longer than the shortest record, {shortest} samples. Use a smaller "
-                "segment."
+                "too-few-samples",
+                f"a block of {length} samples is longer than the shortest record, {shortest} samples.",
+                Advice("Use a smaller {}.", Argument("segment")),
+                evidence={"samples": shortest, "needed": length},
             )
     try:
         values = np.array(scipy.signal.get_window(window, length), dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise DataError(f"no window {window!r}: {error}") from error
+        raise DataError("unknown-choice", f"no window {window!r}: {error}") from error
     step = length if whole else max(1, length - round(shared * length))
     name = window if isinstance(window, str) else str(window[0])
     return Plan(length=length, step=step, window=values, detrend=detrend, whole=whole, name=name)
