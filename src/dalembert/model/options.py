@@ -15,13 +15,13 @@ or a table). Others: "choice", "text", "model" (of an actuator).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.model.bodies import Body, Frame, Point, is_number, name_of, number, vector
+from dalembert.model.bodies import Body, Frame, Point, name_of, number, vector
 
 Given = Mapping[str, Any]
 
@@ -111,8 +111,8 @@ class Declared:
 def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:
     if one.shape == "direction":
         return vector(value, part.dimension, what)
-    if one.shape == "axes" and not is_number(value):
-        return vector(value, len(tuple(value)), what) if isinstance(value, Iterable) else number(value, what)
+    if one.shape == "axes" and isinstance(value, (tuple, list)):
+        return vector(value, len(value), what)
     return number(value, what)
 
 
