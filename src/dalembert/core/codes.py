@@ -78,6 +78,7 @@ CODES: dict[str, str] = {
     "too-few-inputs": "fewer inputs than values to hold",
     "unstable": "a system that must be stable is not",
     "ill-conditioned": "a result that rounding may change",
+    "no-scene": "a record or equations without anything to draw",
     # limits of use
     "not-supported": "a combination that this function does not cover",
     "needs-damping": "a result that exists only with damping",

@@ -133,7 +133,7 @@ def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> 
         function of the fraction
     """
     if name not in STUDIES:
-        raise DataError(unknown_name("study", name, list(STUDIES)))
+        raise DataError("unknown-name", unknown_name("study", name, list(STUDIES)))
     begin = time.perf_counter()
     module = importlib.import_module(f"dalembert.studies.{STUDIES[name][0]}")
     plan = {**getattr(module, "STEPS", {}), REPORT: REPORT_SECONDS}
@@ -188,7 +188,10 @@ def plain(value: Any, where: str = "results") -> Any:
     if isinstance(value, complex):
         return {"real": plain(value.real, where), "imag": plain(value.imag, where)}
     if isinstance(value, float) and not math.isfinite(value):
-        raise DataError(f"{where} is {value}; a study reports finite numbers only.")
+        raise DataError("not-finite", f"{where} is {value}; a study reports finite numbers only.")
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise DataError(f"{where} is a {type(value).__name__}; a study reports numbers, texts, lists and mappings of them.")
+    raise DataError(
+        "wrong-type",
+        f"{where} is a {type(value).__name__}; a study reports numbers, texts, lists and mappings of them.",
+    )

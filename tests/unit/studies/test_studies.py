@@ -14,6 +14,7 @@ from dalembert.studies import robot_arm, runner, shake_table
 from dalembert.view import figure_style
 from dalembert.view.plots.figures import new_figure
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Table, Text, Verbatim, html_page
+from tests.helpers.findings import raises
 
 
 def outcome(**results):
@@ -58,12 +59,12 @@ def test_a_number_that_is_not_finite_is_named_and_nothing_is_written(small, tmp_
 
 def test_what_json_cannot_hold_is_named(small, tmp_path):
     small(outcome(model=object()))
-    with pytest.raises(da.errors.DataError, match=r"results\.model is a object"):
+    with raises(da.errors.DataError, "wrong-type"):
         runner.run("small", tmp_path)
 
 
 def test_an_unknown_study_is_refused_with_a_suggestion(tmp_path):
-    with pytest.raises(da.errors.DataError, match="Did you mean 'robot-arm'"):
+    with raises(da.errors.DataError, "unknown-name", "'robot-arm'"):
         runner.run("robot-am", tmp_path)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
+from tests.helpers.findings import raises
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +46,11 @@ def test_innovations_are_drawn_per_output(estimate: da.estimate.Estimate) -> Non
 
 
 def test_mistakes_are_told(estimate: da.estimate.Estimate) -> None:
-    with pytest.raises(DataError, match="needs truth"):
+    with raises(DataError, "missing-argument"):
         da.plot(estimate, view="error")
-    with pytest.raises(DataError, match="Did you mean 'speed'"):
+    with raises(DataError, "unknown-name", "'speed'"):
         da.plot(estimate, "sped")
-    with pytest.raises(DataError, match="view"):
+    with raises(DataError, "unknown-name"):
         da.plot(estimate, view="errors")
-    with pytest.raises(DataError, match="no channel 'speed'"):
+    with raises(DataError, "missing-channel", "'speed'"):
         da.plot(estimate, "speed", view="error", truth=da.Record([0.0, 1.0], [[0.0], [1.0]], ["place"]))

@@ -24,6 +24,7 @@ from dalembert.linear import (
 )
 from dalembert.structures import Bar, Beam, correlate, guyan
 from dalembert.view import plot
+from tests.helpers.findings import raises
 
 
 def building() -> SecondOrder:
@@ -395,7 +396,7 @@ def test_every_kind_is_written_in_the_format_of_its_suffix(tmp_path: Path, suffi
 
 def test_a_wrong_format_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "m.txtx").write_text("old")
-    with pytest.raises(FileFormatError, match=r"Known: .*\.png"):
+    with raises(FileFormatError, "unknown-choice"):
         plot(building().modes(), file=tmp_path / "m.txtx")
     assert (tmp_path / "m.txtx").read_text() == "old"
 
@@ -422,20 +423,20 @@ def test_a_record_is_drawn_without_loading_linear_algebra() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (lambda: plot(responses(), "flor1.x"), "Did you mean 'floor1.x'"),
-        (lambda: plot(responses(), ("floor1.x", "shakr")), "Did you mean 'shaker'"),
-        (lambda: plot(responses(), 3), r"is an output or \(output, input\), got 3"),
-        (lambda: plot(responses(), magnitude="db"), "Did you mean 'dB'"),
-        (lambda: plot(responses(), frequency="hz"), "Did you mean 'Hz'"),
-        (lambda: plot(responses(), axis="logarithmic"), "Known: linear, log"),
-        (lambda: plot(FrequencyResponse([0.0], [1.0]), axis="log"), "needs positive frequencies"),
-        (lambda: plot(FrequencyResponse([1.0], np.ones((1, 5, 5)))), "25 curves are too many"),
-        (lambda: plot(responses(), against="time"), "no option named 'against' in the plot of a FrequencyResponse"),
-        (lambda: plot(rotor(), view="cambell"), "Did you mean 'campbell'"),
-        (lambda: plot(rotor(), frequency="rpm"), "Known: Hz, rad/s"),
-        (lambda: plot(rotor(), "speed"), "takes nothing after it but options by name"),
-        (lambda: plot(Roots([])), "no poles or zeros to draw"),
-        (lambda: plot(Roots([1.0], 0.1), zeros=Roots([1.0], kind="zero")), "must have one sample time"),
+        (lambda: plot(responses(), "flor1.x"), "unknown-name"),
+        (lambda: plot(responses(), ("floor1.x", "shakr")), "unknown-name"),
+        (lambda: plot(responses(), 3), "wrong-type"),
+        (lambda: plot(responses(), magnitude="db"), "unknown-name"),
+        (lambda: plot(responses(), frequency="hz"), "unknown-name"),
+        (lambda: plot(responses(), axis="logarithmic"), "unknown-name"),
+        (lambda: plot(FrequencyResponse([0.0], [1.0]), axis="log"), "not-positive"),
+        (lambda: plot(FrequencyResponse([1.0], np.ones((1, 5, 5)))), "too-large"),
+        (lambda: plot(responses(), against="time"), "unknown-name"),
+        (lambda: plot(rotor(), view="cambell"), "unknown-name"),
+        (lambda: plot(rotor(), frequency="rpm"), "unknown-name"),
+        (lambda: plot(rotor(), "speed"), "unknown-argument"),
+        (lambda: plot(Roots([])), "empty"),
+        (lambda: plot(Roots([1.0], 0.1), zeros=Roots([1.0], kind="zero")), "sample-time-mismatch"),
         (lambda: plot(building().modes(), mode=4), "there is no mode 4; they are numbered 1 to 3"),
         (lambda: plot(building().modes(), mode=[]), "takes 1 to 12 modes"),
         (lambda: plot(building().modes(), mode=True), "there is no mode True"),
@@ -445,12 +446,12 @@ def test_a_record_is_drawn_without_loading_linear_algebra() -> None:
         (lambda: plot(Modes([], np.zeros((2, 0)))), "no modes to draw"),
         (lambda: plot(Modes([], np.zeros((2, 0))), view="poles"), "no modes to draw"),
         (lambda: plot(Beam(1.0, EI=1.0, rhoA=1.0).modes(2), mode=0), "numbered 1 to 2"),
-        (lambda: plot(StateSpace([[-1.0]], [0.0], [[1.0]]).balanced_truncation(0)), "nothing goes from the inputs"),
-        (lambda: plot(3.0), r"takes a Record, not a float\. It also takes .*Sweep"),
+        (lambda: plot(StateSpace([[-1.0]], [0.0], [[1.0]]).balanced_truncation(0)), "no-motion"),
+        (lambda: plot(3.0), "wrong-type"),
     ],
 )
 def test_a_wrong_combination_is_refused_with_advice(how: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, message):
         how()
 
 

@@ -12,6 +12,7 @@ import dalembert as da
 from dalembert.identify import Identified
 from dalembert.linear.modes import Modes
 from dalembert.view.animation.shape_scene import Spot, read_places, shape_animation
+from tests.helpers.findings import raises
 
 CHANNELS = ["a1", "a2"]
 PLACES = {"ground": (0, 0, 0), "a1": (0, 0, 1, "x"), "a2": (0, 0, 2, "-x")}
@@ -41,17 +42,17 @@ def test_channels_at_one_place_move_one_spot() -> None:
 @pytest.mark.parametrize(
     ("places", "told"),
     [
-        ({"a3": (0, 0, "x")}, "no channel named 'a3'"),
-        ({"a1": (0, 0)}, "which way this channel measures"),
-        ({"a1": (0, 0, "up")}, "a direction is x, y, z, -x, -y or -z, not 'up'"),
-        ({"a1": (0, "x")}, "two or three coordinates"),
-        ({"a1": (0, float("nan"), "x")}, "two or three coordinates"),
-        ({"a1": 3}, "two or three coordinates"),
-        ({"ground": (0, 0)}, "no place belongs to a channel"),
+        ({"a3": (0, 0, "x")}, "unknown-name"),
+        ({"a1": (0, 0)}, "missing-argument"),
+        ({"a1": (0, 0, "up")}, "unknown-choice"),
+        ({"a1": (0, "x")}, "wrong-shape"),
+        ({"a1": (0, float("nan"), "x")}, "wrong-shape"),
+        ({"a1": 3}, "wrong-shape"),
+        ({"ground": (0, 0)}, "unknown-name"),
     ],
 )
 def test_wrong_places_are_told(places: Any, told: str) -> None:
-    with pytest.raises(da.errors.DataError, match=told):
+    with raises(da.errors.DataError, told):
         read_places(places, CHANNELS)
 
 
@@ -97,6 +98,6 @@ def test_an_identified_model_with_places_moves_on_its_page(tmp_path: Path) -> No
     assert "It swings at" in page
     assert "data hash of test, 200 samples (SHA-256)" in page
     assert "model hash (SHA-256)" in page
-    with pytest.raises(da.errors.DataError, match="needs records="):
+    with raises(da.errors.DataError, "missing-argument"):
         da.report(model, tmp_path / "other.html")
     assert not (tmp_path / "other.html").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from matplotlib.colors import to_hex, to_rgb
 
 from dalembert.core.errors import DataError
@@ -14,6 +13,7 @@ from dalembert.record import Record
 from dalembert.view import plot
 from dalembert.view.plots import themes
 from dalembert.view.plots.figures import COLORS, INK
+from tests.helpers.findings import raises
 
 
 def run() -> Record:
@@ -84,9 +84,9 @@ def test_a_style_holds_inside_its_block_only() -> None:
 
 
 def test_an_unknown_theme_is_told_by_name() -> None:
-    with pytest.raises(DataError, match=r"no theme named 'drak' in figures\. Did you mean 'dark'"):
+    with raises(DataError, "unknown-name", "'drak'", "'dark'"):
         plot(run(), theme="drak")
-    with pytest.raises(DataError, match="no theme named 'night'"), themes.figure_style("night"):
+    with raises(DataError, "unknown-name", "'night'"), themes.figure_style("night"):
         pass
 
 

@@ -13,6 +13,7 @@ from dalembert.model.joints import JOINTS
 from dalembert.record import Array, Record
 from dalembert.view import plot
 from dalembert.view.plots.records import _COORDINATES, default_names, goes_round, thinned
+from tests.helpers.findings import raises
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:
@@ -233,7 +234,7 @@ def test_a_plot_is_written_in_the_format_of_its_suffix(tmp_path: Path, suffix: s
 
 def test_a_wrong_picture_format_is_refused_and_the_old_file_stays(tmp_path: Path) -> None:
     (tmp_path / "p.bmpx").write_text("old")
-    with pytest.raises(FileFormatError, match=r"Known: .*\.png"):
+    with raises(FileFormatError, "unknown-choice"):
         plot(pendulum(), file=tmp_path / "p.bmpx")
     assert (tmp_path / "p.bmpx").read_text() == "old"
 

@@ -20,7 +20,7 @@ def ready() -> dict[str, Path]:
 
 def ready_file(name: str) -> Path:
     if name not in ready():
-        raise ModelError(unknown_name("library model", name, ready()))
+        raise ModelError("unknown-name", unknown_name("library model", name, ready()))
     return ready()[name]
 
 

@@ -46,7 +46,7 @@ def _si(text: str, unit: str | None) -> float:
     def constant(name: str) -> Any:
         if name in CONSTANTS:
             return CONSTANTS[name]
-        raise DataError(f"{name!r} is not a number or a unit.")
+        raise DataError("not-a-number", f"{name!r} is not a number or a unit.")
 
     tree = parse(text)
     fits(tree, unit)
@@ -63,7 +63,7 @@ def fits(tree: Any, unit: str | None) -> None:
         return
     _, wanted, end = read_unit(unit)
     if end == len(unit) and found != wanted:
-        raise DataError(f"this is in {unit_text(found)}; expected {unit}.")
+        raise DataError("unit-mismatch", f"this is in {unit_text(found)}; expected {unit}.")
 
 
 def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
@@ -128,7 +128,7 @@ def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
                 return time
             if name in CONSTANTS:
                 return CONSTANTS[name]
-            raise DataError(f"{name!r} is not known; an input is an expression of t.")
+            raise DataError("unknown-name", f"{name!r} is not known; an input is an expression of t.")
 
         return lookup
 
@@ -153,7 +153,9 @@ def _channel(name: str, file: str, channel: str) -> Any:
         channel = name if name in table.names or len(table.names) > 1 else table.names[0]
     found = table.expand(channel)
     if len(found) > 1:
-        raise DataError(f"{channel!r} of {file} is {len(found)} channels: {', '.join(found[:20])}. Name one of them.")
+        raise DataError(
+            "wrong-shape", f"{channel!r} of {file} is {len(found)} channels: {', '.join(found[:20])}. Name one of them."
+        )
     return da.Record.from_channels(table.time, {name: table[found[0]]}, {name: table.units[found[0]]})
 
 

@@ -179,7 +179,7 @@ def require_channels(
         try:
             run[channel]
         except DalembertError:
-            raise DataError(unknown_name("channel", channel, run.names, f"output {label!r}")) from None
+            raise DataError("unknown-name", unknown_name("channel", channel, run.names, f"output {label!r}")) from None
 
 
 def tell_done(store: Path | None, count: int) -> None:

@@ -35,7 +35,7 @@ def view(
     JSON: {"model", "address"}, once, before it serves.
     """
     if importlib.util.find_spec("dalembert.app.live.serve") is None:
-        raise MissingExtraError("this installation has no live view; use `dalembert animate` instead.")
+        raise MissingExtraError("not-supported", "this installation has no live view; use `dalembert animate` instead.")
     machine = load(model, changes)
     serve = importlib.import_module("dalembert.app.live.serve").serve
 

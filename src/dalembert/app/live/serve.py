@@ -83,10 +83,12 @@ class LiveMachine:
             units = dict(self._names)
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not isinstance(name, str) or name not in units or not number:
-                raise DataError(f"no slider moves {name!r} to {value!r}.")
+                raise DataError("unknown-name", f"no slider moves {name!r} to {value!r}.")
             low, high = self.limits.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
-                raise DataError(f"{name} stops at {_shown(low, units[name])} and {_shown(high, units[name])}.")
+                raise DataError(
+                    "out-of-range", f"{name} stops at {_shown(low, units[name])} and {_shown(high, units[name])}."
+                )
             others = self._independent(name)
             blocked = self._approach(name, float(value), others, 1.0 if units[name] == "rad" else self._size())
             self._order.remove(name)
@@ -157,7 +159,7 @@ class LiveMachine:
         from dalembert.loop.simulate import simulate
 
         if not isinstance(until, int | float) or not 0.0 < until <= _LONGEST_RUN:
-            raise DataError(f"a run takes more than 0 s and at most {_LONGEST_RUN:g} s, not {until!r}.")
+            raise DataError("out-of-range", f"a run takes more than 0 s and at most {_LONGEST_RUN:g} s, not {until!r}.")
         with self._lock:
             inputs = dict.fromkeys(self.eqs.inputs.names, 0.0) | dict(self._how.get("inputs", {}))
             how = {**self._how, "until": float(until), "inputs": inputs, "start": self.state, "progress": False}
@@ -340,7 +342,7 @@ def live_server(
 
         machine = read_model(machine)
     if not isinstance(machine, Mechanism):
-        raise DataError(f"a live view shows a Mechanism or a model file, not a {type(machine).__name__}.")
+        raise DataError("wrong-type", f"a live view shows a Mechanism or a model file, not a {type(machine).__name__}.")
     own = equations(machine) if eqs is None else eqs
     if start is None:
         start = assemble(own, **machine.start)

@@ -98,7 +98,7 @@ def animate(
         _check_name(path)
     for name, value in (("fps", fps), ("speed", speed)):
         if not (isinstance(value, int | float) and 0.0 < value < math.inf):
-            raise DataError(f"{name} must be a positive number, not {value!r}.")
+            raise DataError("not-positive", f"{name} must be a positive number, not {value!r}.")
     trails = [trail] if isinstance(trail, str) else list(trail or ())
     shown = [channels] if isinstance(channels, str) else list(channels or ())
     made = Animation(_data(thing, fps, speed, trails, shown, structure, modes))
@@ -112,14 +112,14 @@ def _data(
 ) -> dict[str, Any]:
     if isinstance(thing, Record) and (structure is None or isinstance(structure, _machines()[:2])):
         if modes is not None:
-            raise DataError("modes= belongs to a structure or a machine: animate(frame, modes=6).")
+            raise DataError("ineffective-argument", "modes belong to a structure or a machine.")
         if structure is not None:
             thing = _drawn_as(thing, structure)
         return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
     if trails:
-        raise DataError("trail= belongs to the run of a machine.")
+        raise DataError("ineffective-argument", "trail belongs to the run of a machine.")
     if shown and not isinstance(thing, Record):
-        raise DataError("channels= belongs to a run.")
+        raise DataError("ineffective-argument", "channels belong to a run.")
     machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
     if machine is not None:
         return _machine_modes(thing, machine, modes, speed)
@@ -137,8 +137,9 @@ def _drawn_as(run: Record, machine: Any) -> Record:
     missing = [name for name in eqs.coordinates.names if name not in run.names and name not in eqs.unrecorded]
     if missing:
         raise DataError(
+            "missing-channel",
             f"the record lacks {missing[0]!r} of mechanism {eqs.name!r}: animate a run of this machine, with all "
-            "coordinates of its bodies."
+            "coordinates of its bodies.",
         )
     return Record(
         run.time, run.data, run.names, run.units, name=run.name or eqs.name, status=run.status, scene=eqs.scene,
@@ -160,7 +161,7 @@ def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[s
     if thing is machine:
         return machine_mode_data(machine, modes, speed)
     if not isinstance(thing, Modes):
-        raise DataError(f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
+        raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
     return machine_mode_data(machine, thing, speed)
 
 
@@ -169,12 +170,14 @@ def _guarded(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return make()
     # a scene from a file can be anything
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise DataError(f"the scene of this record cannot be drawn ({type(error).__name__}: {error}).") from error
+        raise DataError(
+            "damaged", f"the scene of this record cannot be drawn ({type(error).__name__}: {error})."
+        ) from error
 
 
 def _check_name(path: str | os.PathLike[str]) -> None:
     if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileFormatError("an animation is an HTML page; give a name ending in .html.", str(path))
+        raise FileFormatError("bad-name", "an animation is an HTML page; give a name ending in .html.", path=str(path))
 
 
 def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping[str, Any] | None = None) -> str:
@@ -184,7 +187,7 @@ def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping
     try:
         template = page_build.template()
     except page_build.PageError as error:
-        raise MissingExtraError(str(error)) from error
+        raise MissingExtraError("missing-extra", str(error)) from error
     whole = {**data, "live": dict(live)} if live else data
     packing, text = payload.as_text(whole)
     # the marks stand once each and in this order: nothing that is put in is searched again

@@ -86,9 +86,13 @@ def _mesh(shape: Mapping[str, Any]) -> dict[str, Any]:
     """Triangles (n, 3, 3) in body axes [m]."""
     triangles = np.asarray(shape["triangles"], dtype=np.float64)
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not len(triangles) or not np.isfinite(triangles).all():
-        raise DataError(f"the triangles of a mesh must be finite numbers (n, 3, 3), not {triangles.shape}.")
+        raise DataError(
+            "not-finite", f"the triangles of a mesh must be finite numbers (n, 3, 3), not {triangles.shape}."
+        )
     if len(triangles) > MOST_TRIANGLES:
-        raise DataError(f"a mesh of {len(triangles)} triangles is too much for a page; at most {MOST_TRIANGLES}.")
+        raise DataError(
+            "too-large", f"a mesh of {len(triangles)} triangles is too much for a page; at most {MOST_TRIANGLES}."
+        )
     return {"kind": "mesh", "triangles": triangles.reshape(-1, 9)}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
@@ -43,10 +44,10 @@ def machine_mode_data(machine: Machine, modes: Any, speed: float) -> dict[str, A
     """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it."""
     eqs, state = _standing(machine)
     if eqs.scene is None:
-        raise DataError(f"equations {eqs.name!r} have no scene to draw: they were not made of a Mechanism.")
+        raise DataError("no-scene", f"equations {eqs.name!r} have no scene to draw: they were not made of a Mechanism.")
     found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
     if not len(found):
-        raise DataError(f"{eqs.name!r} has no modes to show.")
+        raise DataError("empty", f"{eqs.name!r} has no modes to show.")
     tangent = _tangent(eqs, state, found.coordinates)
     data = machine_data(still(eqs, state), 30, 1.0, [])
     shapes, amplitude = _shapes(eqs, state, data, np.asarray(tangent @ found.shapes, dtype=np.complex128))
@@ -80,7 +81,7 @@ def _standing(machine: Machine) -> tuple[EquationsOfMotion, State]:
 
 def _modes(eqs: EquationsOfMotion, state: State, count: Any) -> Modes:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise DataError(f"modes= takes Modes or a number from 1, not {count!r}.")
+        raise DataError("wrong-type", f"modes must be Modes or a number from 1, not {count!r}.")
     linear = linearize(eqs, state)
     if isinstance(linear, SecondOrder):
         found = linear.modes()
@@ -107,14 +108,15 @@ def _tangent(eqs: EquationsOfMotion, state: State, names: tuple[str, ...]) -> Ar
     try:
         chart = _chart(eqs, state, list(names), False)
     except ModelError as error:
-        raise DataError(f"these Modes do not belong to {eqs.name!r}: {error}") from error
+        raise DataError("wrong-owner", f"these Modes do not belong to {eqs.name!r}: {error}") from error
     order = [c.name for c in chart.positions]
     wanted = [eqs.full_name(name) for name in names]
     missing = [name for name in order if name not in wanted]
     if missing and eqs.is_holonomic:
         raise DataError(
-            f"these Modes say nothing of {', '.join(map(repr, missing))}, by which {eqs.name!r} moves too. "
-            "Take those of da.linearize(equations)."
+            "wrong-owner",
+            f"these Modes say nothing of {', '.join(map(repr, missing))}, by which {eqs.name!r} moves too.",
+            Advice("Take those of {}(equations).", Call("da.linearize")),
         )
     return np.asarray(chart.X[:, [order.index(name) for name in wanted]])
 

@@ -34,12 +34,13 @@ def machine_data(
 ) -> dict[str, Any]:
     """Everything the page draws, in plain values; its plots open with the channels ``shown``."""
     if not isinstance(run, Record):
-        raise DataError(f"animate takes a Record, not a {type(run).__name__}.")
+        raise DataError("wrong-type", f"animate takes a Record, not a {type(run).__name__}.")
     scene = run.scene
     if scene is None:
         raise DataError(
+            "no-scene",
             "this record has no scene to draw: it was measured, or read from CSV. Give the mechanism that it is a run "
-            "of (structure=...), or store runs as netCDF or Parquet, which keep the scene."
+            "of (structure=...), or store runs as netCDF or Parquet, which keep the scene.",
         )
     planar = bool(scene.get("planar", False))
     leaves = _leaves(scene) if planar else {}
@@ -195,23 +196,27 @@ def _sag(points: Array) -> float:
 def _poses(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Record:
     """The poses of all bodies as recorded, checked."""
     if not bodies:
-        raise DataError("the scene of this record has no bodies.")
+        raise DataError("empty", "the scene of this record has no bodies.")
     wanted = [f"{body}.{channel}" for body in bodies for channel in (_PLANAR if planar else _SPATIAL)]
     missing = [name for name in wanted if name not in run.names]
     if missing:
         raise DataError(
+            "missing-channel",
             f"the pose of a body is not in the record: {unknown_name('channel', missing[0], run.names)} "
-            "Animate the whole run, not a selection of channels."
+            "Animate the whole run, not a selection of channels.",
         )
     poses = run.select(*wanted)
     if not np.isfinite(poses.data).all():
         bad = wanted[int(np.argmax(~np.isfinite(poses.data).all(axis=0)))]
-        raise DataError(f"channel {bad!r} has gaps; animate a part without them: run.between(start, stop).")
+        raise DataError(
+            "not-finite", f"channel {bad!r} has gaps; animate a part without them: run.between(start, stop)."
+        )
     length = float(run.time[-1] - run.time[0])
     if length / step * len(wanted) > _MOST_NUMBERS:
         raise DataError(
+            "too-large",
             f"{length:.6g} s at {step:.3g} s per picture are {length / step:.3g} pictures of {len(bodies)} bodies, "
-            f"too much for one page. Use fewer fps, more speed, or run.between(start, stop)."
+            f"too much for one page. Use fewer fps, more speed, or run.between(start, stop).",
         )
     return poses if planar else _continuous(poses, bodies)
 
@@ -248,7 +253,7 @@ def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, plan
     if name in joints:
         body, point = joints[name].get("body"), points3([joints[name]["point"]])
         if body is None:
-            raise DataError(f"joint {name!r} is on the ground and leaves no trail.")
+            raise DataError("not-supported", f"joint {name!r} is on the ground and leaves no trail.")
         return world_points(poses, body, point, planar)[:, 0]
     if name in bodies:
         return world_points(poses, name, [[0, 0, 0]], planar)[:, 0]
@@ -262,7 +267,7 @@ def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, plan
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
     moving = [n for n, joint in joints.items() if joint.get("body") is not None]
     known = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
-    raise DataError(unknown_name("point", name, known, "the scene"))
+    raise DataError("unknown-name", unknown_name("point", name, known, "the scene"))
 
 
 def _resampled(run: Record, name: str, times: Array) -> Array:

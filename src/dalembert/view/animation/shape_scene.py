@@ -50,14 +50,18 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
     for name, words in given.items():
         position, way = _place(name, words)
         if way is not None and name not in channels:
-            raise DataError(unknown_name("channel", name, channels, "places"))
+            raise DataError("unknown-name", unknown_name("channel", name, channels, "places"))
         if way is None and name in channels:
-            raise DataError(f"place {name!r}: say which way this channel measures, as in {(*position, 'x')!r}.")
+            raise DataError(
+                "missing-argument", f"place {name!r}: say which way this channel measures, as in {(*position, 'x')!r}."
+            )
         own = at.setdefault(position, name)
         before = dict(found[own].follows) if own in found else {}
         found[own] = Spot(position, before | ({} if way is None else {name: way}))
     if not any(spot.follows for spot in found.values()):
-        raise DataError("no place belongs to a channel of the model: name channels, as in {'a1': (0, 0, 0.2, 'x')}.")
+        raise DataError(
+            "unknown-name", "no place belongs to a channel of the model: name channels, as in {'a1': (0, 0, 0.2, 'x')}."
+        )
     return found
 
 
@@ -65,10 +69,12 @@ def _place(name: str, words: Any) -> tuple[tuple[float, ...], str | None]:
     parts = list(words) if isinstance(words, list | tuple) else [words]
     way = parts.pop() if parts and isinstance(parts[-1], str) else None
     if way is not None and way.lstrip("-") not in AXES:
-        raise DataError(f"place {name!r}: a direction is x, y, z, -x, -y or -z, not {way!r}.")
+        raise DataError("unknown-choice", f"place {name!r}: a direction is x, y, z, -x, -y or -z, not {way!r}.")
     numbers = [one for one in parts if isinstance(one, int | float) and np.isfinite(one)]
     if len(numbers) != len(parts) or len(parts) not in (2, 3):
-        raise DataError(f"place {name!r}: give two or three coordinates [m] and a direction, not {words!r}.")
+        raise DataError(
+            "wrong-shape", f"place {name!r}: give two or three coordinates [m] and a direction, not {words!r}."
+        )
     return (*map(float, numbers), *([0.0] if len(numbers) == 2 else [])), way
 
 
@@ -89,7 +95,7 @@ def shape_animation(
     lines : pairs of names; from each spot to the next when left out.  bent : pairs whose ends do not turn
     """
     if not len(modes):
-        raise DataError("there are no modes to show.")
+        raise DataError("empty", "there are no modes to show.")
     names = list(spots)
     chosen = list(pairwise(names)) if lines is None else list(lines)
     rest = np.array([spots[one].position for one in names])

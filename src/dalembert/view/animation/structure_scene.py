@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record import Record
@@ -58,13 +59,14 @@ def structure_data(
         return _mode_data(own, _vibrating(own, found), own.name, speed)
     if isinstance(thing, Modes | Record):
         if structure is None:
-            raise DataError("Modes have no geometry of their own: animate(modes, path, structure=frame).")
+            raise DataError("no-scene", "Modes have no geometry of their own: animate(modes, path, structure=frame).")
         own = _structure(structure)
         if isinstance(thing, Record):
             return _response_data(own, thing, fps, speed, shown)
         return _mode_data(own, _vibrating(own, thing), own.name, speed)
     raise DataError(
-        f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}."
+        "wrong-type",
+        f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}.",
     )
 
 
@@ -76,7 +78,7 @@ def _count(modes: Any, free: int) -> int:
     if modes is None:
         return max(1, min(COUNT, free - 1))
     if isinstance(modes, bool) or not isinstance(modes, int) or modes < 1:
-        raise DataError(f"modes= takes Modes or a number from 1, not {modes!r}.")
+        raise DataError("wrong-type", f"modes must be Modes or a number from 1, not {modes!r}.")
     return modes
 
 
@@ -86,11 +88,13 @@ def _count(modes: Any, free: int) -> int:
 def _vibrating(structure: Structure, modes: Modes) -> _Shapes:
     if modes.coordinates != structure.free:
         raise DataError(
+            "wrong-owner",
             f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
-            f"structure {structure.name!r}. Take structure.modes(), or expand those of a reduced model first."
+            f"structure {structure.name!r}.",
+            Advice("Take structure.{}, or expand those of a reduced model first.", Call("modes")),
         )
     if not len(modes):
-        raise DataError("there are no modes to show.")
+        raise DataError("empty", "there are no modes to show.")
     shapes = np.asarray(modes.shapes)
     largest = np.take_along_axis(shapes, ties.first_largest(shapes)[None, :], axis=0)
     shapes = shapes / np.where(np.abs(largest) > 0.0, largest, 1.0)
@@ -137,8 +141,9 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     missing = [name for name in structure.free if name not in run.names]
     if missing:
         raise DataError(
+            "missing-channel",
             f"this record is no response of structure {structure.name!r}: {len(missing)} of its {len(structure.free)} "
-            f"coordinates are missing. {unknown_name('channel', missing[0], run.names)}"
+            f"coordinates are missing. {unknown_name('channel', missing[0], run.names)}",
         )
     length = float(run.time[-1] - run.time[0])
     frames = min(max(2, round(length * fps / speed) + 1), _MOST_PICTURES) if len(run) > 1 else 1
@@ -146,7 +151,7 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     own = run.select(*structure.free)
     u = own.data if frames == 1 else own.resample(times=times, kind="linear").data
     if not np.isfinite(u).all():
-        raise DataError("this response has gaps; animate a part without them: run.between(start, stop).")
+        raise DataError("not-finite", "this response has gaps; animate a part without them: run.between(start, stop).")
     left, values, right = np.linalg.svd(u, full_matrices=False)
     rank = max(1, int((values > _LOST * (values[0] or 1.0)).sum()))
     parts = _Parts(structure)
@@ -204,8 +209,10 @@ class _Parts:
         places = len(self.used) + sum(rest.shape[0] * rest.shape[1] for rest in self.rest)
         if 3 * places * shapes > _MOST_NUMBERS:
             raise DataError(
-                f"{shapes} shapes of {places} places are too much for one page; "
-                f"show {max(1, _MOST_NUMBERS // (3 * places))} at a time: animate(structure, modes=...)."
+                "too-large",
+                f"{shapes} shapes of {places} places are too much for one page; show "
+                f"{max(1, _MOST_NUMBERS // (3 * places))} at a time.",
+                Advice("Animate(structure, {}...).", Argument("modes")),
             )
 
     def moved(self, u: FloatArray) -> FloatArray:

@@ -59,8 +59,8 @@ def plot_control(
     named = tuple(one for one in names if not isinstance(one, Record))
     if len(others) > 1 or bool(others) == (switched_on is not None):
         raise DataError(
-            "view='control' takes one record and switched_on= [s], or two: plot(without, with_control, 'x', "
-            "view='control')."
+            "missing-argument",
+            "the view 'control' takes two records, without and with control, or one and the time of the switch.",
         )
     from dalembert.view.plots.records import default_names
 
@@ -68,7 +68,9 @@ def plot_control(
     if not named:
         labels = tuple(label for label in labels if not label.startswith("energy"))[:MOST]
     if len(labels) > MOST:
-        raise DataError(f"{len(labels)} channels are too many for one figure (at most {MOST}). Name fewer.")
+        raise DataError(
+            "too-large", f"{len(labels)} channels are too many for one figure (at most {MOST}). Name fewer."
+        )
     before, after, judged = _parts(run, others[0] if others else None, switched_on, settle)
     told = gains(before, judged, labels)
     figure = new_figure(9.0, 1.0 + max(1.75 * len(labels), 2.2))
@@ -93,8 +95,9 @@ def _parts(
     assert switched_on is not None
     if not run.time[0] < switched_on < run.time[-1]:
         raise DataError(
+            "out-of-range",
             f"switched_on = {switched_on:g} s is outside the record, which runs from {run.time[0]:g} to "
-            f"{run.time[-1]:g} s."
+            f"{run.time[-1]:g} s.",
         )
     return run.between(None, switched_on), run.between(switched_on), run.between(switched_on + settle)
 
@@ -132,5 +135,5 @@ def _change(word: str, one: float, two: float, unit: str) -> str:
 def _finite(values: Array, name: str) -> Array:
     good = values[np.isfinite(values)]
     if not len(good):
-        raise DataError(f"channel {name!r} has no samples in one of both parts.")
+        raise DataError("empty", f"channel {name!r} has no samples in one of both parts.")
     return np.asarray(good, dtype=np.float64)

@@ -27,14 +27,16 @@ def plot_estimate(
     """Estimates with three deviations (``view="estimate"``), errors in that band (``"error"``, needs ``truth``), or
     innovations with theirs (``"innovations"``)."""
     if view not in ("estimate", "error", "innovations"):
-        raise DataError(unknown_name("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate"))
+        raise DataError(
+            "unknown-name", unknown_name("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate")
+        )
     if view == "error" and truth is None:
-        raise DataError("view='error' needs truth=, the record with the true channels.")
+        raise DataError("missing-argument", "the view 'error' needs truth, the record with the true channels.")
     known = estimate.filter.process.outputs.names if view == "innovations" else estimate.record.names
     chosen = names or (known if view == "innovations" else _first(estimate))
     for name in chosen:
         if name not in known:
-            raise DataError(unknown_name("channel", name, known, "this estimate"))
+            raise DataError("unknown-name", unknown_name("channel", name, known, "this estimate"))
     chosen = tuple(chosen)[:MOST]
     figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
     axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
@@ -86,7 +88,7 @@ def _true(truth: Record, estimate: Estimate, name: str) -> Any:
 def _channel(ax: Any, estimate: Estimate, name: str, true: Any, view: str) -> None:
     t, value, spread = estimate.time, estimate[name], BAND * estimate.deviation(name)
     if view == "error" and true is None:
-        raise DataError(f"the truth has no channel {name!r}.")
+        raise DataError("missing-channel", f"the truth has no channel {name!r}.")
     late = slice(len(t) // 20, None)
     shown = value - true if view == "error" else value
     size = float(np.nanmax(np.abs(shown[late]), initial=0.0))

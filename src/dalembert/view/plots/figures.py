@@ -97,7 +97,9 @@ def save(figure: Figure, file: str | os.PathLike[str], dpi: int = 150) -> None:
     kind = Path(file).suffix.lower().lstrip(".")
     if kind not in kinds:
         known = ", ".join(f".{known}" for known in sorted(kinds))
-        raise FileFormatError(f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", str(file))
+        raise FileFormatError(
+            "unknown-choice", f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", path=str(file)
+        )
     with replacing(file) as fresh:
         figure.savefig(fresh, format=kind, dpi=dpi)
 
@@ -168,22 +170,22 @@ def log_ticks(axis: Any, *, plain: bool = False) -> None:
 def choice(option: str, given: Any, known: tuple[str, ...], what: str) -> str:
     """One of the known words, or an error that names them."""
     if given not in known:
-        raise DataError(unknown_name(option, str(given), known, what))
+        raise DataError("unknown-name", unknown_name(option, str(given), known, what))
     return str(given)
 
 
 def chosen_modes(mode: Any, count: int, default: int, most: int = 12) -> list[int]:
     """Numbers of modes, from 1: those asked for, or the first ones."""
     if count == 0:
-        raise DataError("there are no modes to draw.")
+        raise DataError("empty", "there are no modes to draw.")
     if mode is None:
         return list(range(1, min(default, count) + 1))
     numbers = list(np.atleast_1d(np.asarray(mode, dtype=object)).tolist())
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= count:
-            raise DataError(f"there is no mode {number!r}; they are numbered 1 to {count}.")
+            raise DataError("unknown-name", f"there is no mode {number!r}; they are numbered 1 to {count}.")
     if not numbers or len(numbers) > most:
-        raise DataError(f"mode= takes 1 to {most} modes for one figure, got {len(numbers)}.")
+        raise DataError("out-of-range", f"mode takes 1 to {most} modes for one figure, got {len(numbers)}.")
     return [int(number) for number in numbers]
 
 

@@ -52,7 +52,7 @@ def plot_stabilization(drawn: Stabilization, *, highest: float | None = None, ti
     ax = figure.subplots()
     f, labels = np.array(drawn.frequencies_hz), np.array(drawn.labels)
     if not len(f):
-        raise DataError("the diagram has no poles that oscillate.")
+        raise DataError("empty", "the diagram has no poles that oscillate.")
     top = float(highest) if highest is not None else float(f.max()) * 1.02
     for number, (marker, color, size) in _MARKS.items():
         chosen = (labels == number) & (f <= top)
@@ -254,7 +254,9 @@ def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str
         return plot_modes(result.modes, mode=list(range(1, min(len(result.modes), 12) + 1)), title=words)
     if view == "frf":
         if result.frf is None:
-            raise DataError("without inputs, or with too few samples, there is no measured frequency response to draw.")
+            raise DataError(
+                "empty", "without inputs, or with too few samples, there is no measured frequency response to draw."
+            )
         return plot_frf_estimate(result.frf, result.model_response(), title=title)
     run = (result.held_out or result.training)[0]
     model = result.identified

@@ -121,7 +121,7 @@ def plot_comparison(found: Comparison, *names: str, title: str | None = None) ->
     """Truth and estimate of every channel on the left, the error with what the filter says of it on the right."""
     for name in names:
         if name not in found.channels:
-            raise DataError(unknown_name("channel", name, found.channels, "the comparison"))
+            raise DataError("unknown-name", unknown_name("channel", name, found.channels, "the comparison"))
     chosen = (tuple(dict.fromkeys(names)) or found.channels)[:MOST]
     figure = new_figure(8.5, 0.9 + max(1.5 * len(chosen), 2.2))
     axes: Any = figure.subplots(len(chosen), 2, sharex=True, squeeze=False, gridspec_kw={"width_ratios": [1.2, 1.0]})

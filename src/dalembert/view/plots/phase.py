@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.record import Array, Record
 from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, heading, new_figure, with_unit
 from dalembert.view.plots.records import default_names, joint_coordinates, rate_of
@@ -26,9 +27,15 @@ def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure
     if not names:
         pairs = [(label, rate) for label, rate in pairs if rate][:MOST]
     if not pairs:
-        raise DataError("this record has no coordinate with its rate; name one: plot(run, 'x', view='phase').")
+        raise DataError(
+            "missing-channel",
+            "this record has no coordinate with its rate; name one.",
+            Advice("Plot(run, 'x', {}).", Argument("view", "phase")),
+        )
     if len(pairs) > MOST:
-        raise DataError(f"{len(pairs)} phase portraits are too many for one figure (at most {MOST}). Name fewer.")
+        raise DataError(
+            "too-large", f"{len(pairs)} phase portraits are too many for one figure (at most {MOST}). Name fewer."
+        )
     columns = min(COLUMNS, len(pairs)) if len(pairs) != 4 else 2
     rows = -(-len(pairs) // columns)
     figure = new_figure(1.0 + 3.5 * columns, 0.7 + 3.2 * rows)
@@ -54,7 +61,9 @@ def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:
         v, said = run[rate], with_unit(rate, run.units[rate])
     else:
         if len(run) < 3:
-            raise DataError(f"{label!r} has no rate in this record, and too few samples to take differences.")
+            raise DataError(
+                "missing-channel", f"{label!r} has no rate in this record, and too few samples to take differences."
+            )
         v, said = _slope(run.time, x), with_unit(f"slope of {label}", f"{unit}/s" if unit else "1/s")
     ax.axhline(0.0, color=PALE, lw=0.8, zorder=1)
     ax.plot(x[::step], v[::step], color=BLUE, lw=1.2, zorder=3)

@@ -109,7 +109,7 @@ def plot(
             break
     else:
         kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN if not name.startswith("record")))
-        raise DataError(f"plot takes a Record, not a {type(thing).__name__}. It also takes {kinds}.")
+        raise DataError("wrong-type", f"plot takes a Record, not a {type(thing).__name__}. It also takes {kinds}.")
     draw: Callable[..., Figure] = getattr(importlib.import_module(f"dalembert.view.plots.{found[0]}"), found[1])
     _check(draw, kind.__name__, what, options)
     from dalembert.view.plots.figures import drawn
@@ -123,9 +123,12 @@ def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], option
     named = [one.name for one in own if one.kind is one.KEYWORD_ONLY or one.kind is one.POSITIONAL_OR_KEYWORD]
     for option in options:
         if option not in named:
-            raise DataError(unknown_name("option", option, [*named, "file"], f"the plot of a {kind}"))
+            raise DataError("unknown-name", unknown_name("option", option, [*named, "file"], f"the plot of a {kind}"))
     many = any(one.kind is one.VAR_POSITIONAL for one in own)
     places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
     if not many and len(what) > len(places):
         after = f"only {' and '.join(places)} after it" if places else "nothing after it but options by name"
-        raise DataError(f"the plot of a {kind} takes {after} ({', '.join(named)}), got {what[len(places)]!r:.80}.")
+        raise DataError(
+            "unknown-argument",
+            f"the plot of a {kind} takes {after} ({', '.join(named)}), got {what[len(places)]!r:.80}.",
+        )

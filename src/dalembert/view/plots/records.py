@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.record import Array, Record
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def plot_record(
         for one in names:
             if not isinstance(one, str):
                 raise DataError(
-                    f"channels of a record are named by text, not by {one!r:.60}; two records: view='control'."
+                    "bad-name",
+                    f"channels of a record are named by text, not by {one!r:.60}; two records.",
+                    Advice("{}.", Argument("View", "control")),
                 )
     if view == "phase":
         from dalembert.view.plots.phase import plot_phase
@@ -104,12 +107,12 @@ def plot_record(
 def _only(view: str, own: Mapping[str, Mapping[str, Any]], **given: Any) -> None:
     """Refuse an unknown view, and options that it does not have."""
     if view not in own:
-        raise DataError(unknown_name("view", str(view), own, "the plot of a Record"))
+        raise DataError("unknown-name", unknown_name("view", str(view), own, "the plot of a Record"))
     usual = {key: value for options in own.values() for key, value in options.items()}
     for key, value in given.items():
         if key not in own[view] and value != usual[key]:
             where = next(other for other, options in own.items() if key in options)
-            raise DataError(f"{key}= belongs to view={where!r}, not to view={view!r}.")
+            raise DataError("ineffective-argument", f"{key}= belongs to view={where!r}, not to view={view!r}.")
 
 
 def _histories(run: Record, names: Sequence[str], against: str, title: str | None) -> Figure:
@@ -125,7 +128,9 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
                   for k, part in enumerate(apart(run, labels))}  # fmt: skip
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
-        raise DataError(f"against={against!r} is a vector; take one of {', '.join(run.expand(against))}.")
+        raise DataError(
+            "wrong-shape", f"against={against!r} is a vector; take one of {', '.join(run.expand(against))}."
+        )
     square = against != "time" and len(groups) == 1 and x_unit in _LENGTHS and next(iter(groups))[0] == x_unit
     size = (6.0, 5.4) if square else (8.0, 0.9 + max(1.9 * len(groups), 2.6))
     figure = NotebookFigure(figsize=size, layout="constrained")
@@ -310,7 +315,7 @@ def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, 
         groups = {(unit, f"{stem}{k}" if k else stem): part for (unit, stem), labels in groups.items()
                   for k, part in enumerate(_parted(labels))}  # fmt: skip
     if len(groups) > 12:
-        raise DataError(f"{len(groups)} axes are too many for one figure. Name fewer channels.")
+        raise DataError("too-large", f"{len(groups)} axes are too many for one figure. Name fewer channels.")
     return groups
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.record import Record
 from dalembert.view.plots.figures import COLORS, INK, beside, choice, heading, log_ticks, new_figure, with_unit
@@ -31,7 +32,7 @@ def record_spectrum(
     _refuse_uneven(run, labels)
     moving = [label for label in labels if np.ptp(run[label]) > 0.0]
     if not moving:
-        raise DataError(f"{', '.join(labels[:6])} do not change: they have no spectrum.")
+        raise DataError("no-motion", f"{', '.join(labels[:6])} do not change: they have no spectrum.")
     found = spectra(run.select(*moving), segment=segment)
     return plot_spectra(found, *moving, highest=highest, axis=axis, title=run.name if title is None else title)
 
@@ -49,11 +50,16 @@ def plot_spectra(
     choice("frequency axis", axis, ("log", "linear"), "the plot of Spectra")
     chosen = tuple(dict.fromkeys(names)) or found.names
     if len(chosen) > MOST:
-        raise DataError(f"{len(chosen)} spectra are too many for one figure (at most {MOST}). Name fewer channels.")
+        raise DataError(
+            "too-large", f"{len(chosen)} spectra are too many for one figure (at most {MOST}). Name fewer channels."
+        )
     hertz = found.frequencies_hz
     shown = (hertz > 0.0) & (hertz <= (np.inf if highest is None else highest))
     if shown.sum() < 2:
-        raise DataError(f"there are no two frequencies up to highest = {highest} Hz; they begin at {hertz[1]:.4g} Hz.")
+        raise DataError(
+            "out-of-range",
+            f"there are no two frequencies up to highest = {highest} Hz; they begin at {hertz[1]:.4g} Hz.",
+        )
     groups: dict[str, list[str]] = {}
     for name in chosen:
         groups.setdefault(found.units.get(name, ""), []).append(name)
@@ -110,6 +116,7 @@ def _refuse_uneven(run: Record, labels: list[str]) -> None:
         lost = int((~np.isfinite(run[label])).sum())
         if lost:
             raise DataError(
-                f"channel {label!r} has {lost} samples missing, and a spectrum needs all of them. run.gaps() lists "
-                "where; take a part without gaps by run.between(start, stop)."
+                "not-finite",
+                f"channel {label!r} has {lost} samples missing, and a spectrum needs all of them.",
+                Advice("Take a part without gaps by {}.", Call("Record.between")),
             )

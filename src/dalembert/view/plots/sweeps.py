@@ -37,16 +37,20 @@ def _chosen(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]
     scalar = [label for label, values in sweep.results.items() if values.ndim == 1 and np.isfinite(values).any()]
     for name in names:
         if name in sweep.results and name not in scalar:
-            raise DataError(f"{name!r} has no single number per point to draw; take it from sweep[{name!r}].")
+            raise DataError(
+                "wrong-shape", f"{name!r} has no single number per point to draw; take it from sweep[{name!r}]."
+            )
         if name not in sweep.results and name not in sweep.names:
-            raise DataError(unknown_name("axis or result", name, (*scalar, *sweep.names), "this sweep"))
+            raise DataError("unknown-name", unknown_name("axis or result", name, (*scalar, *sweep.names), "this sweep"))
     results = [name for name in names if name in sweep.results] or scalar[:MOST_RESULTS]
     axes = [name for name in names if name in sweep.names] or list(sweep.names[:MOST_AXES])
     if not results:
-        raise DataError("this sweep has no result that is one number per point: nothing to draw.")
+        raise DataError("empty", "this sweep has no result that is one number per point: nothing to draw.")
     for kind, given, most in (("results", results, MOST_RESULTS), ("axes", axes, MOST_AXES)):
         if len(given) > most:
-            raise DataError(f"{len(given)} {kind} are too many for one figure (at most {most}). Name fewer.")
+            raise DataError(
+                "too-large", f"{len(given)} {kind} are too many for one figure (at most {most}). Name fewer."
+            )
     return results, axes
 
 

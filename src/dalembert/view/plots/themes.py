@@ -78,7 +78,7 @@ def theme(name: str | None) -> Theme:
     """A theme by name, or the one now in use."""
     chosen = _current.get() if name is None else name
     if chosen not in THEMES:
-        raise DataError(unknown_name("theme", str(chosen), THEMES, "figures"))
+        raise DataError("unknown-name", unknown_name("theme", str(chosen), THEMES, "figures"))
     return THEMES[chosen]
 
 

@@ -39,10 +39,10 @@ def identified_report(
     provenance : more to tell at the end
     """
     if not isinstance(result, Identified):
-        raise DataError(f"a report is made of an Identified, not of a {type(result).__name__}.")
+        raise DataError("wrong-type", f"a report is made of an Identified, not of a {type(result).__name__}.")
     found = [records] if isinstance(records, Record) else list(records)
     if not found:
-        raise DataError("records= must hold at least one record that the model was found from.")
+        raise DataError("empty", "records must hold at least one record that the model was found from.")
     playback, table, poles = _played_back(result, found)
     pieces: list[Piece] = [Text(_found(result, found)), *(shapes_moving(result, places) or [playback])]
     pieces += [modes_table(result), identified_summary(result), Heading("Played back"), table]

@@ -51,7 +51,9 @@ def record_report(
     provenance : more to tell at the end
     """
     if (mechanism is None) != (equations is None):
-        raise DataError("a report on a machine needs both mechanism= and equations=, or neither.")
+        raise DataError(
+            "missing-argument", "a report on a machine needs both a mechanism and its equations, or neither."
+        )
     told = {**(provenance or {}), **origin.versions()}
     if mechanism is not None:
         run_report(path, run, mechanism, equations, names=names, provenance=told, title=title)

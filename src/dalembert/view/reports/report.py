@@ -44,17 +44,17 @@ def report(result: Any, path: str | os.PathLike[str], *, title: str | None = Non
             break
     else:
         known = "a Record, an Estimate, an Identified, or what identify.auto returns"
-        raise DataError(f"report takes {known}, not a {type(result).__name__}.")
+        raise DataError("wrong-type", f"report takes {known}, not a {type(result).__name__}.")
     if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
+        raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))
     write = getattr(importlib.import_module(f"dalembert.view.reports.{found[0]}"), found[1])
     own = [one.name for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY]
     for option in options:
         if option not in own:
-            raise DataError(unknown_name("option", option, own, f"the report on a {kind.__name__}"))
+            raise DataError("unknown-name", unknown_name("option", option, own, f"the report on a {kind.__name__}"))
     needed = [one.name for one in inspect.signature(write).parameters.values()
               if one.kind is one.KEYWORD_ONLY and one.default is one.empty]  # fmt: skip
     for option in needed:
         if option not in options:
-            raise DataError(f"the report on a {kind.__name__} needs {option}=.")
+            raise DataError("missing-argument", f"the report on a {kind.__name__} needs {option}=.")
     write(result, path, **options, **({} if title is None else {"title": title}))

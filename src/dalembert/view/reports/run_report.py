@@ -54,7 +54,7 @@ def run_report(
     provenance : versions, model hash, seeds, to stand at the end beside what the run tells of itself
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
+        raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))
     told = f"{mechanism.name}: {run.time[-1] - run.time[0]:g} s of motion" if title is None else title
     about = {origin.HASH: origin.model_hash(eqs), **(provenance or {}), **origin.readable(run.provenance)}
     write_page(path, told, _pieces(run, mechanism, eqs, names), about)

@@ -55,7 +55,7 @@ def matrix(figure: Figure, ax: Axes, values: FloatArray, rows: FloatArray, colum
 def plot_fidelity(report: Fidelity, *, title: str | None = None) -> Figure:
     """Frequency errors as bars, and every mode of the reference against every mode of the model (NCO, or MAC)."""
     if not len(report):
-        raise DataError("there are no modes to compare.")
+        raise DataError("empty", "there are no modes to compare.")
     figure = new_figure(10.0, 1.6 + min(0.25 * len(report) + 1.8, 6.0))
     bars, ax = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.0, 1.15]})
     errors = report.frequency_errors
@@ -88,7 +88,9 @@ def plot_truncation(reduced: BalancedTruncation, *, title: str | None = None) ->
     """Hankel singular values: what is kept and what is cut."""
     sigma, order = reduced.hankel_values, reduced.system.nx
     if not len(sigma) or not sigma.max() > 0.0:
-        raise DataError("all Hankel singular values are zero: nothing goes from the inputs to the outputs.")
+        raise DataError(
+            "no-motion", "all Hankel singular values are zero: nothing goes from the inputs to the outputs."
+        )
     figure = new_figure(7.0, 3.8)
     ax: Axes = figure.subplots()
     numbers = np.arange(1, len(sigma) + 1)

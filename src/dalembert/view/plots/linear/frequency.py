@@ -107,16 +107,19 @@ def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
         elif isinstance(one, tuple | list) and len(one) == 2:
             found.append((one[0], one[1]))
         else:
-            raise DataError(f"an entry of a FrequencyResponse is an output or (output, input), got {one!r}.")
+            raise DataError(
+                "wrong-type", f"an entry of a FrequencyResponse is an output or (output, input), got {one!r}."
+            )
     found = list(dict.fromkeys(found))
     for pair in found:
         response.unit(*pair)
     if not found:
-        raise DataError("this FrequencyResponse has no inputs or no outputs: nothing to draw.")
+        raise DataError("empty", "this FrequencyResponse has no inputs or no outputs: nothing to draw.")
     if len(found) > MOST:
         raise DataError(
+            "too-large",
             f"{len(found)} curves are too many for one figure (at most {MOST}). Name some: "
-            f"plot(response, ({found[0][0]!r}, {found[0][1]!r}), ...)."
+            f"plot(response, ({found[0][0]!r}, {found[0][1]!r}), ...).",
         )
     return found
 
@@ -126,7 +129,7 @@ def _axis(x: FloatArray, asked: str | None) -> str:
     if asked is not None:
         choice("frequency axis", asked, ("log", "linear"), "the plot of a FrequencyResponse")
         if asked == "log" and not (x > 0.0).any():
-            raise DataError("a log axis needs positive frequencies; these have none.")
+            raise DataError("not-positive", "a log axis needs positive frequencies; these have none.")
         return asked
     positive = x[x > 0.0]
     if (x < 0.0).any() or len(positive) < 3:

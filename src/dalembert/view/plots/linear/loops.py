@@ -64,7 +64,7 @@ def plot_loop(
 def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
     """Gain factors and phases that each channel bears, and those it bears at once (disk)."""
     if not found.stable:
-        raise DataError("the closed loop is not stable: it has no margins to draw.")
+        raise DataError("unstable", "the closed loop is not stable: it has no margins to draw.")
     rows: list[tuple[str, tuple[float, float], float, bool]] = []
     for one in found.channels:
         rows += [(one.name, one.gain, one.phase, False), (f"{one.name}, at once", one.disk_gain, one.disk_phase, True)]

@@ -31,7 +31,9 @@ ROUNDING = 1e-9
 def plot_roots(roots: Roots, *, zeros: Roots | None = None, title: str | None = None) -> Figure:
     """Poles, or zeros alone; ``zeros=`` draws both."""
     if zeros is not None and zeros.dt != roots.dt:
-        raise DataError(f"poles and zeros must have one sample time, got {roots.dt!r} and {zeros.dt!r}.")
+        raise DataError(
+            "sample-time-mismatch", f"poles and zeros must have one sample time, got {roots.dt!r} and {zeros.dt!r}."
+        )
     none = np.zeros(0, dtype=np.complex128)
     poles, marked = (roots.values, none) if roots.kind == "pole" else (none, roots.values)
     if zeros is not None:
@@ -83,7 +85,7 @@ def _figure(poles: ComplexArray, zeros: ComplexArray, dt: float | None, title: s
     every = np.concatenate([poles, zeros])
     every = every[np.isfinite(every)]
     if not len(every):
-        raise DataError("there are no poles or zeros to draw.")
+        raise DataError("empty", "there are no poles or zeros to draw.")
     figure = new_figure(6.8, 5.4)
     ax: Axes = figure.subplots()
     if dt is None:

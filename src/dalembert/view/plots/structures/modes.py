@@ -38,20 +38,20 @@ def plot_modes(
     """
     choice("view", view, VIEWS, "the plot of Modes")
     if against is not None and view != "mac":
-        raise DataError('against= belongs to view="mac": plot(modes, view="mac", against=other).')
+        raise DataError("ineffective-argument", "against belongs to the view 'mac'.")
     if against is not None and not isinstance(against, Modes):
-        raise DataError(f"against= takes Modes, not a {type(against).__name__}.")
+        raise DataError("wrong-type", f"against must be Modes, not a {type(against).__name__}.")
     if view == "shapes":
         return _shapes(modes, chosen_modes(mode, len(modes), 4), title)
     some = modes if mode is None else modes.select(chosen_modes(mode, len(modes), 1, most=len(modes)))
     if not len(some):
-        raise DataError("there are no modes to draw.")
+        raise DataError("empty", "there are no modes to draw.")
     return comparisons.plot_mac(some, against, title) if view == "mac" else pole_map.plot_poles(some, title=title)
 
 
 def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:
     if not len(modes.coordinates):
-        raise DataError("these Modes have no coordinates to draw.")
+        raise DataError("empty", "these Modes have no coordinates to draw.")
     turns = np.array([name.rpartition(".")[2] in TURNS for name in modes.coordinates])
     groups = [np.flatnonzero(chosen) for chosen in (~turns, turns) if chosen.any()]
     if len(groups) > 1:  # metres and radians have no common scale

@@ -53,13 +53,13 @@ def plot_static(
     known = ("shape", *forces, *(("von_mises",) if structure.groups else ()), *(STRAINS if has_solids else ()))
     choice("view", view, known, f"the plot of a static solution of structure {structure.name!r}")
     if scale is not None and not (np.isfinite(scale) and scale != 0.0):
-        raise DataError(f"scale must be a number other than 0, got {scale!r}.")
+        raise DataError("out-of-range", f"scale must be a number other than 0, got {scale!r}.")
     if view == "shape":
         return _shape(solution, scale, title)
     if view in forces:
         return _diagram(solution, view, scale, title)
     if scale is not None:
-        raise DataError('scale= belongs to view="shape" and to diagrams of forces.')
+        raise DataError("ineffective-argument", "scale belongs to the view 'shape' and to diagrams of forces.")
     return _stresses(solution, view, title)
 
 

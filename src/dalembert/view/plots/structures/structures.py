@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.structures.analysis.buckling import Buckling
@@ -50,16 +51,18 @@ def plot_structure(
     """
     if modes is None:
         if mode is not None or scale is not None:
-            raise DataError("mode= and scale= need modes: plot(structure, structure.modes(4), mode=1).")
+            raise DataError("missing-argument", "mode and scale need modes to draw.")
         return _at_rest(structure, names, title)
     if names is not None:
-        raise DataError("names= belongs to the picture at rest: plot(structure, names=True).")
+        raise DataError("ineffective-argument", "names belong to the picture at rest.")
     if not isinstance(modes, Modes):
-        raise DataError(f"a structure is drawn with its Modes, not with a {type(modes).__name__}.")
+        raise DataError("wrong-type", f"a structure is drawn with its Modes, not with a {type(modes).__name__}.")
     if modes.coordinates != structure.free:
         raise DataError(
+            "wrong-owner",
             f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
-            f"structure {structure.name!r}. Take structure.modes(), or expand those of a reduced model first."
+            f"structure {structure.name!r}.",
+            Advice("Take structure.{}, or expand those of a reduced model first.", Call("modes")),
         )
     numbers = chosen_modes(mode, len(modes), 4)
     shapes = [_real(modes.shapes[:, number - 1]) for number in numbers]
@@ -158,7 +161,7 @@ def _small_multiples(
     structure: Structure, shapes: Sequence[FloatArray], titles: Sequence[str], scale: float | None, text: str
 ) -> Figure:
     if scale is not None and not (np.isfinite(scale) and scale != 0.0):
-        raise DataError(f"scale must be a number other than 0, got {scale!r}.")
+        raise DataError("out-of-range", f"scale must be a number other than 0, got {scale!r}.")
     planar = geometry.is_planar(structure)
     size = stage.size_of(structure.positions)
     figure, scenes = stage.stages(structure.positions, planar, len(shapes), 1.3 * REACH * size, text)
