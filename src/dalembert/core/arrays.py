@@ -1,10 +1,12 @@
-"""Types of arrays, and objects whose attributes and arrays cannot be changed."""
+"""Types of arrays, and dataclasses whose fields and arrays cannot be changed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any
+from typing import Any, dataclass_transform
 
 import numpy as np
 import scipy.sparse
@@ -16,28 +18,56 @@ ComplexArray = NDArray[np.complex128]
 Matrix = Any
 
 
-class Frozen:
-    """Attributes set once by :meth:`_freeze`; arrays read-only, also after unpickling."""
+@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True)
+def frozen(cls: Any = None, /, *, init: bool = True) -> Any:
+    """A frozen dataclass whose arrays are read-only and whose mappings cannot be changed, also after unpickling.
 
-    def _freeze(self, **fields: Any) -> None:
-        for name, value in fields.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            elif scipy.sparse.issparse(value):
-                for array in (value.data, value.indices, value.indptr):
-                    array.setflags(write=False)
-            elif isinstance(value, Mapping):
-                value = MappingProxyType(dict(value))
-            object.__setattr__(self, name, value)
+    Fields are given by keyword. A class that computes its fields has ``init=False`` and sets them with `assign`.
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name!r}; make a new one instead.")
+    Examples
+    --------
+    >>> @frozen
+    ... class Shape:
+    ...     values: FloatArray
+    >>> Shape(values=np.zeros(2)).values[0] = 1.0
+    Traceback (most recent call last):
+    ValueError: assignment destination is read-only
+    """
+    if cls is None:
+        return partial(frozen, init=init)
+    made: Any = dataclass(frozen=True, eq=False, repr=False, kw_only=True, init=init)(cls)
+    if init:
+        fill = made.__init__
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen: cannot delete {name!r}.")
+        @wraps(fill)
+        def construct(self: Any, **fields: Any) -> None:
+            fill(self, **fields)
+            assign(self, **vars(self))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in self.__dict__.items()}
+        made.__init__ = construct
+    for name, function in (("__getstate__", plain_state), ("__setstate__", _set_state)):
+        if name not in vars(cls):
+            setattr(made, name, function)
+    return made
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._freeze(**state)
+
+def assign(instance: object, **fields: Any) -> None:
+    """Set fields of an instance of a `frozen` class, for its ``__init__``."""
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        elif scipy.sparse.issparse(value):
+            for array in (value.data, value.indices, value.indptr):
+                array.setflags(write=False)
+        elif isinstance(value, Mapping):
+            value = MappingProxyType(dict(value))
+        object.__setattr__(instance, name, value)
+
+
+def plain_state(self: object) -> dict[str, Any]:
+    """Fields of an instance of a `frozen` class, for pickling."""
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()}
+
+
+def _set_state(self: object, state: dict[str, Any]) -> None:
+    assign(self, **state)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matching, names_or_numbered
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.notebook import small_table
 from dalembert.core.tables import columns as table_columns
@@ -28,7 +28,8 @@ RIGID_SHARE, RIGID_RATE = 6e-8, 1e-5  # of the largest |s|; rad/s
 Direction = str | Mapping[str, float] | ArrayLike
 
 
-class Modes(Frozen):
+@frozen(init=False)
+class Modes:
     """Eigenvalues and shapes, one row per oscillatory pair or real eigenvalue, ascending in modulus.
 
     An oscillatory pair is listed once, with Im s > 0. A real eigenvalue has a row of its own, so an
@@ -82,7 +83,7 @@ class Modes(Frozen):
                 raise DataError(
                     "wrong-shape", f"{name[1:]} has shape {value.shape}, expected that of shapes, {columns.shape}."
                 )
-        self._freeze(eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {}, **own)
+        assign(self, eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {}, **own)
 
     def __len__(self) -> int:
         return len(self.eigenvalues)

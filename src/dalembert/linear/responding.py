@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import frozen
 
 if TYPE_CHECKING:
     from dalembert.core.progress import Setting
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from dalembert.record import Record
 
 
-class Responding(Frozen):
+@frozen(init=False)
+class Responding:
     """A system with named inputs and outputs; the mathematics is in `harmonic` and `time_response`."""
 
     inputs: tuple[str, ...]

@@ -21,7 +21,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, names_or_numbered, numbered, unique_names
-from dalembert.core.arrays import FloatArray, Matrix
+from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import labelled
@@ -42,6 +42,7 @@ DENSE_LIMIT = 5000
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
+@frozen(init=False)
 class SecondOrder(Responding):
     """``M x″ + (C + G) x′ + (K + H) x = B u``; frozen, arrays read-only.
 
@@ -128,8 +129,8 @@ class SecondOrder(Responding):
         default = numbered("y", outs["D"].shape[0]) if given else names
         output_names = unique_names("output", outputs, default, where)
         parts = (("M", M, +1), ("C", C, +1), ("G", G, -1), ("K", K, +1), ("H", H, -1), ("K_loss", K_loss, +1))
-        self._freeze(
-            **{symbol: storage.part(symbol, value, names, sign, sparse=sparse) for symbol, value, sign in parts},
+        assign(
+            self, **{symbol: storage.part(symbol, value, names, sign, sparse=sparse) for symbol, value, sign in parts},
             B=B_, **outs, coordinates=names, inputs=input_names, outputs=output_names,
             units=known_units(units, names + input_names + output_names, where) if units else {},
             provenance=provenance or {},

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, matrix, numbered, unique_names
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import labelled
 from dalembert.core.text import counted, listed
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dalembert.linear.eigen.stability import Stability
 
 
+@frozen(init=False)
 class StateSpace(Responding):
     """The quadruple ``(A, B, C, D)`` and its sample time; frozen, arrays read-only.
 
@@ -100,8 +101,8 @@ class StateSpace(Responding):
         input_names = unique_names("input", inputs, numbered("u", nu), where)
         default = state_names if C is None else numbered("y", ny)
         output_names = unique_names("output", outputs, default, where)
-        self._freeze(
-            A=A_, B=B_, C=C_, D=D_, dt=sampling.sample_time(dt),
+        assign(
+            self, A=A_, B=B_, C=C_, D=D_, dt=sampling.sample_time(dt),
             states=state_names, inputs=input_names, outputs=output_names,
             units=known_units(units, state_names + input_names + output_names, where),
             provenance=provenance or {},

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
 
 
-class Swept(Frozen):
+@frozen(init=False)
+class Swept:
     """Points of a sweep and what the trial gave at each; frozen.
 
     Attributes
@@ -32,8 +33,8 @@ class Swept(Frozen):
         self, names: tuple[str, ...], points: Any, results: Mapping[str, Any], status: tuple[str, ...],
         errors: Mapping[int, str], seed: int,
     ) -> None:  # fmt: skip
-        self._freeze(
-            names=names, points=points, results=dict(results), status=status, errors=dict(errors), seed=int(seed)
+        assign(
+            self, names=names, points=points, results=dict(results), status=status, errors=dict(errors), seed=int(seed)
         )
 
     def __len__(self) -> int:

@@ -183,7 +183,7 @@ def test_what_cannot_be_played_back_is_refused_in_words() -> None:
 
 
 def test_it_is_frozen_and_survives_pickling() -> None:
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         MODEL.method = "other"  # type: ignore[misc]
     again = pickle.loads(pickle.dumps(MODEL))  # noqa: S301
     assert np.array_equal(again.system.A, A)

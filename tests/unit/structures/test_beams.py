@@ -154,7 +154,7 @@ def test_modes_of_unit_mass_and_back():
 
 def test_modes_are_frozen_copied_and_tabulated():
     found = unit().modes(3)
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         found.length = 2.0
     with pytest.raises(ValueError, match="read-only"):
         found.frequencies[0] = 1.0

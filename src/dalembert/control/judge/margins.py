@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
 from dalembert.linear import StateSpace
@@ -74,7 +74,8 @@ class ChannelMargins(DiskMargins):
     complementary: PeakGain
 
 
-class Margins(Frozen, DiskMargins):
+@frozen(init=False)
+class Margins(DiskMargins):
     """Margins of a loop, per channel and for all channels at once.
 
     Attributes
@@ -95,7 +96,7 @@ class Margins(Frozen, DiskMargins):
     dt: float | None
 
     def __init__(self, channels: tuple[ChannelMargins, ...], **fields: Any) -> None:
-        self._freeze(channels=channels, **fields)
+        assign(self, channels=channels, **fields)
 
     def __getitem__(self, name: str) -> ChannelMargins:
         for channel in self.channels:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
 from dalembert.core.text import listed
@@ -51,7 +51,8 @@ class ModeReach:
         return f"the mode {name}, of {where}" + ("" if self.decays else " (which does not decay by itself)")
 
 
-class Reach(Frozen):
+@frozen(init=False)
+class Reach:
     """Modes of a system and whether they are reached (or seen), weakest first.
 
     Attributes
@@ -68,7 +69,7 @@ class Reach(Frozen):
     by: tuple[str, ...]
 
     def __init__(self, modes: Sequence[ModeReach], verb: str, by: Sequence[str]) -> None:
-        self._freeze(modes=tuple(sorted(modes, key=lambda mode: mode.strength)), verb=verb, by=tuple(by))
+        assign(self, modes=tuple(sorted(modes, key=lambda mode: mode.strength)), verb=verb, by=tuple(by))
 
     @property
     def complete(self) -> bool:

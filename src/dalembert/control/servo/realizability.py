@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.tables import aligned
 
 SINGULAR = 1e-8  # grip below which the inputs cannot do what is asked
@@ -44,7 +42,8 @@ def _root(matrices: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ki,kji->kij", inverse, vectors) / size[:, None, :])
 
 
-class Realizability(Frozen):
+@frozen
+class Realizability:
     """Whether inputs could keep virtual constraints along a run, and what it takes.
 
     Attributes
@@ -71,9 +70,6 @@ class Realizability(Frozen):
     inputs: FloatArray
     effort: FloatArray
     residual: FloatArray
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @property
     def condition(self) -> FloatArray:

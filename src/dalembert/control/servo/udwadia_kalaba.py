@@ -34,7 +34,7 @@ from dalembert.control.servo.virtual_constraints import (
     solved,
 )
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -116,7 +116,8 @@ def computed_torque(
     return ServoConstraints(eqs, read_constraints(wanted, frequency, damping), actuated, dt)
 
 
-class ServoConstraints(Frozen):
+@frozen(init=False)
+class ServoConstraints:
     """The law of :func:`udwadia_kalaba`; a controller for ``da.simulate``.
 
     Attributes
@@ -141,8 +142,8 @@ class ServoConstraints(Frozen):
         others = [name for name in eqs.inputs.names if name not in names]
         terms, realizable = constraint_terms(eqs, constraints, names)
         used = _inputs_felt(eqs, terms, others)
-        self._freeze(
-            eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt, _terms=terms
+        assign(
+            self, eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt, _terms=terms
         )
         if len(names) < len(constraints):
             raise ModelError(

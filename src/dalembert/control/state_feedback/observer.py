@@ -38,7 +38,7 @@ from dalembert.control.state_feedback.place import placed_gain, wanted_poles
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import units_of
 from dalembert.core.arguments import matrix, real_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import columns as table_columns
@@ -49,7 +49,8 @@ from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import ObserverStep
 
 
-class LinearObserver(Frozen):
+@frozen(init=False)
+class LinearObserver:
     """Gains of an observer; fits ``da.simulate(eqs, observer=...)``.
 
     Attributes
@@ -100,8 +101,8 @@ class LinearObserver(Frozen):
                 "unknown-choice", f"form must be 'predictor' (without the sample of now) or 'current', got {form!r}."
             )
         rows = [system.outputs.index(name) for name in outputs]
-        self._freeze(
-            L=np.array(L), M=M, system=system, outputs=outputs, inputs=inputs, covariance=covariance,
+        assign(
+            self, L=np.array(L), M=M, system=system, outputs=outputs, inputs=inputs, covariance=covariance,
             residual=residual, method=method, schedule=schedule, form="continuous" if system.dt is None else form,
             poles=Roots(np.linalg.eigvals(system.A - L @ system.C[rows]), system.dt, "pole", {"made by": method}),
         )  # fmt: skip

@@ -21,14 +21,15 @@ import scipy.linalg
 from dalembert.control.state_feedback.observer import LinearObserver
 from dalembert.control.state_feedback.output_law import driven_and_known, output_law
 from dalembert.control.state_feedback.state_feedback import StateFeedback
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
 
 
-class OutputFeedback(Frozen):
+@frozen(init=False)
+class OutputFeedback:
     """State feedback on the estimate of an observer; fits ``da.simulate(eqs, controller=...)`` by itself.
 
     Attributes
@@ -72,8 +73,8 @@ class OutputFeedback(Frozen):
                 raise DataError(
                     "missing-output", f"integral action on {name!r} needs it among the outputs that are read."
                 )
-        self._freeze(
-            feedback=feedback, observer=observer, form=observer.form,
+        assign(
+            self, feedback=feedback, observer=observer, form=observer.form,
             poles=Roots(np.concatenate([feedback.poles.values, observer.poles.values]), feedback.dt, "pole"),
         )  # fmt: skip
 

@@ -15,10 +15,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 
 
-class Schedule(Frozen):
+@frozen(init=False)
+class Schedule:
     """Gains ``gains[k]`` (m, n) at ``times[k]`` [s], from the moment the law is switched on; the ends are held.
 
     slopes : (k, m, n) rates of the gains [1/s], of a continuous law; None where every gain is held until the next time.
@@ -29,7 +30,7 @@ class Schedule(Frozen):
     slopes: FloatArray | None
 
     def __init__(self, times: FloatArray, gains: FloatArray, slopes: FloatArray | None = None) -> None:
-        self._freeze(times=times, gains=gains, slopes=slopes)
+        assign(self, times=times, gains=gains, slopes=slopes)
 
     def reversed(self) -> Schedule:
         """Read from the end, gains transposed: what the dual problem of a filter needs."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.control.plant import about_zero, changed, reference_values
 from dalembert.control.state_feedback.schedule import Schedule
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import columns as table_columns
 from dalembert.equations import Channels
@@ -29,7 +29,8 @@ from dalembert.loop.interfaces import Law
 FADING = 0.01  # of the range of an input: over it a continuous integral comes to a stop beyond a limit
 
 
-class StateFeedback(Frozen):
+@frozen(init=False)
+class StateFeedback:
     """A gain with what is known of the loop it closes; fits ``da.simulate(eqs, controller=...)``.
 
     Attributes
@@ -79,7 +80,8 @@ class StateFeedback(Frozen):
     ) -> None:
         Ki = np.zeros((len(drives), 0)) if K_integral is None else K_integral
         A, B = with_integrals(system, drives, integral)
-        self._freeze(
+        assign(
+            self,
             K=np.array(K), system=system, drives=drives, method=method, cost=cost, residual=residual, K_integral=Ki,
             integral=integral, tracking=tracking, F=feedforward(system, drives, tracking, K), schedule=schedule,
             limits=checked_limits(limits, drives),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
 from dalembert.estimate.algebra.matrices import unpacked
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 KEPT = 20_000_000  # numbers; above it covariances of all samples are computed again when asked for
 
 
-class Estimate(Frozen):
+@frozen
+class Estimate:
     """What a filter tells of every sample of a record; frozen.
 
     Attributes
@@ -55,9 +56,6 @@ class Estimate(Frozen):
     smoothed: bool
     _filter_states: Array | None  # (N, memory) of the filter, where that is not too much to keep
     _packed: Array | None  # (N, ne(ne+1)/2) covariances of a smoothed estimate
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @classmethod
     def _of(cls, filter_: Filter, data: Record, results: Array, m: Array, seconds: float, status: str) -> Estimate:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 
 FORMS = ("known-from-unknown", "unknown-from-known")
 POOR = 100.0  # errors of measured forces and motion grow by more than this: a force cannot be told
 
 
-class ForceCheck(Frozen):
+@frozen(init=False)
+class ForceCheck:
     """How well forces can be told along a motion: condition numbers, and the verdict in words."""
 
     known: tuple[str, ...]
@@ -24,7 +25,7 @@ class ForceCheck(Frozen):
     map: FloatArray
 
     def __init__(self, known: Any, unknown: Any, form: str, time: Any, condition: Any, seen: Any, map: Any) -> None:
-        self._freeze(known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
+        assign(self, known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
 
     @property
     def well_posed(self) -> bool:

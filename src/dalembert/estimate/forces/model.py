@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations import Channels, EquationsOfMotion, State, equations, require_equations
 from dalembert.estimate.forces.balance import Balance
@@ -65,7 +65,8 @@ def model_forces(
     return ForceModel(eqs, independent, known, unknown, inputs, form, start)
 
 
-class ForceModel(Frozen):
+@frozen(init=False)
+class ForceModel:
     """Forces of a machine as functions of its motion; made by :func:`model_forces`."""
 
     eqs: EquationsOfMotion
@@ -96,12 +97,12 @@ class ForceModel(Frozen):
         if start is not None and not isinstance(start, State):
             raise ModelError(f"start must be a state of the machine, from da.assemble(eqs, ...); got {start!r}.")
         balance = Balance(eqs, listed(independent, "independent"), start)
-        self._freeze(
-            eqs=eqs, known=groups[0], unknown=groups[1], told=groups[2], form=form, balance=balance,
+        assign(
+            self, eqs=eqs, known=groups[0], unknown=groups[1], told=groups[2], form=form, balance=balance,
             laws=tuple(laws.get(name) for name in groups[1]),
         )  # fmt: skip
         self._check_counts()
-        self._freeze(reference=self._workspace())
+        assign(self, reference=self._workspace())
         self._check_somewhere()
 
     # -- well-posedness -----------------------------------------------------------------------------------------------

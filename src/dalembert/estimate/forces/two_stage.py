@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import Channels
 from dalembert.estimate.engine.estimate import Estimate
@@ -27,7 +27,8 @@ from dalembert.record import Record
 MX = ca.MX
 
 
-class TwoStage(Frozen):
+@frozen(init=False)
+class TwoStage:
     """A filter of the motion and a filter of the forces, one after the other.
 
     Parameters
@@ -56,7 +57,7 @@ class TwoStage(Frozen):
                 f"the filter of the motion does not estimate {missing[0]!r}, which forces follow from. Take the same "
                 "independent coordinates, and a scheme for accelerations."
             )
-        self._freeze(motion=motion, forces=forces, current=bool(current))
+        assign(self, motion=motion, forces=forces, current=bool(current))
 
     @property
     def model(self) -> ForceModel:
@@ -188,14 +189,15 @@ def _observer_step(stages: TwoStage, dt: float | None) -> ObserverStep:
     )  # fmt: skip
 
 
-class TwoStageEstimate(Frozen):
+@frozen(init=False)
+class TwoStageEstimate:
     """Estimates of both stages; ``est["force"]`` and ``est["A.rate"]`` find either."""
 
     motion: Estimate
     forces: Estimate
 
     def __init__(self, motion: Estimate, forces: Estimate) -> None:
-        self._freeze(motion=motion, forces=forces)
+        assign(self, motion=motion, forces=forces)
 
     def __getitem__(self, name: str) -> Any:
         return self.forces[name] if name in self.forces.record.names else self.motion[name]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion, State
@@ -57,7 +57,8 @@ ORIENTATION = "orientation of "
 WORTH_A_WORD = 0.2  # share of a standard deviation
 
 
-class LocalObservability(Frozen):
+@frozen(init=False)
+class LocalObservability:
     """What was found; made by `local_observability`.
 
     Attributes
@@ -250,8 +251,8 @@ def local_observability(
     seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
     lefts = view.left[view.well : view.rank][::-1]
     result = LocalObservability()
-    result._freeze(
-        states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
+    assign(
+        result, states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
         unseen=tuple(view.direction(v) for v in view.unseen()),
         weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),

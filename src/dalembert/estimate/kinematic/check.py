@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.tables import aligned
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
@@ -37,7 +37,8 @@ NEAR = 0.3  # of the usual smallest singular value: a filter that broke down the
 SINGULAR = 1e-2  # smallest singular value over the largest in the workspace that is called nearly singular
 
 
-class KinematicCheck(Frozen):
+@frozen
+class KinematicCheck:
     """What was found about the sensors of a kinematic model.
 
     Attributes
@@ -61,9 +62,6 @@ class KinematicCheck(Frozen):
     worst: Mapping[str, float]
     remarks: tuple[str, ...]
     counts: Mapping[str, int]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def table(self) -> str:
         c = self.counts
@@ -281,8 +279,9 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: flo
     with np.errstate(divide="ignore"):
         condition = np.where(smallest > 0, scale / np.where(smallest > 0, smallest, 1.0), np.inf)
     return KinematicCheck(
-        poses=z, smallest=smallest, largest=largest, condition=condition, output_rank=output_rank,
-        observable_rank=observable, blind=blind, worst=at, remarks=tuple(remarks), counts=counts,
+        poses=z, smallest=np.asarray(smallest), largest=np.asarray(largest), condition=condition,
+        output_rank=output_rank, observable_rank=observable, blind=blind, worst=at, remarks=tuple(remarks),
+        counts=counts,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.identify.model.identified import Identified
@@ -34,7 +34,8 @@ class Trial:
     chosen: bool = False
 
 
-class AutoIdentified(Frozen):
+@frozen
+class AutoIdentified:
     """A model found from the channels alone, with the reasons for every choice.
 
     Attributes
@@ -71,9 +72,6 @@ class AutoIdentified(Frozen):
     decisions: tuple[str, ...]
     findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     # ---- the model
 

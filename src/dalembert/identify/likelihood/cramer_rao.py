@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import aligned
@@ -31,7 +31,8 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 
-class ModalBounds(Frozen):
+@frozen(init=False)
+class ModalBounds:
     """Least standard deviations of the modes that oscillate, ascending.
 
     Attributes
@@ -50,8 +51,8 @@ class ModalBounds(Frozen):
 
     def __init__(self, poles: ComplexArray, covariance: FloatArray) -> None:
         spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        self._freeze(
-            frequencies_hz=np.abs(poles) / (2.0 * np.pi), damping_ratios=-poles.real / np.abs(poles),
+        assign(
+            self, frequencies_hz=np.abs(poles) / (2.0 * np.pi), damping_ratios=-poles.real / np.abs(poles),
             frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance.copy(),
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
@@ -36,7 +36,8 @@ class FollowThresholds:
 FOLLOW = FollowThresholds()
 
 
-class FittedMachine(Frozen):
+@frozen
+class FittedMachine:
     """Parameters of a machine found from records; frozen.
 
     Attributes
@@ -82,9 +83,6 @@ class FittedMachine(Frozen):
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def __getitem__(self, parameter: str) -> float:
         return float(self.values[self._place(parameter)])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of, square, whole_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
@@ -33,7 +33,8 @@ _FIELDS = (
 DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
 
 
-class Identified(Frozen):
+@frozen(init=False)
+class Identified:
     """A model found from records; frozen.
 
     Parameters
@@ -119,8 +120,8 @@ class Identified(Frozen):
             if name not in system.inputs + system.outputs:
                 known = system.inputs + system.outputs
                 raise DataError("unknown-name", unknown_name("channel", name, known, "offsets"))
-        self._freeze(
-            system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
+        assign(
+            self, system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
             covariance=None if covariance is None else square("covariance", covariance),
             frequency_deviations=_row(frequency_deviations), damping_deviations=_row(damping_deviations),
             delays={name: int(count) for name, count in (delays or {}).items() if count},

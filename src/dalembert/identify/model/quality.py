@@ -15,18 +15,18 @@ and somewhat lenient for the one it was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import scipy.fft
 import scipy.linalg
 import scipy.special
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.tables import aligned
 
 
-class Fit(Frozen):
+@frozen(init=False)
+class Fit:
     """Agreement of a model with a record, per output.
 
     Attributes
@@ -49,8 +49,8 @@ class Fit(Frozen):
         self, percent: FloatArray, rms: FloatArray, outputs: Sequence[str], kind: str,
         units: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        self._freeze(
-            percent=np.array(percent, dtype=np.float64), rms=np.array(rms, dtype=np.float64),
+        assign(
+            self, percent=np.array(percent, dtype=np.float64), rms=np.array(rms, dtype=np.float64),
             outputs=tuple(outputs), kind=kind, units=units or {},
         )  # fmt: skip
 
@@ -85,7 +85,8 @@ def measure_fit(
     return Fit(100.0 * (1.0 - ratio), np.sqrt(wrong / count), outputs, kind, units)
 
 
-class Residuals(Frozen):
+@frozen
+class Residuals:
     """Residuals of a model, and whether they are white and independent of the inputs.
 
     Attributes
@@ -124,9 +125,6 @@ class Residuals(Frozen):
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
     kind: str
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def is_white(self, level: float = 0.01) -> bool:
         """Whether whiteness is not refused at this level of significance, all outputs together."""

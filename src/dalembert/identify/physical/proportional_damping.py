@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
@@ -17,7 +17,8 @@ from dalembert.identify.records.data import IdentificationWarning
 from dalembert.linear.modes import Modes
 
 
-class ProportionalDamping(Frozen):
+@frozen(init=False)
+class ProportionalDamping:
     """C = α M + β K as fitted to modes; frozen.
 
     alpha [1/s], beta [s]; frequencies (k,) [rad/s]; ratios, fitted, residuals (k,): given, fitted, their difference;
@@ -34,11 +35,11 @@ class ProportionalDamping(Frozen):
 
     def __init__(self, alpha: float, beta: float, frequencies: FloatArray, ratios: FloatArray) -> None:
         fitted = 0.5 * (alpha / frequencies + beta * frequencies)
-        self._freeze(
-            alpha=float(alpha), beta=float(beta), frequencies=frequencies, ratios=ratios, fitted=fitted,
+        assign(
+            self, alpha=float(alpha), beta=float(beta), frequencies=frequencies, ratios=ratios, fitted=fitted,
             residuals=ratios - fitted, findings=(),
         )  # fmt: skip
-        self._freeze(findings=tuple(_find_negative(self)))
+        assign(self, findings=tuple(_find_negative(self)))
 
     @property
     def unstable_above(self) -> float:

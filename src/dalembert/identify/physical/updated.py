@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
@@ -15,7 +15,8 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.linear import SecondOrder
 
 
-class Updated(Frozen):
+@frozen
+class Updated:
     """Parameters of a model that agree with measured modes; frozen.
 
     Attributes
@@ -58,9 +59,6 @@ class Updated(Frozen):
     status: str
     findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def __getitem__(self, parameter: str) -> float:
         if parameter not in self.parameters:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arguments import numbered, real_number, whole_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted
@@ -32,7 +32,8 @@ FEWEST = 8
 NO_DECAY = 0.9
 
 
-class Decays(Frozen):
+@frozen
+class Decays:
     """Free decays, or correlations that decay in the same way; frozen.
 
     values : (count, ny, nw), one column per test or reference; dt [s]; outputs, columns : names; kind : text.
@@ -46,9 +47,6 @@ class Decays(Frozen):
     units: Mapping[str, str]
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @property
     def times(self) -> FloatArray:

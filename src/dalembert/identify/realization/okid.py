@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, names_or_numbered, one_of, whole_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
@@ -57,7 +57,8 @@ class ObserverLimits:
 LIMITS = ObserverLimits()
 
 
-class ObserverMarkov(Frozen):
+@frozen(init=False)
+class ObserverMarkov:
     """Observer Markov parameters, and those of the machine and of the gain that follow; frozen.
 
     D : (ny, nu); forward : (p, ny, nu), Ȳ¹; backward : (p, ny, ny), Ȳ²; residual : (ny, ny), covariance of the
@@ -110,8 +111,8 @@ class ObserverMarkov(Frozen):
         names_in = names_or_numbered("input", inputs, "u", nu, "this ObserverMarkov")
         names_out = names_or_numbered("output", outputs, "y", ny, "this ObserverMarkov")
         size = nu + (nu + ny) * p if unknowns is None else unknowns
-        self._freeze(
-            D=matrix("D", D, ny, nu, "outputs by inputs"), forward=ahead, backward=back,
+        assign(
+            self, D=matrix("D", D, ny, nu, "outputs by inputs"), forward=ahead, backward=back,
             residual=np.zeros((ny, ny)) if residual is None else np.array(residual, dtype=np.float64),
             levels=np.ones(ny) if levels is None else np.array(levels, dtype=np.float64), dt=float(dt),
             inputs=names_in, outputs=names_out, samples=samples, rank=size if rank is None else rank, unknowns=size,

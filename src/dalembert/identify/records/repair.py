@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of, real_number, whole_number
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
 from dalembert.identify.records.checks import longest_run
@@ -36,7 +36,8 @@ WIDER = 3  # width of the window of the spread / width of the window of the medi
 REACH = 17  # samples on each side of a gap that a cubic spline depends on: 0.27¹⁷ = 2e-10
 
 
-class Repair(Frozen):
+@frozen(init=False)
+class Repair:
     """A repaired record and what was done to it; frozen.
 
     ``record`` : Record; ``outliers``, ``dropouts`` : (N, k) bool, samples found; ``replaced`` : (N, k) bool, samples
@@ -53,7 +54,7 @@ class Repair(Frozen):
         self, record: Record, outliers: NDArray[np.bool_], dropouts: NDArray[np.bool_], remaining: NDArray[np.bool_]
     ) -> None:
         replaced = (outliers | dropouts) & ~remaining
-        self._freeze(record=record, outliers=outliers, dropouts=dropouts, replaced=replaced, remaining=remaining)
+        assign(self, record=record, outliers=outliers, dropouts=dropouts, replaced=replaced, remaining=remaining)
 
     @property
     def count(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import columns
@@ -168,7 +168,8 @@ def advanced(x: FloatArray, lag: float) -> FloatArray:
     return result
 
 
-class Synchronised(Frozen):
+@frozen(init=False)
+class Synchronised:
     """Records brought to one clock; frozen.
 
     ``records`` : tuple of Records with the same times, those of the first; ``delays`` : (k,) [s], how far the clock of
@@ -180,7 +181,7 @@ class Synchronised(Frozen):
     correlations: FloatArray
 
     def __init__(self, records: tuple[Record, ...], delays: FloatArray, correlations: FloatArray) -> None:
-        self._freeze(records=records, delays=delays, correlations=correlations)
+        assign(self, records=records, delays=delays, correlations=correlations)
 
     def joined(self) -> Record:
         """One record of all channels; of a channel that several have, the first record's stays."""

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dalembert.core.arguments import one_of
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
@@ -39,7 +39,8 @@ NO_POWER = 1e-24
 DEPENDENT = 1e-10
 
 
-class Coherence(Frozen):
+@frozen
+class Coherence:
     """Coherence between inputs and outputs; frozen.
 
     ``frequencies`` : (nf,) [rad/s]; ``ordinary`` : (nf, ny, nu); ``multiple`` : (nf, ny), the share of an output that
@@ -51,9 +52,6 @@ class Coherence(Frozen):
     multiple: FloatArray
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @property
     def frequencies_hz(self) -> FloatArray:
@@ -84,7 +82,8 @@ class Coherence(Frozen):
         return f"Coherence with {listed(self.inputs, {})}: {len(self.frequencies)} frequencies\n{self.table()}"
 
 
-class FrfEstimate(Frozen):
+@frozen
+class FrfEstimate:
     """A measured frequency response with its coherence and random errors; frozen.
 
     ``response`` : FrequencyResponse; ``coherence`` : Coherence; ``deviations`` : (nf, ny, nu), standard deviations of
@@ -101,9 +100,6 @@ class FrfEstimate(Frozen):
     averages: float
     findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @property
     def frequencies(self) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.checks import channels as channel_names
@@ -28,7 +28,8 @@ __all__ = ["HammerWindows", "hammer_windows"]
 IMPACT = 0.05
 
 
-class HammerWindows(Frozen):
+@frozen(init=False)
+class HammerWindows:
     """Windowed hammer tests and the damping to subtract from models identified from them; frozen.
 
     ``records`` : tuple of Records; ``decay_rate`` : σ added to the decay of every mode [1/s];
@@ -40,7 +41,7 @@ class HammerWindows(Frozen):
     impacts: FloatArray
 
     def __init__(self, records: tuple[Record, ...], decay_rate: float, impacts: FloatArray) -> None:
-        self._freeze(records=records, decay_rate=decay_rate, impacts=impacts)
+        assign(self, records=records, decay_rate=decay_rate, impacts=impacts)
 
     @property
     def record(self) -> Record:

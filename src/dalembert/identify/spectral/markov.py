@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dalembert.core.arguments import one_of, whole_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
@@ -40,7 +40,8 @@ ROWS = 4096
 TAIL = 0.01
 
 
-class Markov(Frozen):
+@frozen
+class Markov:
     """Markov parameters, the response of a sampled system to pulses of one sample; frozen.
 
     ``values`` : (count, ny, nu), Y_0 = D first; ``deviations`` : standard deviations of the same shape, or None where
@@ -62,9 +63,6 @@ class Markov(Frozen):
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dalembert.core.arguments import one_of, real_number, whole_number
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import aligned
@@ -35,7 +35,8 @@ DEFAULT_BLOCKS = 8
 ROWS_SHOWN = 20
 
 
-class Spectra(Frozen):
+@frozen
+class Spectra:
     """Matrix of spectral densities of some channels; frozen.
 
     ``frequencies`` : (nf,) [rad/s]; ``values`` : (nf, n, n) complex, Hermitian, one-sided, per Hz, [f, a, b] = S_ab;
@@ -50,9 +51,6 @@ class Spectra(Frozen):
     blocks: int
     averages: float
     provenance: Mapping[str, Any]
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @property
     def frequencies_hz(self) -> FloatArray:
@@ -164,7 +162,8 @@ def spectra(
 # ---- how blocks are cut and averaged
 
 
-class Plan(Frozen):
+@frozen
+class Plan:
     """Length, window, step and detrending of the blocks."""
 
     length: int
@@ -173,9 +172,6 @@ class Plan(Frozen):
     detrend: str
     whole: bool
     name: str
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def frequencies(self, dt: float) -> FloatArray:
         """(nf,) [rad/s]."""

@@ -17,7 +17,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, unique_names
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
@@ -52,7 +52,8 @@ class Unknown:
     B: ArrayLike | None = None
 
 
-class StructuredModel(Frozen):
+@frozen(init=False)
+class StructuredModel:
     """A second-order system whose matrices are affine in unknown numbers.
 
     Parameters
@@ -106,7 +107,7 @@ class StructuredModel(Frozen):
         values = np.array([float(u.value) for u in listed])
         if not np.isfinite(values).all():
             raise DataError("not-finite", "the first values of unknowns must be finite.")
-        self._freeze(known=known, names=names, values=values, parts=parts)
+        assign(self, known=known, names=names, values=values, parts=parts)
 
     @classmethod
     def entries(

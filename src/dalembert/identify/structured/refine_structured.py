@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core import progress as progress_
 from dalembert.core.arguments import names_or_numbered, one_of
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
@@ -61,7 +60,8 @@ THRESHOLDS = FitThresholds()
 DAMPING = Damping(first=1e-3, most=1e10)
 
 
-class StructuredFit(Frozen):
+@frozen
+class StructuredFit:
     """Unknown numbers found from records; frozen.
 
     Attributes
@@ -89,9 +89,6 @@ class StructuredFit(Frozen):
     cost: tuple[float, float]
     iterations: int
     converged: bool
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def table(self) -> str:
         """Value and standard deviation of each unknown."""

@@ -23,7 +23,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of, whole_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.data import Data
@@ -39,7 +39,8 @@ BLOCK = 400_000
 PIECES = 100_000
 
 
-class HankelFactor(Frozen):
+@frozen(init=False)
+class HankelFactor:
     """The factor F of block-Hankel data, channels scaled to unit root mean square.
 
     Attributes
@@ -78,8 +79,8 @@ class HankelFactor(Frozen):
     ) -> None:  # fmt: skip
         factor = np.empty_like(standard)
         factor[np.concatenate(window_order(rows, rows, nu, ny))] = standard
-        self._freeze(
-            standard=standard, factor=factor, products=products, rows=rows, columns=columns, nu=nu, ny=ny,
+        assign(
+            self, standard=standard, factor=factor, products=products, rows=rows, columns=columns, nu=nu, ny=ny,
             scales=scales, how=how, weakest=weakest,
         )  # fmt: skip
 

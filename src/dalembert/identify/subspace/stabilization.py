@@ -30,7 +30,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import aligned
@@ -87,7 +87,8 @@ class Poles:
     kept: NDArray[np.bool_]  # whether it may belong to a cluster
 
 
-class Stabilization(Frozen):
+@frozen
+class Stabilization:
     """Poles of every order with their labels, and the modes among them.
 
     Attributes
@@ -119,9 +120,6 @@ class Stabilization(Frozen):
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
     label_names = LABELS
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def table(self) -> str:
         """One line per mode."""
@@ -335,7 +333,8 @@ def count_stable_states(projection: Projection, most: int, limits: Tolerances | 
 # ---- choice of an order
 
 
-class OrderChoice(Frozen):
+@frozen
+class OrderChoice:
     """The order chosen, those of the three criteria, and the reason.
 
     Attributes
@@ -356,9 +355,6 @@ class OrderChoice(Frozen):
     criterion: FloatArray
     singular_values: FloatArray
     explanation: str
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def __repr__(self) -> str:
         return f"OrderChoice: {self.order}\n{self.explanation}"

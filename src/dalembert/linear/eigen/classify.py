@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.linear import storage
 from dalembert.linear.eigen.quadratic import zero_tolerance
 from dalembert.linear.modes import Modes
@@ -26,7 +26,8 @@ SPARSE_ZERO = 1e-13
 CRITICAL = 1e-7  # a double real eigenvalue is found to √ε: that close to ζ = 1 is critical
 
 
-class Classification(Frozen):
+@frozen(init=False)
+class Classification:
     """Kind of a second-order system, definiteness of its matrices, damping of its modes.
 
     Attributes
@@ -60,8 +61,8 @@ class Classification(Frozen):
         )
         modes = system.modes()
         kinds = {symbol: definiteness(getattr(system, symbol)) for symbol in ("M", "C", "K")}
-        self._freeze(
-            natural=not gyroscopic, gyroscopic=gyroscopic, circulatory=circulatory, damped=damped,
+        assign(
+            self, natural=not gyroscopic, gyroscopic=gyroscopic, circulatory=circulatory, damped=damped,
             hysteretic=hysteretic, conservative=not (damped or circulatory or hysteretic),
             kind=_kind(damped, gyroscopic, circulatory, hysteretic), definiteness=kinds,
             modes=modes, damping=_dampings(modes),

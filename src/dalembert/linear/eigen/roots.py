@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.linear.modes import Modes
@@ -33,7 +33,8 @@ EPS = float(np.finfo(np.float64).eps)
 SMALL = 1e-3
 
 
-class Roots(Frozen):
+@frozen(init=False)
+class Roots:
     """Poles or zeros, ascending in frequency; an array where NumPy wants one.
 
     Parameters
@@ -58,7 +59,7 @@ class Roots(Frozen):
         # rounding must not decide which half of a pair comes first
         largest = float(np.abs(s[np.isfinite(s)]).max(initial=0.0))
         order = np.lexsort((ties.ranks(s.imag, largest), ties.ranks(s.real, largest), ties.ranks(np.abs(s))))
-        self._freeze(values=roots[order], dt=dt, kind=kind, provenance=provenance or {})
+        assign(self, values=roots[order], dt=dt, kind=kind, provenance=provenance or {})
 
     @property
     def continuous(self) -> ComplexArray:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.csgraph
 
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
 from dalembert.core.text import complex_text
@@ -53,7 +53,8 @@ class Guilty:
     motion: str
 
 
-class Stability(Frozen):
+@frozen(init=False)
+class Stability:
     """Verdict on a linear system, with the eigenvalues that decide it.
 
     Attributes
@@ -81,7 +82,7 @@ class Stability(Frozen):
         *, discrete: bool = False, reason: str = "",
     ) -> None:  # fmt: skip
         values = np.array(eigenvalues, dtype=np.complex128)
-        self._freeze(verdict=verdict, guilty=tuple(guilty), eigenvalues=values, margin=float(margin),
+        assign(self, verdict=verdict, guilty=tuple(guilty), eigenvalues=values, margin=float(margin),
                      tolerance=float(tolerance), discrete=bool(discrete), reason=reason)  # fmt: skip
 
     @property

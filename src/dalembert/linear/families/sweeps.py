@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.progress import Progress, Setting
 from dalembert.core.tables import aligned
@@ -63,7 +63,8 @@ class CriticalSpeed:
     and for motions along or about its axis"""
 
 
-class Sweep(Frozen):
+@frozen(init=False)
+class Sweep:
     """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`sweep`.
 
     ``values`` (nv,); ``eigenvalues`` (nv, nb) [rad/s], of a pair only the half with Im ≥ 0 where it stays a pair
@@ -87,8 +88,8 @@ class Sweep(Frozen):
         crossings: tuple[Crossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: Any,
         provenance: Mapping[str, Any], coincidences: tuple[CriticalSpeed, ...] = (),
     ) -> None:  # fmt: skip
-        self._freeze(
-            values=values, eigenvalues=eigenvalues, parameter=parameter, unit=unit, crossings=crossings,
+        assign(
+            self, values=values, eigenvalues=eigenvalues, parameter=parameter, unit=unit, crossings=crossings,
             critical_speeds=critical_speeds, coincidences=coincidences, stable=stable, provenance=provenance,
         )  # fmt: skip
 

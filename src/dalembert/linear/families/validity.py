@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core.arguments import known_units, real_number, unique_names
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted, listed
@@ -30,7 +30,8 @@ REGIONS = ("linear", "nonlinear", "failed")
 Limit = float | tuple[float | None, float | None] | None
 
 
-class Validity(Frozen):
+@frozen(init=False)
+class Validity:
     """Measures of the coordinates with their linear and failure limits; frozen.
 
     Parameters
@@ -93,8 +94,8 @@ class Validity(Frozen):
                 )
         # where only failure is limited, the linear range ends there too
         inner = np.column_stack([np.maximum(inner[:, 0], outer[:, 0]), np.minimum(inner[:, 1], outer[:, 1])])
-        self._freeze(
-            coordinates=axes, names=names, rows=rows, linear=inner, failure=outer,
+        assign(
+            self, coordinates=axes, names=names, rows=rows, linear=inner, failure=outer,
             units=known_units(units, names, where),
         )  # fmt: skip
 
@@ -170,7 +171,8 @@ class Validity(Frozen):
         return array
 
 
-class Regions(Frozen):
+@frozen(init=False)
+class Regions:
     """Answer of :meth:`Validity.classify`: one region per configuration; frozen.
 
     ``values`` (N, measures); ``region`` (N,) 0 linear, 1 nonlinear, 2 failed; ``worst`` (N,) number of the measure
@@ -187,7 +189,7 @@ class Regions(Frozen):
         self, names: Sequence[str], values: FloatArray, region: NDArray[np.intp], worst: NDArray[np.intp],
         times: FloatArray | None,
     ) -> None:  # fmt: skip
-        self._freeze(names=tuple(names), values=values, region=region, worst=worst, times=times)
+        assign(self, names=tuple(names), values=values, region=region, worst=worst, times=times)
 
     def __len__(self) -> int:
         return len(self.region)

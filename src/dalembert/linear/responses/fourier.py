@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number, whole_number
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
@@ -37,7 +37,8 @@ NEGLIGIBLE = 1e-14
 GAUSS_POINTS = 16
 
 
-class FourierSeries(Frozen):
+@frozen(init=False)
+class FourierSeries:
     """Mean and complex amplitudes of a periodic signal; frozen.
 
     Parameters
@@ -64,7 +65,7 @@ class FourierSeries(Frozen):
             raise DataError(
                 "not-finite", f"amplitudes must be finite and of one dimension, the mean first; got shape {F.shape}."
             )
-        self._freeze(period=checked_period(period), amplitudes=F)
+        assign(self, period=checked_period(period), amplitudes=F)
 
     @property
     def frequencies(self) -> FloatArray:
@@ -213,7 +214,8 @@ def checked_period(period: float) -> float:
     return value
 
 
-class PeriodicResponse(Frozen):
+@frozen
+class PeriodicResponse:
     """Steady response to a periodic load: one period in time, and its harmonics; frozen.
 
     ``record`` : Record of one period; ``amplitudes`` : (harmonics + 1, ny) complex, the mean first;
@@ -229,9 +231,6 @@ class PeriodicResponse(Frozen):
     outputs: tuple[str, ...]
     kept: tuple[int, ...] | None
     record: Record
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def __getitem__(self, output: str) -> ComplexArray:
         """(harmonics + 1,) complex amplitudes of an output."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, names_asked, names_or_numbered
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted, listed
@@ -41,7 +41,8 @@ class Peak:
     """[rad]"""
 
 
-class FrequencyResponse(Frozen):
+@frozen(init=False)
+class FrequencyResponse:
     """Complex response of every output to every input at given frequencies; frozen.
 
     Parameters
@@ -104,8 +105,8 @@ class FrequencyResponse(Frozen):
             raise DataError("unknown-name", unknown_name("kind of frequency response", kind, KINDS))
         names_in = names_or_numbered("input", inputs, "u", H.shape[2], where)
         names_out = names_or_numbered("output", outputs, "y", H.shape[1], where)
-        self._freeze(
-            frequencies=w, values=H, inputs=names_in, outputs=names_out, kind=kind,
+        assign(
+            self, frequencies=w, values=H, inputs=names_in, outputs=names_out, kind=kind,
             input_units=known_units(input_units, names_in, where),
             output_units=known_units(output_units, names_out, where),
             provenance=provenance or {},

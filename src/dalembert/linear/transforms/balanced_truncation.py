@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arguments import numbered, real_number
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 
-class BalancedTruncation(Frozen):
+@frozen(init=False)
+class BalancedTruncation:
     """A reduced system and how far it can be from the full one.
 
     Attributes
@@ -73,8 +74,8 @@ class BalancedTruncation(Frozen):
         method: str,
     ) -> None:  # fmt: skip
         bound = 2.0 * float(hankel_values[system.nx :].sum())
-        self._freeze(
-            system=system, full=full, hankel_values=hankel_values, bound=bound, T=T, T_left=T_left, method=method
+        assign(
+            self, system=system, full=full, hankel_values=hankel_values, bound=bound, T=T, T_left=T_left, method=method
         )
 
     @cached_property

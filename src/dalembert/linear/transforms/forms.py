@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix as real_matrix
 from dalembert.core.arguments import numbered, real_number, square, whole_number
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
@@ -46,7 +46,8 @@ LARGEST_CONDITION = 1e7
 WEAKEST = 1e-11
 
 
-class ModalForm(Frozen):
+@frozen(init=False)
+class ModalForm:
     """Diagonal form A = Ψ Λ Ψ⁻¹, complex.
 
     Attributes
@@ -70,8 +71,8 @@ class ModalForm(Frozen):
     outputs: tuple[str, ...]
 
     def __init__(self, system: StateSpace, eigenvalues: ComplexArray, vectors: ComplexArray) -> None:
-        self._freeze(
-            eigenvalues=eigenvalues, vectors=vectors, B=np.linalg.solve(vectors, system.B.astype(complex)),
+        assign(
+            self, eigenvalues=eigenvalues, vectors=vectors, B=np.linalg.solve(vectors, system.B.astype(complex)),
             C=system.C @ vectors, dt=system.dt, inputs=system.inputs, outputs=system.outputs,
         )  # fmt: skip
 
@@ -88,7 +89,8 @@ class ModalForm(Frozen):
         return f"ModalForm: {len(self.eigenvalues)} states\n{self.table()}"
 
 
-class KalmanForm(Frozen):
+@frozen(init=False)
+class KalmanForm:
     """Which states the inputs reach and the outputs see.
 
     Attributes
@@ -106,7 +108,7 @@ class KalmanForm(Frozen):
     sizes: tuple[int, int, int, int]
 
     def __init__(self, system: StateSpace, T: FloatArray, sizes: tuple[int, int, int, int]) -> None:
-        self._freeze(system=system, T=T, sizes=sizes)
+        assign(self, system=system, T=T, sizes=sizes)
 
     @property
     def is_controllable(self) -> bool:

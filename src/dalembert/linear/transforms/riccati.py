@@ -20,7 +20,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, square
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import Roots, balanced_matrix
@@ -33,7 +33,8 @@ LARGE = 100  # states from which doubling is tried first
 GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after so many steps
 
 
-class RiccatiSolution(Frozen):
+@frozen(init=False)
+class RiccatiSolution:
     """Stabilising solution of a Riccati equation.
 
     Attributes
@@ -56,7 +57,7 @@ class RiccatiSolution(Frozen):
     method: str
 
     def __init__(self, X: FloatArray, K: FloatArray, poles: Roots, residual: float, method: str) -> None:
-        self._freeze(X=X, K=K, poles=poles, residual=residual, method=method)
+        assign(self, X=X, K=K, poles=poles, residual=residual, method=method)
 
     def table(self) -> str:
         """Residual, method and poles."""

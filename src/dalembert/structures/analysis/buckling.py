@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
@@ -27,7 +27,8 @@ from dalembert.structures.assembly.structure import Structure, needs_structure
 ROUNDING = 1e-10
 
 
-class Buckling(Frozen):
+@frozen(init=False)
+class Buckling:
     """Load factors and shapes of buckling; frozen.
 
     Attributes
@@ -45,7 +46,7 @@ class Buckling(Frozen):
     load: str
 
     def __init__(self, factors: FloatArray, shapes: FloatArray, structure: Structure, load: str) -> None:
-        self._freeze(factors=factors, shapes=shapes, coordinates=structure.free, structure=structure, load=load)
+        assign(self, factors=factors, shapes=shapes, coordinates=structure.free, structure=structure, load=load)
 
     @property
     def critical(self) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, assign
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.analysis.statics import load_vector, named_group, solve_static
@@ -162,7 +162,7 @@ def with_stiffness(
     if states is not None:
         fields["initial"] = states
     copy = object.__new__(type(structure))
-    copy._freeze(**fields)
+    assign(copy, **fields)
     return copy
 
 

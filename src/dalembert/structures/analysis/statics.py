@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.numerics import ties
@@ -70,7 +70,8 @@ class Named:
         return repr(dict(self.items()))
 
 
-class StaticSolution(Frozen):
+@frozen(init=False)
+class StaticSolution:
     """Displacements, reactions and internal forces of a structure under a load; made by :func:`solve_static`.
 
     Attributes
@@ -101,8 +102,8 @@ class StaticSolution(Frozen):
         independent = np.flatnonzero(structure.held)
         forces = np.zeros(len(u))
         forces[independent] = structure.T_held.T @ (structure.K @ u - load)
-        self._freeze(
-            structure=structure, u=u, load=load, factors=factors, displacement=Named(structure, u),
+        assign(
+            self, structure=structure, u=u, load=load, factors=factors, displacement=Named(structure, u),
             reaction=Named(structure, forces, independent.tolist()), acceleration=acceleration,
         )  # fmt: skip
 

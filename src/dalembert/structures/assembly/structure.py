@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen, plain_state
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
@@ -34,7 +34,8 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 BoolArray = NDArray[np.bool_]
 
 
-class Structure(Frozen):
+@frozen(init=False)
+class Structure:
     """A finite-element model with its supports: sparse matrices with names; frozen.
 
     Made by :func:`assemble` from a `Frame` or a `Solid`, or from matrices directly.
@@ -158,8 +159,8 @@ class Structure(Frozen):
                 raise DataError("wrong-shape", f"load case {case!r} of structure {name!r} must be {N} finite numbers.")
             load.setflags(write=False)
         unit = {way: "rad" if way[0] == "r" else "m" for way in ways}
-        self._freeze(
-            name=name, points=points_, positions=where, directions=ways, coordinates=names,
+        assign(
+            self, name=name, points=points_, positions=where, directions=ways, coordinates=names,
             M=_csc("M", M, N), K=_csc("K", K, N), C=_csc("C", C, N), K_loss=_csc("K_loss", K_loss, N),
             T=_frozen(maps[:, free]), T_held=T_held, free=tuple([names[i] for i in free]), free_index=free,
             held=held_, inactive=inactive_, prescribed=T_held @ shift[fixed], loads=cases, groups=tuple(groups),
@@ -170,7 +171,7 @@ class Structure(Frozen):
 
     def __getstate__(self) -> dict[str, Any]:
         # what is remembered (factors, indices) is found again after unpickling
-        return {name: value for name, value in super().__getstate__().items() if not name.startswith("_")}
+        return {name: value for name, value in plain_state(self).items() if not name.startswith("_")}
 
     # -- names -------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.assembly.sections import Section
@@ -29,7 +29,8 @@ BoolArray = NDArray[np.bool_]
 PointLoads = tuple[IntArray, FloatArray, FloatArray]
 
 
-class BeamGroup(Frozen):
+@frozen
+class BeamGroup:
     """All beam and bar elements of one frame; arrays carry one entry per element.
 
     Attributes
@@ -71,9 +72,6 @@ class BeamGroup(Frozen):
     point_loads: Mapping[str, PointLoads]
     strains: Mapping[str, FloatArray]
     gravity: FloatArray
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     @property
     def length(self) -> FloatArray:

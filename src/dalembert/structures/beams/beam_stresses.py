@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.beams import section_stresses
@@ -45,7 +45,8 @@ def largest(loaded: Loaded, stations: int, *, total: bool = False) -> dict[str, 
     return dict(zip(group.beams, np.maximum.reduceat(worst, group.first[:-1]).tolist()))
 
 
-class BeamResult(Frozen):
+@frozen
+class BeamResult:
     """Internal forces, deflection and stresses along one beam or bar, in its own axes.
 
     Of a prestressed structure: what the load adds, in the axes of the turned sections (V in the plane of the section,
@@ -84,9 +85,6 @@ class BeamResult(Frozen):
     lowest_strain: FloatArray
     shear_rule: str
     of: str
-
-    def __init__(self, **fields: Any) -> None:
-        self._freeze(**fields)
 
     def table(self) -> str:
         """One row per station."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.linear import SecondOrder
@@ -70,6 +70,7 @@ class Line:
         return kappa
 
 
+@frozen(init=False)
 class LineModes(ContinuousModes):
     """Natural modes of a bar, shaft or string; see :class:`ContinuousModes` for the attributes.
 
@@ -95,8 +96,8 @@ class LineModes(ContinuousModes):
         mean = np.where(rigid, 1.0, (np.sin(phase) + np.sin(angle)) / safe) + moving @ u
         scale = 1.0 / _largest(angle, phase, u)
         whole, bend = line.mass_per_length * line.length, line.stiffness / line.length
-        self._freeze(
-            length=line.length, wave_numbers=kappa,
+        assign(
+            self, length=line.length, wave_numbers=kappa,
             frequencies=kappa * math.sqrt(line.stiffness / line.mass_per_length) / line.length,
             modal_masses=whole * mass * scale**2, modal_stiffnesses=bend * stiffness * scale**2,
             participation=whole * mean * scale, moving_mass=whole * (1.0 + moving.sum()), normalisation="largest",
@@ -119,7 +120,7 @@ class LineModes(ContinuousModes):
             "_scale": self._scale * factor, "modal_masses": self.modal_masses * factor**2, "normalisation": how,
             "modal_stiffnesses": self.modal_stiffnesses * factor**2, "participation": self.participation * factor,
         }  # fmt: skip
-        other._freeze(**{**self.__dict__, **changed})
+        assign(other, **{**self.__dict__, **changed})
         return other
 
     def slope(self, z: ArrayLike) -> FloatArray:
@@ -152,7 +153,8 @@ def _largest(angle: FloatArray, phase: FloatArray, ends: FloatArray) -> FloatArr
     return np.where(peak, np.where(first % 2 == 0, 1.0, -1.0), at_end)
 
 
-class LineBody(Frozen):
+@frozen(init=False)
+class LineBody:
     """What bars, shafts and strings have in common; make one of those."""
 
     length: float
@@ -178,8 +180,8 @@ class LineBody(Frozen):
             (spring[0] * length / stiffness, spring[1] * length / stiffness),
             (load[0] / (mass * length), load[1] / (mass * length)),
         )  # fmt: skip
-        self._freeze(
-            length=line.length, stiffness=line.stiffness, mass_per_length=line.mass_per_length, left=both[0],
+        assign(
+            self, length=line.length, stiffness=line.stiffness, mass_per_length=line.mass_per_length, left=both[0],
             right=both[1], _line=line, _units=("rad", "N m") if turning else ("m", "N"),
             provenance={"body": kind, "left": both[0].text(), "right": both[1].text(), "length [m]": line.length},
         )  # fmt: skip
@@ -252,6 +254,7 @@ def _numbers(kind: str, section: Section | None, stuff: str | Material | None, g
         )
 
 
+@frozen(init=False)
 class Bar(LineBody):
     """A uniform straight bar that vibrates along its axis.
 
@@ -281,6 +284,7 @@ class Bar(LineBody):
         self._set("bar", length, EA, rhoA, (left, right), turning=False)
 
 
+@frozen(init=False)
 class Shaft(LineBody):
     """A uniform straight shaft that twists about its axis (St Venant torsion).
 
@@ -310,6 +314,7 @@ class Shaft(LineBody):
         self._set("shaft", length, GJ, rhoIp, (left, right), turning=True)
 
 
+@frozen(init=False)
 class String(LineBody):
     """A string under constant tension, or any other body with m ü = k u″.
 

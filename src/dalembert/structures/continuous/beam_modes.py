@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.structures.continuous import waves
 from dalembert.structures.continuous import wittrick_williams as spectrum
@@ -31,6 +31,7 @@ class Numbers:
     rhoA: float
 
 
+@frozen(init=False)
 class BeamModes(ContinuousModes):
     """Natural modes of a beam; see :class:`ContinuousModes` for the attributes.
 
@@ -63,8 +64,8 @@ class BeamModes(ContinuousModes):
         scale = np.array([_largest(wave, column) for wave, column in zip(each, amplitudes.T, strict=True)])
         scale = 1.0 / scale
         rho_l, k_l = numbers.rhoA * numbers.length, numbers.EI / numbers.length**3
-        self._freeze(
-            length=numbers.length, wave_numbers=b, frequencies=b**2 * np.sqrt(k_l / rho_l),
+        assign(
+            self, length=numbers.length, wave_numbers=b, frequencies=b**2 * np.sqrt(k_l / rho_l),
             modal_masses=rho_l * integrals[:, 0] * scale**2, modal_stiffnesses=k_l * integrals[:, 1] * scale**2,
             participation=rho_l * integrals[:, 2] * scale, moving_mass=rho_l * moving_mass(held),
             normalisation="largest", provenance=provenance or {}, _scale=scale, _waves=each, _amplitudes=amplitudes,
@@ -87,7 +88,7 @@ class BeamModes(ContinuousModes):
             "_scale": self._scale * factor, "modal_masses": self.modal_masses * factor**2, "normalisation": how,
             "modal_stiffnesses": self.modal_stiffnesses * factor**2, "participation": self.participation * factor,
         }  # fmt: skip
-        other._freeze(**{**self.__dict__, **changed})
+        assign(other, **{**self.__dict__, **changed})
         return other
 
     def slope(self, z: ArrayLike) -> FloatArray:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.linear import FrequencyResponse, SecondOrder
@@ -55,7 +55,8 @@ BEHAVIOURS = (
 )
 
 
-class Beam(Frozen):
+@frozen(init=False)
+class Beam:
     """A uniform straight beam between two ends, bending in one plane; frozen.
 
     Parameters
@@ -118,8 +119,8 @@ class Beam(Frozen):
         size = _positive("length", length)
         both = (end_names.end(left, "left"), end_names.end(right, "right"))
         held = _without_dimension(size, values, both, rotary, shear)
-        self._freeze(
-            length=size, EI=values["EI"], rhoA=values["rhoA"], GA=values["GA"] if shear else math.inf,
+        assign(
+            self, length=size, EI=values["EI"], rhoA=values["rhoA"], GA=values["GA"] if shear else math.inf,
             rhoI=values["rhoI"] if rotary else 0.0, left=both[0], right=both[1], theory=theory, direction=direction,
             section=section, material=stuff, _held=held,
             provenance={"beam": theory, "left": both[0].text(), "right": both[1].text(), "length [m]": size},

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -38,7 +38,8 @@ def checked_count(count: int, what: str = "modes") -> int:
     return int(count)
 
 
-class ContinuousModes(Frozen, ABC):
+@frozen(init=False)
+class ContinuousModes(ABC):
     """What modes of beams and of bars have in common.
 
     Attributes

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
@@ -30,7 +30,8 @@ from dalembert.structures.reduction.reduction import READ, SQUARE, Reduction
 Springs = Mapping[tuple[str, str | None], float]
 
 
-class Coupled(Frozen):
+@frozen(init=False)
+class Coupled:
     """Joined parts as one system, with the way back to each of them.
 
     Parameters
@@ -58,7 +59,7 @@ class Coupled(Frozen):
     ) -> None:
         for places in maps.values():
             places.setflags(write=False)
-        self._freeze(system=system, parts=parts, maps=maps, joined=tuple(joined), input_names=input_names)
+        assign(self, system=system, parts=parts, maps=maps, joined=tuple(joined), input_names=input_names)
 
     @property
     def modal(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Frozen, Matrix
+from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.linear.modes import Modes
 from dalembert.structures.assembly import symmetric_factors as factors
@@ -30,7 +30,8 @@ REPEATED = 1e-6
 ZERO = 1e-6
 
 
-class Fidelity(Frozen):
+@frozen(init=False)
+class Fidelity:
     """Frequencies and shapes of a model against a reference, mode by mode.
 
     Parameters
@@ -54,7 +55,7 @@ class Fidelity(Frozen):
     method: str
 
     def __init__(self, method: str, **fields: Any) -> None:
-        self._freeze(method=method, **fields)
+        assign(self, method=method, **fields)
 
     def __len__(self) -> int:
         return len(self.frequencies)

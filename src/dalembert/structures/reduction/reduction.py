@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray, Frozen, Matrix
+from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import listed
@@ -36,7 +36,8 @@ ROUNDING = 10.0 * factors.EPS
 READ = ("Y_position", "Y_velocity", "Y_acceleration")
 
 
-class Interior(Frozen):
+@frozen(init=False)
+class Interior:
     """What a component-mode reduction found inside its masters, kept for ranking and for flexible bodies.
 
     Parameters
@@ -59,7 +60,7 @@ class Interior(Frozen):
     kept: np.ndarray[Any, np.dtype[np.bool_]]
 
     def __init__(self, slaves: Sequence[str], B: FloatArray, Phi: FloatArray, omega: FloatArray, kept: Any) -> None:
-        self._freeze(slaves=tuple(slaves), B=B, Phi=Phi, omega=omega, kept=np.asarray(kept, dtype=bool))
+        assign(self, slaves=tuple(slaves), B=B, Phi=Phi, omega=omega, kept=np.asarray(kept, dtype=bool))
 
     def __repr__(self) -> str:
         head = f"Interior: {len(self.slaves)} coordinates, {len(self.omega)} modes of which {int(self.kept.sum())} kept"
@@ -67,7 +68,8 @@ class Interior(Frozen):
         return f"{head}; frequencies {shown}{', ...' if len(self.omega) > 10 else ''} Hz"
 
 
-class Reduction(Frozen):
+@frozen(init=False)
+class Reduction:
     """A reduced system with the way back to all coordinates.
 
     Parameters
@@ -105,7 +107,7 @@ class Reduction(Frozen):
     ) -> None:
         # a view of one zero: a sparse system may have as many inputs as coordinates
         R = np.broadcast_to(np.zeros(()), (full.nq, system.nu)) if residual is None else residual
-        self._freeze(system=system, T=np.asarray(T), method=method, masters=tuple(masters), full=full,
+        assign(self, system=system, T=np.asarray(T), method=method, masters=tuple(masters), full=full,
                      residual=R, interior=interior)  # fmt: skip
 
     @property

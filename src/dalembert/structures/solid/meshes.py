@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.core.arrays import Frozen
+from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.solid import shapes as solid_shapes
@@ -28,7 +28,8 @@ _CONDITION = re.compile(r"\s*([xyz])\s*(<=|>=|==|=|<|>)\s*([-+]?(?:\d+\.?\d*|\.\
 PLANE = 1e-6
 
 
-class Mesh(Frozen):
+@frozen(init=False)
+class Mesh:
     """Points and solid cells of one kind; frozen.
 
     Parameters
@@ -90,8 +91,8 @@ class Mesh(Frozen):
         _middles_on_edges(where, corners, kind, name)
         for members in (*points_in.values(), *cells_in.values()):
             members.setflags(write=False)
-        self._freeze(
-            points=where, cells=corners, kind=kind, point_sets=points_in, cell_sets=cells_in, name=name,
+        assign(
+            self, points=where, cells=corners, kind=kind, point_sets=points_in, cell_sets=cells_in, name=name,
             turned=turned, dropped=int((~used).sum()),
         )  # fmt: skip
 
