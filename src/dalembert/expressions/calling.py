@@ -1,4 +1,4 @@
-"""Calling a user's function once with symbols, and saying what is wrong with it when that fails."""
+"""Call a user's function once with symbols, and explain its failures."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 
 from dalembert.core.errors import DalembertError, ModelError
+from dalembert.core.findings import Advice, Call, Finding
 from dalembert.expressions.quantities import Quantity
 
-INSTEAD = "Use da.sin, da.math.exp, da.where, ... instead of math or numpy functions."
-BRANCH = "It is called once with symbolic arguments: write da.where(condition, a, b) instead of `if`, `min` or `max`."
+ONCE = "It is called once with symbolic arguments."
+INSTEAD = Advice("Use {} instead of math or numpy functions.", *map(Call, ("da.sin", "da.math.exp", "da.where")))
+BRANCH = Advice("Use {} instead of `if`, `min` or `max`.", Call("da.where"))
 
 
 class _NotANumber(TypeError):
@@ -51,9 +54,9 @@ def call_user(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
             warnings.simplefilter("error", FutureWarning)  # how CasADi answers numpy functions of a symbol
             result = function(*arguments)
     except DalembertError as error:
-        raise type(error)(f"{what}: {error}") from error
+        raise type(error).of(replace(error.finding, problem=f"{what}: {error.finding.problem}")) from error
     except Exception as error:  # any failure of foreign code is the user's to read
-        raise ModelError(_explained(what, error, arguments)) from error
+        raise ModelError.of(_explain(what, error, arguments)) from error
     _refuse_nan(result, what)
     return result
 
@@ -64,27 +67,32 @@ def one_value(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     try:
         value = ca.SX(result)
     except (NotImplementedError, TypeError, RuntimeError):
-        raise ModelError(f"{what} must return one expression, got {type(result).__name__}.") from None
+        problem = f"{what} must return one expression, got {type(result).__name__}."
+        raise ModelError("wrong-type", problem) from None
     if value.shape != (1, 1):
-        raise ModelError(f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+        problem = f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}."
+        raise ModelError("wrong-shape", problem)
     return value
 
 
-def _explained(what: str, error: Exception, arguments: tuple[Any, ...]) -> str:
+def _explain(what: str, error: Exception, arguments: tuple[Any, ...]) -> Finding:
+    """The failure of foreign code, of which only the text is known."""
     text = str(error)
     lower = text.lower()
     if "truth value" in lower or "__bool__" in text or "boolean" in lower or "non-scalar" in lower:
-        return f"{what} branches on a symbol. {BRANCH}"
+        return Finding("branch-on-symbol", f"{what} branches on a symbol. {ONCE}", advice=(BRANCH,))
     if isinstance(error, (_NotANumber, FutureWarning)):
-        return f"{what} asks a symbol for its value. It is called once with symbolic arguments. {INSTEAD}"
+        return Finding("value-of-symbol", f"{what} asks a symbol for its value. {ONCE}", advice=(INSTEAD,))
     first = text.splitlines()[0] if text else ""
     if isinstance(error, TypeError) and "positional argument" in text:
         count = len(arguments)
-        return f"{what} is called with {count} argument{'s' if count != 1 else ''} ({first})."
+        problem = f"{what} is called with {count} argument{'s' if count != 1 else ''} ({first})."
+        return Finding("wrong-signature", problem)
     failure = f"{type(error).__name__}: {first}" if first else type(error).__name__
     if isinstance(error, (NameError, AttributeError, LookupError, ArithmeticError)) or "unhashable" in text:
-        return f"{what} fails ({failure})."
-    return f"{what} could not be called with symbolic arguments ({failure}). {INSTEAD}"
+        return Finding("user-function-failed", f"{what} fails ({failure}).")
+    problem = f"{what} could not be called with symbolic arguments ({failure})."
+    return Finding("user-function-failed", problem, advice=(INSTEAD,))
 
 
 def _refuse_nan(result: Any, what: str) -> None:
@@ -93,12 +101,12 @@ def _refuse_nan(result: Any, what: str) -> None:
         for entry in result:
             _refuse_nan(entry, what)
     elif isinstance(result, float) and math.isnan(result):
-        raise ModelError(f"{what} returns NaN.")
+        raise ModelError("not-finite", f"{what} returns NaN.")
     elif isinstance(result, Quantity):
         if any(isinstance(a, float) and math.isnan(a) for a in result.arguments):
-            raise ModelError(f"{what} returns NaN.")
+            raise ModelError("not-finite", f"{what} returns NaN.")
     elif isinstance(result, ca.SX) and result.nnz():
         f = ca.Function("user", ca.symvar(result), [result])
         for k in range(f.n_instructions()):
             if f.instruction_id(k) == ca.OP_CONST and math.isnan(f.instruction_constant(k)):
-                raise ModelError(f"{what} contains NaN.")
+                raise ModelError("not-finite", f"{what} contains NaN.")

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Call
 
 pi = math.pi
 
@@ -45,7 +46,7 @@ class Quantity:
             with np.errstate(all="ignore"):
                 return float(self.evaluate({}))
         except ArithmeticError as error:
-            raise ModelError(f"{self!r} has no value: {error}.") from error
+            raise ModelError("not-finite", f"{self!r} has no value: {error}.") from error
 
     def parameters(self) -> dict[str, float]:
         """Names and values of the parameters it depends on."""
@@ -75,9 +76,11 @@ class Quantity:
 
     def _with(self, operation: str, other: Any, *, swapped: bool = False) -> Any:
         if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(np.empty(0) if other is None else other) > 0:
-            raise ModelError(f"parameter expression {self!r} {operation} a list: combine it with one number at a time.")
+            problem = f"parameter expression {self!r} {operation} a list: combine it with one number at a time."
+            raise ModelError("wrong-shape", problem)
         if not (isinstance(other, Quantity) or is_symbolic(other) or is_real(other)):
-            raise ModelError(f"parameter expression {self!r} {operation} {other!r}: expected a number.")
+            problem = f"parameter expression {self!r} {operation} {other!r}: expected a number."
+            raise ModelError("not-a-number", problem)
         return Quantity(operation, other, self) if swapped else Quantity(operation, self, other)
 
     def __add__(self, other: Any) -> Any:
@@ -124,8 +127,10 @@ class Quantity:
 
     def _compare(self, other: Any) -> NoReturn:
         raise ModelError(
-            f"parameter expression {self!r} stays symbolic and cannot be compared. "
-            "Use da.where, da.math.minimum or da.math.maximum, or float(...) for its value now."
+            "branch-on-symbol",
+            f"parameter expression {self!r} stays symbolic and cannot be compared.",
+            Advice("Use {}.", *map(Call, ("da.where", "da.math.minimum", "da.math.maximum"))),
+            Advice("Its value now is given by {}.", Call("float")),
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _compare
@@ -234,9 +239,10 @@ def table(x: Sequence[float], y: Sequence[float]) -> PiecewiseLinear:
     try:
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"a table needs two lists of numbers ({error}).") from None
+        raise ModelError("not-a-number", f"a table needs two lists of numbers ({error}).") from None
     if xs.ndim != 1 or xs.shape != ys.shape or len(xs) < 2:
-        raise ModelError(f"a table needs two lists of equal length, at least 2 points; got {xs.shape} and {ys.shape}.")
+        problem = f"a table needs two lists of equal length, at least 2 points; got {xs.shape} and {ys.shape}."
+        raise ModelError("wrong-shape", problem)
     if not (np.all(np.isfinite(xs)) and np.all(np.diff(xs) > 0) and np.all(np.isfinite(ys))):
-        raise ModelError("a table needs finite, strictly increasing x and finite y.")
+        raise ModelError("not-increasing", "a table needs finite, strictly increasing x and finite y.")
     return PiecewiseLinear(tuple(xs.tolist()), tuple(ys.tolist()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.expressions.quantities import Scalar as Scalar
 from dalembert.model.inertia import Composite, Matrix, Shape
@@ -21,6 +21,8 @@ Place = Union["Body", "Point", "Frame"]
 _ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 matrix.", Call("da.rotation"))
 _SHORTEST = 1e-12  # length of a direction or quaternion that counts as zero: theirs is of order one, rounding 1e-16
 _PARALLEL = 1e-9  # sine of the least angle between an axis and the x direction given with it
+_SYMMETRIC = 1e-12  # of the largest entry: differences by rounding of a turned inertia, some 1e-15, are accepted
+_TRIANGLE = 1e-9  # relative: inertias written with nine digits may break the triangle inequality by this
 _ORTHONORMAL = 1e-9  # largest error of R Rᵀ = I: a matrix written with nine digits is accepted
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -270,37 +272,40 @@ class Body:
         return apply(transpose(self.rotation), d)
 
 
-def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[str]:
-    """What is not physical about a mass and an inertia (zero is legal, equality in the triangle too)."""
-    problems = []
+def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[Finding]:
+    """Masses and inertias that are not physical (zero is legal, equality in the triangle too)."""
+    problems: list[Finding] = []
+    where = {"body": name}
     if not is_number(mass):
-        return [f"body {name!r}: mass must be a finite number, got {mass!r}."]
+        return [Finding("not-a-number", f"body {name!r}: mass must be a finite number, got {mass!r}.", where)]
     if float(mass) < 0:
-        problems.append(f"body {name!r}: mass is negative ({float(mass):g} kg).")
+        problems.append(Finding("negative", f"body {name!r}: mass is negative ({float(mass):g} kg).", where))
     if planar:
         if not is_number(inertia):
-            problems.append(f"body {name!r}: inertia must be a finite number or a shape, got {inertia!r}.")
+            problem = f"body {name!r}: inertia must be a finite number or a shape, got {inertia!r}."
+            problems.append(Finding("not-a-number", problem, where))
         elif float(inertia) < 0:
-            problems.append(f"body {name!r}: inertia is negative ({float(inertia):g} kg m²).")
+            problem = f"body {name!r}: inertia is negative ({float(inertia):g} kg m²)."
+            problems.append(Finding("negative", problem, where))
         return problems
     import numpy as np
 
     values = np.array([[float(c) for c in row] for row in inertia])
     if not np.all(np.isfinite(values)):  # also a product of finite numbers that overflows
-        return [*problems, f"body {name!r}: inertia must be finite numbers, got {values.tolist()}."]
+        problem = f"body {name!r}: inertia must be finite numbers, got {values.tolist()}."
+        return [*problems, Finding("not-finite", problem, where)]
     scale = max(float(np.abs(values).max()), 1e-300)
-    if np.abs(values / scale - values.T / scale).max() > 1e-12:
-        return [*problems, f"body {name!r}: the inertia matrix is not symmetric."]
+    if np.abs(values / scale - values.T / scale).max() > _SYMMETRIC:
+        return [*problems, Finding("not-symmetric", f"body {name!r}: the inertia matrix is not symmetric.", where)]
     principal = np.linalg.eigvalsh(values)
     ratio = principal / scale  # sums of them do not overflow
-    if principal[0] < -1e-12 * scale:
-        problems.append(f"body {name!r}: the inertia matrix has a negative principal value ({principal[0]:g} kg m²).")
-    elif ratio[0] + ratio[1] < ratio[2] * (1 - 1e-9):
+    if principal[0] < -_SYMMETRIC * scale:
+        problem = f"body {name!r}: the inertia matrix has a negative principal value ({principal[0]:g} kg m²)."
+        problems.append(Finding("negative", problem, where))
+    elif ratio[0] + ratio[1] < ratio[2] * (1 - _TRIANGLE):
         shown = ", ".join(f"{p:g}" for p in principal)
-        problems.append(
-            f"body {name!r}: principal inertias {shown} kg m² break the triangle inequality "
-            "(no distribution of mass has them)."
-        )
+        problem = f"body {name!r}: principal inertias {shown} kg m² break the triangle inequality"
+        problems.append(Finding("not-physical", f"{problem} (no distribution of mass has them).", where))
     return problems
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import unknown_name
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.expressions.quantities import Quantity
 from dalembert.model.bodies import Body, inertia_problems
 from dalembert.model.couplings import ROTATION_VECTOR
@@ -34,11 +35,11 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
     return names
 
 
-def find_problems(m: Mechanism) -> list[str]:
-    """What is wrong with a mechanism, one sentence each."""
+def find_problems(m: Mechanism) -> list[Finding]:
+    """What is wrong with a mechanism. Their ``where`` names the parts concerned."""
     names = _name_problems(m)
     if not all(isinstance(part.name, str) for part in m.parts()):
-        return names  # nothing else can be told apart
+        return names  # nothing else can be distinguished
     return [
         *names,
         *(problem for body in m.bodies for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)),
@@ -60,10 +61,10 @@ def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name != "" and name == name.strip() and name.isprintable()
 
 
-def _name_problems(m: Mechanism) -> list[str]:
-    problems: list[str] = []
+def _name_problems(m: Mechanism) -> list[Finding]:
+    problems: list[Finding] = []
     if not m.bodies:
-        problems.append(f"{_where(m)} has no bodies.")
+        problems.append(Finding("no-bodies", f"{_where(m)} has no bodies."))
     named: list[tuple[str, Any]] = [
         *(("body", b.name) for b in m.bodies),
         *(("joint", j.name) for j in m.joints),
@@ -76,63 +77,79 @@ def _name_problems(m: Mechanism) -> list[str]:
     ]
     for kind, name in [*named, *(("input", channel) for channel in m.inputs())]:
         if not _is_name(name):
-            problems.append(f"{kind} name must be a non-empty line of text without outer blanks, got {name!r}.")
+            problem = f"{kind} name must be a non-empty line of text without outer blanks, got {name!r}."
+            problems.append(Finding("bad-name", problem, {kind: name}))
     for name, count in Counter(name for _, name in named if isinstance(name, str)).items():
         if count > 1:
             kinds = " and ".join(kind for kind, other in named if other == name)
-            problems.append(f"name {name!r} is used {count} times in {_where(m)} ({kinds}); names must differ.")
+            problem = f"name {name!r} is used {count} times in {_where(m)} ({kinds}); names must differ."
+            problems.append(Finding("taken-name", problem, {"name": name}, {"count": count}))
     if any(b.name == "ground" for b in m.bodies):
-        problems.append("a body may not be called 'ground'; the ground is m.ground.")
+        problem = "a body may not be called 'ground': that is the name of the ground."
+        problems.append(Finding("bad-name", problem, {"body": "ground"}))
     return problems
 
 
-def _body_problems(m: Mechanism) -> list[str]:
+def _body_problems(m: Mechanism) -> list[Finding]:
     """Bodies of other mechanisms, and parts that join a body to itself."""
-    problems: list[str] = []
+    problems: list[Finding] = []
     own = {id(b) for b in m.bodies} | {id(m.ground)}
 
-    def owned(what: str, *bodies: Body | None) -> None:
+    def owned(what: str, part: str, *bodies: Body | None) -> None:
         for body in bodies:
             if body is not None and id(body) not in own:
-                problems.append(f"{what} uses body {body.name!r} of another mechanism.")
+                problem = f"{what} uses body {body.name!r} of another mechanism."
+                problems.append(Finding("wrong-owner", problem, {"part": part, "body": body.name}))
 
     for joint in m.joints:
-        owned(f"joint {joint.name!r}", joint.a.body, joint.b.body)
+        owned(f"joint {joint.name!r}", joint.name, joint.a.body, joint.b.body)
         if joint.a.body is joint.b.body:
-            problems.append(f"joint {joint.name!r} joins body {joint.a.body.name!r} to itself.")
+            problems.append(_to_itself(f"joint {joint.name!r}", joint.name, joint.a.body))
     for force in m.forces:
         bodies = force.bodies()
-        owned(force.what, *bodies)
+        owned(force.what, force.name, *bodies)
         if len(bodies) == 2 and bodies[0] is bodies[1]:
-            problems.append(f"{force.what} joins body {bodies[0].name!r} to itself.")
+            problems.append(_to_itself(force.what, force.name, bodies[0]))
     for sensor in m.sensors:
-        owned(f"sensor {sensor.name!r}", *sensor.measure.bodies())
+        owned(f"sensor {sensor.name!r}", sensor.name, *sensor.measure.bodies())
     return problems
+
+
+def _to_itself(what: str, part: str, body: Body) -> Finding:
+    problem = f"{what} joins body {body.name!r} to itself."
+    return Finding("same-body", problem, {"part": part, "body": body.name})
 
 
 class _Coordinates:
-    """The coordinates of a mechanism by all their names, and the complaint about one that does not exist."""
+    """The coordinates of a mechanism by all their names, and the finding about one that does not exist."""
 
     def __init__(self, m: Mechanism) -> None:
         self.names = coordinate_names(m)
         self.joints = {j.name: j for j in m.joints}
         self.where = _where(m)
 
-    def complaint(self, what: str, name: str) -> list[str]:
+    def missing(self, what: str, part: str, name: str) -> list[Finding]:
+        """A finding where a part names a coordinate that does not exist."""
         if name in self.names:
             return []
         joint = self.joints.get(name)
         if joint is not None:
-            return [f"{what}: {joint.kind} joint {name!r} has no coordinate of its own."]
-        return [f"{what}: {unknown_name('joint or coordinate', name, self.names, self.where)}"]
+            problem = f"{what}: {joint.kind} joint {name!r} has no coordinate of its own."
+            return [Finding("no-coordinate", problem, {"part": part, "joint": name})]
+        return [self._unknown(what, part, "joint or coordinate", name, self.names)]
 
-    def joint_complaint(self, what: str, name: str) -> list[str]:
-        return [] if name in self.joints else [f"{what}: {unknown_name('joint', name, self.joints, self.where)}"]
+    def missing_joint(self, what: str, part: str, name: str) -> list[Finding]:
+        """A finding where a part names a joint that does not exist."""
+        return [] if name in self.joints else [self._unknown(what, part, "joint", name, self.joints)]
 
-    def complaints(self, what: str, part: Declared) -> list[str]:
+    def missing_names(self, what: str, name: str, part: Declared) -> list[Finding]:
         """Coordinates and joints that a force or a sensor names and that do not exist."""
-        wrong = [text for name in part.given("coordinate") for text in self.complaint(what, name)]
-        return [*wrong, *(text for name in part.given("joint") for text in self.joint_complaint(what, name))]
+        found = [one for target in part.given("coordinate") for one in self.missing(what, name, target)]
+        return [*found, *(one for target in part.given("joint") for one in self.missing_joint(what, name, target))]
+
+    def _unknown(self, what: str, part: str, sort: str, name: str, known: Iterable[str]) -> Finding:
+        problem = f"{what}: {unknown_name(sort, name, known, self.where)}"
+        return Finding("unknown-name", problem, {"part": part, "name": name}, {"sort": sort, "what": what})
 
     def unit(self, name: str) -> str:
         """Unit of a coordinate; nothing for variables and curve parameters."""
@@ -143,17 +160,19 @@ class _Coordinates:
         return "" if not owner else "rad" if part == "angle" else "m"
 
 
-def _coordinate_problems(m: Mechanism) -> list[str]:
+def _coordinate_problems(m: Mechanism) -> list[Finding]:
     """Couplers and drivers."""
     coordinates = _Coordinates(m)
-    problems: list[str] = []
+    problems: list[Finding] = []
     for coupler in m.couplers:
         what = f"{coupler.kind} {coupler.name!r}"
         first, second = coupler.first, coupler.second
-        problems += coordinates.complaint(what, first) + coordinates.complaint(what, second)
+        for name in (first, second):
+            problems += coordinates.missing(what, coupler.name, name)
         full = coordinates.names.get(first)
         if full is not None and full == coordinates.names.get(second):
-            problems.append(f"{what} couples {full!r} to itself.")
+            where = {"part": coupler.name, "coordinate": full}
+            problems.append(Finding("same-coordinate", f"{what} couples {full!r} to itself.", where))
     driven: dict[str, str] = {}
     turning = [] if m.planar else [body.name for body in m.bodies]
     whole = {f"{body}.{part}" for body in turning for part in ("rotation", "pose")}
@@ -163,46 +182,50 @@ def _coordinate_problems(m: Mechanism) -> list[str]:
         whole.update(parts)
         found = [part for part in parts if part in given]
         if 0 < len(found) < 3:
-            problems.append(
-                f"drivers of {', '.join(found)} alone are no orientation: drive {', '.join(parts)}, or "
-                f"'{body}.rotation'."
-            )
+            problem = f"drivers of {', '.join(found)} alone prescribe no orientation."
+            advice = Advice(f"Drive {', '.join(parts)}, or '{body}.rotation'.")
+            problems.append(Finding("incomplete-orientation", problem, {"body": body}, advice=(advice,)))
         ways = [f"{body}.rotation", f"{body}.pose", *found[:1]]
         if len(twice := [way for way in ways if way in given]) > 1:
-            problems.append(f"drivers prescribe the orientation of {body!r} twice: {' and '.join(twice)}.")
+            problem = f"drivers prescribe the orientation of {body!r} twice: {' and '.join(twice)}."
+            problems.append(Finding("duplicate", problem, {"body": body}))
     for driver in m.drivers:
         if driver.coordinate not in whole:
-            problems += coordinates.complaint(f"driver {driver.name!r}", driver.coordinate)
+            problems += coordinates.missing(f"driver {driver.name!r}", driver.name, driver.coordinate)
         full = coordinates.names.get(driver.coordinate, driver.coordinate)
         if full in driven:
-            problems.append(f"drivers {driven[full]!r} and {driver.name!r} both prescribe {full!r}.")
+            problem = f"drivers {driven[full]!r} and {driver.name!r} both prescribe {full!r}."
+            problems.append(Finding("duplicate", problem, {"part": driven[full], "other": driver.name}))
         driven[full] = driver.name
     return problems
 
 
-def _force_problems(m: Mechanism) -> list[str]:
+def _force_problems(m: Mechanism) -> list[Finding]:
     coordinates = _Coordinates(m)
-    problems: list[str] = []
+    problems: list[Finding] = []
     for force in m.forces:
-        problems += coordinates.complaints(force.what, force)
+        problems += coordinates.missing_names(force.what, force.name, force)
         problems += force.problems(coordinates.joints)
     return problems
 
 
-def _sensor_problems(m: Mechanism) -> list[str]:
+def _sensor_problems(m: Mechanism) -> list[Finding]:
     coordinates = _Coordinates(m)
-    problems: list[str] = []
+    problems: list[Finding] = []
     known = {name: (full, coordinates.unit(name)) for name, full in coordinates.names.items()}
     forces = {force.name: force for force in m.forces}
     for sensor in m.sensors:
         what = f"sensor {sensor.name!r}"
-        found = coordinates.complaints(what, sensor.measure)
-        problems += found or [f"{what}: {text}" for text in sensor.measure.problems(known, forces)]
+        found = coordinates.missing_names(what, sensor.name, sensor.measure)
+        problems += found or [
+            replace(one, problem=f"{what}: {one.problem}", where={"part": sensor.name, **one.where})
+            for one in sensor.measure.problems(known, forces)
+        ]
     return problems
 
 
-def _channel_problems(m: Mechanism) -> list[str]:
-    """Inputs and sensors that a record could not tell from its other channels."""
+def _channel_problems(m: Mechanism) -> list[Finding]:
+    """Inputs, parameters and sensors with the name of another channel of a record."""
     taken = set(coordinate_names(m)) | {"energy", "energy.kinetic", "energy.potential", "energy.balance"}
     taken |= {"residual.position", "residual.velocity", "time"}
     speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz", "e0", "e1", "e2", "e3")
@@ -210,22 +233,24 @@ def _channel_problems(m: Mechanism) -> list[str]:
     taken |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
     inputs = m.inputs()
     sensors = [s for s in m.sensors if not s.name == s.measure.kind == "energy"]  # the channel of this name
-    problems = [f"input {channel!r} has the name of another channel." for channel in inputs if channel in taken]
-    problems += [f"parameter {name!r} has the name of another channel." for name in m.parameters if name in taken]
+    named = [("input", name) for name in inputs if name in taken]
+    named += [("parameter", name) for name in m.parameters if name in taken]
     taken |= set(inputs)
-    problems += [f"sensor {s.name!r} has the name of another channel." for s in sensors if s.name in taken]
-    return problems
+    named += [("sensor", sensor.name) for sensor in sensors if sensor.name in taken]
+    return [Finding("taken-name", f"{kind} {name!r} has the name of another channel.", {kind: name})
+            for kind, name in named]  # fmt: skip
 
 
-def _parameter_problems(m: Mechanism) -> list[str]:
-    """Parameters that this mechanism does not know."""
-    problems: list[str] = []
+def _parameter_problems(m: Mechanism) -> list[Finding]:
+    """Parameters that this mechanism does not have."""
+    problems: dict[str, Finding] = {}
 
     def look(what: str, value: Any) -> None:
         if isinstance(value, Quantity):
             for name, number in value.parameters().items():
                 if m.parameters.get(name) != number:
-                    problems.append(f"{what} uses {name!r}, which is not a parameter of {_where(m)}.")
+                    problem = f"{what} uses {name!r}, which is not a parameter of {_where(m)}."
+                    problems.setdefault(problem, Finding("wrong-owner", problem, {"parameter": name}))
         elif isinstance(value, Mapping):
             for entry in value.values():
                 look(what, entry)
@@ -246,11 +271,11 @@ def _parameter_problems(m: Mechanism) -> list[str]:
         look(f"driver {driver.name!r}", driver)
     for force in m.forces:
         look(force.what, force)
-    return list(dict.fromkeys(problems))
+    return list(problems.values())
 
 
-def _disconnected(m: Mechanism) -> list[str]:
-    """A body that nothing ties to the ground while other bodies are tied is most likely a slip of the pen."""
+def _disconnected(m: Mechanism) -> list[Finding]:
+    """A body that nothing ties to the ground while other bodies are tied is most likely a mistake."""
     links: dict[int, set[int]] = {id(b): set() for b in [m.ground, *m.bodies]}
 
     def tie(a: Body | None, b: Body | None) -> None:
@@ -272,10 +297,9 @@ def _disconnected(m: Mechanism) -> list[str]:
             tie(first, second)
     if m.constraints:
         return []  # a user constraint may tie anything
-    weightless = {b.name: _weightless(b) for b in m.bodies if id(b) not in held}
-    problems = [text for text in weightless.values() if text]
+    massless = [one for b in m.bodies if id(b) not in held for one in _massless(b)]
     if not m.joints or len(m.bodies) < 2:
-        return problems  # a lone body may be meant to fly
+        return massless  # a lone body may be meant to fly
     seen = {id(m.ground)}
     todo = [id(m.ground)]
     while todo:
@@ -284,27 +308,30 @@ def _disconnected(m: Mechanism) -> list[str]:
                 seen.add(other)
                 todo.append(other)
     if len(seen) == 1:
-        return problems  # nothing at all is tied to the ground: a free-flying machine
+        return massless  # nothing at all is tied to the ground: a free-flying machine
     loose = [b.name for b in m.bodies if id(b) not in seen and not links[id(b)]]
-    problems = [text for name, text in weightless.items() if text and name not in loose]
-    return [*problems, *(f"body {name!r} is connected to nothing." for name in loose)]
+    problems = [one for one in massless if one.where["body"] not in loose]
+    return problems + [Finding("loose-body", f"body {n!r} is connected to nothing.", {"body": n}) for n in loose]
 
 
-def _weightless(body: Body) -> str:
+def _massless(body: Body) -> list[Finding]:
     """A body that no joint holds needs mass and inertia of its own."""
-    if not inertia_problems(body.name, body.mass, body.inertia, body.planar):
-        if float(body.mass) == 0:
-            return f"body {body.name!r} has no mass and no joint holds it."
-        turning = [body.inertia] if body.planar else [body.inertia[k][k] for k in range(3)]
-        if any(float(value) == 0 for value in turning):
-            return f"body {body.name!r} has no inertia against turning and no joint holds it; give inertia=."
-    return ""
+    if inertia_problems(body.name, body.mass, body.inertia, body.planar):
+        return []
+    where = {"body": body.name}
+    if float(body.mass) == 0:
+        return [Finding("massless-body", f"body {body.name!r} has no mass and no joint holds it.", where)]
+    turning = [body.inertia] if body.planar else [body.inertia[k][k] for k in range(3)]
+    if all(float(value) != 0 for value in turning):
+        return []
+    problem = f"body {body.name!r} has no inertia against turning and no joint holds it."
+    return [Finding("massless-body", problem, where, advice=(Advice("Give {}.", Argument("inertia")),))]
 
 
 def input_unit(m: Mechanism, name: str) -> str:
     """Unit of an input channel, from what it drives; "" where that differs."""
     names = coordinate_names(m)
-    turning = {f"{j.name}.{c[0]}" for j in m.joints for c in j.coordinates if c[2] == "rad"}
+    turning = {f"{j.name}.{c.name}" for j in m.joints for c in j.coordinates if c.unit == "rad"}
     turning |= {f"{b.name}.angle" for b in m.bodies if m.planar}
     units = set()
     for force in m.forces:

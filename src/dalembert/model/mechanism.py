@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.notebook import small_table
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rotation_matrix, vector
@@ -206,7 +206,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         """Names of the input channels, in the order of the forces that use them."""
         return list(dict.fromkeys(channel for force in self.forces for channel in force.inputs()))
 
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Finding]:
         """Everything wrong with the description, found without mathematics; empty when it is sound."""
         from dalembert.model.check import find_problems
 
@@ -215,6 +215,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
     def check(self) -> None:
         """Raise one `ModelError` that lists every problem of the description."""
         found = self.problems()
+        if len(found) == 1:
+            raise ModelError.of(found[0])
         if found:
             title = f"{len(found)} problems in mechanism {self.name!r}:"
-            raise ModelError(found[0] if len(found) == 1 else "\n  - ".join([title, *found]))
+            problem = "\n  - ".join([title, *(one.text() for one in found)])
+            raise ModelError("several-problems", problem, evidence={"problems": found})

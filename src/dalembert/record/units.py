@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice
 
 Dimension = tuple[float, float, float, float]
 NONE: Final[Dimension] = (0.0, 0.0, 0.0, 0.0)
@@ -88,7 +89,7 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
     if word is None:
         return (1.0, 1.0), NONE, start
     if word.group() not in UNITS:
-        raise DataError(_unknown_unit(word.group()))
+        raise DataError("unit-mismatch", _unknown_unit(word.group()))
     times, over, dimension, sign, end = 1.0, 1.0, NONE, 1, start
     while word is not None and word.group() in UNITS:
         own, powers = UNITS[word.group()]
@@ -100,7 +101,7 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
             power = sign * (int(digits) if digits else {"²": 2, "³": 3}[exponent.group(3)])
             end = exponent.end()
         if abs(power) > 9:
-            raise DataError(f"a unit to the power {power} is not meant.")
+            raise DataError("unit-mismatch", f"a unit to the power {power} is not meant.")
         whole = round(1 / own) if own < 1 else 0
         if whole and own == 1 / whole:
             own, turned = float(whole), -power
@@ -114,7 +115,9 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
         word = _WORD.match(text, between.end())
         if word is not None and word.group() in UNITS:
             if sign < 0 and between.group(1) != "/":
-                raise DataError(f"{text[start : word.end()]!r} can be read in two ways: write one / for every divisor.")
+                advice = Advice("Write one / for every divisor.")
+                problem = f"{text[start : word.end()]!r} can be read in two ways."
+                raise DataError("unit-mismatch", problem, advice)
             sign = -1 if between.group(1) == "/" else 1
     return (times, over), dimension, end
 
@@ -147,14 +150,16 @@ def conversion(given: str, expected: str, what: str) -> float:
     one, other = spelled(given), spelled(expected)
     if not one or not other or one == other:
         return 1.0
-    told = f"{what} is in {given} in the record and in {expected} in the model"
+    both = f"{what} is in {given} in the record and in {expected} in the model"
     try:
         (times, over), dimension = read_whole_unit(one)
         (own, below), wanted = read_whole_unit(other)
     except DataError as error:
-        raise DataError(f"{told}: {error} Convert the record, or leave its unit out where it is the same.") from None
+        advice = Advice("Convert the record, or leave its unit out where it is the same.")
+        raise DataError("unit-mismatch", f"{both}: {error}", advice) from None
     if dimension != wanted:
-        raise DataError(f"{told}, which is another quantity: choose another channel, or correct its unit.")
+        advice = Advice("Choose another channel, or correct its unit.")
+        raise DataError("unit-mismatch", f"{both}, which is another quantity.", advice)
     return times * below / (over * own)
 
 
@@ -173,5 +178,5 @@ def read_whole_unit(unit: str) -> tuple[tuple[float, float], Dimension]:
         return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
     factor, dimension, end = read_unit(unit)
     if end != len(unit) or not unit:
-        raise DataError(f"{unit!r} is not a unit known here.")
+        raise DataError("unit-mismatch", f"{unit!r} is not a unit known here.")
     return factor, dimension

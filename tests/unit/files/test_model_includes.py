@@ -102,7 +102,7 @@ def test_problems_of_all_files_come_at_once_with_their_own_lines(tmp_path: Path)
     main = 'planar = true\n[include.leg]\nfile = "leg.toml"\nparameters = { lenth = 1 }\n[bodies.b]\nmass = "1 m"\n'
     with pytest.raises(ModelFileError) as caught:
         read_model(write(tmp_path, main=main, leg=LEG.replace("mass = 2", 'mass = "2 s"')))
-    found = [(Path(path).name, line) for path, line, _ in caught.value.problems]
+    found = [(Path(one.where["path"]).name, one.where["line"]) for one in caught.value.problems]
     assert ("main.toml", 4) in found and ("main.toml", 6) in found and ("leg.toml", 9) in found
 
 

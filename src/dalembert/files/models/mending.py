@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dalembert.files.models.schema.complaints import keys_at, kind_at, message_of, near_kind, place_of
+from dalembert.files.models.schema.complaints import finding_of, keys_at, kind_at, near_kind, place_of
 from dalembert.files.models.schema.document import model_type
 from dalembert.files.models.text.positions import Path
 from dalembert.files.models.text.sources import Source
@@ -52,7 +52,7 @@ def _mend(source: Source, document: dict[str, Any], problems: list[Any]) -> bool
     for problem, where in zip(problems, places, strict=True):
         follows = where in renamed or any(where[:n] in source.dropped for n in range(1, len(where) + 1))
         if not follows or problem["type"] == "extra_forbidden":
-            source.problem(where, message_of(problem, where))
+            source.note(where, finding_of(problem, where))
             flagged.add(where)
     for problem, where in zip(problems, places, strict=True):
         if problem["type"] != "extra_forbidden" and where not in renamed:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dalembert.core.errors import FileFormatError, ModelError
+from dalembert.core.findings import Finding
 from dalembert.files.models.tables.bodies import add_bodies
 from dalembert.files.models.tables.forces import add_forces, add_sensors
 from dalembert.files.models.tables.joints import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
@@ -39,7 +40,7 @@ def list_models() -> tuple[str, ...]:
 def library_path(name: str) -> Path:
     """The file of a ready machine, to be read or copied."""
     if name not in list_models():
-        raise ModelError(unknown("library model", name, list_models()))
+        raise ModelError("unknown-name", unknown("library model", name, list_models()), where={"name": name})
     return LIBRARY / f"{name}.toml"
 
 
@@ -70,9 +71,8 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
     try:
         given = os.fspath(path)
     except TypeError:
-        raise FileFormatError(
-            f"expected the path of a model file or the name of a library model, got {path!r}."
-        ) from None
+        problem = f"expected the path of a model file or the name of a library model, got {path!r}."
+        raise FileFormatError("wrong-type", problem) from None
     shown = os.fsdecode(given)
     problems = Problems()
     if shown in list_models():  # no file has such a name, since model files have a suffix
@@ -80,9 +80,8 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
     else:
         file = Path(shown)
         if not file.suffix:
-            raise FileFormatError(
-                f"not a .toml or .json file, and {unknown('library model', shown, list_models())}", shown
-            )
+            problem = f"not a .toml or .json file, and {unknown('library model', shown, list_models())}"
+            raise FileFormatError("unknown-name", problem, path=shown)
     source = read_source(file, shown if file.name == Path(shown).name else f"{shown}.toml", problems)
     resolved = Path(os.path.realpath(file))
     folders = Folders(resolved.parent, allow_outside)
@@ -136,7 +135,8 @@ def _gravity(scope: Scope, model: Any) -> Any:
 def _fill(scope: Scope) -> None:
     """Everything of one file, in an order in which what is needed is there."""
     if len(scope.m.bodies) + len(scope.model.bodies) > MAX_BODIES:
-        scope.source.problem(("bodies",), f"more than {MAX_BODIES} bodies with those of the included files.")
+        problem = f"more than {MAX_BODIES} bodies with those of the included files."
+        scope.source.problem(("bodies",), "too-large", problem)
         return
     add_bodies(scope)
     add_includes(scope, _include)
@@ -165,14 +165,15 @@ def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
         raise Skip
     if model.planar != outer.m.planar:
         kinds = ("planar", "spatial") if outer.m.planar else ("spatial", "planar")
-        raise outer.wrong((*where, "file"), f"this file is {kinds[0]}, {table.file!r} is {kinds[1]}.")
+        problem = f"this file is {kinds[0]}, {table.file!r} is {kinds[1]}."
+        raise outer.wrong((*where, "file"), "not-supported", problem)
     ground: Body = outer.body(table.ground, (*where, "ground"))
     values = {}
     for key, raw in table.parameters.items():
         place = (*where, "parameters", key)
         known = [*model.constants, *model.parameters]
         if key not in known:
-            outer.source.problem(place, unknown("parameter", key, known, repr(table.file)))
+            outer.source.problem(place, "unknown-name", unknown("parameter", key, known, repr(table.file)))
             continue
         tree = outer.parse(raw, place)
         values[key] = (outer.resolved(tree, place), outer.dimension(tree, place))
@@ -203,7 +204,8 @@ def _add_simulation(scope: Scope) -> None:
             value = scope.get(table, key, ("simulate",))
             if value is not None:
                 if not float(value) > 0:
-                    raise scope.wrong(("simulate", key), f"{key} must be positive, got {float(value):g}.")
+                    problem = f"{key} must be positive, got {float(value):g}."
+                    raise scope.wrong(("simulate", key), "not-positive", problem)
                 simulation[key] = float(value)
     inputs = {}
     for name, raw in table.inputs.items():
@@ -212,7 +214,8 @@ def _add_simulation(scope: Scope) -> None:
             if name not in scope.m.inputs():
                 if name in _refused_inputs(scope):
                     raise Skip
-                raise scope.wrong(where, unknown("input", name, [*scope.m.inputs(), *_refused_inputs(scope)]))
+                known = [*scope.m.inputs(), *_refused_inputs(scope)]
+                raise scope.wrong(where, "unknown-name", unknown("input", name, known))
             inputs[name] = plain_or_law(law_of_time(scope, raw, where, InputLaw))
     if inputs:
         simulation["inputs"] = inputs
@@ -235,28 +238,29 @@ def plain_or_law(value: Any) -> Any:
 def _method(scope: Scope, table: Any) -> Any:
     from pydantic import ValidationError
 
-    from dalembert.files.models.schema.complaints import message_of
+    from dalembert.files.models.schema.complaints import finding_of
     from dalembert.files.models.schema.methods import keys_table
     from dalembert.files.models.schema.values import declared_kind
     from dalembert.solve.integrate.method import METHODS, options_of
 
     where: Where = ("simulate", "method")
     if table.type not in METHODS:
-        raise scope.wrong((*where, "type"), unknown("method of integration", table.type, METHODS))
+        raise scope.wrong((*where, "type"), "unknown-name", unknown("method of integration", table.type, METHODS))
     kind = METHODS[table.type]
     known, given = options_of(kind), table.model_extra
     for key in given:
         if key not in known:
-            raise scope.wrong((*where, key), unknown("option", key, known, table.type))
+            raise scope.wrong((*where, key), "unknown-argument", unknown("option", key, known, table.type))
     missing = [key for key, option in known.items() if option.needed and key not in given]
     if missing:
-        raise scope.wrong(where, f"{table.type} needs the key {missing[0]!r}.")
+        raise scope.wrong(where, "missing-argument", f"{table.type} needs the key {missing[0]!r}.")
     try:
         keys = keys_table(kind).model_validate(given)
     except ValidationError as error:
         problem = error.errors()[0]
         place = (*where, problem["loc"][0])
-        raise scope.wrong(place, message_of(problem, place)) from None
+        found = finding_of(problem, place)
+        raise scope.wrong(place, found.code, found.problem) from None
     numbers = {key: declared_kind(keys, key) is not None for key in given}
     return kind(**{
         key: float(scope.get(keys, key, where)) if number else getattr(keys, key) for key, number in numbers.items()
@@ -274,31 +278,31 @@ def _settle_names(scope: Scope) -> None:
             if name not in known and not parts.is_refused(name):
                 kind, likely = _candidates(m, names, where)
                 near = [n.removeprefix(prefix) for n in likely if n.startswith(prefix)]
-                source.problem(where, unknown(kind, name.removeprefix(prefix), near))
+                source.problem(where, "unknown-name", unknown(kind, name.removeprefix(prefix), near))
     refused = [n for n, (_, where) in parts.places.items() if where[0] == "joints" and n in parts.failed]
     refused += scope.refused("joints")
     known = {*names, *(joint.name for joint in m.joints)}
     for source, where, name, prefix in parts.wanted:
         if name not in known and not parts.is_refused(name):
             near = [n.removeprefix(prefix) for n in (*names, *refused) if n.startswith(prefix)]
-            source.problem(where, unknown("joint or coordinate", name.removeprefix(prefix), near))
+            problem = unknown("joint or coordinate", name.removeprefix(prefix), near)
+            source.problem(where, "unknown-name", problem)
     if _hopeless(scope, names):
         return
-    for message in m.problems():
-        quoted = re.findall(r"'([^']*)'", message.replace(f"mechanism {m.name!r}", ""))
-        if parts.failed and (any(parts.is_refused(q) for q in quoted)
-                             or "connected to nothing" in message or "has no bodies" in message):  # fmt: skip
-            continue  # follows from what failed
-        source, where = next((parts.places[q] for q in quoted if q in parts.places), (scope.source, ()))
-        source.problem(where, _with_refused(message, names, refused))
+    for found in m.problems():
+        own = [name for name in found.where.values() if isinstance(name, str)]
+        follows = any(map(parts.is_refused, own)) or found.code in ("loose-body", "no-bodies")
+        if not (parts.failed and follows):
+            source, where = next((parts.places[name] for name in own if name in parts.places), (scope.source, ()))
+            source.note(where, _with_refused(found, names, refused))
 
 
-def _with_refused(message: str, names: Mapping[str, str], refused: list[str]) -> str:
-    """A complaint about a joint that does not exist, with those among the known that could not be made."""
-    found = re.search(r"no (joint or coordinate|joint) named '([^']*)'", message)
-    if found is None or not refused:
-        return message
-    return message[: found.start()] + unknown(found.group(1), found.group(2), [*names, *refused])
+def _with_refused(found: Finding, names: Mapping[str, str], refused: list[str]) -> Finding:
+    """A finding about a joint that does not exist, with those among the known that could not be made."""
+    if "sort" not in found.evidence or not refused:
+        return found
+    problem = unknown(found.evidence["sort"], found.where["name"], [*names, *refused])
+    return replace(found, problem=f"{found.evidence['what']}: {problem}")
 
 
 def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[str, list[str]]:
@@ -320,15 +324,15 @@ def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     used += [(driver.name, driver.coordinate) for driver in m.drivers]
     used += [(s.name, target) for s in m.sensors for target in s.measure.given("coordinate", "joint", "named force")]
     known = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces)}
-    wrong = [(part, f"there is no {target!r}.") for part, target in used if target not in known]
+    wrong = [(part, "unknown-name", f"there is no {target!r}.") for part, target in used if target not in known]
     parts: tuple[Any, ...] = (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers)
-    counts = Counter(part.name for part in parts)
-    wrong += [(name, f"name {name!r} is used {count} times.") for name, count in counts.items() if count > 1]
+    twice = [(name, count) for name, count in Counter(part.name for part in parts).items() if count > 1]
+    wrong += [(name, "taken-name", f"name {name!r} is used {count} times.") for name, count in twice]
     if len(wrong) < MANY:
         return False
-    for part, message in wrong:
+    for part, code, problem in wrong:
         source, where = scope.parts.places.get(part, (scope.source, ()))
-        source.problem(where, message)
+        source.problem(where, code, problem)
     return True
 
 

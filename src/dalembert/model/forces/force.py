@@ -24,6 +24,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Finding
 from dalembert.core.registry import Registry
 from dalembert.model.joints import Joint
 from dalembert.model.options import Declared, option
@@ -87,7 +88,7 @@ class Force(Declared):
     def check(self) -> None:
         """Raise if its options do not fit together."""
 
-    def problems(self, joints: Mapping[str, Joint]) -> list[str]:
+    def problems(self, joints: Mapping[str, Joint]) -> list[Finding]:
         """What is wrong with it in a mechanism of these joints, besides names that do not exist."""
         return []
 

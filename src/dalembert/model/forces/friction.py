@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 
 from dalembert.core.errors import ModelError
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.model.bodies import Scalar, not_negative, positive
 from dalembert.model.forces.force import Force, force
 from dalembert.model.joints import JOINTS, Joint
@@ -69,16 +69,19 @@ class Friction(Force):
             problem = f"{self.what}: a static coefficient needs exact stick and slip."
             raise ModelError("conflicting-arguments", problem, advice, where={"force": self.name})
 
-    def problems(self, joints: Mapping[str, Joint]) -> list[str]:
+    def problems(self, joints: Mapping[str, Joint]) -> list[Finding]:
         joint = joints.get(self.joint)
         if joint is None:
             return []
+        where = {"part": self.name, "joint": self.joint}
         if not joint.declaration.bearing:
             known = [kind for kind, declared in JOINTS.items() if declared.bearing]
             kinds = f"{', '.join(known[:-1])} or {known[-1]}"
-            return [f"{self.what}: friction needs a {kinds} joint, not {self.joint!r}."]
+            problem = f"{self.what}: friction needs a {kinds} joint, not {self.joint!r}."
+            return [Finding("not-supported", problem, where)]
         if all(unit == "rad" for _, _, unit in joint.coordinates) and float(self.coulomb) > 0 and self.radius is None:
-            return [f"{self.what}: Coulomb friction in hinge {self.joint!r} needs the bearing's radius."]
+            problem = f"{self.what}: Coulomb friction in hinge {self.joint!r} needs the bearing's radius."
+            return [Finding("missing-argument", problem, where)]
         return []
 
     def dry_coordinates(self, joint: Joint) -> list[tuple[str, str]]:

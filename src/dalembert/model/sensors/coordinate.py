@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dalembert.core.findings import Advice, Call, Finding
 from dalembert.model.forces import Force
 from dalembert.model.joints import Joint
 from dalembert.model.options import option
@@ -15,15 +16,16 @@ _JOINT = "a joint, or one of its coordinates (`U.angle1`)"
 class _OfCoordinate(Measure):
     joint: str | Joint
 
-    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[str]:
+    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
         """An angle asked of a slider, or a displacement of a hinge."""
         full, has = coordinates.get(str(self.joint), ("", ""))
         wants = self.unit.partition("/")[0]
         if not has or not wants or has == wants:
             return []
-        angle = ("an angle", "da.angle and da.rate")
-        kind, use = angle if has == "rad" else ("a displacement", "da.displacement and da.speed")
-        return [f"{full!r} is {kind} [{has}]; use {use}, or name another coordinate."]
+        angle = ("an angle", ("da.angle", "da.rate"))
+        kind, use = angle if has == "rad" else ("a displacement", ("da.displacement", "da.speed"))
+        advice = Advice("Use {}, or name another coordinate.", *map(Call, use))
+        return [Finding("unit-mismatch", f"{full!r} is {kind} [{has}].", {"coordinate": full}, advice=(advice,))]
 
 
 @measure("angle")

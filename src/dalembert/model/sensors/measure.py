@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, dataclass_transform
 
+from dalembert.core.findings import Finding
 from dalembert.core.registry import Registry
 from dalembert.model.forces import Force
 from dalembert.model.options import Declared, option
@@ -41,7 +42,7 @@ class Measure(Declared):
     def check(self, what: str) -> None:
         """Raise if its options do not fit together."""
 
-    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[str]:
+    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
         """What is wrong with it in a mechanism, besides names that do not exist.
 
         coordinates : full name and unit of each, by all its names.  forces : by name.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dalembert.core.errors import unknown_name
+from dalembert.core.findings import Finding
 from dalembert.model.forces import Force
 from dalembert.model.options import option
 from dalembert.model.sensors.measure import Measure, measure
@@ -17,9 +18,12 @@ class SpringForce(Measure):
     spring: str | Force = option("named force", "name of the force")
     unit = "N"
 
-    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[str]:
+    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
         known = [name for name, force in forces.items() if force.measured]
-        return [] if self.spring in known else [unknown_name("spring", str(self.spring), known, "the mechanism")]
+        if self.spring in known:
+            return []
+        problem = unknown_name("spring", str(self.spring), known, "the mechanism")
+        return [Finding("unknown-name", problem, {"name": str(self.spring)})]
 
 
 def spring_force(spring: str | Force) -> SpringForce:

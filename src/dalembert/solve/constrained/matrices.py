@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, lu_factor, lu_solve, qr, solve_triangular
 
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.numerics import ties
 
 Array = NDArray[np.float64]
@@ -98,9 +99,11 @@ def realizability(
     weight = np.linalg.norm(free, axis=1)
     culprits = [k for k in range(n) if weight[k] > 1e-6 * weight.max()]
     raise ModelError(
+        "massless-body",
         f"{n - rank} direction{'s' if n - rank > 1 else ''} of motion without mass or inertia, held by no constraint: "
-        f"{_labels(culprits, names)}. Give the body mass and inertia, or a joint that holds it (rank [M; A] = {rank} "
-        f"of {n})."
+        f"{_labels(culprits, names)} (rank [M; A] = {rank} of {n}).",
+        Advice("Give the body mass and inertia, or a joint that holds it."),
+        evidence={"rank": rank, "size": n},
     )
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import csc_matrix, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import turn_between
@@ -350,8 +351,10 @@ def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
     if size[free.size - 1] < 1e-9 * max(1.0, size[0]):
         name = eqs.speeds.names[free[int(np.argmax(np.abs(directions[free.size - 1])))]]
         raise ModelError(
-            f"nothing says how {name!r} changes: it has no mass or inertia, and no joint holds it. "
-            "Give the body some, or add a joint."
+            "massless-body",
+            f"the change of {name!r} is not determined: it has no mass or inertia, and no joint holds it.",
+            Advice("Give the body mass and inertia, or add a joint."),
+            where={"speed": name},
         )
 
 

@@ -301,7 +301,7 @@ def check(m: Mechanism) -> Report:
     """
     if not isinstance(m, Mechanism):
         raise ModelError(f"da.check takes a da.Mechanism, got {type(m).__name__}.")
-    found = tuple(m.problems())
+    found = tuple(one.text() for one in m.problems())
     if found:
         return Report(m.name, found, (), None)
     try:

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, in this package's words and with did-you-mean."""
+"""Problems that pydantic finds, as findings in this package's words and with the nearest known name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Tag
 
 from dalembert.core.errors import unknown_name
+from dalembert.core.findings import Finding
 from dalembert.files.models.schema.document import model_type
 
 
@@ -25,25 +26,40 @@ def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return tuple(place)
 
 
-def message_of(problem: Any, where: tuple[int | str, ...]) -> str:
+_CODES = {
+    "finite": "not-finite", "too_long": "too-large", "string_too_long": "too-large", "too_short": "empty",
+    "string_too_short": "empty",
+}  # fmt: skip
+_GIVEN = (
+    "form",
+    "value",
+    "finite",
+    "list",
+    "matrix",
+)  # errors of `values`, whose message shows the value where that helps
+
+
+def finding_of(problem: Any, where: tuple[int | str, ...]) -> Finding:
+    """A problem that pydantic found."""
     kind, context = problem["type"], problem.get("ctx", {})
     path = _path(where)
     if kind == "extra_forbidden":
-        return unknown_name("key", str(problem["loc"][-1]), keys_at(problem["loc"][:-1]), _owner(where[:-1]))
+        known = keys_at(problem["loc"][:-1])
+        return Finding("unknown-argument", unknown_name("key", str(problem["loc"][-1]), known, _owner(where[:-1])))
     if kind == "missing":
-        return f"{_owner(where[:-1])} needs the key {where[-1]!r}."
+        return Finding("missing-argument", f"{_owner(where[:-1])} needs the key {where[-1]!r}.")
     if kind == "union_tag_invalid":
         known = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
-        return f"{path}: {unknown_name('type', str(context['tag']), known)}"
+        return Finding("unknown-name", f"{path}: {unknown_name('type', str(context['tag']), known)}")
     if kind == "union_tag_not_found":
-        return f"{path} needs a type."
+        return Finding("missing-argument", f"{path} needs a type.")
     if kind == "literal_error":
-        return f"{path}: expected {context['expected']}, got {_short(problem['input'])}."
+        return Finding("unknown-choice", f"{path}: expected {context['expected']}, got {_short(problem['input'])}.")
     if kind in ("dict_type", "model_type", "model_attributes_type"):
-        return f"{path or 'the file'}: expected a table, got {_short(problem['input'])}."
+        return Finding("wrong-type", f"{path or 'the file'}: expected a table, got {_short(problem['input'])}.")
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    got = "" if ", got " in message or kind == "form" else f" (got {_short(problem['input'])})"
-    return f"{path}: {message.rstrip('.')}{got}."
+    got = "" if kind in _GIVEN else f" (got {_short(problem['input'])})"
+    return Finding(_CODES.get(kind, "wrong-type"), f"{path}: {message.rstrip('.')}{got}.")
 
 
 def _owner(where: tuple[int | str, ...]) -> str:

@@ -44,7 +44,7 @@ def _check_value(given: Any) -> Any:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise PydanticCustomError("value", "expected a finite number{got}", {"got": _got(given)})
+        raise PydanticCustomError("finite", "expected a finite number{got}", {"got": _got(given)})
     return number
 
 

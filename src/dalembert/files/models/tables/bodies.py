@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from dalembert.core.findings import Advice
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
 from dalembert.files.models.values.scopes import Scope, Where
@@ -78,7 +79,8 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
     forms = [key for key in (*_SHAPES, "composite", "mesh") if getattr(given, key) is not None]
     if len(forms) != 1:
         what = "one of rod, box, cylinder, sphere, composite, mesh"
-        raise scope.wrong(where, f"expected {what}, got {' and '.join(forms) or 'none'}.")
+        problem = f"expected {what}, got {' and '.join(forms) or 'none'}."
+        raise scope.wrong(where, "conflicting-arguments" if forms else "missing-argument", problem)
     if forms[0] != "mesh":
         _refuse(scope, given, ("density", "scale"), "a mesh", where)
     if forms[0] == "composite":
@@ -93,13 +95,14 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
 def _refuse(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, where: Where) -> None:
     for key in keys:
         if getattr(table, key) is not None:
-            raise scope.wrong((*where, key), f"{key} is for {owner}.")
+            raise scope.wrong((*where, key), "ineffective-argument", f"{key} is for {owner}.")
 
 
 def _shape(scope: Scope, table: Any, where: Where) -> Shape:
     kinds = [key for key in _SHAPES if getattr(table, key) is not None]
     if len(kinds) != 1:
-        raise scope.wrong(where, f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}.")
+        problem = f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}."
+        raise scope.wrong(where, "conflicting-arguments" if kinds else "missing-argument", problem)
     kind = kinds[0]
     size = scope.get(table, kind, where)
     if kind != "sphere":
@@ -124,7 +127,8 @@ def _composite(scope: Scope, parts: list[Any], where: Where) -> Composite:
         symbolic += any(not isinstance(x, float) for x in (mass, *position))
         found.append((_shape(scope, part, own), mass, position))
     if symbolic and len(parts) > MAX_SYMBOLIC_PARTS:
-        raise scope.wrong(where, f"more than {MAX_SYMBOLIC_PARTS} parts with parameters: give the others as numbers.")
+        problem = f"more than {MAX_SYMBOLIC_PARTS} parts with parameters."
+        raise scope.wrong(where, "too-large", problem, Advice("Give the others as numbers."))
     return composite(*found)
 
 
@@ -140,7 +144,8 @@ class _Mesh:
 def _with_mesh(scope: Scope, given: dict[str, Any], where: Where) -> dict[str, Any]:
     mesh, mass = given["inertia"], given.get("mass")
     if (mass is None) == (mesh.density is None):
-        raise scope.wrong((*where, "inertia"), "a mesh needs either its density or the mass of the body.")
+        code = "missing-argument" if mass is None else "conflicting-arguments"
+        raise scope.wrong((*where, "inertia"), code, "a mesh needs either its density or the mass of the body.")
     volume = mesh.mass
     density = mesh.density if mass is None else mass / volume.volume
     if scope.m.planar:

@@ -6,11 +6,13 @@ import json
 import os
 import re
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dalembert.core.errors import FileFormatError, printable
+from dalembert.core.findings import Advice, Call, Finding, Part
 from dalembert.files.models.text import positions
 
 MAX_BYTES = 5 * 1024**2
@@ -21,19 +23,28 @@ SUFFIXES = (".toml", ".json")
 
 
 class ModelFileError(FileFormatError):
-    """A model file is wrong; ``problems`` lists everything found as (file, line, message)."""
+    """A model file is wrong; ``problems`` lists everything found, each with path and line in its ``where``."""
 
-    def __init__(self, problems: list[tuple[str, int, str]]) -> None:
+    def __init__(self, problems: Iterable[Finding]) -> None:
         self.problems = tuple(problems)
-        path, line, message = self.problems[0]
+        first = self.problems[0]
+        path, line = first.where["path"], first.where["line"]
         if len(self.problems) == 1:
-            super().__init__(message, path, line)
+            super().__init__(first.code, first.problem, path=path, line=line, where=first.where)
             return
-        shown = [f"{p}:{n}: {text}" for p, n, text in self.problems[:MAX_SHOWN]]
+        shown = [f"{one.where['path']}:{one.where['line']}: {one.problem}" for one in self.problems[:MAX_SHOWN]]
         more = len(self.problems) - len(shown)
         tail = [f"... and {more} more."] if more else []
-        super().__init__("\n  ".join([f"{len(self.problems)} problems in the model:", *shown, *tail]))
+        title = f"{len(self.problems)} problems in the model:"
+        super().__init__("several-problems", "\n  ".join([title, *shown, *tail]), where=first.where)
         self.path, self.line = path, line
+
+
+def in_file(part: Part) -> str | None:
+    """An argument as the key of a table; a file calls no functions."""
+    if isinstance(part, Call):
+        return None
+    return part.name if part.value is None else f"{part.name} = {part.value!r}"
 
 
 class TooMany(Exception):
@@ -44,16 +55,18 @@ class Problems:
     """Problems of all files of one model, in the order they were found, each once."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, int, str], None] = {}
+        self.found: dict[tuple[str, int, str], Finding] = {}
 
-    def add(self, path: str, line: int, message: str) -> None:
-        self.found.setdefault((path, line, " ".join(printable(message).split())))
+    def add(self, path: str, line: int, finding: Finding) -> None:
+        text = " ".join(printable(finding.text(in_file)).split())
+        where = {**finding.where, "path": path, "line": line}
+        self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=()))
         if len(self.found) >= MAX_PROBLEMS:
             raise TooMany
 
     def raise_if_any(self) -> None:
         if self.found:
-            raise ModelFileError(sorted(self.found, key=lambda problem: problem[:2]))
+            raise ModelFileError(self.found[key] for key in sorted(self.found, key=lambda key: key[:2]))
 
 
 @dataclass
@@ -67,12 +80,16 @@ class Source:
     dropped: set[positions.Path] = field(default_factory=set, repr=False)  # wrong in form, and left out
     remains: dict[positions.Path, Any] = field(default_factory=dict, repr=False)  # of parts that were left out
 
-    def problem(self, where: Any, message: str) -> None:
-        """Note a problem, unless it only follows from something in there that was left out."""
-        place = tuple(where)
-        if place and " named " not in message and any(path[: len(place)] == place for path in self.dropped):
+    def problem(self, where: Any, code: str, problem: str, *advice: Advice) -> None:
+        """Note a problem at a place of the file."""
+        self.note(where, Finding(code, problem, advice=advice))
+
+    def note(self, where: Any, finding: Finding) -> None:
+        """Note a finding, unless it only follows from something in there that was left out."""
+        place, by_name = tuple(where), finding.code in ("unknown-name", "unknown-argument")
+        if place and not by_name and any(path[: len(place)] == place for path in self.dropped):
             return
-        self.problems.add(self.path, positions.nearest(self.lines, where), message)
+        self.problems.add(self.path, positions.nearest(self.lines, where), finding)
 
 
 def read_source(path: Path, shown: str, problems: Problems) -> Source:

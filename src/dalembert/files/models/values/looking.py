@@ -1,4 +1,4 @@
-"""A part that could not be made: whatever else is wrong with it, key by key, so that all of it is told at once."""
+"""A part that could not be made: whatever else is wrong with it, key by key, so that all of it is reported at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def look_over(scope: Scope, table: Any, where: Where) -> None:
         except Skip:
             pass
         except DalembertError as error:
-            scope.source.problem(where[:2], str(error))  # at the line where making the part would have told it
+            scope.source.note(where[:2], error.finding)  # at the line where making the part would have failed
         except (ArithmeticError, TypeError, ValueError):
             pass  # numbers that only make no sense together
 
@@ -67,9 +67,10 @@ def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
     elif _is_quantity(table, key, value):
         found = scope.get(table, key, where)
         if key in _direction_keys() and isinstance(found, list) and all(float(x) == 0 for x in found):
-            scope.source.problem(place_here, f"{key} has no direction: all its numbers are zero.")
+            problem = f"{key} has no direction: all its numbers are zero."
+            scope.source.problem(place_here, "zero-length", problem)
         if key == "mass" and float(found) < 0:
-            scope.source.problem(place_here, f"mass is negative ({float(found):g} kg).")
+            scope.source.problem(place_here, "negative", f"mass is negative ({float(found):g} kg).")
 
 
 def _form(table: Any, key: str) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.errors import DalembertError, DataError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.expressions import Quantity
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.arithmetic import Tree
@@ -87,8 +88,9 @@ class Scope:
             self.parts.failed.add(f"{self.full(names[0])}.{names[2]}")
 
     # -- problems ---------------------------------------------------------------------------------------------------
-    def wrong(self, where: Where, message: str) -> Skip:
-        self.source.problem(where, message)
+    def wrong(self, where: Where, code: str, problem: str, *advice: Advice) -> Skip:
+        """Note a problem; the returned exception ends the part."""
+        self.source.problem(where, code, problem, *advice)
         return Skip()
 
     @contextmanager
@@ -103,11 +105,11 @@ class Scope:
             self._look_over(table, where)
         except DalembertError as error:
             self.parts.failed.add(name or "")
-            self.source.problem(where, str(error))
+            self.source.note(where, error.finding)
             self._look_over(table, where)
         except (ArithmeticError, TypeError, ValueError):  # derived numbers that overflow or are not real
             self.parts.failed.add(name or "")
-            self.source.problem(where, "its numbers have no finite real values together.")
+            self.source.problem(where, "not-finite", "its numbers have no finite real values together.")
 
     def _look_over(self, table: Any, where: Where) -> None:
         from dalembert.files.models.values.looking import look_over
@@ -123,7 +125,7 @@ class Scope:
         """Constants and parameters of the file; values given from outside replace its own."""
         twice = [key for key in self.model.parameters if key in self.model.constants]
         for key in twice:
-            self.source.problem(("parameters", key), f"{key!r} is a constant already.")
+            self.source.problem(("parameters", key), "taken-name", f"{key!r} is a constant already.")
         self._define("constants", self.model.constants, overrides)
         self._define("parameters", self.model.parameters, overrides)
 
@@ -134,7 +136,7 @@ class Scope:
             where = (section, key)
             with self.part(where, self.full(key)):
                 if key in (TIME, *ar.CONSTANTS):
-                    raise self.wrong(where, f"a parameter may not be called {key!r}.")
+                    raise self.wrong(where, "bad-name", f"a parameter may not be called {key!r}.")
                 tree, dimension = overrides[key] if key in overrides else (self.parse(raw, where), None)
                 if key not in overrides and any(name not in ar.CONSTANTS for name in tree.names()):
                     waiting[key] = tree
@@ -164,7 +166,7 @@ class Scope:
                 if not needs[user]:
                     ready.append(user)
         for key in needs:
-            self.source.problem((section, key), f"{key!r} depends on itself.")
+            self.source.problem((section, key), "circular-definition", f"{key!r} depends on itself.")
             self.parts.failed.add(self.full(key))
 
     def settle(self, section: str, key: str, tree: Tree, dimension: Dimension | None) -> None:
@@ -172,8 +174,8 @@ class Scope:
         now = ar.value(tree, self.lookup)
         if section == "constants":
             if isinstance(now, Quantity):
-                message = f"constant {key!r} depends on a parameter; make it a parameter too."
-                raise self.wrong((section, key), message)
+                problem = f"constant {key!r} depends on a parameter."
+                raise self.wrong((section, key), "not-constant", problem, Advice("Make it a parameter too."))
             tree = ar.number(now)
         elif not isinstance(now, Quantity):
             self.m.parameter(self.full(key), now)
@@ -189,10 +191,11 @@ class Scope:
         try:
             tree = ar.parse(raw)
         except DataError as error:
-            raise self.wrong(where, f"{_short(raw)}: {error}") from None
+            raise self.wrong(where, error.code, f"{_short(raw)}: {error}") from None
         self.parts.operations += tree.size
         if self.parts.operations > MAX_OPERATIONS:
-            self.source.problem(where, f"the expressions of the model have more than {MAX_OPERATIONS} operations.")
+            problem = f"the expressions of the model have more than {MAX_OPERATIONS} operations."
+            self.source.problem(where, "too-large", problem)
             raise TooMany
         return tree
 
@@ -211,18 +214,18 @@ class Scope:
             if state:
                 return ar.name(self.full(name))
             known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
-            raise self.wrong(where, unknown("parameter", name, known) + _unit_hint(name))
+            raise self.wrong(where, "unknown-name", unknown("parameter", name, known), *_unit_hint(name))
 
         try:
             return tree.renamed(rename)
         except DataError as error:
-            raise self.wrong(where, str(error)) from None
+            raise self.wrong(where, error.code, str(error)) from None
 
     def dimension(self, tree: Tree, where: Where) -> Dimension | None:
         try:
             return ar.dimension_of(tree, lambda name: self.dimensions.get(name))
         except DataError as error:
-            raise self.wrong(where, str(error)) from None
+            raise self.wrong(where, error.code, str(error)) from None
 
     # -- values -----------------------------------------------------------------------------------------------------
     def number(self, raw: Any, kind: str, where: Where) -> Any:
@@ -233,12 +236,13 @@ class Scope:
         found = self.dimension(tree, where)
         if kind and found is not None and found != KINDS[kind][1]:
             wanted = KINDS[kind][0] or "a plain number"
-            raise self.wrong(where, f"{_short(raw)} is in {unit_text(found)}; expected {kind} [{wanted}].")
+            problem = f"{_short(raw)} is in {unit_text(found)}; expected {kind} [{wanted}]."
+            raise self.wrong(where, "unit-mismatch", problem)
         tree = self.resolved(tree, where)
         try:
             return ar.value(tree, self.lookup)
         except DataError as error:
-            raise self.wrong(where, f"{_short(raw)}: {error}") from None
+            raise self.wrong(where, error.code, f"{_short(raw)}: {error}") from None
 
     def numbers(self, raw: Any, kind: str, where: Where) -> Any:
         """A number, or lists of numbers."""
@@ -280,7 +284,7 @@ class Scope:
                 raise Skip
             known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
             known += self.refused("bodies")
-            raise self.wrong(where, unknown("body", name, [*known, "ground"]))
+            raise self.wrong(where, "unknown-name", unknown("body", name, [*known, "ground"]))
         return found
 
     def refused(self, section: str) -> list[str]:
@@ -292,11 +296,11 @@ class Scope:
         return self.ground if name == "ground" else self.parts.bodies.get(self.full(name))
 
 
-def _unit_hint(name: str) -> str:
+def _unit_hint(name: str) -> list[Advice]:
     """``4 kN*s/m`` reads as 4 kN times something called s: a g may be meant as a parameter, so that is not guessed."""
     if name not in UNITS:
-        return ""
-    return f" If the unit {name} is meant: units follow their number with blanks between them, as in '4 kN s/m'."
+        return []
+    return [Advice(f"If the unit {name} is meant: units follow their number with blanks between, as in '4 kN s/m'.")]
 
 
 def _short(text: str) -> str:

@@ -40,7 +40,7 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise FileFormatError("a model file ends in .toml or .json.", str(path))
+        raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=str(path))
     document = model_document(mechanism)
     for k, body in enumerate(body for body in mechanism.bodies if body.mesh is not None):
         name = f"{Path(path).stem}-{k + 1}.stl"  # numbered: names of bodies need not be names of files
@@ -53,7 +53,7 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
 def model_document(mechanism: Mechanism) -> dict[str, Any]:
     """The tables of a model file; `ModelError` names every part that cannot be written."""
     if not isinstance(mechanism, Mechanism):
-        raise ModelError(f"expected a Mechanism, got {type(mechanism).__name__}.")
+        raise ModelError("wrong-type", f"expected a Mechanism, got {type(mechanism).__name__}.")
     mechanism.check()
     return Document(mechanism).tables()
 
@@ -96,7 +96,7 @@ class Document:
         found |= {title: table for title, table in defaults.items() if table}
         if self.refused:
             title = f"mechanism {m.name!r} cannot be written to a file:"
-            raise ModelError("\n  - ".join([title, *self.refused]))
+            raise ModelError("not-writable", "\n  - ".join([title, *self.refused]))
         return found
 
     # -- values -----------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def quantity_tree(x: Any) -> ar.Tree:
             try:
                 return ar.number(float(value))
             except (TypeError, ValueError, RuntimeError):  # a symbol of CasADi
-                raise DataError(f"{value!r} in a parameter expression is not a number.") from None
+                raise DataError("not-a-number", f"{value!r} in a parameter expression is not a number.") from None
         if id(value) not in seen:
             if value.operation == "parameter":
                 seen[id(value)] = ar.name(value.arguments[0])
@@ -271,7 +271,7 @@ def quantity_tree(x: Any) -> ar.Tree:
     try:
         return tree(x)
     except RecursionError:
-        raise DataError("the parameter expression is too deep.") from None
+        raise DataError("too-large", "the parameter expression is too deep.") from None
 
 
 def _is_zero(x: Any) -> bool:
