@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dalembert.identify.realization.markov_parameters import hankel_matrix as hankel_matrix
     from dalembert.identify.realization.next_era import correlation_decays as correlation_decays
     from dalembert.identify.realization.next_era import next_era as next_era
-    from dalembert.identify.realization.observer_gain import observer_gain as observer_gain
+    from dalembert.identify.realization.observer_gain import observer_gain_from_markov as observer_gain_from_markov
     from dalembert.identify.realization.okid import ObserverMarkov as ObserverMarkov
     from dalembert.identify.realization.okid import okid as okid
     from dalembert.identify.realization.okid_era import okid_era as okid_era

@@ -21,7 +21,7 @@ import pytest
 from dalembert import identify
 from dalembert.core.errors import DalembertError
 from dalembert.identify import IdentificationWarning
-from dalembert.identify.records.drift import drift_share
+from dalembert.identify.records.drift import measure_drift
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from tests.helpers.findings import warns
@@ -261,7 +261,7 @@ def test_a_slow_answer_to_the_inputs_is_no_drift():
         rng = np.random.default_rng(seed)
         u = rng.standard_normal((400, 2))
         y = lfilter([1.0], [1.0, -0.93], u @ [1.0, -0.7])
-        alarms += drift_share(y, list(u.T), linear=False) > 0.0
-        drifts += drift_share(y + y.std() * ramp, list(u.T), linear=False) > 0.0
+        alarms += measure_drift(y, list(u.T), linear=False) > 0.0
+        drifts += measure_drift(y + y.std() * ramp, list(u.T), linear=False) > 0.0
     assert alarms == 0
     assert drifts >= 38

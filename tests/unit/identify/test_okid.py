@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain, okid, okid_era
+from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain_from_markov, okid, okid_era
 from dalembert.identify.realization.arx_regression import factor_regressors
 from dalembert.identify.realization.observer_gain import find_stable_gain
 from dalembert.identify.realization.okid import LIMITS, _lost_inputs, system_markov
@@ -98,7 +98,7 @@ def test_the_recursion_gives_the_markov_parameters_of_machine_and_gain() -> None
 def test_the_gain_of_a_known_model_makes_the_noise_free_observer_deadbeat(exact: Record) -> None:
     """eig(A + G C) ~ 0: a nilpotent matrix of index 2 has eigenvalues of the size √ε."""
     found = okid(exact, "force", observer_order=2)
-    K = observer_gain(FRAME, found)
+    K = observer_gain_from_markov(FRAME, found)
     closed = FRAME.A - K @ FRAME.C
     assert np.abs(closed @ closed).max() < 1e-10 * max(1.0, np.abs(closed).max() ** 2)
     assert np.abs(np.linalg.eigvals(closed)).max() < 1e-5
@@ -119,7 +119,7 @@ def test_with_long_data_the_gain_is_that_of_the_kalman_predictor() -> None:
         x[k + 1] = a * x[k] + u[k] + np.sqrt(q) * w[k]
     record = Record(np.arange(N), np.column_stack([u, x + np.sqrt(r) * v]), ["u", "y"])
     model = StateSpace([[a]], [1.0], [1.0], dt=1.0, inputs="u", outputs="y")
-    found = observer_gain(model, okid(record, "u", observer_order=12))
+    found = observer_gain_from_markov(model, okid(record, "u", observer_order=12))
     # standard deviation of a parameter of this regression is about 1/√N = 0.003
     assert abs(found[0, 0] - K) < 0.015
 

@@ -19,12 +19,12 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, DataError
 from dalembert.core.text import counted, listed
-from dalembert.identify.auto.judge import find_doubts, find_poor_fit, order_without_duplicates
-from dalembert.identify.auto.result import AutoIdentified, Trial
+from dalembert.identify.auto.result import AutoIdentified, OrderTrial
+from dalembert.identify.auto.validation import find_doubts, find_poor_fit, order_without_duplicates
 from dalembert.identify.likelihood.refine import maximise_likelihood
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit
-from dalembert.identify.records.checks import IdentificationWarning, record_list
+from dalembert.identify.records.checks import IdentificationWarning, list_records
 from dalembert.identify.records.data import Data, Detrend, collect_data
 from dalembert.identify.records.gaps import describe_gaps, find_filled_gaps, find_parts
 from dalembert.identify.spectral.frf import FrfEstimate, frf
@@ -49,7 +49,7 @@ LARGEST_ORDER_DRAWN = 60
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class ChoiceThresholds:
     """Limits of the choices of automatic identification."""
 
     # samples below which none are held out: a third of 200 just exceeds the 60 that 30 block rows of past and future
@@ -74,7 +74,7 @@ class Thresholds:
     fewest_blocks: int = 4
 
 
-THRESHOLDS = Thresholds()
+THRESHOLDS = ChoiceThresholds()
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def auto(
     data = collect_data(parts, inputs, outputs, drift_matters=True)
     findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are taken off
     setting, decisions = _prepare(data, rows)
-    training, held = _split(record_list(parts), share)
+    training, held = _split(list_records(parts), share)
     decisions.append(_describe_split(training, held, data.dt))
     part = setting.read(training)
     projection = project(compress_hankel(part, choose_rows(part, None, setting.rows)), setting.method)
@@ -284,7 +284,7 @@ def _describe_split(training: Sequence[Record], held: Sequence[Record], dt: floa
 
 def _choose_order(
     projection: Projection, training: Sequence[Record], setting: _Setting, asked: int | None, decisions: list[str]
-) -> tuple[int, tuple[Trial, ...]]:
+) -> tuple[int, tuple[OrderTrial, ...]]:
     """The order, and the trials of its neighbours."""
     if asked is not None:
         decisions.append(f"took order {asked} as asked")
@@ -314,7 +314,7 @@ def _choose_order(
 
 def _try_orders(
     choice: OrderChoice, projection: Projection, training: Sequence[Record], setting: _Setting
-) -> tuple[Trial, ...]:
+) -> tuple[OrderTrial, ...]:
     first, last = _split(tuple(training), 1.0 / 3.0)
     values = choice.singular_values
     if not last or values[min(choice.order, len(values) - 1)] <= GAPS.rounding * values[0]:
@@ -336,7 +336,7 @@ def _try_orders(
         except (DalembertError, np.linalg.LinAlgError):
             continue
         if np.isfinite(percent):
-            trials.append(Trial(order, percent, bool(model.system.is_stable)))
+            trials.append(OrderTrial(order, percent, bool(model.system.is_stable)))
     return tuple(trials)
 
 

@@ -24,7 +24,7 @@ LINES = 2000
 
 
 @dataclass(frozen=True)
-class Trial:
+class OrderTrial:
     """A model of some order, found on the first part of the training data and tried on the rest of it."""
 
     order: int
@@ -44,7 +44,7 @@ class AutoIdentified:
         The model, refined, with standard deviations where they could be had.
     stabilization : Stabilization
         Poles over growing orders, on the training data.
-    trials : tuple of Trial
+    trials : tuple of OrderTrial
         Orders that were tried.
     fit : Fit
         On the records held out: simulation with inputs, one-step prediction without. None where nothing was held out.
@@ -62,7 +62,7 @@ class AutoIdentified:
 
     identified: Identified
     stabilization: Stabilization
-    trials: tuple[Trial, ...]
+    trials: tuple[OrderTrial, ...]
     fit: Fit | None
     training_fit: Fit
     residuals: Residuals
@@ -120,11 +120,11 @@ class AutoIdentified:
         lines = ["Steps"]
         lines += [f"  {k + 1}. {text}" for k, text in enumerate(self.decisions)]
         if len(self.trials) > 1:
-            lines += ["", "Orders tried", *_indented(self.trial_table())]
-        lines += ["", "Modes", *_indented(self.identified.modal_table()), "", "Fit"]
+            lines += ["", "Orders tried", *_indent(self.trial_table())]
+        lines += ["", "Modes", *_indent(self.identified.modal_table()), "", "Fit"]
         for fit, where in ((self.training_fit, "training data"), (self.fit, "data held out")):
             if fit is not None:
-                lines += [f"  {fit.kind} of the {where}: {fit.mean:.2f} % on average", *_indented(fit.table())]
+                lines += [f"  {fit.kind} of the {where}: {fit.mean:.2f} % on average", *_indent(fit.table())]
         lines += [f"  residuals: {describe_residuals(self.residuals)}"]
         if self.findings:
             lines += ["", "Warnings", *(f"  - {one.text()}" for one in self.findings)]
@@ -149,5 +149,5 @@ def describe_residuals(residuals: Residuals) -> str:
     return text
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]

@@ -88,7 +88,7 @@ def _noise(fit: Identified, u: Sequence[FloatArray], y: Sequence[FloatArray]) ->
     if R is None:
         total, count = np.zeros((fit.system.ny, fit.system.ny)), 0
         for us, ys in zip(u, y, strict=True):
-            e = ys - (fit._simulated(us, ys) if fit.gain is None else fit._predicted(us, ys, 1, True))
+            e = ys - (fit._simulate(us, ys) if fit.gain is None else fit._predict(us, ys, 1, True))
             total, count = total + e.T @ e, count + len(e)
         R = total / count if fit.gain is not None else np.diag(np.diag(total) / count)
     values, vectors = np.linalg.eigh(R)
@@ -101,7 +101,7 @@ def _simulate_record(
     """A record as the model would give it: the ``raw`` measured inputs (u: as delayed), outputs with new noise."""
     s = fit.system
     e = rng.standard_normal(y.shape) @ noise.T
-    made = fit._simulated(u, y) + e
+    made = fit._simulate(u, y) + e
     if fit.gain is not None and np.any(fit.gain):
         made += march(s.A, (e @ fit.gain.T)[:-1], np.zeros(s.nx)) @ s.C.T
     level = np.array([fit.offsets.get(name, 0.0) for name in (*s.inputs, *s.outputs)])

@@ -217,7 +217,7 @@ def deviations(
     if not given.innovations:
         deviation_method, covariance, more = choose_covariance(search, point, free, R, covariance, fit.dt)
     note = "standard deviations are those of the best estimate from these data (Fisher information at this model)"
-    result = add_covariance(fit.noted(*changes, *(more or (note,))), poles, covariance)
+    result = add_covariance(fit.add_notes(*changes, *(more or (note,))), poles, covariance)
     return result.replace(deviation_method=deviation_method)
 
 

@@ -90,7 +90,7 @@ def prepare_refinement(
         records = [record] if isinstance(record, Record) else list(record)  # type: ignore[arg-type]
         if not records:
             raise DataError("empty", "no record was given.", where={"argument": "record"})
-        u, y = tuple(fit._driving(run) for run in records), tuple(fit._channels(run, outputs) for run in records)
+        u, y = tuple(fit._delayed_inputs(run) for run in records), tuple(fit._channels(run, outputs) for run in records)
     if not fit.order:
         raise DataError("empty", "a model without states has no poles to refine.")
     known = fit.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + fit.order * len(y)
@@ -188,7 +188,7 @@ def maximise_likelihood(
     with progress_.Progress(progress, "refining") as bar:
         top, before, changes = _find_maximum(given, search, int(iterations), bar.update)
     if not np.isfinite(top.point.value) or top.point.value > before:
-        return given.fit.noted(
+        return given.fit.add_notes(
             f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
         )
     findings = []
@@ -249,9 +249,9 @@ def _start_value(given: Refinement, search: LikelihoodSearch) -> float:
         seen = y if given.start == "estimate" else None
         with np.errstate(over="ignore", invalid="ignore"):
             if given.innovations and K is not None:
-                e = y - playback.predictions(s.A, s.B, s.C, s.D, K, u, y, 1, seen is not None)
+                e = y - playback.predict(s.A, s.B, s.C, s.D, K, u, y, 1, seen is not None)
             else:
-                e = y - playback.outputs(s.A, s.B, s.C, s.D, u, seen)
+                e = y - playback.play_back(s.A, s.B, s.C, s.D, u, seen)
             total += e.T @ e
     if not np.isfinite(total).all():
         return np.inf

@@ -16,7 +16,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.identify.records.checks import label, record_list
+from dalembert.identify.records.checks import list_records, name_record
 from dalembert.record import Record
 
 Names = str | Iterable[str] | Mapping[str, str] | None
@@ -51,14 +51,14 @@ def read_tests(
 ) -> MeasuredTests:
     """Check records against the machine."""
     one_of("hold", hold, ("linear", "zero"))
-    tests = record_list(record)
+    tests = list_records(record)
     known = set.intersection(*(set(run.names) for run in tests))
     driven = _inputs(eqs, tests[0], known, inputs)
     matched = _outputs(eqs, tests[0], known, outputs, set(driven.values()))
     channels = tuple(channel for _, channel in matched)
     runs = []
     for k, test in enumerate(tests):
-        name = label(tests, k)
+        name = name_record(tests, k)
         if len(test) < FEWEST:
             raise DataError(
                 "too-few-samples",

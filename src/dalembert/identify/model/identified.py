@@ -20,7 +20,7 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.identify.model import playback
 from dalembert.identify.model.quality import Fit, Residuals, examine, measure_fit
-from dalembert.identify.records.checks import record_list
+from dalembert.identify.records.checks import list_records
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -173,7 +173,7 @@ class Identified:
             )
         return Identified(**(fields | changes))
 
-    def noted(self, *notes: str) -> Identified:
+    def add_notes(self, *notes: str) -> Identified:
         """Copy with more notes at the end."""
         return self.replace(notes=(*self.notes, *notes))
 
@@ -234,14 +234,16 @@ class Identified:
         """
         one_of("start", start, ("estimate", "zero"))
         y = self._channels(record, self.outputs) if start == "estimate" else None
-        return self._made(record, self._simulated(self._driving(record), y), "simulation")
+        return self._make_record(record, self._simulate(self._delayed_inputs(record), y), "simulation")
 
     def predict(self, record: Record, steps: int = 1, *, start: str = "estimate") -> Record:
         """Outputs predicted from the inputs up to now and the outputs up to ``steps`` samples ago."""
         one_of("start", start, ("estimate", "zero"))
         whole_number("steps", steps, 1)
-        u, y = self._driving(record), self._channels(record, self.outputs)
-        return self._made(record, self._predicted(u, y, int(steps), start == "estimate"), f"{steps}-step prediction")
+        u, y = self._delayed_inputs(record), self._channels(record, self.outputs)
+        return self._make_record(
+            record, self._predict(u, y, int(steps), start == "estimate"), f"{steps}-step prediction"
+        )
 
     def fit(self, record: Record | Sequence[Record], kind: str = "simulation", *, start: str = "estimate") -> Fit:
         """Agreement with one or several records, per output [%].
@@ -250,7 +252,7 @@ class Identified:
         ----------
         kind : "simulation" or "prediction" (one step ahead)
         """
-        y, yhat, _ = self._replayed(record, kind, start)
+        y, yhat, _ = self._replay(record, kind, start)
         return measure_fit(y, yhat, self.outputs, kind, self.system.units)
 
     def residuals(
@@ -269,7 +271,7 @@ class Identified:
         if lags is not None:
             whole_number("lags", lags, 1)
         chosen = kind or ("prediction" if self.gain is not None else "simulation")
-        y, yhat, u = self._replayed(record, chosen, start)
+        y, yhat, u = self._replay(record, chosen, start)
         e = [a - b for a, b in zip(y, yhat, strict=True)]
         return examine(e, u, self.outputs, self.inputs, chosen, lags)
 
@@ -312,7 +314,7 @@ class Identified:
         values -= np.array([self.offsets.get(name, 0.0) for name in names])
         return values
 
-    def _driving(self, record: Record) -> FloatArray:
+    def _delayed_inputs(self, record: Record) -> FloatArray:
         """Delayed inputs (N, nu); before the record begins they are its first sample."""
         u = self._channels(record, self.inputs)
         for name, count in self.delays.items():
@@ -321,11 +323,11 @@ class Identified:
             u[:, j] = u[np.clip(late, 0, len(u) - 1), j]
         return u
 
-    def _simulated(self, u: FloatArray, y: FloatArray | None) -> FloatArray:
+    def _simulate(self, u: FloatArray, y: FloatArray | None) -> FloatArray:
         s = self.system
-        return playback.outputs(s.A, s.B, s.C, s.D, u, y)
+        return playback.play_back(s.A, s.B, s.C, s.D, u, y)
 
-    def _predicted(self, u: FloatArray, y: FloatArray, steps: int, estimate: bool) -> FloatArray:
+    def _predict(self, u: FloatArray, y: FloatArray, steps: int, estimate: bool) -> FloatArray:
         if self.gain is None:
             raise DataError(
                 "missing-gain",
@@ -333,23 +335,23 @@ class Identified:
                 "a noise model (N4SID, MOESP, CVA, SSI).",
             )
         s = self.system
-        return playback.predictions(s.A, s.B, s.C, s.D, self.gain, u, y, steps, estimate)
+        return playback.predict(s.A, s.B, s.C, s.D, self.gain, u, y, steps, estimate)
 
-    def _replayed(
+    def _replay(
         self, record: Record | Sequence[Record], kind: str, start: str
     ) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray]]:
         one_of("kind", kind, ("simulation", "prediction"))
         one_of("start", start, ("estimate", "zero"))
-        records = record_list(record)
-        us = [self._driving(each) for each in records]
+        records = list_records(record)
+        us = [self._delayed_inputs(each) for each in records]
         ys = [self._channels(each, self.outputs) for each in records]
         if kind == "prediction":
-            made = [self._predicted(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
+            made = [self._predict(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
         else:
-            made = [self._simulated(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
+            made = [self._simulate(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
         return ys, made, us
 
-    def _made(self, record: Record, values: FloatArray, how: str) -> Record:
+    def _make_record(self, record: Record, values: FloatArray, how: str) -> Record:
         data = values + np.array([self.offsets.get(name, 0.0) for name in self.outputs])
         units = {name: record.units.get(name, "") or self.system.units.get(name, "") for name in self.outputs}
         return Record(

@@ -37,7 +37,7 @@ def free_motion(A: Any, C: Any, count: int) -> Any:
     return result
 
 
-def start_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
+def estimate_initial_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
     """x[0] (n,) whose free motion C Aᵏ x[0] is nearest to ``rest`` (N, ny); minimum norm where that is not unique.
 
     A triangular factor is carried from block to block, so memory does not grow with N; a motion that has died out
@@ -63,8 +63,10 @@ def start_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
     return solution
 
 
-def run(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray) -> FloatArray:
-    """Outputs (N, ny) from a start (n,); states are held for some samples at a time only."""
+def simulate(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Outputs (N, ny) from an initial state (n,); the states of some samples at a time are in memory."""
     result = np.empty((len(u), len(C)))
     for first in range(0, len(u), RUN):
         part = u[first : first + RUN]
@@ -74,17 +76,17 @@ def run(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArra
     return result
 
 
-def outputs(
+def play_back(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, y: FloatArray | None,
 ) -> FloatArray:  # fmt: skip
     """ŷ (N, ny) of the system driven by u (N, nu), from the start that suits y best, or from zero (y None)."""
-    made = run(A, B, C, D, u, np.zeros(len(A)))
+    made = simulate(A, B, C, D, u, np.zeros(len(A)))
     if y is None:
         return made
-    return run(A, B, C, D, u, start_state(A, C, y - made))
+    return simulate(A, B, C, D, u, estimate_initial_state(A, C, y - made))
 
 
-def predictions(
+def predict(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray,
     u: FloatArray, y: FloatArray, steps: int, estimate: bool,
 ) -> FloatArray:  # fmt: skip
@@ -92,10 +94,10 @@ def predictions(
     closed, both = A - K @ C, np.hstack([B - K @ D, K])
     known, through = np.hstack([u, y]), np.hstack([D, np.zeros((len(C), len(C)))])
     start = np.zeros(len(A))
-    made = run(closed, both, C, through, known, start)
+    made = simulate(closed, both, C, through, known, start)
     if estimate:
-        start = start_state(closed, C, y - made)
-        made = run(closed, both, C, through, known, start) if steps == 1 else made
+        start = estimate_initial_state(closed, C, y - made)
+        made = simulate(closed, both, C, through, known, start) if steps == 1 else made
     if steps == 1:
         return made
     # the predictor state steps - 1 samples before, carried on by the inputs alone; the first ones all from x[0]

@@ -166,13 +166,13 @@ def examine(
     ny, nu = e[0].shape[1], u[0].shape[1]
     centred = [a - a.mean(axis=0) for a in e]
     driven = [a - a.mean(axis=0) for a in u]
-    R = correlations(centred, centred, L, count)
+    R = correlate(centred, centred, L, count)
     portmanteau, each = _portmanteau(R, L, count)
     scale = np.sqrt(np.maximum(np.einsum("ii->i", R[0]), np.finfo(np.float64).tiny))
     auto = np.array([np.diagonal(R[k]) / scale**2 for k in range(1, L + 1)])
     # Bartlett's sum needs more lags than are shown: as many as either signal is correlated over
     wide = min(shortest - 1, max(4 * L, 10 * int(np.sqrt(count))))
-    cross, spread, chance = _against_inputs(centred, driven, L, wide, count, scale)
+    cross, spread, chance = _test_independence(centred, driven, L, wide, count, scale)
     z95, z99 = (float(scipy.special.ndtri(0.5 + p / 2.0)) for p in (0.95, 0.99))
     return Residuals(
         values=tuple(np.array(a) for a in e), covariance=R[0].copy(), lags=np.arange(1.0, L + 1.0),
@@ -183,7 +183,7 @@ def examine(
     )  # fmt: skip
 
 
-def correlations(a: Sequence[FloatArray], b: Sequence[FloatArray], lags: int, count: int) -> FloatArray:
+def correlate(a: Sequence[FloatArray], b: Sequence[FloatArray], lags: int, count: int) -> FloatArray:
     """Σ_k a[k] b[k - τ]ᵀ / count for τ = 0..lags over all segments, (lags + 1, na, nb), by FFT."""
     total = np.zeros((lags + 1, a[0].shape[1], b[0].shape[1]))
     for x, w in zip(a, b, strict=True):
@@ -207,18 +207,18 @@ def _portmanteau(R: FloatArray, L: int, count: int) -> tuple[float, FloatArray]:
     return float(scipy.special.chdtrc(float(rank**2 * L), weight @ terms)), each
 
 
-def _against_inputs(
+def _test_independence(
     e: Sequence[FloatArray], u: Sequence[FloatArray], L: int, wide: int, count: int, scale: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """Cross-correlations (2L + 1, ny, nu), their standard deviation (ny, nu), probabilities (ny, nu)."""
     ny, nu = e[0].shape[1], u[0].shape[1]
-    past, future = correlations(e, u, L, count), correlations(u, e, L, count)
-    own_e = np.column_stack([correlations([a[:, i : i + 1] for a in e], [a[:, i : i + 1] for a in e], wide,
+    past, future = correlate(e, u, L, count), correlate(u, e, L, count)
+    own_e = np.column_stack([correlate([a[:, i : i + 1] for a in e], [a[:, i : i + 1] for a in e], wide,
                                           count)[:, 0, 0] / scale[i] ** 2 for i in range(ny)])  # fmt: skip
     cross, spread, chance = np.zeros((2 * L + 1, ny, nu)), np.zeros((ny, nu)), np.ones((ny, nu))
     for j in range(nu):
         single = [a[:, j : j + 1] for a in u]
-        own_u = correlations(single, single, wide, count)[:, 0, 0]
+        own_u = correlate(single, single, wide, count)[:, 0, 0]
         size = np.sqrt(own_u[0]) or 1.0
         own_u = own_u / size**2
         cross[L:, :, j] = past[:, :, j] / (scale * size)
@@ -227,7 +227,7 @@ def _against_inputs(
         two_u = np.concatenate([(own_u * taper)[:0:-1], own_u * taper])
         for i in range(ny):
             two_e = np.concatenate([(own_e[:, i] * taper)[:0:-1], own_e[:, i] * taper])
-            P = np.convolve(two_e, two_u, mode="full")[2 * wide :][: L + 1] if wide < 4000 else _convolved(
+            P = np.convolve(two_e, two_u, mode="full")[2 * wide :][: L + 1] if wide < 4000 else _convolve(
                 two_e, two_u)[2 * wide :][: L + 1]  # fmt: skip
             P = np.maximum(P[0], 1e-12) * np.append(1.0, P[1:] / max(P[0], 1e-12))
             spread[i, j] = np.sqrt(P[0] / count)
@@ -237,7 +237,7 @@ def _against_inputs(
     return cross, spread, chance
 
 
-def _convolved(a: FloatArray, b: FloatArray) -> FloatArray:
+def _convolve(a: FloatArray, b: FloatArray) -> FloatArray:
     size = scipy.fft.next_fast_len(len(a) + len(b) - 1, real=True)
     result: FloatArray = scipy.fft.irfft(scipy.fft.rfft(a, size) * scipy.fft.rfft(b, size), size)
     return result[: len(a) + len(b) - 1]

@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Point:
+class MatchedModes:
     """The model at one set of values: its modes, paired with the measured ones."""
 
     values: Array
@@ -78,10 +78,10 @@ class ModeSearch:
         self.values = first.copy()
         self.scale = family.scale
         self.iterations = 0
-        self.before: Point | None = None
-        self._slope: tuple[Point, Array] | None = None
+        self.before: MatchedModes | None = None
+        self._slope: tuple[MatchedModes, Array] | None = None
 
-    def point(self, values: Array) -> Point:
+    def point(self, values: Array) -> MatchedModes:
         system = self.family.system(values)
         matrices = self.family.matrices(system)
         target = self.target
@@ -111,13 +111,13 @@ class ModeSearch:
         sign = np.where(((matrices.P @ chosen) * target.shapes).sum(axis=0) < 0, -1.0, 1.0)
         chosen = chosen * sign
         zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
-        found = Point(
+        found = MatchedModes(
             values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair], gaps[pair] > REPEATED,
             np.zeros(0),
         )  # fmt: skip
         return replace(found, residual=self.residual(found, values))
 
-    def residual(self, at: Point, values: Array) -> Array:
+    def residual(self, at: MatchedModes, values: Array) -> Array:
         t = self.target
         parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
         if t.use_shapes:
@@ -129,7 +129,7 @@ class ModeSearch:
         parts.append((values - self.first) / (self.scale * self.prior))
         return np.concatenate(parts)
 
-    def jacobian(self, at: Point, values: Array) -> Array:
+    def jacobian(self, at: MatchedModes, values: Array) -> Array:
         """Derivative of the residual by relative changes of the parameters."""
         t = self.target
         slopes = self.family.derivatives(values)
@@ -177,10 +177,10 @@ class ModeSearch:
         return status
 
     # -- the problem of damped least squares -----------------------------------------------------------------------
-    def value(self, point: Point) -> float:
+    def value(self, point: MatchedModes) -> float:
         return float(point.residual @ point.residual)
 
-    def step(self, point: Point, damping: float) -> Step:
+    def step(self, point: MatchedModes, damping: float) -> Step:
         if self._slope is None or self._slope[0] is not point:
             self._slope = (point, self.jacobian(point, point.values))
         J, r = self._slope[1], point.residual
@@ -195,18 +195,18 @@ class ModeSearch:
         left = r + J @ change
         return Step(change, float(r @ r - left @ left))
 
-    def evaluate(self, point: Point, step: Step) -> Point:
+    def evaluate(self, point: MatchedModes, step: Step) -> MatchedModes:
         self.iterations += 1
         return self.point(np.clip(point.values + self.scale * step.change, self.low, self.high))
 
-    def keep(self, point: Point) -> None:
+    def keep(self, point: MatchedModes) -> None:
         self.values, self.at = point.values, point
 
-    def settled(self, before: Point, after: Point, step: Step) -> bool:
+    def settled(self, before: MatchedModes, after: MatchedModes, step: Step) -> bool:
         gain = self.value(before) - self.value(after)
         return gain <= 1e-10 * self.value(before) and float(np.abs(step.change).max()) < 1e-5
 
-    def is_rounding(self, point: Point, trial: Point | None, step: Step) -> bool:
+    def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: Step) -> bool:
         hoped = 1e-9 * self.value(point) + 1e-18
         return step.predicted <= hoped or float(np.abs(step.change).max()) < 1e-10
 

@@ -19,7 +19,13 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.physical import mass_stiffness as mkr
 from dalembert.identify.physical.proportional_damping import fit_proportional_damping
-from dalembert.identify.physical.sensor_places import Place, check_forces, read_actuators, read_pairs, read_sensors
+from dalembert.identify.physical.sensor_places import (
+    SensorPlace,
+    check_forces,
+    read_actuators,
+    read_pairs,
+    read_sensors,
+)
 from dalembert.identify.records.data import IdentificationWarning
 from dalembert.linear.responses.modal import modal_damping
 from dalembert.linear.second_order import SecondOrder
@@ -29,7 +35,7 @@ Damping = Literal["identified", "proportional", "modal"]
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class ScalingThresholds:
     """Limits for the scaling of modes."""
 
     # motion of a mode at the co-located pair, relative to elsewhere: T_k² is a ratio of two such numbers, and 1e-7 of
@@ -44,7 +50,7 @@ class Thresholds:
     close: float = 0.1
 
 
-THRESHOLDS = Thresholds()
+THRESHOLDS = ScalingThresholds()
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,10 @@ def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple) -> None:
 
 
 def _coordinates(
-    places: tuple[Place, ...], drives: Mapping[str, tuple[str, float]], pairs: tuple[tuple[str, str], ...], count: int
+    places: tuple[SensorPlace, ...],
+    drives: Mapping[str, tuple[str, float]],
+    pairs: tuple[tuple[str, str], ...],
+    count: int,
 ) -> tuple[str, ...]:
     names = dict.fromkeys(place.coordinate for place in places)
     names |= dict.fromkeys(coordinate for coordinate, _ in drives.values())
@@ -208,7 +217,7 @@ def _coordinates(
 # ---- shapes
 
 
-def _seen(system: StateSpace, triple: mkr.ModalTriple, places: tuple[Place, ...]) -> ComplexArray:
+def _seen(system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...]) -> ComplexArray:
     """Positions at the sensors in every mode, in the scale of the eigenvectors, (sensors, n)."""
     rows = [system.outputs.index(place.channel) for place in places]
     powers = np.array([triple.eigenvalues ** float(-place.kind) for place in places])
@@ -217,7 +226,7 @@ def _seen(system: StateSpace, triple: mkr.ModalTriple, places: tuple[Place, ...]
 
 
 def _choose_case(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[Place, ...], seen: ComplexArray,
+    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...], seen: ComplexArray,
     drives: Mapping[str, tuple[str, float]], pairs: tuple[tuple[str, str], ...], coordinates: tuple[str, ...],
 ) -> tuple[_Case, str]:  # fmt: skip
     """The co-located pairs as given, or those that make a mechanical model."""
@@ -261,7 +270,7 @@ def _choose_case(
 
 
 def _scale(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[Place, ...], seen: ComplexArray,
+    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...], seen: ComplexArray,
     drives: Mapping[str, tuple[str, float]], pairs: tuple[tuple[str, str], ...], coordinates: tuple[str, ...],
 ) -> _Case:  # fmt: skip
     channels = [place.channel for place in places]
@@ -280,7 +289,7 @@ def _scale(
 
 
 def _scale_shapes(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[Place, ...], seen: ComplexArray,
+    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...], seen: ComplexArray,
     drives: Mapping[str, tuple[str, float]], coordinates: tuple[str, ...], pairs: tuple[tuple[str, str], ...],
     T: ComplexArray,
 ) -> ComplexArray:  # fmt: skip
@@ -347,8 +356,8 @@ def _remarks(case: _Case) -> list[str]:
 
 
 def _assemble(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[Place, ...], drives: Mapping[str, tuple[str, float]],
-    coordinates: tuple[str, ...], case: _Case, notes: list[str],
+    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...],
+    drives: Mapping[str, tuple[str, float]], coordinates: tuple[str, ...], case: _Case, notes: list[str],
 ) -> SecondOrder:  # fmt: skip
     lam = triple.eigenvalues
     B = np.zeros((len(coordinates), system.nu))

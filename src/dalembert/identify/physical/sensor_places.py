@@ -20,7 +20,7 @@ FEEDTHROUGH = 0.02
 
 
 @dataclass(frozen=True)
-class Place:
+class SensorPlace:
     """A channel on a coordinate; ``kind`` 0, 1, 2 for position, velocity, acceleration; sign ±1."""
 
     channel: str
@@ -82,8 +82,8 @@ def _acceleration(stem: str) -> str:
 
 def read_sensors(
     system: StateSpace, sensors: Mapping[str, str] | Iterable[str] | None, kind: str | None
-) -> tuple[tuple[Place, ...], str]:
-    """Place of every sensor that is used, and a note where the kind was inferred."""
+) -> tuple[tuple[SensorPlace, ...], str]:
+    """SensorPlace of every sensor that is used, and a note where the kind was inferred."""
     if kind is not None:
         one_of("kind", kind, tuple(KINDS))
     note = ""
@@ -102,7 +102,7 @@ def read_sensors(
         if exponent is None:
             exponent, reason = _infer_kind(system, output)
             note = note or reason
-        places.append(Place(output, name or (output if exponent == 0 else f"x{number}"), exponent, sign))
+        places.append(SensorPlace(output, name or (output if exponent == 0 else f"x{number}"), exponent, sign))
     return tuple(places), note
 
 

@@ -32,7 +32,7 @@ def gain_from_markov(A: FloatArray, C: FloatArray, markov: FloatArray) -> FloatA
     return np.asarray(-np.linalg.lstsq(P, markov.reshape(-1, markov.shape[2]), rcond=None)[0])
 
 
-def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> FloatArray:
+def observer_gain_from_markov(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> FloatArray:
     """K of the innovation form x⁺ = A x + B u + K e of a known model.
 
     Parameters
@@ -70,7 +70,7 @@ def find_stable_gain(
     A gain fitted to a model of lower order than the observer may make A - K C unstable. The Riccati equation with
     Q = K Σ Kᵀ, S = K Σ, R = Σ then gives the stable gain with the same spectrum of noise (P = 0 gives the unstable).
     """
-    K = observer_gain(system, observer) if given is None else given
+    K = observer_gain_from_markov(system, observer) if given is None else given
     A, C, S = system.A, system.C, observer.residual
     radius = _radius(A - K @ C)
     how = "fitted to the gain's Markov parameters" if given is None else "realized together with the model"

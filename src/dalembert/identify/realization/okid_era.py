@@ -145,7 +145,7 @@ def _unexplained(model: Identified, data: Data) -> float:
     left = power = np.zeros(data.ny)
     for u, y in zip(data.u, data.y, strict=True):
         u, y = u[: PLAYBACK.samples], y[: PLAYBACK.samples]
-        made = playback.outputs(s.A, s.B, s.C, s.D, u, y)
+        made = playback.play_back(s.A, s.B, s.C, s.D, u, y)
         left = left + np.einsum("ij,ij->j", y - made, y - made)
         power = power + np.einsum("ij,ij->j", y, y)
     return float(np.mean(left / np.maximum(power, np.finfo(float).tiny)))

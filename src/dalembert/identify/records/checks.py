@@ -13,7 +13,7 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import listed
-from dalembert.identify.records.drift import drift_share
+from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +23,7 @@ SAMPLES_OF_LEVELS = 10_000  # samples in which different values are counted
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class RecordThresholds:
     """Limits of the checks of records."""
 
     # relative difference of sample times of repeated tests: loggers write times with five digits
@@ -56,7 +56,7 @@ class Thresholds:
     dependent: float = 1e-14
 
 
-THRESHOLDS = Thresholds()
+THRESHOLDS = RecordThresholds()
 
 
 class IdentificationWarning(DalembertWarning):
@@ -66,7 +66,7 @@ class IdentificationWarning(DalembertWarning):
 # ---- errors
 
 
-def record_list(record: Any) -> tuple[Record, ...]:
+def list_records(record: Any) -> tuple[Record, ...]:
     """One record or several, as a tuple; nothing else."""
     runs = (record,) if isinstance(record, Record) else record
     if isinstance(runs, (str, Mapping)) or not isinstance(runs, Iterable):
@@ -82,17 +82,19 @@ def record_list(record: Any) -> tuple[Record, ...]:
                 "wrong-type", f"identification needs Records; element {k} of the sequence is a {type(run).__name__}."
             )
         if any(run is other for other in runs[:k]):
-            raise DataError("duplicate", f"{label(runs, k)} is given twice; repeated tests must be different records.")
+            raise DataError(
+                "duplicate", f"{name_record(runs, k)} is given twice; repeated tests must be different records."
+            )
     return runs
 
 
-def label(runs: Sequence[Record], k: int) -> str:
+def name_record(runs: Sequence[Record], k: int) -> str:
     """``"record 2 'hammer'"``; ``"the record"`` where there is one without a name."""
     name = f" {runs[k].name!r}" if runs[k].name else ""
     return f"record {k + 1}{name}" if len(runs) > 1 else f"record{name}" if name else "the record"
 
 
-def channels(
+def read_channels(
     runs: Sequence[Record], inputs: str | Iterable[str], outputs: str | Iterable[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the inputs and outputs, stems spelled out; the same in all records."""
@@ -113,7 +115,7 @@ def channels(
             if name not in run.names:
                 raise DataError(
                     "unknown-name",
-                    f"{label(runs, k)} has no channel {name!r}, which record 1 has. Repeated tests need the same "
+                    f"{name_record(runs, k)} has no channel {name!r}, which record 1 has. Repeated tests need the same "
                     f"channels; known here: {listed(run.names, {})}.",
                     where={"record": k + 1, "channel": name},
                 )
@@ -137,14 +139,14 @@ def _expand(runs: Sequence[Record], wanted: Any, what: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def sample_time(runs: Sequence[Record]) -> float:
+def common_sample_time(runs: Sequence[Record]) -> float:
     """Sample time [s] of all records; uneven time and different rates are refused."""
     steps = []
     for k, run in enumerate(runs):
         try:
             steps.append(run.sample_time)
         except DataError as error:
-            place = f"{label(runs, k)}: " if len(runs) > 1 else ""
+            place = f"{name_record(runs, k)}: " if len(runs) > 1 else ""
             found = error.finding
             raise DataError(
                 found.code or "uneven-sampling",
@@ -155,7 +157,7 @@ def sample_time(runs: Sequence[Record]) -> float:
         if abs(step - steps[0]) > THRESHOLDS.same_step * steps[0]:
             raise DataError(
                 "sample-time-mismatch",
-                f"{label(runs, k)} is sampled every {step:.6g} s, record 1 every {steps[0]:.6g} s.",
+                f"{name_record(runs, k)} is sampled every {step:.6g} s, record 1 every {steps[0]:.6g} s.",
                 Advice(
                     "Bring them to one rate first: {}.",
                     Call("Record.resample", Argument("every", float(f"{max(steps):.6g}"))),
@@ -177,27 +179,27 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
             if units.setdefault(name, unit) != unit:
                 raise DataError(
                     "unit-mismatch",
-                    f"{name!r} is in [{unit}] in {label(runs, k)} and in [{units[name]}] in record 1. Convert one.",
+                    f"{name!r} is in [{unit}] in {name_record(runs, k)} and in [{units[name]}] in record 1.",
                     where={"record": k + 1, "channel": name},
                 )
     return units
 
 
-def lengths(runs: Sequence[Record], count: int) -> None:
+def check_lengths(runs: Sequence[Record], count: int) -> None:
     """Refuse fewer samples than any model of so many channels needs."""
     needed = max(THRESHOLDS.fewest, 2 * count)
     for k, run in enumerate(runs):
         if len(run) < needed:
             raise DataError(
                 "too-few-samples",
-                f"{label(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are needed, "
-                "and some hundred for a trustworthy model.",
+                f"{name_record(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are "
+                "needed, and some hundred for a trustworthy model.",
                 where={"record": k + 1},
                 evidence={"samples": len(run), "needed": needed},
             )
 
 
-def order(wanted: int, nu: int, ny: int, samples: int) -> list[Finding]:
+def check_order(wanted: int, nu: int, ny: int, samples: int) -> list[Finding]:
     """Refuse an impossible model order; a finding where it has fewer states than its outputs need."""
     whole_number("the order", wanted, 1)
     unknowns = wanted * (nu + ny) + nu * ny  # of a canonical form with that order
@@ -277,7 +279,7 @@ class ChannelStatistics:
                 bad = ~((low > -largest) & (high < largest))  # NaN compares as False
                 if bad.any():
                     name = names[int(bad.argmax())]
-                    _refuse_gaps(run[name], run.time, name, label(runs, k))
+                    _refuse_gaps(run[name], run.time, name, name_record(runs, k))
                 self.lows[k], self.highs[k] = np.minimum(self.lows[k], low), np.maximum(self.highs[k], high)
                 self.repeats |= (part[1:] == part[:-1]).any(axis=0)
                 shift = part[0].copy() if first == k == 0 else shift
@@ -359,7 +361,7 @@ def _find_repeated_values(
             flat = int(np.count_nonzero(same & (column[1:] == extreme)))
             if flat and extreme not in rests:
                 clipped += flat
-        length, start = longest_run(same)
+        length, start = find_longest_run(same)
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
     if clipped >= max(limit.clipped_samples, limit.clipped_share * total):
@@ -376,7 +378,7 @@ def _find_repeated_values(
     return []
 
 
-def longest_run(same: NDArray[np.bool_]) -> tuple[int, int]:
+def find_longest_run(same: NDArray[np.bool_]) -> tuple[int, int]:
     """Samples and start of the longest run of equal samples; ``same[k]`` where samples k and k+1 are equal."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
     runs = edges[1::2] - edges[::2]
@@ -408,7 +410,7 @@ def _find_offset(
 
 def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> list[Finding]:
     run = runs[int(np.argmax([len(run) for run in runs]))]
-    share = drift_share(run[name], [run[other] for other in inputs], linear=detrend == "linear")
+    share = measure_drift(run[name], [run[other] for other in inputs], linear=detrend == "linear")
     if not share:
         return []
     problem = (

@@ -127,7 +127,7 @@ add records of repeated tests, or ask for less.
 
     def check_order(self, order: int) -> list[Finding]:
         """Refuse an order below 1 or with more unknowns than samples; a finding where outputs outnumber its states."""
-        return check.order(order, self.nu, self.ny, self.samples)
+        return check.check_order(order, self.nu, self.ny, self.samples)
 
     def replace(self, **changes: Any) -> Data:
         """A copy with some fields changed."""
@@ -217,11 +217,11 @@ def collect_data(
     if isinstance(record, Data):
         return _check_request(record, inputs, outputs, detrend)
     one_of("detrend", detrend, DETRENDS)
-    runs = check.record_list(record)
-    names_in, names_out = check.channels(runs, inputs, outputs)
-    dt = check.sample_time(runs)
+    runs = check.list_records(record)
+    names_in, names_out = check.read_channels(runs, inputs, outputs)
+    dt = check.common_sample_time(runs)
     units = check.common_units(runs, (*names_in, *names_out))
-    check.lengths(runs, len(names_in) + len(names_out))
+    check.check_lengths(runs, len(names_in) + len(names_out))
     findings = check.examine_values(
         runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states,
         drifts=detrend if drift_matters else "",

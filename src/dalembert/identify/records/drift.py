@@ -16,7 +16,7 @@ from dalembert.core.arrays import FloatArray
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class DriftThresholds:
     """Limits of the search for a drift."""
 
     # share of the power of the output in its levels; white noise in parts of 8 samples leaves 1/8 of its power there,
@@ -35,12 +35,12 @@ class Thresholds:
     growth: float = 20.0
 
 
-THRESHOLDS = Thresholds()
+THRESHOLDS = DriftThresholds()
 PARTS, FEWEST = 32, 8  # parts of the record, and samples of each at least
 TIME_CONSTANTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the slow responses, in parts
 
 
-def drift_share(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) -> float:
+def measure_drift(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) -> float:
     """Share of the power of an output (N,) that is drift; 0 for none. linear : a straight line is taken off later."""
     quarter = len(y) // 4
     if len(y) < PARTS * FEWEST:
@@ -48,7 +48,7 @@ def drift_share(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) ->
     first, last = float(y[:quarter].std()), float(y[-quarter:].std())
     if max(first, last) > THRESHOLDS.growth * min(first, last):
         return 0.0
-    level = _levels(y)
+    level = _average_parts(y)
     level -= level.mean()
     if linear:
         time = np.arange(PARTS) - 0.5 * (PARTS - 1)
@@ -57,32 +57,35 @@ def drift_share(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) ->
     if (
         size < THRESHOLDS.share * whole
         or float(level[1:] @ level[:-1]) < THRESHOLDS.neighbours * size
-        or _explained(level, inputs)
+        or _is_explained(level, inputs)
     ):
         return 0.0
     return size / whole
 
 
-def _explained(level: FloatArray, inputs: Sequence[FloatArray]) -> bool:
+def _is_explained(level: FloatArray, inputs: Sequence[FloatArray]) -> bool:
     """Whether the levels of the inputs, their sums or slow responses to them explain those of the output."""
     size, still = float(level @ level), np.ones(PARTS)
     centred = [u - u.mean() for u in inputs]
-    own = [_levels(v) for v in centred]
+    own = [_average_parts(v) for v in centred]
     if any(float(one @ level) ** 2 > THRESHOLDS.along_input * float(one @ one) * size for one in own):
         return True
     if not inputs or 1 + 3 * len(inputs) >= PARTS // 2:
         return False
-    sums = [_levels(np.cumsum(v)) for v in centred] + [_levels(np.cumsum(np.cumsum(v))) for v in centred]
-    if _left(level, [still, *own, *sums]) < THRESHOLDS.left_by_sums * size:
+    sums = [_average_parts(np.cumsum(v)) for v in centred] + [_average_parts(np.cumsum(np.cumsum(v))) for v in centred]
+    if _unexplained_power(level, [still, *own, *sums]) < THRESHOLDS.left_by_sums * size:
         return True
     from scipy.signal import lfilter  # slow to import
 
     keep = [np.exp(-PARTS / (part * len(inputs[0]))) for part in TIME_CONSTANTS]
-    slow = [[_levels(lfilter([1.0], [1.0, -a], v)) for v in centred] for a in keep]
-    return any(_left(level, [still, *own, *responses]) < THRESHOLDS.left_by_slow_responses * size for responses in slow)
+    slow = [[_average_parts(lfilter([1.0], [1.0, -a], v)) for v in centred] for a in keep]
+    return any(
+        _unexplained_power(level, [still, *own, *responses]) < THRESHOLDS.left_by_slow_responses * size
+        for responses in slow
+    )
 
 
-def _left(level: FloatArray, causes: Sequence[FloatArray]) -> float:
+def _unexplained_power(level: FloatArray, causes: Sequence[FloatArray]) -> float:
     """Sum of squares that the causes leave of the levels."""
     M = np.column_stack(causes)
     M /= np.maximum(np.linalg.norm(M, axis=0), 1e-300)
@@ -90,7 +93,7 @@ def _left(level: FloatArray, causes: Sequence[FloatArray]) -> float:
     return float(rest @ rest)
 
 
-def _levels(column: FloatArray) -> FloatArray:
+def _average_parts(column: FloatArray) -> FloatArray:
     """Means of PARTS parts of equal length."""
     length = len(column) // PARTS
     result: FloatArray = column[: length * PARTS].reshape(PARTS, length).mean(axis=1)

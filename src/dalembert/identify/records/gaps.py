@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted
-from dalembert.identify.records.checks import IdentificationWarning, record_list
+from dalembert.identify.records.checks import IdentificationWarning, list_records
 from dalembert.record import Record
 
 # Samples of the shortest part that is kept: 30 block rows of past and future take 60, and leave 40 columns.
@@ -42,7 +42,7 @@ def find_parts(record: Record | Sequence[Record]) -> tuple[tuple[Record, ...], l
     """The parts between gaps of time, and what was cut."""
     found: list[Record] = []
     findings: list[Finding] = []
-    for run in record_list(record):
+    for run in list_records(record):
         parts = run.parts()
         if len(parts) == 1:
             found.append(run)

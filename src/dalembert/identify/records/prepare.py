@@ -21,8 +21,14 @@ from numpy.typing import NDArray
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.identify.records.checks import record_list, sample_time
-from dalembert.identify.records.several import noted, one_or_several, places_of, refuse_gaps, which
+from dalembert.identify.records.checks import common_sample_time, list_records
+from dalembert.identify.records.preparation_step import (
+    accept_several,
+    add_note,
+    describe_channels,
+    find_columns,
+    refuse_gaps,
+)
 from dalembert.record import Record
 
 __all__ = ["average", "bandpass", "cut", "decimate", "detrend", "highpass", "lowpass", "trim"]
@@ -35,7 +41,7 @@ KEPT_BAND = 0.8
 ATTENUATION = 80.0
 
 
-@one_or_several
+@accept_several
 def detrend(
     record: Record,
     kind: Literal["mean", "linear"] | int = "mean",
@@ -65,7 +71,7 @@ def detrend(
             "unknown-choice", f"kind must be 'mean', 'linear' or the degree of a polynomial up to 20, not {kind!r}."
         )
     degree = {"mean": 0, "linear": 1}.get(kind, kind) if isinstance(kind, str) else kind
-    places = places_of(record, channels)
+    places = find_columns(record, channels)
     t = record.time
     x = (t - t[0]) * (2.0 / max(t[-1] - t[0], np.finfo(np.float64).tiny)) - 1.0
     used = np.ones(len(t), dtype=bool) if over is None else (t >= over[0]) & (t <= over[1])
@@ -86,10 +92,10 @@ def detrend(
             data[:, i] -= basis @ np.linalg.lstsq(basis[good], data[good, i], rcond=None)[0]
     name = kind if isinstance(kind, str) else f"polynomial of degree {kind}"
     part = "" if over is None else f" of {over[0]:g} to {over[1]:g} s"
-    return noted(record, data, f"{name}{part} taken off{which(record, places)}")
+    return add_note(record, data, f"{name}{part} taken off{describe_channels(record, places)}")
 
 
-@one_or_several
+@accept_several
 def lowpass(
     record: Record, cutoff_hz: float, *, order: int = 4, zero_phase: bool = True, channels: Channels = None
 ) -> Record:
@@ -110,18 +116,18 @@ def lowpass(
     >>> float(abs(lowpass(test, 12.5)["a"] - test["a"])[100:-100].max()) < 1e-6
     True
     """
-    return _filtered(record, "lowpass", (cutoff_hz,), order, zero_phase, channels)
+    return _filter(record, "lowpass", (cutoff_hz,), order, zero_phase, channels)
 
 
-@one_or_several
+@accept_several
 def highpass(
     record: Record, cutoff_hz: float, *, order: int = 4, zero_phase: bool = True, channels: Channels = None
 ) -> Record:
     """Butterworth high-pass filter; parameters as in :func:`lowpass`."""
-    return _filtered(record, "highpass", (cutoff_hz,), order, zero_phase, channels)
+    return _filter(record, "highpass", (cutoff_hz,), order, zero_phase, channels)
 
 
-@one_or_several
+@accept_several
 def bandpass(
     record: Record,
     low_hz: float,
@@ -132,10 +138,10 @@ def bandpass(
     channels: Channels = None,
 ) -> Record:
     """Butterworth band-pass filter between two frequencies; parameters as in :func:`lowpass`."""
-    return _filtered(record, "bandpass", (low_hz, high_hz), order, zero_phase, channels)
+    return _filter(record, "bandpass", (low_hz, high_hz), order, zero_phase, channels)
 
 
-def _filtered(
+def _filter(
     record: Record, kind: str, edges_hz: tuple[float, ...], order: int, zero_phase: bool, channels: Channels
 ) -> Record:
     import scipy.signal
@@ -151,7 +157,7 @@ def _filtered(
             )
     if len(edges) == 2 and edges[0] >= edges[1]:
         raise DataError("out-of-range", f"the band must run from low to high, got {edges[0]:g} to {edges[1]:g} Hz.")
-    places = places_of(record, channels)
+    places = find_columns(record, channels)
     refuse_gaps(record, places, "a filter")
     sections = scipy.signal.butter(n, _design_edges(kind, edges, rate, n, zero_phase), kind, fs=rate, output="sos")
     pad = 3 * (2 * len(sections) + 1)
@@ -169,7 +175,7 @@ def _filtered(
             data[:, i] = scipy.signal.sosfilt(sections, x, zi=scipy.signal.sosfilt_zi(sections) * x[0])[0]
     how = "zero phase" if zero_phase else "causal"
     band = " to ".join(f"{edge:g}" for edge in edges)
-    return noted(record, data, f"{kind} {band} Hz, order {n}, {how}{which(record, places)}")
+    return add_note(record, data, f"{kind} {band} Hz, order {n}, {how}{describe_channels(record, places)}")
 
 
 def _design_edges(kind: str, edges: Sequence[float], rate: float, n: int, twice: bool) -> Any:
@@ -188,7 +194,7 @@ def _design_edges(kind: str, edges: Sequence[float], rate: float, n: int, twice:
     return moved if len(edges) == 2 else float(moved[0])
 
 
-@one_or_several
+@accept_several
 def decimate(record: Record, factor: int, *, channels: Channels = None) -> Record:
     """Every ``factor``-th sample after an anti-alias filter without phase distortion.
 
@@ -216,7 +222,7 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
 
     q = whole_number("factor", factor, 2)
     step = record.sample_time
-    places = places_of(record, channels)
+    places = find_columns(record, channels)
     refuse_gaps(record, places, "the anti-alias filter")
     if len(record) < 8 * q:
         raise DataError(
@@ -230,10 +236,10 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
         data[:, column] = scipy.signal.resample_poly(x, 1, q, window=taps, padtype="line")
     picked = record if channels is None else record.select(*(record.names[i] for i in places))
     text = f"decimated by {q} (from {1.0 / step:.6g} to {1.0 / step / q:.6g} Hz)"
-    return noted(picked, data, text, time=record.time[::q])
+    return add_note(picked, data, text, time=record.time[::q])
 
 
-@one_or_several
+@accept_several
 def trim(record: Record, start: float | None = None, stop: float | None = None, *, restart: bool = False) -> Record:
     """The part between two times [s]; with ``restart`` its time begins at 0.
 
@@ -245,7 +251,7 @@ def trim(record: Record, start: float | None = None, stop: float | None = None, 
     """
     part = record.between(start, stop)
     time = part.time - part.time[0] if restart else part.time
-    return noted(part, part.data, f"trimmed to {part.time[0]:.6g} to {part.time[-1]:.6g} s", time=time)
+    return add_note(part, part.data, f"trimmed to {part.time[0]:.6g} to {part.time[-1]:.6g} s", time=time)
 
 
 def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[Record, ...]:
@@ -275,7 +281,7 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
             t = record.time[first:last]
             text = f"cut to {t[0]:.6g} to {t[-1]:.6g} s"
             part = record.between(float(t[0]), float(t[-1]))
-            pieces.append(noted(part, part.data, text))
+            pieces.append(add_note(part, part.data, text))
     if not pieces:
         raise DataError("empty", f"no part of {shortest} samples or more remains outside the bad parts.")
     return tuple(pieces)
@@ -293,8 +299,8 @@ def average(record: Sequence[Record]) -> Record:
     >>> average([a, b])["a"]
     array([2., 2.])
     """
-    runs = record_list(record)
-    sample_time(runs)
+    runs = list_records(record)
+    common_sample_time(runs)
     for k, run in enumerate(runs):
         if run.names != runs[0].names or len(run) != len(runs[0]) or run.units != runs[0].units:
             raise DataError(
@@ -305,4 +311,4 @@ def average(record: Sequence[Record]) -> Record:
                 where={"record": k + 1},
             )
     mean: NDArray[np.float64] = np.mean([run.data for run in runs], axis=0)
-    return noted(runs[0], mean, f"mean of {len(runs)} records")
+    return add_note(runs[0], mean, f"mean of {len(runs)} records")

@@ -23,9 +23,9 @@ from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
-from dalembert.identify.records.checks import longest_run
+from dalembert.identify.records.checks import find_longest_run
+from dalembert.identify.records.preparation_step import FloatArray, accept_several, add_note, find_columns
 from dalembert.identify.records.prepare import Channels
-from dalembert.identify.records.several import FloatArray, noted, one_or_several, places_of
 from dalembert.record import Record
 
 __all__ = ["Repair", "hampel", "repair"]
@@ -74,7 +74,7 @@ class Repair:
         return f"Repair: {self.count} of {self.record.data.size} samples replaced{rest}\n{self.table()}"
 
 
-@one_or_several
+@accept_several
 def repair(
     record: Record,
     *,
@@ -117,14 +117,14 @@ def repair(
     """
     one_of("kind", kind, ("cubic", "linear"))
     most = whole_number("longest", longest)
-    places = places_of(record, channels)
+    places = find_columns(record, channels)
     data = record.data.copy()
     outliers, dropouts, remaining = (np.zeros(data.shape, dtype=bool) for _ in range(3))
     for i in places:
         x = data[:, i].copy()
         dropouts[:, i] = ~np.isfinite(x)
         if held is not None:
-            dropouts[:, i] |= held_samples(x, whole_number("held", held, 3))
+            dropouts[:, i] |= find_held_samples(x, whole_number("held", held, 3))
         if dropouts[:, i].all():
             raise DataError(
                 "not-finite",
@@ -132,14 +132,14 @@ def repair(
                 where={"channel": record.names[i]},
             )
         if threshold is not None:
-            outliers[:, i] = _outliers(x, ~dropouts[:, i], threshold, window)
+            outliers[:, i] = _find_outliers(x, ~dropouts[:, i], threshold, window)
         bad = outliers[:, i] | dropouts[:, i]
         if bad.any():
-            remaining[:, i] = too_long(bad, most)
-            data[:, i] = _filled(record.time, x, bad, remaining[:, i], kind)
+            remaining[:, i] = find_long_runs(bad, most)
+            data[:, i] = _fill(record.time, x, bad, remaining[:, i], kind)
     replaced = int(np.count_nonzero((outliers | dropouts) & ~remaining))
     text = f"repaired: {int(outliers.sum())} outliers, {int(dropouts.sum())} dropouts, {replaced} samples replaced"
-    return Repair(noted(record, data, text), outliers, dropouts, remaining)
+    return Repair(add_note(record, data, text), outliers, dropouts, remaining)
 
 
 def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[np.bool_]:
@@ -176,7 +176,7 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     return result
 
 
-def _outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: int) -> NDArray[np.bool_]:
+def _find_outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: int) -> NDArray[np.bool_]:
     """Outliers among the good samples, joined over the gaps."""
     found = np.zeros(len(x), dtype=bool)
     if np.count_nonzero(good) > window:
@@ -184,11 +184,11 @@ def _outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: 
     return found
 
 
-def held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:
+def find_held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:
     """(N,) bool: repetitions in runs of ``least`` or more equal samples, the first of each run excepted."""
     same = x[1:] == x[:-1]
     found = np.zeros(len(x), dtype=bool)
-    if same.any() and longest_run(same)[0] >= least:
+    if same.any() and find_longest_run(same)[0] >= least:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
         starts, stops = edges[::2], edges[1::2]
         long = stops - starts + 1 >= least
@@ -199,7 +199,7 @@ def held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:
     return found
 
 
-def too_long(bad: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+def find_long_runs(bad: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
     """(N,) bool: bad samples in runs over ``most``, or at an end of the record."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).astype(np.int8)))
     starts, stops = edges[::2], edges[1::2]
@@ -211,7 +211,7 @@ def too_long(bad: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
     return result
 
 
-def _filled(t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[np.bool_], kind: str) -> FloatArray:
+def _fill(t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[np.bool_], kind: str) -> FloatArray:
     good, fill = ~bad, bad & ~left
     result = x.copy()
     result[left] = np.nan

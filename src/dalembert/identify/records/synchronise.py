@@ -23,8 +23,8 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import columns
 from dalembert.core.text import listed
-from dalembert.identify.records.checks import label, record_list, sample_time
-from dalembert.identify.records.several import FloatArray, noted, one_or_several, refuse_gaps
+from dalembert.identify.records.checks import common_sample_time, list_records, name_record
+from dalembert.identify.records.preparation_step import FloatArray, accept_several, add_note, refuse_gaps
 from dalembert.record import Record
 
 __all__ = ["Synchronised", "delay", "shift", "synchronise"]
@@ -57,10 +57,10 @@ def delay(reference: ArrayLike, signal: ArrayLike, dt: float = 1.0, *, longest: 
             "a delay is that of two signals (arrays of one channel each), with their sample time.",
             Advice("For whole records use {}.", Call("da.identify.synchronise")),
         )
-    return _delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
+    return _find_delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
 
 
-def _delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tuple[float, float]:
+def _find_delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tuple[float, float]:
     """Delay [s] and correlation there."""
     import scipy.fft
 
@@ -80,11 +80,11 @@ def _delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tu
     limit = max(a.size, b.size) if longest is None else real_number("longest", longest) / dt
     R[np.abs(lags) > limit] = -np.inf
     best = int(R.argmax())
-    lag, match = _matched(a, b, int(lags[best]))
+    lag, match = _match(a, b, int(lags[best]))
     return lag * dt, match if np.isfinite(match) else float(R[best] / power)
 
 
-def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
+def _match(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
     """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there."""
     low, high = max(0, -start), min(len(a), len(b) - start)
     edge = 2 + min(HALF, (high - low) // 8)  # ends are interpolated less well
@@ -94,7 +94,7 @@ def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
     inner = slice(edge, len(a) - edge)
     fraction, match = 0.0, float("nan")
     for _ in range(30):
-        moved = advanced(b, fraction)
+        moved = advance(b, fraction)
         terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
         gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN for a part that does not change
@@ -107,7 +107,7 @@ def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
     return start + fraction, match
 
 
-@one_or_several
+@accept_several
 def shift(record: Record, delays: Mapping[str, float]) -> Record:
     """Move channels back by their known delays [s], so that all show the same instant; other channels stay.
 
@@ -133,7 +133,7 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     refuse_gaps(record, list(by_column), "interpolation")
     data = record.data.copy()
     for i, lag in by_column.items():
-        data[:, i] = advanced(data[:, i].copy(), lag)
+        data[:, i] = advance(data[:, i].copy(), lag)
     lags = list(by_column.values())
     first = int(np.ceil(max(0.0, -min(lags)) - 1e-9))
     last = len(record) - int(np.ceil(max(0.0, *lags, 0.0) - 1e-9))
@@ -143,11 +143,11 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
             f"no sample is left after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
         )
     text = ", ".join(f"{name} by {value:.6g} s" for name, value in delays.items())
-    return noted(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],
+    return add_note(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],
                  f"shifted {text}")  # fmt: skip
 
 
-def advanced(x: FloatArray, lag: float) -> FloatArray:
+def advance(x: FloatArray, lag: float) -> FloatArray:
     """x(k + lag), the fraction by a windowed sinc, ends reflected in their end points."""
     import scipy.signal
 
@@ -236,13 +236,13 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
     >>> both.joined().names
     ('hammer', 'x')
     """
-    runs = record_list(record)
+    runs = list_records(record)
     if len(runs) < 2:
         raise DataError(
             "empty", "synchronise needs at least two records.",
             Advice("For channels of one record use {}.", Call("da.identify.delay"), Call("da.identify.shift")),
         )  # fmt: skip
-    dt = sample_time(runs)
+    dt = common_sample_time(runs)
     names = [on] * len(runs) if isinstance(on, str) else list(on)
     if len(names) != len(runs):
         raise DataError(
@@ -253,18 +253,18 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
         if name not in run.names:
             raise DataError(
                 "unknown-name",
-                f"{label(runs, k)} has no channel {name!r} to synchronise on: {listed(run.names, {})}.",
+                f"{name_record(runs, k)} has no channel {name!r} to synchronise on: {listed(run.names, {})}.",
                 where={"record": k + 1, "channel": name},
             )
         refuse_gaps(run, range(len(run.names)), "interpolation")
         shared.append(run[name])
-    found = [(0.0, 1.0), *(_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
+    found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
     for k, (late, match) in enumerate(found):
         if match < WEAK:
             raise DataError(
                 "weak-correlation",
-                f"{names[k]!r} of {label(runs, k)} and {names[0]!r} of record 1 do not measure the same quantity: "
-                f"their correlation is {match:.2f} at best (at {late:.6g} s). Name another channel.",
+                f"{names[k]!r} of {name_record(runs, k)} and {names[0]!r} of record 1 do not measure the same "
+                f"quantity: their correlation is {match:.2f} at best (at {late:.6g} s). Name another channel.",
                 where={"record": k + 1, "channel": names[k]},
                 evidence={"correlation": match},
             )
@@ -279,7 +279,7 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
         whole = round(late / dt)
         rows = slice(first + whole, last + 1 + whole)  # by the record's own count: it may be longer than the first
         fraction = late / dt - whole
-        data = np.column_stack([advanced(column.copy(), fraction)[rows] for column in run.data.T])
-        moved.append(noted(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
+        data = np.column_stack([advance(column.copy(), fraction)[rows] for column in run.data.T])
+        moved.append(add_note(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
     delays, matches = np.array(found).T
     return Synchronised(tuple(moved), delays.copy(), matches.copy())

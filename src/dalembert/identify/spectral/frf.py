@@ -26,7 +26,7 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.identify.records.checks import IdentificationWarning
 from dalembert.identify.records.data import Data, Detrend, read_data
-from dalembert.identify.spectral.spectra import Records, Window, averaged, planned, ratio
+from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 
 __all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
@@ -225,9 +225,9 @@ def _densities(
     data: Data, window: Window, segment: Any, overlap: float, detrend: str, what: str
 ) -> tuple[ComplexArray, FloatArray, int, float, str]:
     data.require_inputs(what)
-    plan = planned(data, window, segment, overlap, detrend)
+    plan = plan_blocks(data, window, segment, overlap, detrend)
     parts = [np.hstack([u, y]) for u, y in zip(data.u, data.y)]
-    G, blocks, averages = averaged(parts, plan, data.dt)
+    G, blocks, averages = average_blocks(parts, plan, data.dt)
     first = 0 if detrend == "none" else 1  # a mean that was taken off has no response
     return G[first:], plan.frequencies(data.dt)[first:], blocks, averages, plan.text()
 
@@ -306,7 +306,7 @@ def _coherence(G: ComplexArray, scaled: _Scaled, w: FloatArray, data: Data) -> C
     nu = scaled.nu
     cross = scaled.C[:, :nu, nu:]  # (nf, nu, ny)
     multiple = np.einsum("fcb,fcd,fdb->fb", cross.conj(), scaled.inverse, cross, optimize=True).real
-    multiple = ratio(multiple, (scaled.power[:, nu:] > 0.0).astype(np.float64))
+    multiple = divide(multiple, (scaled.power[:, nu:] > 0.0).astype(np.float64))
     ordinary = np.clip(np.abs(cross.transpose(0, 2, 1)) ** 2, 0.0, 1.0)
     multiple[scaled.dead] = 0.0
     return Coherence(

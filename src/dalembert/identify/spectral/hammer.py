@@ -17,9 +17,8 @@ from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.identify.records.checks import channels as channel_names
-from dalembert.identify.records.checks import record_list
-from dalembert.identify.records.several import noted, places_of, refuse_gaps
+from dalembert.identify.records.checks import list_records, read_channels
+from dalembert.identify.records.preparation_step import add_note, find_columns, refuse_gaps
 from dalembert.record import Record
 
 __all__ = ["HammerWindows", "hammer_windows"]
@@ -97,8 +96,8 @@ def hammer_windows(
         ``.records`` for :func:`frf` or any method; ``.true_poles`` and ``.true_damping`` subtract the damping of the
         window.
     """
-    runs = record_list(record)
-    names_in, names_out = channel_names(runs, inputs, outputs)
+    runs = list_records(record)
+    names_in, names_out = read_channels(runs, inputs, outputs)
     if not names_in:
         raise DataError(
             "missing-argument", "hammer windows need the channel of the hammer.",
@@ -111,19 +110,19 @@ def hammer_windows(
         raise DataError("not-positive", f"width must be a positive time [s], got {width!r}.")
     for run in runs:
         run.sample_time  # noqa: B018 - refuses uneven time
-        refuse_gaps(run, places_of(run, (*names_in, *names_out)), "a window")
+        refuse_gaps(run, find_columns(run, (*names_in, *names_out)), "a window")
     sigma = -np.log(share) / max(float(run.time[-1] - run.time[0]) for run in runs)
     made, impacts = [], np.empty((len(runs), len(names_in), 2))
     for k, run in enumerate(runs):
         t = run.time - run.time[0]
         data = run.data.copy()
-        for c, i in enumerate(places_of(run, names_in)):
+        for c, i in enumerate(find_columns(run, names_in)):
             gate, impacts[k, c] = _force_window(data[:, i], t, width)
             data[:, i] *= gate
             impacts[k, c] += run.time[0]
-        both = places_of(run, (*names_in, *names_out))
+        both = find_columns(run, (*names_in, *names_out))
         data[:, both] *= np.exp(-sigma * t)[:, None]
-        made.append(noted(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
+        made.append(add_note(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
     return HammerWindows(tuple(made), float(sigma), impacts)
 
 

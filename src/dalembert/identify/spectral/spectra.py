@@ -75,7 +75,7 @@ class Spectra:
         """(nf,) ordinary coherence, 0 to 1."""
         i, j = self._place(first), self._place(second)
         power = self.values[:, i, i].real * self.values[:, j, j].real
-        return ratio(np.abs(self.values[:, i, j]) ** 2, power)
+        return divide(np.abs(self.values[:, i, j]) ** 2, power)
 
     def singular_values(self) -> FloatArray:
         """(nf, n) of the matrix at every frequency, descending: the peaks of the first are modes."""
@@ -149,9 +149,9 @@ def spectra(
     True
     """
     data = read_data(record, (), channels, offset_matters=detrend == "none")
-    plan = planned(data, window, segment, overlap, detrend)
+    plan = plan_blocks(data, window, segment, overlap, detrend)
     parts = [np.hstack([u, y]) if data.nu else y for u, y in zip(data.u, data.y)]
-    values, blocks, averages = averaged(parts, plan, data.dt)
+    values, blocks, averages = average_blocks(parts, plan, data.dt)
     names = (*data.inputs, *data.outputs)
     return Spectra(
         frequencies=plan.frequencies(data.dt), values=values, names=names, units=dict(data.units), blocks=blocks,
@@ -163,7 +163,7 @@ def spectra(
 
 
 @frozen
-class Plan:
+class BlockPlan:
     """Length, window, step and detrending of the blocks."""
 
     length: int
@@ -183,7 +183,7 @@ class Plan:
         return f"{self.name} window, {size}, {self.detrend} taken off"
 
 
-def planned(data: Data, window: Window, segment: Any, overlap: float, detrend: str) -> Plan:
+def plan_blocks(data: Data, window: Window, segment: Any, overlap: float, detrend: str) -> BlockPlan:
     """The blocks for these data, checked."""
     import scipy.signal
 
@@ -214,10 +214,10 @@ def planned(data: Data, window: Window, segment: Any, overlap: float, detrend: s
         raise DataError("unknown-choice", f"no window {window!r}: {error}") from error
     step = length if whole else max(1, length - round(shared * length))
     name = window if isinstance(window, str) else str(window[0])
-    return Plan(length=length, step=step, window=values, detrend=detrend, whole=whole, name=name)
+    return BlockPlan(length=length, step=step, window=values, detrend=detrend, whole=whole, name=name)
 
 
-def averaged(parts: Sequence[FloatArray], plan: Plan, dt: float) -> tuple[ComplexArray, int, float]:
+def average_blocks(parts: Sequence[FloatArray], plan: BlockPlan, dt: float) -> tuple[ComplexArray, int, float]:
     """(nf, n, n) densities, number of blocks, independent averages."""
     n = parts[0].shape[1]
     total = np.zeros((plan.length // 2 + 1, n, n), dtype=np.complex128)
@@ -226,7 +226,7 @@ def averaged(parts: Sequence[FloatArray], plan: Plan, dt: float) -> tuple[Comple
         if plan.whole:
             w = plan.window if len(x) == plan.length else np.ones(len(x))
             energy += float(w @ w)
-            total += _products((_level(x[None], plan.detrend) * w[:, None]), plan.length)
+            total += _multiply_transforms((_detrend_blocks(x[None], plan.detrend) * w[:, None]), plan.length)
             count = 1
         else:
             count = 1 + (len(x) - plan.length) // plan.step
@@ -234,10 +234,10 @@ def averaged(parts: Sequence[FloatArray], plan: Plan, dt: float) -> tuple[Comple
             view = np.lib.stride_tricks.sliding_window_view(x, plan.length, axis=0)[:: plan.step]  # (K, n, length)
             batch = max(1, BATCH // (16 * plan.length * n))
             for k in range(0, count, batch):
-                some = _level(view[k : k + batch].transpose(0, 2, 1), plan.detrend)
-                total += _products(some * plan.window[:, None], plan.length)
+                some = _detrend_blocks(view[k : k + batch].transpose(0, 2, 1), plan.detrend)
+                total += _multiply_transforms(some * plan.window[:, None], plan.length)
         blocks += count
-        averages += independent(plan.window, plan.step, count)
+        averages += count_averages(plan.window, plan.step, count)
     total *= 2.0 * dt / energy
     total[0] *= 0.5
     if plan.length % 2 == 0:
@@ -245,7 +245,7 @@ def averaged(parts: Sequence[FloatArray], plan: Plan, dt: float) -> tuple[Comple
     return total, blocks, averages
 
 
-def _level(x: FloatArray, kind: str) -> FloatArray:
+def _detrend_blocks(x: FloatArray, kind: str) -> FloatArray:
     """Blocks (K, length, n) without mean or line."""
     if kind == "none":
         return x
@@ -256,7 +256,7 @@ def _level(x: FloatArray, kind: str) -> FloatArray:
     return result
 
 
-def _products(x: FloatArray, length: int) -> ComplexArray:
+def _multiply_transforms(x: FloatArray, length: int) -> ComplexArray:
     """(nf, n, n): Σ over blocks of conj(X_a) X_b."""
     import scipy.fft
 
@@ -265,7 +265,7 @@ def _products(x: FloatArray, length: int) -> ComplexArray:
     return result
 
 
-def independent(window: FloatArray, step: int, count: int) -> float:
+def count_averages(window: FloatArray, step: int, count: int) -> float:
     """Number of independent averages that ``count`` blocks are worth."""
     power = float(window @ window)
     loss = 0.0
@@ -275,7 +275,7 @@ def independent(window: FloatArray, step: int, count: int) -> float:
     return count / (1.0 + loss)
 
 
-def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
     """top / bottom within 0 and 1, and 0 where there is no power."""
     safe = np.where(bottom > 0.0, bottom, 1.0)
     return np.clip(np.where(bottom > 0.0, top / safe, 0.0), 0.0, 1.0)

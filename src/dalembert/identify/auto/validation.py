@@ -9,14 +9,14 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Advice, Call, Finding
-from dalembert.identify.auto.result import Trial
+from dalembert.identify.auto.result import OrderTrial
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
 from dalembert.identify.subspace.stabilization import Stabilization
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class ModelThresholds:
     """Limits of the judgement of an identified model."""
 
     # share of half the sample rate: the transition band of usual anti-alias filters begins there
@@ -43,7 +43,7 @@ class Thresholds:
     worse: float = 15.0
 
 
-THRESHOLDS = Thresholds()
+THRESHOLDS = ModelThresholds()
 
 
 def find_doubts(
@@ -74,7 +74,7 @@ def find_duplicates(model: Identified) -> list[tuple[int, int]]:
     return [(i, j) for i, j in pairs if f[j] - f[i] < near * f[j] and mac[i, j] > limit.duplicate_mac]
 
 
-def order_without_duplicates(model: Identified, trials: Sequence[Trial]) -> int | None:
+def order_without_duplicates(model: Identified, trials: Sequence[OrderTrial]) -> int | None:
     """An order with two states less per duplicate mode, where a trial shows that it fits as well."""
     count = len({j for _, j in find_duplicates(model)})
     percent = {trial.order: trial.percent for trial in trials if trial.stable}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.identify.records.checks import record_list
+from dalembert.identify.records.checks import list_records
 from dalembert.record import Record
 
 FloatArray = NDArray[np.float64]
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class OneOrSeveral(Protocol[P, R_co]):
+class AcceptsSeveral(Protocol[P, R_co]):
     """A function of one record that takes a sequence of records too, and then returns a tuple."""
 
     __name__: str
@@ -30,19 +30,19 @@ class OneOrSeveral(Protocol[P, R_co]):
     def __call__(self, record: Sequence[Record], *args: P.args, **kwargs: P.kwargs) -> tuple[R_co, ...]: ...
 
 
-def one_or_several(function: Callable[Concatenate[Record, P], R_co]) -> OneOrSeveral[P, R_co]:
+def accept_several(function: Callable[Concatenate[Record, P], R_co]) -> AcceptsSeveral[P, R_co]:
     """Let a function of one record take several."""
 
     @functools.wraps(function)
     def call(record: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
         if isinstance(record, Record):
             return function(record, *args, **kwargs)
-        return tuple(function(one, *args, **kwargs) for one in record_list(record))
+        return tuple(function(one, *args, **kwargs) for one in list_records(record))
 
     return call
 
 
-def places_of(record: Record, channels: str | Iterable[str] | None) -> list[int]:
+def find_columns(record: Record, channels: str | Iterable[str] | None) -> list[int]:
     """Columns of the named channels (stems allowed), all when None."""
     if channels is None:
         return list(range(len(record.names)))
@@ -54,14 +54,14 @@ def places_of(record: Record, channels: str | Iterable[str] | None) -> list[int]
     return list(dict.fromkeys(places))
 
 
-def which(record: Record, places: Sequence[int]) -> str:
+def describe_channels(record: Record, places: Sequence[int]) -> str:
     """The channels as a note names them: nothing where it is all of them."""
     if len(places) == len(record.names):
         return ""
     return " of " + ", ".join(record.names[i] for i in places)
 
 
-def noted(record: Record, data: FloatArray, step: str, *, time: FloatArray | None = None) -> Record:
+def add_note(record: Record, data: FloatArray, step: str, *, time: FloatArray | None = None) -> Record:
     """The record with other numbers, its names and units, and one more line in ``provenance["preparation"]``."""
     provenance = record.provenance
     provenance["preparation"] = [*provenance.get("preparation", []), step]
