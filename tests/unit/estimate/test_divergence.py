@@ -12,6 +12,7 @@ from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, Symmetric, UserModel
 from dalembert.linear import StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 T = 0.1 * np.arange(300)
 KINDS: dict[str, Any] = {
@@ -59,7 +60,7 @@ def test_one_exact_sensor_beside_a_noisy_one_decides(kind: str) -> None:
 @pytest.mark.parametrize("kind", FULL)
 def test_a_reading_the_filter_is_sure_of_before_it_comes_stops_the_run_by_name_and_time(kind: str) -> None:
     """Two exact readings tell a cart all there is: the third cannot be weighed."""
-    with pytest.raises(ConvergenceError, match=r"at t = 0\.\d s the filter is sure of the reading of 'seen'") as caught:
+    with raises(ConvergenceError, "singular-innovation", "'seen'") as caught:
         KINDS[kind](cart(), Q=0.0, R=0.0, P0=1.0).run(pushed())
     assert caught.value.record is not None and 1 <= len(caught.value.record) <= 6
     assert np.isfinite(caught.value.record.data).all()
@@ -68,20 +69,20 @@ def test_a_reading_the_filter_is_sure_of_before_it_comes_stops_the_run_by_name_a
 @pytest.mark.parametrize("kind", FULL)
 @pytest.mark.parametrize("R", [0.0, [[1e-4, 1e-4], [1e-4, 1e-4]]])
 def test_sensors_that_repeat_each_other_without_noise_of_their_own_are_named(kind: str, R: Any) -> None:
-    with pytest.raises(ConvergenceError, match=r"at t = 0 s .*'first' and 'second'.*S is singular"):
+    with raises(ConvergenceError, "singular-innovation", "'first'", "'second'", "S"):
         KINDS[kind](twice(), Q=1e-4, R=R, P0=1.0).run(pushed())
 
 
 def test_a_settled_filter_says_what_it_lacks() -> None:
-    with pytest.raises(DataError, match="R is singular"):
+    with raises(DataError, "no-steady-filter", "R"):
         Kalman(twice(), Q=1e-4, R=0.0, form="steady")
     fading = StateSpace([[0.5]], None, [[1.0]], dt=1.0)
-    with pytest.raises(DataError, match="no settled filter"):
+    with raises(DataError, "no-steady-filter"):
         Kalman(fading, Q=0.0, R=0.0, form="steady")
 
 
 def test_the_information_form_wants_noise_in_every_direction() -> None:
-    with pytest.raises(DataError, match="noise of 'first' and 'second' is one and the same"):
+    with raises(DataError, "singular-matrix", "'first'", "'second'"):
         Kalman(twice(), Q=1e-4, R=[[1e-4, -1e-4], [-1e-4, 1e-4]], P0=1.0, form="information")
 
 
@@ -90,19 +91,18 @@ def test_the_information_form_wants_noise_in_every_direction() -> None:
 def test_a_function_that_gives_a_negative_variance_is_told_at_once(kind: str, symbol: str) -> None:
     given = {"Q": 1e-4, "R": 1e-4, symbol: lambda s: 1e-4 * (10.0 - s["t"])}
     name = "'seen'" if symbol == "R" else "'position' and 'speed'"
-    # Q of the step that begins at 10 s is zero, that from 10.1 s on is none
-    when = "10.1" if symbol == "R" else r"10\.[12]"
-    with pytest.raises(
-        ConvergenceError, match=rf"at t = {when} s the function of {symbol} gives no variance of {name}"
-    ):
+    with raises(ConvergenceError, "not-positive-definite", f"function of {symbol}", name) as caught:
         KINDS[kind](cart(), P0=1.0, **given).run(pushed())
+    # Q of the step that begins at 10 s is zero, that from 10.1 s on is none
+    late = [10.1] if symbol == "R" else [10.1, 10.2]
+    assert any(caught.value.where["time"] == pytest.approx(when) for when in late)
 
 
 @pytest.mark.parametrize("kind", ["extended", "sigma-point", "square-root sigma-point"])
 def test_a_model_that_runs_away_stops_the_run_and_keeps_the_record(kind: str) -> None:
     blast = UserModel(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1.0])
     record = Record.from_channels(0.1 * np.arange(50), {"seen": 1.0})
-    with pytest.raises(ConvergenceError, match=r"at t = 0\.\d s the estimate is no longer finite") as caught:
+    with raises(ConvergenceError, "diverged") as caught:
         KINDS[kind](blast, Q=1e-6, R=1e6, P0=0.1).run(record)
     assert 1 < len(caught.value.record) < 10
     assert ("square-root" in str(caught.value)) is (kind != "square-root sigma-point")
@@ -110,14 +110,14 @@ def test_a_model_that_runs_away_stops_the_run_and_keeps_the_record(kind: str) ->
 
 def test_a_short_record_that_contradicts_the_model_throughout_is_no_estimate() -> None:
     record = Record.from_channels(0.1 * np.arange(40), {"push": 1.0, "seen": 1e9 * (-1.0) ** np.arange(40)})
-    with pytest.raises(ConvergenceError, match=r"at t = 0 s .*lost the motion") as caught:
+    with raises(ConvergenceError, "diverged") as caught:
         Kalman(cart(), Q=1e-6, R=1e-6, P0=1e-6).run(record)
     assert len(caught.value.record) == 40  # numbers all the same, to be looked at
 
 
 def test_a_lost_motion_with_a_sensor_held_for_exact_says_so() -> None:
     record = Record.from_channels(0.1 * np.arange(200), {"push": 1.0, "seen": 1e9 * (-1.0) ** np.arange(200)})
-    with pytest.raises(ConvergenceError, match=r"R of 'seen' is 0: the filter takes it as exact"):
+    with raises(ConvergenceError, "diverged", "'seen'", "R"):
         Kalman(cart(), Q=1e-6, R=0.0, P0=1e-6).run(record)
 
 
@@ -125,7 +125,7 @@ def test_a_stepper_refuses_a_step_that_gives_nothing_finite_and_stays_where_it_w
     blast = UserModel(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1e60])
     stepper = ExtendedKalman(blast, Q=1e-6, R=1e6, P0=0.1, dt=0.1).stepper()
     before = stepper.step([np.nan])["size"]
-    with pytest.raises(ConvergenceError, match=r"at t = 0.1 s .*The stepper is as it was before"):
+    with raises(ConvergenceError, "diverged", "0.1"):
         stepper.step([1.0])
     assert stepper.x.tolist() == [before] and stepper.t == 0.0
 

@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises, warns
 from tests.helpers.linear_gaussian import random_problem
 
 
@@ -140,15 +141,15 @@ def test_a_stepper_takes_samples_by_name_and_time():
     assert stepper.t == pytest.approx(0.1) and stepper.x[1] > 0.09
     assert stepper.P.shape == (2, 2) and stepper.innovation.tolist() == [0.0]
     stepper.step([0.02], [1.0], t=0.2)
-    with pytest.raises(DataError, match="forward in time"):
+    with raises(DataError, "not-increasing"):
         stepper.step([0.0], [1.0], t=0.1)
-    with pytest.raises(DataError, match="made for dt"):
+    with raises(DataError, "sample-time-mismatch", "dt"):
         stepper.step([0.0], [1.0], t=0.5)
-    with pytest.raises(ModelError, match="Did you mean 'seen'"):
+    with raises(ModelError, "unknown-name", "'seen'"):
         stepper.step({"sen": 0.0}, [1.0])
-    with pytest.raises(DataError, match="expected 1: seen"):
+    with raises(DataError, "wrong-shape"):
         stepper.step([0.0, 1.0], [1.0])
-    with pytest.raises(DataError, match="not finite"):
+    with raises(DataError, "not-finite"):
         stepper.step([0.0], {})
 
 
@@ -185,9 +186,9 @@ def test_covariances_that_were_too_many_to_keep_are_computed_again(monkeypatch):
 
 def test_channels_the_record_lacks_are_named():
     record = pushed()
-    with pytest.raises(DataError, match="lacks the input 'push'"):
+    with raises(DataError, "missing-channel", "'push'"):
         kalman().run(record.select("seen"))
-    with pytest.raises(DataError, match=r"'push' \(input\), 'seen' \(output\)"):
+    with raises(DataError, "missing-channel", "'push'", "'seen'"):
         kalman().run(record.select("position"))
 
 
@@ -195,7 +196,7 @@ def test_inputs_may_not_have_gaps():
     record = pushed()
     data = np.array(record.data)
     data[7, record.names.index("push")] = np.nan
-    with pytest.raises(DataError, match=r"input 'push' is not known at t = 0.7 s"):
+    with raises(DataError, "gap-in-record", "'push'", "0.7"):
         kalman().run(Record(record.time, data, record.names))
 
 
@@ -203,77 +204,77 @@ def test_a_record_without_a_single_sample_is_refused():
     record = pushed()
     data = np.array(record.data)
     data[:, record.names.index("seen")] = np.nan
-    with pytest.raises(DataError, match="no sample of seen"):
+    with raises(DataError, "empty"):
         kalman().run(Record(record.time, data, record.names))
 
 
 def test_a_record_of_another_sampling_time_is_refused_with_a_remedy():
-    with pytest.raises(DataError, match=r"sampled every 0.2 s, the filter made for 0.1 s.*dt=0.2.*resample\(every=0.1"):
+    with raises(DataError, "sample-time-mismatch", "0.2", "0.1", "dt"):
         kalman().run(pushed(dt=0.2))
     record = pushed(50)
     late = np.array(record.time)
     late[20:] += 0.3
-    with pytest.raises(DataError, match=r"every 0.1 s like the filter, but steps by 0.4 s after t = 1.9 s.*NaN"):
+    with raises(DataError, "uneven-sampling", "0.1", "0.4", "1.9"):
         kalman().run(Record(late, record.data, record.names))
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"R": -1.0}, "negative variance"),
-        ({"R": [1.0, 2.0]}, r"shape \(2,\); expected a number, 1 variances"),
-        ({"R": {"sen": 1.0}}, "Did you mean 'seen'"),
-        ({"R": {}}, "R says nothing of seen"),
-        ({"R": None}, "R is missing"),
-        ({"Q": None}, "Q is missing"),
-        ({"Q": [[1.0, 2.0], [2.0, 1.0]]}, "Q is indefinite"),
-        ({"Q": [[1.0, 0.5], [0.2, 1.0]]}, "Q must be symmetric"),
-        ({"Q": "much"}, "Q must be a number"),
-        ({"Q": np.nan}, "not finite"),
-        ({"Q": {"sped": 1.0}}, "Did you mean 'speed'"),
-        ({"P0": {"speed": -2.0}}, "P0 has a negative variance"),
-        ({"start": [1.0]}, "start must be 2 finite numbers"),
-        ({"start": {"sped": 1.0}}, "Did you mean 'speed'"),
-        ({"form": "square root"}, "'square-root'"),
-        ({"outputs": "sen"}, "Did you mean 'seen'"),
-        ({"input_noise": {"pull": 1.0}}, "input_noise: no input named 'pull'"),
+        ({"R": -1.0}, ("negative",)),
+        ({"R": [1.0, 2.0]}, ("wrong-shape",)),
+        ({"R": {"sen": 1.0}}, ("unknown-name", "'seen'")),
+        ({"R": {}}, ("missing-argument", "R")),
+        ({"R": None}, ("missing-argument", "R")),
+        ({"Q": None}, ("missing-argument", "Q")),
+        ({"Q": [[1.0, 2.0], [2.0, 1.0]]}, ("not-positive-definite", "Q")),
+        ({"Q": [[1.0, 0.5], [0.2, 1.0]]}, ("not-symmetric", "Q")),
+        ({"Q": "much"}, ("wrong-type", "Q")),
+        ({"Q": np.nan}, ("not-finite",)),
+        ({"Q": {"sped": 1.0}}, ("unknown-name", "'speed'")),
+        ({"P0": {"speed": -2.0}}, ("negative", "P0")),
+        ({"start": [1.0]}, ("wrong-shape", "start")),
+        ({"start": {"sped": 1.0}}, ("unknown-name", "'speed'")),
+        ({"form": "square root"}, ("unknown-choice", "'square-root'")),
+        ({"outputs": "sen"}, ("unknown-name", "'seen'")),
+        ({"input_noise": {"pull": 1.0}}, ("unknown-name", "'pull'")),
     ],
 )
 def test_wrong_arguments_are_explained(given, message):
-    with pytest.raises((DataError, ModelError), match=message):
+    with raises((DataError, ModelError), *message):
         kalman(**given)
 
 
 def test_a_continuous_model_needs_its_sampling_time():
-    with pytest.raises(DataError, match="needs dt="):
+    with raises(DataError, "missing-argument", "dt"):
         da.estimate.Kalman(cart(), Q=1.0, R=1.0)
 
 
 def test_a_model_no_sensor_sees_is_warned_of_and_has_no_settled_filter():
     blind = StateSpace([[1.0, 0.0], [0.0, 0.5]], None, [[0.0, 1.0]], states=["drift", "seen"], dt=1.0)
-    with pytest.warns(UserWarning, match=r"no output shows the mode with eigenvalue 1 \(mostly drift\)"):
+    with warns(UserWarning, "hidden-mode"):
         filter_ = da.estimate.Kalman(blind, Q=1.0, R=1.0, P0=1.0)
-    with pytest.raises(DataError, match="no settled filter"):
+    with raises(DataError, "no-steady-filter"):
         filter_.steady
-    with pytest.raises(DataError, match=r"no settled filter.*drift"):
+    with raises(DataError, "no-steady-filter"):
         da.estimate.Kalman(blind, Q=1.0, R=1.0, form="steady")
-    with pytest.warns(UserWarning, match="drift"), pytest.raises(DataError, match="P0 is missing"):
+    with warns(UserWarning, "hidden-mode"), raises(DataError, "no-steady-filter", "P0"):
         da.estimate.Kalman(blind, Q=1.0, R=1.0).stepper()
 
 
 def test_a_mode_no_noise_moves_on_the_unit_circle_has_no_settled_filter():
     constant = StateSpace([[1.0]], None, [[1.0]], states=["bias"], dt=1.0)
-    with pytest.raises(DataError, match=r"no noise moves.*bias"):
+    with raises(DataError, "no-steady-filter"):
         da.estimate.Kalman(constant, Q=0.0, R=1.0, form="steady")
 
 
 def test_the_information_form_refuses_what_it_cannot_carry():
     delay = StateSpace([[0.0, 0.0], [1.0, 0.0]], None, [[0.0, 1.0]], dt=1.0)
-    with pytest.raises(DataError, match="invertible A"):
+    with raises(DataError, "singular-matrix"):
         da.estimate.Kalman(delay, Q=1.0, R=1.0, form="information")
-    with pytest.raises(DataError, match="R of 'seen' is 0"):
+    with raises(DataError, "singular-matrix", "'seen'", "R"):
         kalman(R=0.0, form="information")
-    with pytest.raises(DataError, match="positive definite P0"):
+    with raises(DataError, "not-positive-definite", "P0"):
         kalman(P0={"speed": 1.0}, form="information").run(pushed())
 
 
@@ -281,17 +282,17 @@ def test_a_nonlinear_process_is_sent_to_the_right_filter():
     pendulum = da.estimate.UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]], states=["angle", "speed"], outputs=["encoder"]
     )
-    with pytest.raises(ModelError, match="not linear"):
+    with raises(ModelError, "not-linear"):
         da.estimate.Kalman(pendulum, Q=1.0, R=1.0, dt=0.01)
 
 
 def test_a_mechanism_is_sent_to_its_equations():
-    with pytest.raises(ModelError, match=r"da.equations\(m\)"):
+    with raises(ModelError, "wrong-type", "da.equations"):
         da.estimate.Kalman(da.Mechanism("m"), Q=1.0, R=1.0)
 
 
 def test_only_records_are_filtered():
-    with pytest.raises(DataError, match=r"runs over a da.Record, got list"):
+    with raises(DataError, "wrong-type"):
         kalman().run([1.0])
 
 
@@ -300,10 +301,10 @@ def test_only_records_are_filtered():
 
 def test_variances_that_explode_stop_the_run_and_keep_what_there_was():
     unstable = StateSpace([[3.0, 0.0], [0.0, 0.5]], None, [[0.0, 1.0]], states=["away", "seen"], dt=1.0)
-    with pytest.warns(UserWarning, match="away"):
+    with warns(UserWarning, "hidden-mode"):
         filter_ = da.estimate.Kalman(unstable, Q=1.0, R=1.0, P0=1.0)
     record = Record(np.arange(1000.0), np.zeros((1000, 1)), ["y1"])
-    with pytest.raises(ConvergenceError, match=r"variance of 'away' has grown|no longer finite") as caught:
+    with raises(ConvergenceError, "diverged") as caught:
         filter_.run(record)
     assert caught.value.record is not None and 10 < len(caught.value.record) < 1000
     assert np.isfinite(caught.value.record.data).all()
@@ -313,7 +314,7 @@ def test_sensors_that_contradict_the_model_for_long_stop_the_run():
     record = pushed(400)
     data = np.array(record.data)
     data[100:, record.names.index("seen")] = 1e9 * (-1.0) ** np.arange(300)  # volts into a channel of metres
-    with pytest.raises(ConvergenceError, match="lost the motion") as caught:
+    with raises(ConvergenceError, "diverged") as caught:
         kalman().run(Record(record.time, data, record.names))
     assert len(caught.value.record) == 100
     assert "t = 10 s" in str(caught.value)
@@ -379,5 +380,5 @@ def test_a_drift_seen_by_its_speed_only_is_found_in_any_coordinates(seed):
     T, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))
     A = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.1], [0.0, 0.0, 0.5]])
     turned = StateSpace(T @ A @ T.T, None, np.array([[0.0, 1.0, 0.0]]) @ T.T, dt=0.1)
-    with pytest.warns(UserWarning, match="no output shows the mode with eigenvalue 1 "):
+    with warns(UserWarning, "hidden-mode"):
         da.estimate.Kalman(turned, Q=1.0, R=1.0, P0=1.0)

@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.estimate import ExtendedKalman, model_kinematics, process
+from tests.helpers.findings import raises
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, spatial_loop, stepped, two_link
 
 
@@ -317,7 +318,7 @@ def test_an_input_of_the_same_instant_leaves_no_lag(eqs):
     relation = model.relation(x=x)
     assert x[:2] == pytest.approx([0.4 + DT * 6.0, 6.0 + DT * -4.0], abs=1e-14)  # goes on with its own acceleration
     assert relation.S[0, 0] * x[2] + relation.bias[0] == pytest.approx(1.5, abs=1e-11)
-    with pytest.raises(da.errors.ModelError, match="use_current"):
+    with raises(da.errors.ModelError, "conflicting-arguments"):
         observer(eqs, scheme=3, use_current=True)
 
 

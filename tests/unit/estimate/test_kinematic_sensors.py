@@ -9,6 +9,7 @@ import pytest
 import dalembert as da
 from dalembert.estimate import Switching, Window, model_kinematics, process
 from dalembert.estimate.kinematic.step import KinematicStep
+from tests.helpers.findings import raises
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, stepped, two_link
 
 
@@ -101,9 +102,16 @@ def test_each_branch_has_a_noise_of_its_own(eqs):
     assert at(np.pi / 2) == [0.0, 0.0, 4.0]
 
 
-@pytest.mark.parametrize("bad", [{"enter": 0.0}, {"enter": 0.1, "leave": 0.05}, {"enter": 0.1, "distance": 3.0}])
-def test_switching_refuses_what_makes_no_sense(bad):
-    with pytest.raises(da.errors.ModelError, match="Switching"):
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ({"enter": 0.0}, "not-positive"),
+        ({"enter": 0.1, "leave": 0.05}, "out-of-range"),
+        ({"enter": 0.1, "distance": 3.0}, "wrong-type"),
+    ],
+)
+def test_switching_refuses_what_makes_no_sense(bad, code):
+    with raises(da.errors.DalembertError, code):
         Switching(**bad)
 
 
@@ -128,7 +136,7 @@ def test_the_check_looks_along_a_motion(eqs):
     turn = da.kinematics(eqs, 1.0, motion={"A": lambda t: 6.5 * t}, every=2e-3)
     away, through = model.check(swing), model.check(turn)
     assert (away.blind, away.observable_rank) == (0.0, 2)
-    assert "at every pose looked at" in away.table()
+    assert "at every pose of the check" in away.table()
     assert away.poses[:, 0] == pytest.approx(swing["A.angle"][np.linspace(0, 500, 400).astype(int)])
     assert through.blind > 0.0 and abs(np.cos(through.worst["A.angle"])) < 0.02
     assert model.check(turn.select("A.angle", "A.rate"), poses=50).poses.shape == (50, 1)
@@ -140,11 +148,11 @@ def test_the_check_looks_along_a_motion(eqs):
 @pytest.mark.parametrize(
     ("motion", "why"),
     [
-        ("turn", "must be a da.Record of guide"),
-        (da.Record([0.0, 1.0], [[0.1], [0.2]], ["guide.displacement"]), "no channel named 'guide.speed'"),
+        ("turn", ("wrong-type",)),
+        (da.Record([0.0, 1.0], [[0.1], [0.2]], ["guide.displacement"]), ("missing-channel", "'guide.speed'")),
         (
             da.Record([0.0, 1.0], [[0.7, 0.0], [2.0, 0.0]], ["guide.displacement", "guide.speed"]),
-            "at t = 1 s the joints",
+            ("inconsistent-motion",),
         ),
     ],
 )
@@ -152,7 +160,7 @@ def test_a_motion_that_cannot_be_looked_along_is_refused(eqs, motion, why):
     """The last asks the slider to go where the rod does not reach."""
     model = observer(eqs, independent="guide.displacement", inputs="A.acceleration", outputs="guide.displacement",
                      start=da.assemble(eqs, {"A.angle": 0.5}))  # fmt: skip
-    with pytest.raises(da.errors.DalembertError, match=why):
+    with raises(da.errors.DalembertError, *why):
         model.check(motion)
 
 
@@ -173,37 +181,35 @@ def test_the_check_finds_an_open_chain_regular_everywhere():
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"inputs": "slider speed"}, "inputs must measure accelerations; these do not: 'slider speed' .velocity"),
-        ({"outputs": "slider speed"}, "must be positions"),
-        ({"outputs": "guide.acceleration", "scheme": None}, "goes up to velocities and cannot predict"),
-        ({"inputs": "pin force.force.x"}, "depends on forces"),
-        ({"inputs": ["slider acceleration", "slider acceleration"]}, "twice"),
-        ({"outputs": ["encoder", "slider acceleration"]}, "input and output"),
-        ({"independent": ["A.angle", "B.angle"]}, "not independent"),
-        ({"independent": "A.angl"}, "Did you mean 'A.angle'"),
-        ({"inputs": "slider aceleration"}, "Did you mean 'slider acceleration'"),
-        ({"order": "jerk"}, "order must be"),
-        ({"scheme": 4}, "scheme must be"),
-        ({"method": "rk5"}, "method must be"),
-        ({"scheme": 2, "form": "displacement"}, "never sees the"),
-        ({"gamma": 0.0}, "gamma must be"),
-        ({"weights": {"encoder": 1.0}}, "no input named"),
-        ({"start": {"A.angl": 1.0}}, "Did you mean"),
-        ({"switching": 0.08}, "must be a da.estimate.Switching"),
+        ({"inputs": "slider speed"}, ("unobservable", "'slider speed'")),
+        ({"outputs": "slider speed"}, ("unobservable",)),
+        ({"outputs": "guide.acceleration", "scheme": None}, ("unobservable",)),
+        ({"inputs": "pin force.force.x"}, ("needs-forces",)),
+        ({"inputs": ["slider acceleration", "slider acceleration"]}, ("unobservable",)),
+        ({"outputs": ["encoder", "slider acceleration"]}, ("unobservable",)),
+        ({"independent": ["A.angle", "B.angle"]}, ("dependent-coordinates",)),
+        ({"independent": "A.angl"}, ("unknown-name", "'A.angle'")),
+        ({"inputs": "slider aceleration"}, ("unknown-name", "'slider acceleration'")),
+        ({"order": "jerk"}, ("unknown-choice",)),
+        ({"scheme": 4}, ("unknown-choice",)),
+        ({"method": "rk5"}, ("unknown-choice",)),
+        ({"scheme": 2, "form": "displacement"}, ("conflicting-arguments",)),
+        ({"gamma": 0.0}, ("not-positive",)),
+        ({"weights": {"encoder": 1.0}}, ("unknown-name",)),
+        ({"start": {"A.angl": 1.0}}, ("unknown-name",)),
+        ({"switching": 0.08}, ("wrong-type", "da.estimate")),
     ],
 )
 def test_sensors_that_do_not_fit_are_refused_in_words(eqs, options, why):
-    with pytest.raises(da.errors.DalembertError, match=why):
+    with raises(da.errors.DalembertError, *why):
         observer(eqs, **options)
 
 
 @pytest.mark.spec("004-C15")
 def test_too_few_coordinates_and_too_few_sensors_are_refused():
-    with pytest.raises(da.errors.ModelError, match="has 2 degrees of freedom, but 1"):
+    with raises(da.errors.ModelError, "dependent-coordinates"):
         model_kinematics(two_link(), independent="A.angle", inputs="acc1.y", outputs="A.angle")
-    with pytest.raises(
-        da.errors.ModelError, match=r"at least 2 inputs, got 1.*at least 2 of the outputs must be positions"
-    ):
+    with raises(da.errors.ModelError, "unobservable"):
         model_kinematics(two_link(), independent=["A.angle", "B.angle"], inputs="acc1.y", outputs="A.angle")
 
 
@@ -215,9 +221,9 @@ def test_inputs_that_all_tell_the_same_are_refused():
     model = model_kinematics(
         m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"], outputs=["A.angle", "B.angle"]
     )
-    with pytest.raises(da.errors.ModelError, match=r"do not tell A\.angle, B\.angle at any pose"):
+    with raises(da.errors.ModelError, "unobservable", "A.angle", "B.angle"):
         model.check()
-    with pytest.raises(da.errors.ModelError, match="say nothing about"):
+    with raises(da.errors.ModelError, "unobservable"):
         model_kinematics(m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"],
                   outputs=["A.angle", "B.angle"], switching=Switching(0.01))  # fmt: skip
 
@@ -228,7 +234,7 @@ def test_outputs_that_all_tell_the_same_are_refused():
         two_link(), independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"],
         outputs=["A.angle", "upper.x", "upper.y"],
     )  # fmt: skip
-    with pytest.raises(da.errors.ModelError, match="tell 1 of 2 independent"):
+    with raises(da.errors.ModelError, "unobservable"):
         model.check()
 
 
@@ -236,7 +242,7 @@ def test_a_rolling_machine_is_refused():
     m = da.Mechanism("wheel", planar=True)
     m.add_body("wheel", mass=1.0, inertia=1.0)
     m.add_constraint("rolls", lambda s: s["wheel.vx"] + 0.5 * s["wheel.rate"], level="velocity")
-    with pytest.raises(da.errors.ModelError, match="velocity or acceleration level"):
+    with raises(da.errors.ModelError, "not-supported"):
         model_kinematics(m, independent=["wheel.x"], inputs="wheel.ax", outputs="wheel.x")
 
 

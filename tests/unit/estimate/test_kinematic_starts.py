@@ -10,6 +10,7 @@ import pytest
 import dalembert as da
 from dalembert.equations import State
 from dalembert.estimate import ExtendedKalman, model_kinematics, process, smooth
+from tests.helpers.findings import raises
 from tests.helpers.kinematic_machines import observer, slider_crank, two_link
 
 DT = 1e-3
@@ -83,13 +84,13 @@ def test_a_start_that_is_no_start_is_refused_in_words() -> None:
     _, at, _ = four_bar()
     other = da.assemble(da.equations(slider_crank()))
     for start, why in (
-        ({"rocker.angle": 1.2}, r"how loops are closed, hand over a state"),
-        ([1.0], "a mapping such as"),
-        (other, "belongs to equations 'slider-crank'"),
+        ({"rocker.angle": 1.2}, ("unknown-name",)),
+        ([1.0], ("wrong-type",)),
+        (other, ("wrong-owner", "'slider-crank'")),
     ):
-        with pytest.raises(da.errors.ModelError, match=why):
+        with raises(da.errors.ModelError, *why):
             of_four_bar(start)
-    with pytest.raises(da.errors.ModelError, match="no state of a machine"):
+    with raises(da.errors.ModelError, "wrong-type"):
         model_kinematics(
             lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q", start=at
         )
@@ -104,7 +105,7 @@ def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> N
     """Crank and rod stretched: the slider's place does not tell the crank's angle."""
     eqs = da.equations(da.read_model("slider-crank"))
     options = {"independent": "guide.displacement", "inputs": "A.acceleration", "outputs": "stroke"}
-    with pytest.raises(da.errors.ModelError, match=r"dead point.*Name others, such as A\.angle, or start elsewhere"):
+    with raises(da.errors.ModelError, "dead-point", "A.angle", "start"):
         model_kinematics(eqs, start=start, **options)
     away = model_kinematics(eqs, start=da.assemble(eqs, {"A.angle": 0.5}), **options)
     assert np.isfinite(away.relation().S).all()
@@ -116,20 +117,20 @@ def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> N
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"independent": "A.angel"}, "independent: no coordinate named 'A.angel'.*Did you mean 'A.angle'"),
-        ({"independent": "A.rate"}, "Independent coordinates are positions"),
-        ({"independent": ["A.angle", "A.angle"]}, "independent names 'A.angle' twice"),
-        ({"independent": None}, "independent must be names"),
-        ({"inputs": 3}, "inputs must be names"),
-        ({"inputs": []}, "1 independent coordinate needs at least 1 input, got 0"),
-        ({"inputs": "torque"}, "'torque' is a force put on the machine"),
-        ({"outputs": "bearing.torque.z"}, "is the same however 'slider-crank' moves"),
+        ({"independent": "A.angel"}, ("unknown-name", "'A.angel'", "'A.angle'")),
+        ({"independent": "A.rate"}, ("unknown-name",)),
+        ({"independent": ["A.angle", "A.angle"]}, ("duplicate", "'A.angle'")),
+        ({"independent": None}, ("bad-name",)),
+        ({"inputs": 3}, ("bad-name",)),
+        ({"inputs": []}, ("unobservable",)),
+        ({"inputs": "torque"}, ("needs-forces", "'torque'")),
+        ({"outputs": "bearing.torque.z"}, ("unobservable", "'slider-crank'")),
     ],
 )
 def test_names_that_do_not_fit_are_told_as_the_reader_gave_them(options: dict, why: str) -> None:
     """The reaction torque of a hinge in its plane is zero, so it is no position to be measured."""
     eqs = da.equations(da.read_model("slider-crank"))
-    with pytest.raises(da.errors.ModelError, match=why):
+    with raises(da.errors.ModelError, *why):
         model_kinematics(
             eqs, **{"independent": "A.angle", "inputs": "guide.acceleration", "outputs": "A.angle", **options}
         )
@@ -205,11 +206,12 @@ def test_a_kinematic_filter_goes_into_a_simulation_as_it_is(use_current: bool) -
 def test_a_breakdown_at_a_singular_pose_names_the_pose_and_the_cure() -> None:
     eqs = da.equations(slider_crank())
     model = observer(eqs)
-    said = model.advise(model.state({"A.angle": 1.55, "A.rate": 12.0}))
-    assert "singular pose (A.angle = 1.55)" in said and "use switching=" in said
-    assert model.advise(model.state({"A.angle": 0.3})) == ""
+    (said,) = model.advise(model.state({"A.angle": 1.55, "A.rate": 12.0}))
+    assert "A.angle = 1.55" in said.text() and "switching=da.estimate.Switching(...)" in said.text()
+    assert model.advise(model.state({"A.angle": 0.3})) == ()
     wide = observer(eqs, switching=da.estimate.Switching(0.01))
-    assert "use a wider switching=" in wide.advise(wide.state({"A.angle": 1.55}))
+    (said,) = wide.advise(wide.state({"A.angle": 1.55}))
+    assert "a wider switching=" in said.text()
 
 
 def test_the_process_of_a_kinematic_model_says_that_it_reads_sensors() -> None:

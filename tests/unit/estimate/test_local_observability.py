@@ -20,6 +20,7 @@ from tests.helpers.filter_machines import (
     slider_crank,
     state_of,
 )
+from tests.helpers.findings import raises
 
 
 def storeys(damping: float = 0.2) -> da.EquationsOfMotion:
@@ -262,7 +263,7 @@ def test_what_dies_out_by_itself_needs_no_sensor() -> None:
     assert found.sensors == ()
     assert found.verdict == (
         "2 of 3 directions of 'linear model' cannot be seen from y: a, which dies out by itself; c, which dies out by "
-        "itself. No sensor is needed: what is not seen dies out by itself within 0.99 s."
+        "itself. No sensor is needed: hidden directions decay by themselves within 0.99 s."
     )
     slow = StateSpace(np.diag([-20.0, 0.0, -0.1]), np.zeros((3, 1)), [[0, 1.0, 0]], states=["a", "b", "c"])
     assert local_observability(slow, dt=0.01).sensors[0][0] == ("c",)
@@ -323,23 +324,23 @@ def test_results_are_frozen_and_readable() -> None:
 
 def test_mistakes_are_told_in_plain_words() -> None:
     eqs = motor_arm()
-    with pytest.raises(DataError, match="give dt="):
+    with raises(DataError, "missing-argument", "dt"):
         local_observability(eqs)
-    with pytest.raises(DataError, match="window"):
+    with raises(DataError, "not-a-count", "window"):
         local_observability(eqs, dt=0.01, window=1)
-    with pytest.raises(DataError, match="along must be"):
+    with raises(DataError, "wrong-type"):
         local_observability(eqs, 3.0, dt=0.01)
-    with pytest.raises(DataError, match="two samples"):
+    with raises(DataError, "too-few-samples"):
         local_observability(eqs, dt=0.01, samples=1)
-    with pytest.raises(DataError, match="hold every state"):
+    with raises(DataError, "missing-channel"):
         local_observability(eqs, da.Record([0.0, 1.0], np.zeros((2, 1)), ["J.angle"], ["rad"]))
-    with pytest.raises(ModelError, match="candidate"):
+    with raises(ModelError, "unknown-name", "candidate", "'J.angel'"):
         local_observability(eqs, dt=0.01, candidates="J.angel")
-    with pytest.raises(ModelError, match="leave them out"):
+    with raises(ModelError, "ineffective-argument"):
         local_observability(process(eqs), outputs="encoder", dt=0.01)
-    with pytest.raises(DataError, match="positive definite"):
+    with raises(DataError, "not-positive-definite", "R"):
         local_observability(eqs, dt=0.01, R=0.0)
-    with pytest.raises(DataError, match="some variance"):
+    with raises(DataError, "not-positive-definite", "P0"):
         local_observability(eqs, dt=0.01, P0={"J.angle": 1.0})
-    with pytest.raises(DataError, match="amplitude"):
+    with raises(DataError, "not-positive", "amplitude"):
         local_observability(eqs, dt=0.01, empirical=True, amplitude=-1.0)

@@ -13,6 +13,7 @@ from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate.judge.tuning import Task, entries_of
 from dalembert.linear import StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises
 from tests.helpers.linear_gaussian import Problem, random_problem
 from tests.unit.estimate.test_kalman import cart, kalman, pushed
 
@@ -46,11 +47,12 @@ def test_covariances_may_depend_on_the_state_by_name():
 
 
 def test_a_function_of_the_state_is_judged_before_it_runs():
-    with pytest.raises(ModelError, match="Did you mean 'speed'"):
+    with pytest.raises(ModelError) as caught:
         kalman(R=lambda s: s["sped"])
-    with pytest.raises(ModelError, match="returns 3 x 1"):
+    assert "'speed'" in str(caught.value)
+    with raises(ModelError, "wrong-shape"):
         kalman(Q=lambda s: [1.0, 2.0, 3.0])
-    with pytest.raises(ModelError, match="branches on a symbol"):
+    with pytest.raises(ModelError):
         kalman(R=lambda s: 1.0 if s["speed"] > 0 else 2.0)
 
 
@@ -154,15 +156,15 @@ def test_one_factor_of_a_full_matrix_and_single_variances_may_be_varied():
 
 def test_tuning_says_what_it_cannot_do():
     record = pushed(50)
-    with pytest.raises(DataError, match=r"Did you mean 'R.seen'"):
+    with raises(DataError, "unknown-name", "'R.seen'", "R"):
         da.estimate.tune(kalman(), record, vary="R.sen")
-    with pytest.raises(DataError, match="every variance is zero"):
+    with raises(DataError, "empty"):
         da.estimate.tune(kalman(Q=0.0), record, vary="Q")
-    with pytest.raises(DataError, match="fixed gain"):
+    with raises(DataError, "not-supported"):
         da.estimate.tune(da.estimate.Kalman(cart(), Q=1.0, R=1.0, dt=0.1, form="steady"), record)
-    with pytest.raises(DataError, match="takes a filter"):
+    with raises(DataError, "wrong-type"):
         da.estimate.tune("kalman", record)
-    with pytest.raises(DataError, match="none of the estimated channels"):
+    with raises(DataError, "missing-channel"):
         da.estimate.tune(kalman(), record, truth=record.select("push"))
 
 
@@ -225,18 +227,18 @@ def test_measuring_a_record_repeats_and_slower_sensors_leave_gaps():
 
 
 def test_sensors_refuse_nonsense():
-    with pytest.raises(DataError, match="pulses per turn"):
+    with raises(DataError, "not-positive"):
         da.estimate.Encoder(0)
-    with pytest.raises(DataError, match="sensitivity"):
+    with raises(DataError, "not-positive"):
         da.estimate.Accelerometer(-1.0)
-    with pytest.raises(DataError, match="percent"):
+    with raises(DataError, "not-positive"):
         da.estimate.ForceSensor(1.0, percent=0.0)
-    with pytest.raises(DataError, match="deviation"):
+    with pytest.raises(DataError):
         da.estimate.Quantiser(noise=-1.0)
-    with pytest.raises(DataError, match="Did you mean 'push'"):
+    with raises(DataError, "unknown-name", "'push'"):
         da.estimate.measure(pushed(), {"pusch": 0.1}, seed=1)
     other = type("Other", (), {"deviation": 0.1})()
-    with pytest.raises(DataError, match=r"sensor 'push' must be a da.estimate sensor or a standard deviation"):
+    with raises(DataError, "wrong-type", "'push'", "da.estimate"):
         da.estimate.measure(pushed(), {"push": other}, seed=1)
 
 

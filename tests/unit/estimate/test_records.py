@@ -11,6 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, UserModel, smooth
 from dalembert.linear import StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises, warns
 
 DT = 0.1
 UNITS = {"position": "m", "speed": "m/s", "push": "m/s²", "seen": "m", "heard": "m/s"}
@@ -56,12 +57,12 @@ def test_a_record_of_one_sample_corrects_the_start(name: str) -> None:
     found = FILTERS[name]().run(record(1))
     assert len(found) == 1 and np.isfinite(found.states).all() and "1 samples" in repr(found)
     assert smooth(found).states.tolist() == found.states.tolist()
-    with pytest.raises(DataError, match="settle = 5"):
+    with raises(DataError, "too-few-samples"):
         found.consistency(settle=5.0)
 
 
 def test_a_record_is_never_empty() -> None:
-    with pytest.raises(DataError, match="at least one sample"):
+    with pytest.raises(DataError):
         Record(np.empty(0), np.empty((0, 2)), ["push", "seen"])
 
 
@@ -91,7 +92,7 @@ def test_other_channels_of_a_record_do_not_matter(name: str) -> None:
 
 @each_filter
 def test_a_record_of_other_steps_is_refused_in_the_same_words(name: str) -> None:
-    with pytest.raises(DataError, match=r"the record is sampled every 0.2 s, the filter made for 0.1 s.*dt=0.2"):
+    with raises(DataError, "sample-time-mismatch", "0.2", "0.1", "dt"):
         FILTERS[name]().run(record(time=2 * DT * np.arange(60)))
 
 
@@ -104,8 +105,9 @@ def test_channels_in_other_units_are_converted_and_of_other_quantities_refused(n
     assert np.allclose(filter_.run(small).states, filter_.run(plain).states, rtol=1e-12, atol=1e-12)
     for channel, unit in (("seen", "kg"), ("push", "N"), ("seen", "counts")):
         other = Record(plain.time, plain.data, plain.names, {channel: unit})
-        with pytest.raises(DataError, match=rf"'{channel}' is in {unit} in the record and in m.* in the model"):
+        with pytest.raises(DataError) as caught:
             filter_.run(other)
+        assert f"'{channel}'" in str(caught.value) and unit in str(caught.value)
     spelled = Record(plain.time, plain.data, plain.names, {"push": "m/s^2", "seen": "m", "heard": "m/s"})
     assert filter_.run(spelled).status == "complete"
 
@@ -113,7 +115,7 @@ def test_channels_in_other_units_are_converted_and_of_other_quantities_refused(n
 @pytest.mark.parametrize("name", ["extended", "sigma-point"])
 def test_uneven_steps_are_gone_but_a_constant_q_is_warned_of(name: str) -> None:
     time = np.cumsum(np.random.default_rng(3).uniform(0.02, 0.3, 60))
-    with pytest.warns(UserWarning, match=r"steps of the record go from .* Q adds the same in each"):
+    with warns(UserWarning, "uneven-sampling", "Q"):
         FILTERS[name](dt=None).run(record(time=time))
     grown = FILTERS[name](dt=None, Q=lambda s: 1e-5 * s["dt"]).run(record(time=time, push=1.0))
     assert grown["speed"][-1] == pytest.approx(time[-1], abs=5 * grown.deviation("speed")[-1])

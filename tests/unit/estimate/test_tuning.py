@@ -14,6 +14,7 @@ from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, Spheric
 from dalembert.estimate.judge import tuning
 from dalembert.linear import StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 DT, TRUE_Q, TRUE_R = 0.05, 4e-3, 2.5e-3
 
@@ -121,13 +122,13 @@ def test_progress_grows_and_an_interruption_says_how_far_it_came() -> None:
         if fraction > 0.3:
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match=r"tuning was interrupted after \d+ runs"):
+    with raises(Interrupted, "interrupted"):
         tune(ExtendedKalman(pendulum(), Q={"speed": 1.0}, R=1.0, P0=1e-2, dt=DT), swung(300), progress=stop)
 
 
 def test_a_record_too_short_to_tell_a_variance_is_refused() -> None:
     ekf = ExtendedKalman(pendulum(), Q={"speed": 1.0}, R=1.0, P0=1e-2, dt=DT)
-    with pytest.raises(DataError, match="too few samples to tell 2 variances"):
+    with raises(DataError, "too-few-samples"):
         tune(ekf, swung(3))
 
 

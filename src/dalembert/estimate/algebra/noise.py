@@ -1,4 +1,4 @@
-"""Q and R: how much of a model and of its sensors is noise.
+"""Q and R: covariances of the noise of a model and of its sensors.
 
     x_k = f(x_{k-1}, u_{k-1}) + w , w ~ (0, Q + G R_u Gᵀ) , G = ∂f/∂u ;   y_k = g(x_k) + v , v ~ (0, R)
 
@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.algebra import covariance_factors as kernels
 from dalembert.estimate.algebra.matrices import packed, triangle, unpack, unpack_factor
 from dalembert.estimate.models.process import Process
@@ -30,7 +31,7 @@ INDEFINITE = 1e-10  # of the largest eigenvalue
 
 
 def covariance(symbol: str, given: Any, names: tuple[str, ...], what: str) -> Array:
-    """(n, n) covariance of any of the forms but a function; refuses what is not one.
+    """(n, n) covariance in any of the forms but a function, checked.
 
     Examples
     --------
@@ -43,23 +44,23 @@ def covariance(symbol: str, given: Any, names: tuple[str, ...], what: str) -> Ar
     try:
         array = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise DataError(
-            f"{symbol} must be a number, a vector, a matrix, a mapping name -> variance or a function, got {given!r}."
-        ) from None
+        kinds = "a number, a vector, a matrix, a mapping of names to variances, or a function"
+        raise DataError("wrong-type", f"{symbol} must be {kinds}, got {given!r}.") from None
     if array.ndim == 0:
         array = np.full(n, float(array))
     if array.ndim == 1 and len(array) == n:
         array = np.diag(array)
     if array.shape != (n, n):
         raise DataError(
+            "wrong-shape",
             f"{symbol} has shape {array.shape}; expected a number, {n} variances or {n} x {n}, one per {what}: "
-            f"{', '.join(names[:12])}{', ...' if n > 12 else ''}."
+            f"{', '.join(names[:12])}{', ...' if n > 12 else ''}.",
         )
-    return checked(symbol, array, names)
+    return check_covariance(symbol, array, names)
 
 
 def state_covariance(symbol: str, given: Any, model: Process) -> Array:
-    """(ne, ne) Q or P0; a number, vector or matrix speaks of the states that do not merely hold inputs."""
+    """(ne, ne) Q or P0; a number, vector or matrix is that of the states that do not hold earlier inputs."""
     names = model.errors.names
     if not model.held or isinstance(given, Mapping):
         return covariance(symbol, given, names, "state")
@@ -74,32 +75,34 @@ def state_covariance(symbol: str, given: Any, model: Process) -> Array:
 def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what: str) -> Array:
     for name in given:
         if name not in names:
-            raise ModelError(f"{symbol}: {unknown_name(what, name, names, 'the model')}")
+            raise ModelError("unknown-name", f"{symbol}: {unknown_name(what, name, names, 'the model')}")
     missing = [name for name in names if name not in given]
     if missing and symbol == "R":
-        raise DataError(f"R says nothing of {', '.join(missing)}; give a variance for every {what} (variances, not σ).")
+        problem = f"R has no variance of {', '.join(missing)}."
+        raise DataError("missing-argument", problem, Advice(f"Give a variance for every {what}, not its square root."))
     values = [given.get(name, 0.0) for name in names]
-    return checked(symbol, np.diag(np.array(values, dtype=float)), names).diagonal().copy()
+    return check_covariance(symbol, np.diag(np.array(values, dtype=float)), names).diagonal().copy()
 
 
-def checked(symbol: str, array: Array, names: tuple[str, ...]) -> Array:
+def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array:
     """The matrix itself, if it is symmetric and not indefinite."""
     if not np.isfinite(array).all():
-        raise DataError(f"{symbol} holds a value that is not finite.")
+        raise DataError("not-finite", f"{symbol} holds a value that is not finite.")
     size = np.abs(array).max(initial=0.0)
     if np.abs(array - array.T).max(initial=0.0) > SYMMETRY * size:
         i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
-        raise DataError(f"{symbol} must be symmetric; [{i}, {j}] is {array[i, j]:g} and [{j}, {i}] {array[j, i]:g}.")
+        problem = f"{symbol} must be symmetric; [{i}, {j}] is {array[i, j]:g} and [{j}, {i}] {array[j, i]:g}."
+        raise DataError("not-symmetric", problem)
     diagonal = array.diagonal()
     if (diagonal < 0).any():
         k = int(diagonal.argmin())
-        raise DataError(f"{symbol} has a negative variance, {diagonal[k]:g} for {names[k]!r}.")
+        problem = f"{symbol} has a negative variance, {diagonal[k]:g} for {names[k]!r}."
+        raise DataError("negative", problem, where={"name": names[k]}, evidence={"variance": float(diagonal[k])})
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     lowest = np.linalg.eigvalsh(array / np.outer(scale, scale))[0] if len(array) else 0.0
     if lowest < -INDEFINITE * len(array):
-        raise DataError(
-            f"{symbol} is indefinite (an eigenvalue of {lowest:.3g} when scaled); a covariance has none below 0."
-        )
+        problem = f"{symbol} is indefinite: scaled to variances of 1 it has the eigenvalue {lowest:.3g}."
+        raise DataError("not-positive-definite", problem, evidence={"eigenvalue": float(lowest)})
     return np.asarray((array + array.T) / 2, dtype=float)
 
 
@@ -172,9 +175,10 @@ class NoiseVariances:
     def __init__(self, model: Process, Q: Any, R: Any, input_noise: Any = None) -> None:
         self.process = model
         if R is None:
-            raise DataError("R is missing: the variance of the noise of every output.")
+            raise DataError("missing-argument", "R is missing: the variance of the noise of every output.")
         if Q is None and input_noise is None:
-            raise DataError("Q is missing: the variance a step adds to every state (Q=0 for a model that is exact).")
+            exact = Advice("For an exact model use {}.", Argument("Q", 0))
+            raise DataError("missing-argument", "Q is missing: the variance a step adds to every state.", exact)
         errors, outputs = model.errors.names, model.outputs.names
         self.Q = self._read("Q", 0.0 if Q is None else Q, errors, "state")
         self.R = self._read("R", R, outputs, "output")
@@ -199,7 +203,7 @@ class NoiseVariances:
             known.update({name: symbols[k] for k, name in enumerate(channels.names)})
         value = _matrix_of(symbol, call_user(given, f"the function of {symbol}", Known(known, symbol)), names, what)
         own = ca.diag(value)
-        # a variance below zero is none: the run says so at once, not when it has spoiled P
+        # a negative variance becomes NaN: the run reports it at once, not when it has spoiled P
         value = ca.densify(value + ca.diag(ca.if_else(own < 0, np.nan, 0)))
         return ca.Function(symbol, [x, u, p, t, dt], [value])
 
@@ -227,14 +231,14 @@ class NoiseVariances:
 
 
 class Known(dict[str, Any]):
-    """Names a user's function may ask for; an unknown one is named in the error."""
+    """Names that a user's function may read; an unknown one is named in the error."""
 
     def __init__(self, known: Mapping[str, Any], symbol: str) -> None:
         super().__init__(known)
         self.symbol = symbol
 
     def __missing__(self, name: str) -> Any:
-        raise ModelError(unknown_name("state, input or parameter", name, self, "the model"))
+        raise ModelError("unknown-name", unknown_name("state, input or parameter", name, self, "the model"))
 
 
 def _matrix_of(symbol: str, value: Any, names: tuple[str, ...], what: str) -> Any:
@@ -242,7 +246,7 @@ def _matrix_of(symbol: str, value: Any, names: tuple[str, ...], what: str) -> An
     if isinstance(value, Mapping):
         for name in value:
             if name not in names:
-                raise ModelError(f"{symbol}: {unknown_name(what, name, names, 'the model')}")
+                raise ModelError("unknown-name", f"{symbol}: {unknown_name(what, name, names, 'the model')}")
         value = [value.get(name, 0.0) for name in names]
     if isinstance(value, (list, tuple)):
         rows = [ca.horzcat(*row) if isinstance(row, (list, tuple)) else row for row in value]
@@ -254,7 +258,8 @@ def _matrix_of(symbol: str, value: Any, names: tuple[str, ...], what: str) -> An
         return ca.diag(ca.vec(value))
     if value.shape != (n, n):
         raise ModelError(
+            "wrong-shape",
             f"the function of {symbol} returns {value.shape[0]} x {value.shape[1]}; expected a number, {n} variances "
-            f"or {n} x {n}."
+            f"or {n} x {n}.",
         )
     return value

@@ -1,4 +1,4 @@
-"""Does a filter believe what it should? Innovations and errors in units of what the filter says of them.
+"""Consistency of a filter: innovations and errors in units of the covariances that it reports.
 
     NIS  = eᵀ S⁻¹ e ~ χ²(ny) ,   white ;           NEES = (x - x̂)ᵀ P⁻¹ (x - x̂) ~ χ²(nx)
 
@@ -38,9 +38,10 @@ def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[
     (1.732, 2.287)
     """
     if not 0 < level < 1:
-        raise DataError(f"level must lie between 0 and 1, got {level!r}.")
+        raise DataError("out-of-range", f"level must lie between 0 and 1, got {level!r}.")
     if degrees < 1 or count < 1:
-        raise DataError(f"degrees and count must be at least 1, got {degrees!r} and {count!r}.")
+        problem = f"degrees and count must be at least 1, got {degrees!r} and {count!r}."
+        raise DataError("out-of-range", problem)
     tail = (1 - level) / 2
     low, high = scipy.stats.chi2.ppf([tail, 1 - tail], degrees * count)
     return float(low / count), float(high / count)
@@ -48,7 +49,7 @@ def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """What the innovations of a filter say of its Q and R.
+    """Result of the tests of innovations, which judge Q and R.
 
     nis_mean : per sample and measured output; 1 where the filter is consistent.  nis_band : where it should lie.
     inside : share of samples with a NIS inside its own band; `level` where consistent.
@@ -80,18 +81,18 @@ class Consistency:
 
     @property
     def verdict(self) -> str:
-        """In words: what to change."""
+        """The findings in words, and what to change."""
         parts = []
         low, high = self.nis_band
         if self.nis_mean > high:
             parts.append(
-                f"innovations are {np.sqrt(self.nis_mean):.3g} times larger than the filter believes: enlarge R or Q, "
-                "or the model is wrong"
+                f"innovations are {np.sqrt(self.nis_mean):.3g} times larger than the filter expects: enlarge R or Q, "
+                "or correct the model"
             )
         elif self.nis_mean < low:
             parts.append(
                 f"innovations are {1 / np.sqrt(self.nis_mean) if self.nis_mean > 0 else np.inf:.3g} times smaller than "
-                "the filter believes: R or Q is too large"
+                "the filter expects: R or Q is too large"
             )
         if not self.is_white:
             worst = self.autocorrelations[0] if len(self.autocorrelations) else np.zeros(1)
@@ -127,7 +128,7 @@ def consistency(estimate: Estimate, *, settle: float = 0.0, level: float = 0.95)
     nis = estimate.nis[late]
     total = int(used.sum())
     if total < 2:
-        raise DataError(f"no samples are left after settle = {settle:g} s.")
+        raise DataError("too-few-samples", f"no samples are left after settle = {settle:g} s.")
     low, high = chi_square_band(total, 1, level)
     tail = (1 - level) / 2
     ends = {n: scipy.stats.chi2.ppf([tail, 1 - tail], n) for n in np.unique(used[used > 0])}
@@ -159,18 +160,19 @@ def autocorrelations(white: Array, lags: int = LAGS) -> tuple[Array, Array]:
 def nees(estimate: Estimate, truth: Record) -> Array:
     """(N,) (x ⊟ x̂)ᵀ P⁻¹ (x ⊟ x̂) of every sample, where the truth has all states by name (at the same times).
 
-    A direction the filter holds for exactly known (P singular, as from a P0 with zeros) counts nothing where it is
-    right and infinitely where it is not.
+    A direction that the filter takes as exactly known (P singular, as from a P0 with zeros) counts 0 where it is right
+    and infinitely where it is not.
     """
     model = estimate.filter.process
     lacking = [name for name in model.carried.names if name not in truth.names]
     if lacking:
-        raise DataError(f"NEES needs the true states; the record of the truth lacks {', '.join(lacking[:12])}.")
+        problem = f"NEES needs the true states; the record of the truth lacks {', '.join(lacking[:12])}."
+        raise DataError("missing-channel", problem, where={"channels": tuple(lacking)})
     true = same_times(truth, estimate.time)[list(model.carried.names)]
     errors = error_columns(estimate, np.asarray(true))
     P = estimate.covariances()
     shares = shares_of_errors(estimate.filter, estimate.states, estimate.time)
-    if shares is not None:  # a projection: only what the joints let pass is an error
+    if shares is not None:  # a projection: only the part of an error that the joints allow
         errors = np.einsum("kij,kj->ki", shares, errors)
         P = shares @ P @ shares.transpose(0, 2, 1)
     scale = np.sqrt(np.einsum("kii->ki", P))
@@ -185,7 +187,7 @@ def nees(estimate: Estimate, truth: Record) -> Array:
 
 
 def freedoms(estimate: Estimate) -> int:
-    """How many errors a state has: fewer than the covariance has rows where that is of a projection."""
+    """Number of independent errors of a state: fewer than rows of the covariance where that is of a projection."""
     shares = shares_of_errors(estimate.filter, estimate.states[:1], estimate.time[:1])
     return estimate.filter.process.ne if shares is None else int(shares.shape[1])
 
@@ -210,8 +212,9 @@ def same_times(record: Record, times: Array) -> Record:
         return record
     if times[0] < record.time[0] - 1e-9 or times[-1] > record.time[-1] * (1 + 1e-12) + 1e-9:
         raise DataError(
+            "out-of-range",
             f"the record of the truth covers {record.time[0]:.6g} to {record.time[-1]:.6g} s, the estimate "
-            f"{times[0]:.6g} to {times[-1]:.6g} s."
+            f"{times[0]:.6g} to {times[-1]:.6g} s.",
         )
     return record.resample(times=np.clip(times, record.time[0], record.time[-1]))
 
@@ -223,5 +226,6 @@ def mean_nees(values: Any, states: int, level: float = 0.95) -> tuple[Array, tup
     """
     array = np.asarray(values, dtype=float)
     if array.ndim != 2:
-        raise DataError(f"expected NEES of several runs, (runs, N); got an array of shape {array.shape}.")
+        problem = f"expected NEES of several runs, (runs, N); got an array of shape {array.shape}."
+        raise DataError("wrong-shape", problem)
     return np.asarray(array.mean(axis=0), dtype=float), chi_square_band(states, len(array), level)

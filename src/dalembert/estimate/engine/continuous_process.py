@@ -1,4 +1,4 @@
-"""Models a continuous filter can follow: those that know the rate of their state.
+"""Models of continuous filters: those with the rate of their state.
 
 ẋ = f(x, u, t) ,   y = g(x, u, t) ;      in errors about a state x₀ of a manifold (x = x₀ ⊞ e)
 
@@ -14,9 +14,18 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import Channels
 from dalembert.estimate.engine.recursion import Expressions
-from dalembert.estimate.models.process import Names, Process, chosen, machine_names, operating_point, process
+from dalembert.estimate.models.process import (
+    Names,
+    Process,
+    chosen,
+    has_channels,
+    machine_names,
+    operating_point,
+    process,
+)
 from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Expr
 from dalembert.linear import SecondOrder, StateSpace
@@ -27,18 +36,19 @@ SX = ca.SX
 
 @singledispatch
 def continuous_process(model: Any, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
-    """A model as a continuous filter takes it: `process` of a model that has a rate, linear ones as they are."""
+    """The model of a continuous filter: `process` of a model that has a rate, linear ones as they are."""
     return with_rate(process(model, outputs=outputs, inputs=inputs, **options))
 
 
 @continuous_process.register
 def with_rate(model: Process, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
     if outputs is not None or inputs is not None or options:
-        raise ModelError("a Process has its inputs and outputs already; leave outputs= and inputs= out.")
+        raise has_channels()
     if "rate" not in model.functions:
         raise ModelError(
-            f"{model.name!r} knows steps only, not the rate of its state; a continuous filter needs a continuous "
-            "StateSpace or SecondOrder, equations of motion or a da.estimate.UserModel. See ExtendedKalman."
+            "not-supported",
+            f"{model.name!r} has steps only, not the rate of its state; a continuous filter needs a continuous model.",
+            Advice("Use {}.", Call("da.estimate.ExtendedKalman")),
         )
     return model
 
@@ -52,7 +62,8 @@ def _(model: SecondOrder, **keywords: Any) -> Process:
 def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviations: bool = False) -> Process:
     """ẋ = A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀), about the operating point of `da.linearize`."""
     if model.dt is not None:
-        raise DataError(f"the model is sampled every {model.dt:g} s; a continuous filter needs a continuous one.")
+        problem = f"the model is sampled every {model.dt:g} s; a continuous filter needs a continuous one."
+        raise DataError("not-supported", problem)
     rows, columns = chosen(outputs, model.outputs, "output"), chosen(inputs, model.inputs, "input")
     names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
     about = None if deviations else operating_point(model, names, drives)

@@ -1,120 +1,133 @@
-"""Divergence of a filter: found in what its samples tell, and explained.
+"""Divergence of a filter: found in the results of its samples, and explained.
 
-A sample is of no use where it is not finite, where S = H P⁻ Hᵀ + R is singular (a reading the filter is sure of cannot
-be weighed: ln det S = -∞), where a variance is negative or has grown beyond all measure, and where innovations have
-been absurd for long.
+A sample is not usable where its results are not finite, where S = H P⁻ Hᵀ + R is singular (a reading that the filter is
+certain of cannot be weighted: ln det S = -∞), where a variance is negative or has grown without bound, and where
+innovations exceed their standard deviations by far for a long time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.findings import Advice, Finding
 from dalembert.expressions import Array, Kernel
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 MX = ca.MX
-ABSURD = 1e8  # innovations² in units of their covariance, per output
-PATIENCE, LEAST = 100, 10  # samples in a row that are absurd; of a short record all, if they are at least so many
-NEGATIVE = 1e-6  # of the largest variance of a channel: more is no rounding
-BLOW_UP = 1e20  # times the variance to begin with
-SINGULAR = 64 * 2.0**-52  # eigenvalue of S, or of its factor, in units of its variances, per output
+
+
+@dataclass(frozen=True)
+class DivergenceLimits:
+    """When a filter counts as diverged."""
+
+    nis: float = 1e8  # NIS per output: 1e4 standard deviations; metres read as millimetres give 1e3 at R of 1 mm
+    patience: int = 100  # successive samples above it: a filter with a wrong initial state needs fewer to recover
+    short: int = 10  # a whole record of at least so many samples above it, where it is shorter than that
+    negative: float = 1e-6  # of the largest variance of a channel: rounding in Joseph's form leaves less than 1e-10
+    growth: float = 1e20  # times the first variance: an unobserved unstable mode passes it, an observed one does not
+    singular: float = 64 * 2.0**-52  # eigenvalue of S (or of its factor) scaled to variances of 1, per output: rounding
+
+
+LIMITS = DivergenceLimits()
 
 
 class DivergenceMonitor:
-    """Looks for divergence in what a filter tells."""
+    """Looks for divergence in the results of a filter."""
 
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.columns = filter_, filter_.native.columns
         self.ny = filter_.process.ny
-        self.row = 0  # absurd samples in a row so far
+        self.row = 0  # successive samples above the limit of NIS so far
         self.first: float | None = None  # largest variance of the first samples
 
-    def find(self, block: Array, data: Array, m: Array, end: bool = False) -> tuple[int, str] | None:
-        """Number of the sample from which on the estimate is of no use, and why.
+    def find(self, block: Array, data: Array, m: Array, end: bool = False) -> tuple[int, Finding] | None:
+        """Number of the sample from which on the estimate is not usable, and why.
 
-        block : (k, ·) what the samples tell.  data : (k, ·) the samples.  m : memory before the first of them.
-        end : no more are to come.
+        block : (k, ·) results of the samples.  data : (k, ·) the samples.  m : filter state before the first of them.
+        end : these are the last samples.
         """
         columns = self.columns
         with np.errstate(over="ignore", invalid="ignore"):
-            total = block.sum()  # quick, and tells nearly always that all is well
+            total = block.sum()  # quick, and finite nearly always
         if not np.isfinite(total):
             bad = ~np.isfinite(block).all(axis=1)
             if bad.any():
                 k = int(bad.argmax())
-                return k, lost(self.filter, block[k - 1, columns.filter_state] if k else m, data[k])
+                return k, explain_failure(self.filter, block[k - 1, columns.filter_state] if k else m, data[k])
         variance = block[:, columns.variance]
         lowest, highest = variance.min(initial=0.0), variance.max(initial=0.0)
         if self.first is None:
             self.first = max(float(highest), 1e-300)
-        found = self._variances(variance) if lowest < 0 or highest > BLOW_UP * self.first else None
-        return found or self._absurd(block[:, columns.nis], end)
+        found = self._check_variances(variance) if lowest < 0 or highest > LIMITS.growth * self.first else None
+        return found or self._check_innovations(block[:, columns.nis], end)
 
-    def _variances(self, variance: Array) -> tuple[int, str] | None:
-        """One that is negative by more than rounding, or beyond all measure."""
+    def _check_variances(self, variance: Array) -> tuple[int, Finding] | None:
+        """One that is negative by more than rounding, or has grown without bound."""
         assert self.first is not None
-        wrong = (variance < -NEGATIVE * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
+        names = self.filter.native.reported.names
+        wrong = (variance < -LIMITS.negative * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
         if wrong.any():
             k = int(wrong.argmax())
-            name = self.filter.native.reported.names[int(variance[k].argmin())]
-            return k, (
-                f"the variance of {name!r} has become negative ({variance[k].min():.3g}) by rounding; use a "
-                "square-root form, or a larger R."
-            )
-        huge = (variance > BLOW_UP * self.first).any(axis=1)
+            name, lowest = names[int(variance[k].argmin())], float(variance[k].min())
+            problem = f"the variance of {name!r} has become negative ({lowest:.3g}) by rounding."
+            advice = (Advice("Use a square-root form, or a larger R."),)
+            return k, Finding("not-positive-definite", problem, {"state": name}, {"variance": lowest}, advice)
+        huge = (variance > LIMITS.growth * self.first).any(axis=1)
         if huge.any():
             k = int(huge.argmax())
-            name = self.filter.native.reported.names[int(variance[k].argmax())]
-            return k, (
-                f"the variance of {name!r} has grown to {variance[k].max():.3g}; no output tells of it. Add a sensor, "
-                "or leave the unstable part out of the model."
-            )
+            name, highest = names[int(variance[k].argmax())], float(variance[k].max())
+            problem = f"the variance of {name!r} has grown to {highest:.3g}; no output shows it."
+            advice = (Advice("Add a sensor, or leave the unstable part out of the model."),)
+            return k, Finding("hidden-mode", problem, {"state": name}, {"variance": highest}, advice)
         return None
 
-    def _absurd(self, nis: Array, end: bool) -> tuple[int, str] | None:
-        if nis.max() <= ABSURD * self.ny:
+    def _check_innovations(self, nis: Array, end: bool) -> tuple[int, Finding] | None:
+        limit = LIMITS.nis * self.ny
+        if nis.max() <= limit:
             self.row = 0
             return None
-        for k in np.flatnonzero(np.diff(np.concatenate([[0], nis > ABSURD * self.ny, [0]]).astype(int))).reshape(-1, 2):
+        for k in np.flatnonzero(np.diff(np.concatenate([[0], nis > limit, [0]]).astype(int))).reshape(-1, 2):
             length = int(k[1] - k[0]) + (self.row if k[0] == 0 else 0)
-            if length >= PATIENCE:
-                return int(k[0]), self._absurd_words(float(nis[k[0]]), length)
-        behind = np.flatnonzero(~(nis > ABSURD * self.ny))
+            if length >= LIMITS.patience:
+                return int(k[0]), self._disagreement(float(nis[k[0]]), length)
+        behind = np.flatnonzero(~(nis > limit))
         self.row = len(nis) - 1 - int(behind[-1]) if len(behind) else self.row + len(nis)
-        if end and LEAST <= len(nis) == self.row:  # a short record, all of it
-            return 0, self._absurd_words(float(nis[0]), self.row)
+        if end and LIMITS.short <= len(nis) == self.row:  # a short record, all of it
+            return 0, self._disagreement(float(nis[0]), self.row)
         return None
 
-    def _absurd_words(self, nis: float, length: int) -> str:
+    def _disagreement(self, nis: float, length: int) -> Finding:
         R = self.filter.noise.R.constant()
         names = [] if R is None else _named(self.filter, R.diagonal() == 0)
-        sure = f" R of {' and '.join(names)} is 0: the filter takes it as exact." if names else ""
-        return (
-            f"the sensors disagree with the model by {np.sqrt(nis / self.ny):.1e} standard deviations, "
-            f"and did for {length} samples; the filter has lost the motion.{sure} Check units and signs of the "
-            "channels and the start, or enlarge Q and R."
+        exact = f" R of {' and '.join(names)} is 0: the filter takes these readings as exact." if names else ""
+        size = float(np.sqrt(nis / self.ny))
+        return Finding(
+            "diverged",
+            f"the sensors differ from the model by {size:.1e} standard deviations, for {length} samples; the filter "
+            f"has lost the motion.{exact}",
+            evidence={"deviations": size, "samples": length},
+            advice=(Advice("Check units and signs of the channels and the initial state, or enlarge Q and R."),),
         )
 
 
-def lost(filter_: Filter, m: Array, row: Array) -> str:
-    """Why the sample `row`, taken in with the memory m before it, gave nothing finite."""
-    found = cause(filter_, m, row)
-    if found:
+def explain_failure(filter_: Filter, m: Array, row: Array) -> Finding:
+    """Why the sample `row`, taken with the filter state m before it, gave values that are not finite."""
+    found = find_cause(filter_, m, row)
+    if found is not None:
         return found
     form = "" if getattr(filter_, "factored", False) else ", or a square-root form"
-    return (
-        "the estimate is no longer finite; the filter has diverged. Check the start and P0, enlarge Q, use a smaller "
-        f"dt{form}."
-    )
+    advice = Advice(f"Check the initial state and P0, enlarge Q, or use a smaller sampling interval{form}.")
+    return Finding("diverged", "the estimate is no longer finite; the filter has diverged.", advice=(advice,))
 
 
-def cause(filter_: Filter, m: Array, row: Array) -> str | None:
-    """In words: Q or R that is no covariance there, or S that is singular; None where it is neither."""
+def find_cause(filter_: Filter, m: Array, row: Array) -> Finding | None:
+    """Q or R that is no covariance there, or S that is singular; None where it is neither."""
     model = filter_.process
     kernel = filter_.cached("cause", lambda: _kernel(filter_))
     sizes = np.cumsum([model.nu, model.nu, model.ny, model.ny, 1])
@@ -125,14 +138,15 @@ def cause(filter_: Filter, m: Array, row: Array) -> str | None:
     for symbol, matrix, names in (("R", R, model.outputs.names), ("Q", Q.reshape(model.ne, -1), model.errors.names)):
         wrong = ~np.isfinite(matrix.diagonal())
         if wrong.any() and (symbol == "R" or dt > 0):
-            listed = " and ".join(repr(n) for n, w in zip(names, wrong, strict=True) if w)
-            return f"the function of {symbol} gives no variance of {listed}: it is below 0 there, or not a number."
+            named = " and ".join(repr(n) for n, w in zip(names, wrong, strict=True) if w)
+            problem = f"the function of {symbol} gives no variance of {named}: its value is negative or not a number."
+            return Finding("not-positive-definite", problem, {"covariance": symbol})
     if not np.isfinite(S).all() or not S.size:
         return None
-    return _singular(filter_, S, R[np.ix_(there, there)], there)
+    return _explain_singular(filter_, S, R[np.ix_(there, there)], there)
 
 
-def _singular(filter_: Filter, S: Array, R: Array, there: Any) -> str | None:
+def _explain_singular(filter_: Filter, S: Array, R: Array, there: Any) -> Finding | None:
     """S, R : over the rows that were measured; S of a factored filter is its lower factor."""
     factored = getattr(filter_, "factored", False)
     variances = (S**2).sum(axis=1) if factored else S.diagonal()
@@ -145,27 +159,24 @@ def _singular(filter_: Filter, S: Array, R: Array, there: Any) -> str | None:
         else:
             found, vectors = np.linalg.eigh(S / np.outer(scale, scale))
             shape, lowest = vectors[:, 0], found[0]
-        if lowest > SINGULAR * len(S):
+        if lowest > LIMITS.singular * len(S):
             return None
         certain = np.abs(shape) > 0.1 * np.abs(shape).max()
     which = np.zeros(len(there), dtype=bool)
     which[np.flatnonzero(there)[certain]] = True
     names = _named(filter_, which)
+    named = " and ".join(names)
     own = np.linalg.eigvalsh(R[np.ix_(certain, certain)])
-    if not factored and own[0] > SINGULAR * own[-1] * len(own):
-        return (
-            f"rounding swallows the noise of {' and '.join(names)} (S is singular to working precision): R is too "
-            "small beside P. Use a square-root form, or a larger R."
-        )
-    if len(names) == 1:
-        return (
-            f"the filter is sure of the reading of {names[0]} before it comes (S is singular): neither P nor R leaves "
-            f"it open. Give {names[0]} a variance above 0 in R, or the states it shows one in Q."
-        )
-    return (
-        f"the filter is sure how the readings of {' and '.join(names)} depend on each other (S is singular): R gives "
-        "them no noise of their own. Give each a variance above 0 in R, or leave one out."
-    )
+    if not factored and own[0] > LIMITS.singular * own[-1] * len(own):
+        problem = f"R of {named} is too small beside P: S is singular to working precision."
+        advice = Advice("Use a square-root form, or a larger R.")
+    elif len(names) == 1:
+        problem = f"the filter is certain of the reading of {named} before it is taken (S is singular)."
+        advice = Advice(f"Give {named} a variance above 0 in R, or the states that it shows one in Q.")
+    else:
+        problem = f"the filter is certain how the readings of {named} depend on each other (S is singular)."
+        advice = Advice("Give each a variance above 0 in R, or leave one out.")
+    return Finding("singular-innovation", problem, {"outputs": [name.strip("'") for name in names]}, advice=(advice,))
 
 
 def _named(filter_: Filter, which: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Estimate: what a filter made of a record."""
+"""Estimate: the result of a filter over a record."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ KEPT = 20_000_000  # numbers; above it covariances of all samples are computed a
 
 @frozen
 class Estimate:
-    """What a filter tells of every sample of a record; frozen.
+    """Estimates of a filter at every sample of a record; frozen.
 
     Attributes
     ----------
     record : estimates by name.  deviations : their standard deviations, under the same names.
-    states : (N, nx) the state as the filter carries it.
+    states : (N, nx) the state x.
     innovations : (N, ny) y - ŷ before the sample was taken in, NaN where there was none.
     spreads : (N, ny) their standard deviations.
     nis : (N,) eᵀ S⁻¹ e over the rows that were measured; `measured` (N,) how many those are, less those that inputs of
         which nothing is assumed explain by themselves (`JointInputKalman`).
     log_likelihood : of all samples, given those before.
     data : the record that was filtered.  filter : by what.  seconds : of processor time.
-    smoothed : whether every sample knows of those after it (`smooth`).
+    smoothed : whether every estimate uses the samples after it (`smooth`).
     """
 
     record: Record
@@ -54,12 +54,12 @@ class Estimate:
     seconds: float
     status: str
     smoothed: bool
-    _filter_states: Array | None  # (N, memory) of the filter, where that is not too much to keep
+    _filter_states: Array | None  # (N, state_size), where that is not too much to keep
     _packed: Array | None  # (N, ne(ne+1)/2) covariances of a smoothed estimate
 
     @classmethod
     def _of(cls, filter_: Filter, data: Record, results: Array, m: Array, seconds: float, status: str) -> Estimate:
-        """From the rows a run tells."""
+        """From the results of a run."""
         where, reported = filter_.native.columns, filter_.native.reported
         N, lean = len(results), results.shape[1] < where.size
         if lean:
@@ -104,14 +104,14 @@ class Estimate:
         """(N,) innovation of an output, by name."""
         names = self.filter.process.outputs.names
         if name not in names:
-            raise DataError(unknown_name("output", name, names, "the filter"))
+            raise DataError("unknown-name", unknown_name("output", name, names, "the filter"))
         return self.innovations[:, names.index(name)]
 
     def _replaced(self, **changes: Any) -> Estimate:
         return Estimate(**{**self.__dict__, **changes})
 
     def filter_states(self) -> Array:
-        """(N, memory) what the filter carried after every sample: the state, then its covariance in its own form."""
+        """(N, state_size) filter state after every sample: x, then the covariance in the form of the filter."""
         if self._filter_states is not None:
             return self._filter_states
         from dalembert.estimate.engine.run import recompute_filter_states
@@ -126,7 +126,7 @@ class Estimate:
         return self.filter.covariances(self.filter_states())  # type: ignore[no-any-return]
 
     def consistency(self, *, settle: float = 0.0, level: float = 0.95) -> Consistency:
-        """Whether the innovations are as large and as white as the filter believes."""
+        """Whether the innovations are as large and as white as the filter expects."""
         return consistency(self, settle=settle, level=level)
 
     def compare(self, truth: Record, *, settle: float = 0.0, channels: Any = None) -> Comparison:

@@ -1,4 +1,4 @@
-"""What every filter can do: run over a record, step sample by sample, watch a machine inside ``da.simulate``."""
+"""The base class of filters: run over a record, step sample by sample, observe a machine inside ``da.simulate``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Self
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, State
 from dalembert.estimate.algebra.matrices import pack, triangle, unpacked
 from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.described import described
-from dalembert.estimate.engine.sensed_inputs import reading_inputs
+from dalembert.estimate.engine.sensed_inputs import read_inputs
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.stepper import FilterStepper
-from dalembert.estimate.models.process import SAME_TIME, Names, Process, process
+from dalembert.estimate.models.process import SAME_TIME, Names, Process, has_channels, process
 from dalembert.expressions import Array, Expr, Kernel, compiler
 from dalembert.linear.transforms.riccati import dare
 from dalembert.loop.interfaces import ObserverStep
@@ -33,25 +35,25 @@ if TYPE_CHECKING:
 
 
 class Filter(ABC):
-    """A model, its noise and where to begin: what every filter is, and what it can do.
+    """Base class of filters: a model, its noise and its initial state.
 
     ``run(record)`` estimates along a record, ``stepper()`` goes sample by sample, and as ``observer=`` of `da.simulate`
-    it watches a machine. Subclasses supply the recursion (`engine.Recursion`).
+    it observes a machine. Subclasses supply the recursion (`recursion.Recursion`).
 
     Parameters
     ----------
     model : a StateSpace, SecondOrder, identified model, equations of motion, `Model`, `KinematicModel` or `Process`.
-    outputs, inputs : names of the sensors the filter reads and of the inputs it is told; None: all.
+    outputs, inputs : names of the sensors that the filter reads and of the known inputs; None: all.
     Q : covariance that one step of dt adds to the state: a number (the same for all), a vector (the diagonal), a
         matrix, a mapping name -> variance (those left out are 0), or a function of a mapping of names to expressions
         that returns one of these. Variances, not standard deviations.
     R : covariance of one sample, in the same forms; a mapping must name every output. A sensor with variance 0 is
-        taken as exact, which the information form cannot; a run stops where nothing leaves a reading open.
+        taken as exact, which the information form cannot; a run stops where the filter is certain of a reading.
     input_noise : variances of the inputs, in the same forms: adds G R_u Gᵀ to Q, G = ∂f/∂u exact.
     dt : sampling interval [s], where the model needs one.
-    start : x to begin with: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
+    start : initial x: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
         internal states; its joints are closed around them), or a `State` of a machine; None: the model's own.
-    P0 : covariance to begin with, in any form but a function; None: the steady one at the start.
+    P0 : initial covariance, in any form but a function; None: the steady one at the initial state.
     compiled : True builds C (cached); None: as the model says.
     options : handed to `process`.
     """
@@ -62,7 +64,7 @@ class Filter(ABC):
 
     state_size: int
     needs_interval = True  # of a loop
-    explained = 0  # rows of a sample that say nothing of the state: they are spent on unknown inputs
+    explained = 0  # rows of a sample that determine unknown inputs and not the state
 
     def __init__(
         self, model: Any, *, outputs: Names = None, inputs: Names = None, Q: Any = None, R: Any = None,
@@ -71,12 +73,12 @@ class Filter(ABC):
     ) -> None:  # fmt: skip
         if isinstance(model, Process):
             if outputs is not None or inputs is not None or options:
-                raise ModelError("a Process has its inputs and outputs already; leave outputs= and inputs= out.")
+                raise has_channels()
             self.process = model
         else:
             self.process = process(model, outputs=outputs, inputs=inputs, dt=dt, **options)
         if not self.process.ny:
-            raise ModelError(f"{self.process.name!r} has no outputs: a filter has nothing to read.")
+            raise ModelError("empty", f"{self.process.name!r} has no outputs: a filter has nothing to read.")
         self.dt = self.process.dt if dt is None else float(dt)
         self.noise = NoiseVariances(self.process, Q, R, input_noise)
         self.model = engine.Expressions(self.process, self.noise)
@@ -126,7 +128,7 @@ class Filter(ABC):
         return self._made[key]
 
     def converged(self) -> ConvergedFilter | None:
-        """What goes on where the covariance no longer changes; None where it always may."""
+        """The filter with a constant covariance, for runs where it no longer changes; None where there is none."""
         return None
 
     def with_numbers(self, Q: Array, R: Array, inputs: Array | None = None) -> Self:
@@ -137,7 +139,7 @@ class Filter(ABC):
         return other
 
     def in_c(self) -> Self:
-        """The same filter as C where there is a compiler and it is not already, for work that is worth the wait."""
+        """The same filter in C where there is a compiler, for long work."""
         if self.compiled or self.native.engine != "virtual machine" or compiler() is None:
             return self
         other = copy.copy(self)
@@ -185,13 +187,14 @@ class Filter(ABC):
         step = self.step_size(dt)
         if step is None:
             raise DataError(
-                f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch "
-                "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
+                "missing-argument",
+                f"{type(self).__name__} needs a sampling interval.",
+                Advice("Give {}, or in a loop one of the law or of the noise.", Argument("dt")),
             )
         plain = self._with_deviations(
             engine.observer_step(self, self.initial_filter_state(None, None, step), step, type(self).__name__)
         )
-        return reading_inputs(plain, self.process.current) if self.process.sensed else plain
+        return read_inputs(plain, self.process.current) if self.process.sensed else plain
 
     def _with_deviations(self, w: ObserverStep) -> ObserverStep:
         model = self.process
@@ -205,21 +208,22 @@ class Filter(ABC):
         )  # fmt: skip
 
     def in_deviations(self) -> Any:
-        """The filter for the linear model itself, which knows deviations from the operating point only."""
+        """The filter for the linear model itself, in deviations from the operating point."""
         named = self.process.matrices is None or self.process.reported.names == self.process.carried.names
         return self if self.process.about is None and named else InDeviations(self)
 
-    # -- where to begin -------------------------------------------------------------------------------------------
+    # -- initial state --------------------------------------------------------------------------------------------
     def step_size(self, dt: float | None) -> float | None:
         """The interval asked for, if it is the one the model is made for."""
         if dt is None:
             return self.dt
-        if not np.isfinite(dt) or dt <= 0:
-            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+        positive_number("dt", dt)
         own = self.process.dt
         if own is not None and abs(dt - own) > 1e3 * SAME_TIME * own:
             raise DataError(
-                f"the model is made for dt = {own:g} s, asked for {dt:g} s; make the filter with dt={dt:g}."
+                "sample-time-mismatch",
+                f"the model is made for steps of {own:g} s, not {dt:g} s.",
+                Advice("Make the filter with {}.", Argument("dt", dt)),
             )
         return float(dt)
 
@@ -234,19 +238,19 @@ class Filter(ABC):
             x = np.array(model.start, dtype=float)
             for name, value in start.items():
                 if name not in model.carried.index:
-                    raise ModelError(f"start: {unknown_name('state', name, model.carried.names, 'the model')}")
+                    raise ModelError(
+                        "unknown-name", f"start: {unknown_name('state', name, model.carried.names, 'the model')}"
+                    )
                 x[model.carried.index[name]] = value
         else:
             try:
                 x = np.array(start, dtype=float).reshape(-1)
             except (TypeError, ValueError):
-                raise DataError(
-                    f"start must be {model.nx} numbers or a mapping name -> value, got {start!r}."
-                ) from None
+                problem = f"start must be {model.nx} numbers or a mapping of names to values, got {start!r}."
+                raise DataError("wrong-type", problem) from None
         if x.shape != (model.nx,) or not np.isfinite(x).all():
-            raise DataError(
-                f"start must be {model.nx} finite numbers ({', '.join(model.carried.names[:12])}), got {start!r}."
-            )
+            problem = f"start must be {model.nx} finite numbers ({', '.join(model.carried.names[:12])}), got {start!r}."
+            raise DataError("wrong-shape", problem)
         return x
 
     def initial_filter_state(
@@ -279,29 +283,36 @@ class Filter(ABC):
         return F_.reshape(m.ne, m.ne), H_.reshape(m.ny, m.ne), Q_.reshape(m.ne, m.ne), R_.reshape(m.ny, m.ny)
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
-        """Covariance before a sample, when all has converged, of the model linearised at a state (DARE)."""
+        """Covariance before a sample, in the limit, of the model linearised at a state (DARE)."""
         if dt is None:
-            raise DataError("P0 is missing: how uncertain the start is (variances by state name, or a matrix).")
+            raise DataError("missing-argument", "P0 is missing: the covariance of the initial state.", GIVE_P0)
         F, H, Q, R = self.linearised(x, u, t, dt)
         names = self.process.errors.names
-        missing = "P0 is missing, and at its start the model has no steady covariance to take its place"
-        hidden = hidden_modes(F, H, names)  # the equation may have a solution all the same, out of rounding errors
+        hidden = hidden_modes(F, H, names)  # the equation may still have a solution, out of rounding errors
         if hidden:
-            raise DataError(f"{missing}: {'; '.join(hidden)}. Give P0, variances by state name or a matrix.")
+            raise no_steady_covariance("; ".join(hidden))
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a start need not be known to many digits
+                warnings.simplefilter("ignore")  # few digits are enough
                 P = dare(F.T, H.T, Q, R).X.copy()
         except (DalembertError, np.linalg.LinAlgError, ValueError) as error:
             unmoved = hidden_modes(F.T, Q, names, "no noise moves")
-            why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
-            raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
+            raise no_steady_covariance("; ".join(unmoved) or str(error).rstrip(".")) from error
         np.fill_diagonal(P, np.maximum(P.diagonal(), 0.0))  # of a state that is exact, but for rounding
         return P
 
 
+GIVE_P0 = Advice("Give {}, variances by state name or a matrix.", Argument("P0"))
+
+
+def no_steady_covariance(why: str) -> DataError:
+    """P0 was left out, and the model has no steady covariance in its place."""
+    problem = f"P0 is missing, and the model has no steady covariance at its initial state: {why}."
+    return DataError("no-steady-filter", problem, GIVE_P0)
+
+
 class InDeviations:
-    """A filter of a linearized machine, watching the linear model: everything counts from the operating point."""
+    """A filter of a linearized machine that observes the linear model: all values are deviations."""
 
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.dt = filter_, filter_.dt
@@ -316,12 +327,12 @@ class InDeviations:
             for name, size in zip(("m", "u0", "u1", "y", "measured", "p", "t", "dt"), sizes, strict=True)
         )
         after, estimate = w.function(m, before + u0, now + u0, y + y0, measured, p, t, step)
-        told = estimate - ca.vertcat(x0, ca.DM.zeros(process_.ne))
-        function = ca.Function("observer_step", [m, before, now, y, measured, p, t, step], [after, told])
+        shown = estimate - ca.vertcat(x0, ca.DM.zeros(process_.ne))
+        function = ca.Function("observer_step", [m, before, now, y, measured, p, t, step], [after, shown])
         names = process_.carried.names
         return replace(w, function=function, gives=Channels([*names, *deviation_names(names)], w.gives.units))
 
 
 def deviation_names(names: Iterable[str]) -> list[str]:
-    """What standard deviations of an estimate are called beside it."""
+    """Names of the standard deviations of an estimate."""
     return [f"{name}.deviation" for name in names]

@@ -29,7 +29,7 @@ class Comparison:
     """Estimate against truth; frozen.
 
     rms, largest, mean : of the error by channel, after `settle` seconds.  signal_rms : of the truth less its mean.
-    deviation_rms : what the filter says the error is; near rms where it is right.
+    deviation_rms : standard deviation that the filter reports; near rms where it is consistent.
     errors : Record of estimate - truth, whole.
     nees : (N,) where all states are known, else None; nees_mean per state, after settling; nees_band where the mean of
     independent samples would lie.
@@ -53,14 +53,14 @@ class Comparison:
     def __getitem__(self, name: str) -> float:
         """RMS error of a channel."""
         if name not in self.rms:
-            raise DataError(unknown_name("channel", name, self.channels, "the comparison"))
+            raise DataError("unknown-name", unknown_name("channel", name, self.channels, "the comparison"))
         return self.rms[name]
 
     @property
     def nees_mean(self) -> float:
         """Per state, after settling; 1 where the covariance is right."""
         if self.nees is None:
-            raise DataError("NEES needs all states of the filter in the record of the truth.")
+            raise DataError("missing-channel", "NEES needs all states of the filter in the record of the truth.")
         late = self.errors.time >= self.errors.time[0] + self.settle
         return float(self.nees[late].mean() / self.states)
 
@@ -76,7 +76,7 @@ class Comparison:
         One-sided, with a Hann window, scaled so that a sine of amplitude a shows a.
         """
         if name not in self.rms:
-            raise DataError(unknown_name("channel", name, self.channels, "the comparison"))
+            raise DataError("unknown-name", unknown_name("channel", name, self.channels, "the comparison"))
         late = self.errors.between(self.errors.time[0] + self.settle)
         N, dt = len(late), late.sample_time
         window = np.hanning(N + 1)[:N]
@@ -101,7 +101,7 @@ class Comparison:
                 [name, f"{self.rms[name]:.4g}", share, f"{self.largest[name]:.4g}", f"{self.mean[name]:+.3g}",
                  f"{self.deviation_rms[name]:.4g}", self.errors.units[name]]
             )  # fmt: skip
-        return aligned(["channel", "RMS error", "of signal", "largest", "mean", "deviation said", "unit"], rows)
+        return aligned(["channel", "RMS error", "of signal", "largest", "mean", "deviation", "unit"], rows)
 
     def __repr__(self) -> str:
         more = "" if self.nees is None else f", NEES {self.nees_mean:.3g} per state"
@@ -125,13 +125,15 @@ def compare(
     errors = Record(times, own[names] - true[names], names, [own.units[n] for n in names], name="error of the estimate")
     late = times >= times[0] + settle
     if late.sum() < 2:
-        raise DataError(f"settle = {settle:g} s leaves fewer than 2 samples of {times[-1] - times[0]:.6g} s.")
+        problem = f"settle = {settle:g} s leaves fewer than 2 samples of {times[-1] - times[0]:.6g} s."
+        raise DataError("too-few-samples", problem)
     figures: dict[str, dict[str, float]] = {key: {} for key in ("rms", "largest", "mean", "signal", "deviation")}
     for name in names:
         e = errors[name][late]
         e = e[np.isfinite(e)]
         if not len(e):
-            raise DataError(f"the truth of {name!r} has no samples after settle = {settle:g} s.")
+            problem = f"the truth of {name!r} has no samples after settle = {settle:g} s."
+            raise DataError("too-few-samples", problem, where={"channel": name})
         figures["rms"][name] = float(np.sqrt(np.mean(e**2)))
         figures["largest"][name] = float(np.abs(e).max())
         figures["mean"][name] = float(e.mean())
@@ -152,13 +154,14 @@ def _channels(estimate: Estimate, truth: Record, wanted: Sequence[str] | str | N
         names = [name for name in estimate.record.names if name in truth.names]
         if not names:
             raise DataError(
+                "missing-channel",
                 f"the truth has none of the estimated channels ({', '.join(estimate.record.names[:12])}); it has "
-                f"{', '.join(truth.names[:12])}."
+                f"{', '.join(truth.names[:12])}.",
             )
         return names
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         for record, where in ((estimate.record, "the estimate"), (truth, "the truth")):
             if name not in record.names:
-                raise DataError(unknown_name("channel", name, record.names, where))
+                raise DataError("unknown-name", unknown_name("channel", name, record.names, where))
     return names

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, Interrupted, unknown_name
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.progress import Progress
 from dalembert.equations import Channels
 from dalembert.estimate.engine import estimate as estimate_result
@@ -16,20 +17,21 @@ from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.recursion import CHUNK
+from dalembert.estimate.models.process import Process
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.record.units import conversion
 
-LAST = 20  # samples before a breakdown that may tell of its cause
-UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
-VARYING = 1.5  # longest step over the shortest, above which the noise of a step cannot be the same
+LAST = 20  # states before a divergence in which its cause is looked for
+UNEVEN, JITTER = 1e-3, 0.05  # of dt: error of a logger's clock (1000 ppm, ten times a crystal's), and of one step
+VARYING = 1.5  # longest step over the shortest: beyond it the noise of a step differs by more than half
 
 
 def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
     """Estimate along a record; see `Filter.run`."""
     began = clock.process_time()
     if not isinstance(record, Record):
-        raise DataError(f"a filter runs over a da.Record, got {type(record).__name__}.")
+        raise DataError("wrong-type", f"a filter runs over a record, got {type(record).__name__}.")
     data = rows_of(filter_, record)
     _warn_of_uneven(filter_, data[1:, -1])
     dt = filter_.process.dt if filter_.process.dt is not None else filter_.dt
@@ -44,13 +46,13 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
         return Estimate._of(filter_, record, results, m, seconds, "complete")
     count, error = done
     if count:
-        partial = Estimate._of(filter_, record, results[:count], m, seconds, str(error).split(";")[0])
+        partial = Estimate._of(filter_, record, results[:count], m, seconds, error.finding.problem)
         error.record, error.estimate = partial.record, partial  # type: ignore[union-attr]
     raise error from None
 
 
 def kept_columns(filter_: Filter, count: int) -> Any:
-    """Which columns of what the samples tell are kept: all, or all but the covariances where those are too many."""
+    """Columns of the results that are kept: all, or all but the covariances where those are too many."""
     where, nx = filter_.native.columns, filter_.process.nx
     if count * filter_.state_size <= estimate_result.KEPT:
         return np.arange(where.size)
@@ -58,7 +60,7 @@ def kept_columns(filter_: Filter, count: int) -> Any:
 
 
 def recompute_filter_states(filter_: Filter, record: Record, m: Array, count: int) -> Array:
-    """(count, memory) what the filter carried after every sample, computed again."""
+    """(count, state_size) filter state after every sample, computed again."""
     data = rows_of(filter_, record)[:count]
     filter_states = np.empty((count, filter_.state_size))
     for done in range(0, count, CHUNK):
@@ -71,7 +73,7 @@ def recompute_filter_states(filter_: Filter, record: Record, m: Array, count: in
 def march(
     filter_: Filter, m: Array, data: Array, results: Array, time: Array, progress: Any
 ) -> int | tuple[int, ConvergenceError | Interrupted]:
-    """Fill `results`; how many samples, or how many are sound and what went wrong."""
+    """Fill `results`. Returns the number of samples, or the number of usable ones and the error."""
     native, p, N = filter_.native, filter_.model.numbers, len(data)
     monitor = DivergenceMonitor(filter_)
     converged = filter_.converged()
@@ -88,26 +90,33 @@ def march(
                 wrong = monitor.find(block, rows, m, last == N)
                 if wrong is not None:
                     at, why = wrong
-                    hint = advice(filter_, np.vstack([m, block[:at, native.columns.filter_state]]))
-                    # lost from the first sample on: what there is are numbers all the same
+                    hints = advice(filter_, np.vstack([m, block[:at, native.columns.filter_state]]))
+                    # diverged from the first sample on: the finite results are kept
                     kept = done + at or int(np.isfinite(block).all(axis=1).cumprod().sum())
-                    return kept, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}{hint}")
+                    return kept, failure(why, float(time[done + at]), *hints)
                 if converged is not None and not constant:
                     converged.look_at(block, rows)
                 m = block[-1, native.columns.filter_state].copy()
                 done = last
                 bar.update(done / N)
         except KeyboardInterrupt:
-            return done, Interrupted(
-                f"interrupted at t = {time[max(done - 1, 0)]:.6g} s; error.record holds what there is."
-            )
+            now = float(time[max(done - 1, 0)])
+            problem = f"interrupted at t = {now:.6g} s; the error holds the record until then."
+            return done, Interrupted("interrupted", problem, where={"time": now})
     return done
 
 
-def advice(filter_: Filter, filter_states: Array) -> str:
-    """What the model has to say of the last states before a filter broke down."""
+def failure(why: Finding, time: float, *advice: Advice) -> ConvergenceError:
+    """The error of a filter that diverged at a time."""
+    problem = f"at t = {time:.6g} s {why.problem}"
+    where = {**why.where, "time": time}
+    return ConvergenceError(why.code, problem, *why.advice, *advice, where=where, evidence=why.evidence)
+
+
+def advice(filter_: Filter, filter_states: Array) -> tuple[Advice, ...]:
+    """Advice of the model about the last states before a filter diverged."""
     advise = filter_.process.advise
-    return "" if advise is None else advise(filter_states[-LAST:, : filter_.process.nx])
+    return () if advise is None else advise(filter_states[-LAST:, : filter_.process.nx])
 
 
 def rows_of(filter_: Filter, record: Record) -> Array:
@@ -115,20 +124,25 @@ def rows_of(filter_: Filter, record: Record) -> Array:
     model = filter_.process
     missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
     if missing:
-        raise DataError(_missing(model, missing, record))
+        raise _missing(model, missing, record)
     u, y = _block(record, model.inputs), _block(record, model.outputs)
     if not np.isfinite(u).all():
         k, j = np.argwhere(~np.isfinite(u))[0]
         raise DataError(
-            f"input {model.inputs.names[j]!r} is not known at t = {record.time[k]:.6g} s; outputs may have gaps, "
-            "inputs may not. Fill it (record.resample), or filter without that input."
+            "gap-in-record",
+            f"input {model.inputs.names[j]!r} is missing at t = {record.time[k]:.6g} s; only outputs may have gaps.",
+            Advice("Fill the gap with {}, or filter without that input.", Call("record.resample")),
+            where={"channel": model.inputs.names[j], "time": float(record.time[k])},
         )
     if np.isinf(y).any():
         k, j = np.argwhere(np.isinf(y))[0]
-        raise DataError(f"output {model.outputs.names[j]!r} is infinite at t = {record.time[k]:.6g} s.")
+        where = {"channel": model.outputs.names[j], "time": float(record.time[k])}
+        problem = f"output {model.outputs.names[j]!r} is infinite at t = {record.time[k]:.6g} s."
+        raise DataError("not-finite", problem, where=where)
     measured = np.isfinite(y)
     if not measured.any():
-        raise DataError(f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN).")
+        problem = f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN)."
+        raise DataError("empty", problem)
     before = u if model.current else np.vstack([u[:1], u[:-1]])
     steps = intervals(filter_, record)
     return np.column_stack([before, u, np.where(measured, y, 0.0), measured, record.time, steps])
@@ -146,17 +160,21 @@ def _block(record: Record, channels: Channels) -> Array:
     return block if all(factor == 1.0 for factor in factors) else block * factors
 
 
-def _missing(model: Any, missing: list[str], record: Record) -> str:
+def _missing(model: Process, missing: list[str], record: Record) -> DataError:
     kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
-    parts = [f"{word}=[...] names what is {known}" for word, known in (("outputs", "measured"), ("inputs", "known"))
-             if word[:-1] in {kinds[name] for name in missing}]  # fmt: skip
-    advice = f"Add such a channel, or make the filter without it: {' and '.join(parts)}."
+    advice = [
+        Advice(f"Name the {known} {word} in {{}}.", Argument(word))
+        for word, known in (("outputs", "measured"), ("inputs", "known"))
+        if word[:-1] in {kinds[name] for name in missing}
+    ]
+    name, where = missing[0], {"channels": tuple(missing)}
     if len(missing) == 1:
-        name = missing[0]
         unknown = unknown_name("channel", name, record.names, "the record")
-        return f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown} {advice}"
+        problem = f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown}"
+        return DataError("missing-channel", problem, *advice, where=where)
     listed = ", ".join(f"{name!r} ({kinds[name]})" for name in missing)
-    return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}. {advice}"
+    problem = f"the record lacks channels of the filter: {listed}. It has: {', '.join(record.names[:20])}."
+    return DataError("missing-channel", problem, *advice, where=where)
 
 
 def intervals(filter_: Filter, record: Record) -> Array:
@@ -165,31 +183,45 @@ def intervals(filter_: Filter, record: Record) -> Array:
     own = filter_.process.dt
     if own is not None and len(steps):
         if np.abs(steps - own).max() > JITTER * own or abs(steps.mean() - own) > UNEVEN * own:
-            raise DataError(_other_steps(own, steps, record))
+            raise _other_steps(own, steps, record)
         steps = np.full(len(steps), own)
     elif len(steps) and not getattr(filter_, "continuous", False):
         usual = float(np.median(steps))
         if filter_.dt is not None and abs(usual - filter_.dt) > 10 * UNEVEN * filter_.dt:
             raise DataError(
-                f"the record is sampled every {usual:.6g} s, the filter made for {filter_.dt:g} s, Q being the noise "
-                f"of one step. Make the filter with dt={usual:.6g} and Q for that, or resample the record."
+                "sample-time-mismatch",
+                f"the record is sampled every {usual:.6g} s, the filter is made for {filter_.dt:g} s, and Q is the "
+                "noise of one step.",
+                Advice("Make the filter with {} and Q for that, or resample the record.", _seconds("dt", usual)),
+                evidence={"record": usual, "filter": filter_.dt},
             )
     return np.concatenate([[0.0], steps])
 
 
-def _other_steps(own: float, steps: Array, record: Record) -> str:
-    """What to do about a record that steps otherwise than a sampled model."""
+def _seconds(name: str, value: float) -> Argument:
+    return Argument(name, float(f"{value:.6g}"))
+
+
+def _other_steps(own: float, steps: Array, record: Record) -> DataError:
+    """A record whose steps are not those of a sampled model."""
     usual = float(np.median(steps))
+    resampled = Call("record.resample", _seconds("every", own))
     if abs(usual - own) <= UNEVEN * own:
         k = int(np.abs(steps - own).argmax())
-        return (
-            f"the record is sampled every {usual:.6g} s like the filter, but steps by {steps[k]:.6g} s after t = "
-            f"{record.time[k]:.6g} s. Put rows of NaN where samples are missing, or use record.resample(every={own:g})."
+        return DataError(
+            "uneven-sampling",
+            f"the record is sampled every {usual:.6g} s like the filter, but has a step of {steps[k]:.6g} s after t = "
+            f"{record.time[k]:.6g} s.",
+            Advice("Put rows of NaN where samples are missing, or use {}.", resampled),
+            where={"time": float(record.time[k])},
+            evidence={"step": float(steps[k]), "usual": usual},
         )
-    return (
-        f"the record is sampled every {usual:.6g} s, the filter made for {own:g} s. Make the filter with "
-        f"dt={usual:.6g} (of a sampled model: model.resample({usual:.6g})) and Q for that, or use "
-        f"record.resample(every={own:g})."
+    return DataError(
+        "sample-time-mismatch",
+        f"the record is sampled every {usual:.6g} s, the filter is made for {own:g} s.",
+        Advice("Make the filter with {} and Q for that (a sampled model is resampled first).", _seconds("dt", usual)),
+        Advice("Or use {}.", resampled),
+        evidence={"record": usual, "filter": own},
     )
 
 
@@ -200,8 +232,12 @@ def _warn_of_uneven(filter_: Filter, steps: Array) -> None:
         return
     if steps.max() > VARYING * steps.min():
         warnings.warn(
-            f"the steps of the record go from {steps.min():.3g} to {steps.max():.3g} s, and Q adds the same in each. "
-            'Let it grow with the step, such as Q=lambda s: {"speed": 1e-3 * s["dt"]}, or use ExtendedKalman with '
-            "continuous=True.",
+            DalembertWarning(
+                "uneven-sampling",
+                f"the steps of the record are {steps.min():.3g} to {steps.max():.3g} s long; Q adds the same in each.",
+                Advice("Give Q as a function that grows with the step, s['dt']."),
+                Advice("Or use {}.", Call("da.estimate.ExtendedKalman", Argument("continuous", True))),
+                evidence={"shortest": float(steps.min()), "longest": float(steps.max())},
+            ),
             stacklevel=4,
         )

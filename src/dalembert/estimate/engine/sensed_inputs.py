@@ -1,9 +1,9 @@
 """Filters whose inputs are sensors, inside ``da.simulate``.
 
-A kinematics-based filter is told no input of the machine: its u are readings of accelerometers or tachometers. Put into
-a simulation it reads them with the others, and remembers those of the last sample,
+The inputs u of a kinematics-based filter are no inputs of the machine but readings of accelerometers or tachometers. In
+a simulation it reads them with the other sensors, and its state holds those of the last sample,
 
-    memory = [that of the filter; u of the last sample; whether there was one] .
+    state = [state of the filter; u of the last sample; whether there was one] .
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from dalembert.loop.interfaces import ObserverStep
 MX = ca.MX
 
 
-def reading_inputs(inner: ObserverStep, current: bool) -> ObserverStep:
-    """A watching that reads what the filter is told as sensors too.
+def read_inputs(inner: ObserverStep, current: bool) -> ObserverStep:
+    """An observer step that reads the inputs of the filter as sensors.
 
     current : the step to a sample takes the readings of that sample, not those of the one before.
     """
     nm, nu, ny = len(inner.state), len(inner.known), len(inner.reads)
-    memory, none = MX.sym("memory", nm + nu + 1), MX.sym("none", 0)
+    state, none = MX.sym("state", nm + nu + 1), MX.sym("none", 0)
     y, measured = MX.sym("y", ny + nu), MX.sym("measured", ny + nu)
     p, t, step = MX.sym("p", len(inner.parameters)), MX.sym("t"), MX.sym("dt")
-    last = memory[nm : nm + nu]
+    last = state[nm : nm + nu]
     now = ca.if_else(measured[ny:], y[ny:], last)  # a slower sensor holds its reading
-    before = now if current else ca.if_else(memory[-1], last, now)
-    after, told = inner.function(memory[:nm], before, now, y[:ny], measured[:ny], p, t, step)
-    arguments = [memory, none, MX.sym("none2", 0), y, measured, p, t, step]
-    function = ca.Function("watch", arguments, [ca.vertcat(after, now, 1), told])
+    before = now if current else ca.if_else(state[-1], last, now)
+    after, estimate = inner.function(state[:nm], before, now, y[:ny], measured[:ny], p, t, step)
+    arguments = [state, none, MX.sym("none2", 0), y, measured, p, t, step]
+    function = ca.Function("watch", arguments, [ca.vertcat(after, now, 1), estimate])
     names = [*inner.state.names, *(f"last {name}" for name in inner.known), "begun"]
     return ObserverStep(
         inner.name, (*inner.reads, *inner.known), (), inner.gives, function, inner.dt,
@@ -52,14 +52,14 @@ class SensedInputs:
     def observer_step(self, dt: float | None = None) -> ObserverStep:
         inner = self.filter.observer_step(dt)
         if inner.dt is None:
-            raise ModelError(f"{inner.name} watches continuously; a filter with sensed inputs must be sampled.")
-        return inner if self.filter.process.sensed else reading_inputs(inner, self.filter.process.current)
+            raise ModelError("not-supported", f"{inner.name} is continuous; sensed inputs need a sampled filter.")
+        return inner if self.filter.process.sensed else read_inputs(inner, self.filter.process.current)
 
 
 def sense_inputs(filter: Any) -> SensedInputs:
     """A filter as ``da.simulate(..., observer=)`` takes it whose inputs are sensors of the machine.
 
-    A filter of a kinematic model needs no such word: its inputs are sensors anyway.
+    A filter of a kinematic model does not need this: its inputs are always sensors.
 
     Examples
     --------
@@ -75,5 +75,5 @@ def sense_inputs(filter: Any) -> SensedInputs:
     True
     """
     if not hasattr(filter, "observer_step") or not hasattr(filter, "process"):
-        raise ModelError(f"sensed takes a filter, got {type(filter).__name__}.")
+        raise ModelError("wrong-type", f"expected a filter, got {type(filter).__name__}.")
     return SensedInputs(filter)

@@ -1,10 +1,9 @@
-"""The gain a filter of a constant model settles to.
+"""The steady gain of a filter of a constant model.
 
     P⁻ = A (P⁻ - P⁻ Cᵀ S⁻¹ C P⁻) Aᵀ + Q ,   S = C P⁻ Cᵀ + R          (discrete Riccati equation on Aᵀ, Cᵀ)
     K = P⁻ Cᵀ S⁻¹  (filter) ,   L = A K  (predictor) ,   P = P⁻ - K S Kᵀ
 
-What the outputs do not show: λ with rank [A - λ I ; C] < n and |λ| ≥ 1 (Popov, Belevitch, Hautus) has no settled
-variance.
+A mode λ with |λ| ≥ 1 that no output shows, rank [A - λ I ; C] < n (Popov, Belevitch, Hautus), has no steady variance.
 """
 
 from __future__ import annotations
@@ -16,19 +15,28 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.findings import Advice
 from dalembert.core.tables import aligned
 from dalembert.expressions import Array
 from dalembert.linear.transforms.riccati import dare
 from dalembert.numerics import ties
 
-HIDDEN = 1e-9  # smallest singular value of [A - λ I ; C], relative
-SPLIT = 1e-5  # distance of eigenvalues that may be one
-EDGE = 1e-9  # distance from the unit circle that counts as on it
+
+@dataclass(frozen=True)
+class HiddenModeLimits:
+    """When a mode counts as hidden."""
+
+    singular: float = 1e-9  # smallest singular value of the balanced [A - λ I ; C], relative: rounding leaves 1e-13
+    split: float = 1e-5  # distance of eigenvalues that rounding may have split: a triple one splits by ε^(1/3)
+    edge: float = 1e-9  # distance from the unit circle (or the imaginary axis) that counts as on it
+
+
+LIMITS = HiddenModeLimits()
 
 
 @dataclass(frozen=True, eq=False)
 class SteadyGain:
-    """Settled gains and covariances of a filter.
+    """Limits of gains and covariances of a filter.
 
     K : (nx, ny) filter gain.  L : (nx, ny) predictor gain.  P, P_before : (nx, nx) covariance after and before a
     sample.  S : (ny, ny) of the innovations.  poles : of the error, eigenvalues of A - L C.
@@ -63,26 +71,27 @@ class SteadyGain:
 
 
 def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...]) -> SteadyGain:
-    """Settled gains of x' = A x + w, y = C x + v; `DataError` where there are none."""
+    """Steady gains of x' = A x + w, y = C x + v; `DataError` where there are none."""
     hidden = hidden_modes(A, C, states)
     if hidden:
-        raise DataError(
-            f"no settled filter: {'; '.join(hidden)}. Add a sensor that shows it, or leave it out of the model."
-        )
+        problem = f"the filter has no steady gain: {'; '.join(hidden)}."
+        raise DataError("no-steady-filter", problem, Advice("Add a sensor that shows it, or leave the mode out."))
     try:
         P = dare(A.T, C.T, Q, R).X.copy()
     except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
         unmoved = hidden_modes(A.T, Q, states, "no noise moves")
-        why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error}). Check Q and R"
-        if not unmoved and np.linalg.matrix_rank(R, hermitian=True) < len(R):
-            why = ": R is singular, and outputs without noise of their own repeat each other. Give each a variance in R"
-        raise DataError(f"no settled filter{why}.") from error
+        why, advice = "; ".join(unmoved) or str(error).rstrip("."), "Check Q and R."
+        if unmoved:
+            advice = "Give it a variance in Q."
+        elif np.linalg.matrix_rank(R, hermitian=True) < len(R):
+            why = "R is singular, and outputs without noise of their own repeat each other"
+            advice = "Give each a variance in R."
+        raise DataError("no-steady-filter", f"the filter has no steady gain: {why}.", Advice(advice)) from error
     S = C @ P @ C.T + R
     scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
     if (scale <= 0).any() or np.linalg.eigvalsh(S / np.outer(scale, scale))[0] <= 64 * len(S) * 2.0**-52:
-        raise DataError(
-            "no settled filter: once settled it is sure of a reading before it comes (S is singular). Give R."
-        )
+        problem = "the steady filter is certain of a reading before it is taken (S is singular)."
+        raise DataError("singular-innovation", problem, Advice("Give every output a variance in R."))
     K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
     after = P - K @ S @ K.T
     for matrix in (after, P):  # a variance of zero may have come out below it
@@ -95,7 +104,7 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
 def hidden_modes(
     A: Array, C: Array, states: tuple[str, ...], words: str = "no output shows", *, continuous: bool = False
 ) -> list[str]:
-    """Modes that do not die out and that the outputs do not show, in words."""
+    """Modes that do not decay and that the outputs do not show, in words."""
     balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
     size = max(float(np.linalg.norm(balanced, 2)), 1e-300)
     rows = C * scale
@@ -103,11 +112,11 @@ def hidden_modes(
     rows = rows / np.where(length > 0, length, 1.0) * size  # neither units nor gains of sensors may decide
     found: list[str] = []
     for s in _clusters(np.linalg.eigvals(A)):
-        lives = s.real >= -EDGE * size if continuous else abs(s) >= 1 - EDGE
+        lives = s.real >= -LIMITS.edge * size if continuous else abs(s) >= 1 - LIMITS.edge
         if not lives or s.imag < 0:
             continue
         _, smallest, right = np.linalg.svd(np.vstack([balanced - s * np.eye(len(A)), rows]))
-        if smallest[-1] > HIDDEN * size:
+        if smallest[-1] > LIMITS.singular * size:
             continue
         shape = np.abs(right[-1])
         most = [states[i] for i in ties.largest_first(shape) if shape[i] > 0.3 * shape.max()][:4]
@@ -120,8 +129,8 @@ def _clusters(values: Any) -> list[complex]:
     """Eigenvalues, those that rounding may have split replaced by their mean (which it hardly moves)."""
     left, means = list(values), []
     while left:
-        near = [v for v in left if abs(v - left[0]) <= SPLIT * (1 + abs(left[0]))]
-        left = [v for v in left if abs(v - left[0]) > SPLIT * (1 + abs(left[0]))]
+        near = [v for v in left if abs(v - left[0]) <= LIMITS.split * (1 + abs(left[0]))]
+        left = [v for v in left if abs(v - left[0]) > LIMITS.split * (1 + abs(left[0]))]
         mean = complex(np.mean(near))
-        means.append(mean.real + 0j if abs(mean.imag) <= SPLIT * (1 + abs(mean)) else mean)
+        means.append(mean.real + 0j if abs(mean.imag) <= LIMITS.split * (1 + abs(mean)) else mean)
     return means

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
-from dalembert.estimate.engine.divergence import lost
+from dalembert.core.findings import Advice, Argument
+from dalembert.estimate.engine.divergence import explain_failure
 from dalembert.expressions import Array
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FilterStepper:
-    """A filter under way, sample by sample; mutable.
+    """A filter that is stepped sample by sample; mutable.
 
     x : state, P : covariance of its error, t : time of the last sample, innovation, nis : of the last sample.
     """
@@ -34,14 +35,14 @@ class FilterStepper:
     def step(self, y: Any, u: Any = (), t: float | None = None, *, before: Any = None) -> dict[str, float]:
         """Take in the sample y (NaN: not measured), read while the inputs u act; returns the estimate by name.
 
-        The first call corrects the start; every other goes on by dt (or to the time t) under the inputs of the call
-        before, or of this one where the model is made so (``use_current=True`` of a kinematic model).
-        before : other inputs than those to go on under.
+        The first call corrects the initial state; every other advances by dt (or to the time t) with the inputs of the
+        call before, or of this one where the model is made so (``use_current=True`` of a kinematic model).
+        before : inputs of the step to this sample, where they are others.
         """
         model = self.filter.process
         y_, u_ = self._numbers("y", y, model.outputs), self._numbers("u", u, model.inputs)
         if not np.isfinite(u_).all():
-            raise DataError("u holds a value that is not finite.")
+            raise DataError("not-finite", "u holds a value that is not finite.")
         dt = self._interval(t)
         measured = np.isfinite(y_).astype(float)
         if not self._begun or model.current:
@@ -52,8 +53,9 @@ class FilterStepper:
         results = self._tick.raw(self.filter_state, self._u, u_, known, measured, self._p, self.t + dt, dt)
         if not all(np.isfinite(part).all() for part in results):
             row = np.concatenate([self._u, u_, known, measured, [self.t + dt, dt]])
-            why = lost(self.filter, self.filter_state, row)
-            raise ConvergenceError(f"at t = {self.t + dt:.6g} s {why} The stepper is as it was before.")
+            why, time = explain_failure(self.filter, self.filter_state, row), self.t + dt
+            problem = f"at t = {time:.6g} s {why.problem} The stepper is as it was before."
+            raise ConvergenceError(why.code, problem, *why.advice, where={**why.where, "time": time})
         self.filter_state = results[0].copy()
         self.innovation, self.nis = results[3].copy(), float(results[5][0])
         self._u, self.t, self._begun = u_.copy(), self.t + dt, True
@@ -67,10 +69,11 @@ class FilterStepper:
             return 0.0
         if t is None:
             if self.dt is None:
-                raise DataError("this filter has no sampling interval of its own: give t= with every sample.")
+                give = Advice("Give {} with every sample.", Argument("t"))
+                raise DataError("missing-argument", "this filter has no sampling interval of its own.", give)
             return self.dt
         if not t > self.t:
-            raise DataError(f"samples must go forward in time: {t:g} s comes after {self.t:g} s.")
+            raise DataError("not-increasing", f"times of samples must increase: {t:g} s comes after {self.t:g} s.")
         dt = float(t) - self.t
         self.filter.step_size(dt)
         return dt
@@ -79,11 +82,14 @@ class FilterStepper:
         if isinstance(given, Mapping):
             for name in given:
                 if name not in channels.index:
-                    raise ModelError(f"{what}: {unknown_name('channel', name, channels.names, 'the filter')}")
+                    raise ModelError(
+                        "unknown-name", f"{what}: {unknown_name('channel', name, channels.names, 'the filter')}"
+                    )
             given = [given.get(name, np.nan) for name in channels.names]
         array = np.array(given, dtype=float).reshape(-1)
         if len(array) != len(channels):
-            raise DataError(f"{what} has {len(array)} entries; expected {len(channels)}: {', '.join(channels.names)}.")
+            problem = f"{what} has {len(array)} entries; expected {len(channels)}: {', '.join(channels.names)}."
+            raise DataError("wrong-shape", problem)
         return array
 
     @property

@@ -4,15 +4,14 @@
     S = H P⁻ Hᵀ + R ,   K = P⁻ Hᵀ S⁻¹ ,          H = ∂/∂e g(x⁻ ⊞ e)
     x = x⁻ ⊞ K (y - g(x⁻)) ,   P = (I - K H) P⁻ (I - K H)ᵀ + K R Kᵀ   (Joseph's form)
 
-Iterated, the correction linearises again where it has come to, e_{i+1} = K_i (y - g(x⁻ ⊞ e_i) + H_i e_i): Gauss-Newton
-steps to the most likely state. On a manifold P is carried to the errors about the corrected state.
+The iterated correction linearises again at its last result, e_{i+1} = K_i (y - g(x⁻ ⊞ e_i) + H_i e_i): Gauss-Newton
+steps to the most likely state. On a manifold P is transformed to the errors about the corrected state.
 
 Between samples the covariance may follow the continuous equation, Q being an intensity (Simon 2006, ch. 13):
 
     Ṗ = A P + P Aᵀ + Q  ⇒  P(t+h) = F P Fᵀ + ∫ Φ(t+h, s) Q Φ(t+h, s)ᵀ ds ,
 
-the integral by Simpson's rule: of order four, and never indefinite. Where the sensors speak all the time too, see
-`extended_bucy`.
+the integral by Simpson's rule: of order four, and never indefinite. For continuous sensors see `extended_kalman_bucy`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.filter import Filter
@@ -59,16 +60,19 @@ class ExtendedKalman(Filter):
     ) -> None:
         super().__init__(model, **keywords)
         for name, value in (("iterations", iterations), ("substeps", substeps)):
-            if not isinstance(value, int) or value < 1:
-                raise DataError(f"{name} must be a whole number of at least 1, got {value!r}.")
+            whole_number(name, value, least=1)
         if continuous and self.process.dt is not None:
-            raise DataError(
-                f"continuous=True needs a model that goes any interval; {self.process.name!r} is made for "
-                f"dt = {self.process.dt:g} s. Use KalmanBucy for linear models (ExtendedKalmanBucy for others), or the "
-                "Q of one step."
+            problem = (
+                f"a continuous Q needs a continuous model; {self.process.name!r} has steps of {self.process.dt:g} s."
             )
+            others = (Call("da.estimate.KalmanBucy"), Call("da.estimate.ExtendedKalmanBucy"))
+            raise DataError("not-supported", problem, Advice("Use {}, or the Q of one step.", *others))
         if continuous and self.noise.inputs is not None:
-            raise DataError("input_noise is the variance of held inputs; with continuous=True put its share into Q.")
+            raise DataError(
+                "conflicting-arguments",
+                "the variance of held inputs has no meaning beside a continuous Q.",
+                Advice("Leave {} out and add its share to Q.", Argument("input_noise")),
+            )
         self.iterations, self.continuous, self.substeps = iterations, continuous, substeps
         self.state_size = self.process.nx + triangle(self.process.ne)
 

@@ -2,8 +2,8 @@
 
     x̂̇ = f(x̂, u) + K (y - g(x̂, u)) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   A = ∂f/∂x, C = ∂g/∂x at x̂
 
-with intensities Q and R, state and covariance integrated together. u is a known signal: what a controller makes of x̂ is
-not differentiated. Over a sample, inputs are held and innovations run straight from the one end to the other:
+with intensities Q and R, state and covariance integrated together. u is a known signal: a controller that computes it
+from x̂ is not differentiated. Over a sample, inputs are held and innovations run straight from the one end to the other:
 
     1. about x̂, the linear filter goes half the interval, exactly (`riccati_element`): x̂ₘ;
     2. about x̂ₘ, f and g are linearised, and the linear filter goes the whole interval, exactly.
@@ -22,13 +22,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, pushed
 from dalembert.estimate.engine.estimate import Estimate
-from dalembert.estimate.engine.filter import Filter, deviation_names
+from dalembert.estimate.engine.filter import Filter, deviation_names, no_steady_covariance
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.steady_gain import hidden_modes
@@ -42,22 +44,22 @@ from dalembert.loop.interfaces import ObserverStep
 from dalembert.record import Record
 
 MX = ca.MX
-REDUNDANT = 0.1  # a projector has an eigenvalue of 0
-STEERING = 100.0  # 1/s, how fast what integration leaves open at the joints is closed in a continuous loop
+REDUNDANT = 0.1  # change of a projector from the identity: 1 where errors are redundant, rounding elsewhere
+STEERING = 100.0  # 1/s: rate at which residuals of the joints are closed in a continuous loop
 
 
 class ExtendedKalmanBucy(Filter):
     """Continuous extended Kalman filter; on a linear model it is the Kalman-Bucy filter.
 
-    Sensors are seen all the time: a row counts over an interval where it was measured at both ends, else it is left out
-    there, exactly. For sensors that speak at instants see `ExtendedKalman`, with ``continuous=True`` for the same Q.
+    Sensors are continuous: a row counts over an interval where it was measured at both ends, else it is left out there,
+    exactly. For sampled sensors see `ExtendedKalman`, with ``continuous=True`` for the same Q.
 
     Parameters
     ----------
     model : a continuous StateSpace or SecondOrder, equations of motion, a `Model`, or a `Process` with a rate.
     outputs, inputs, start, compiled : see `Filter`.
     Q, R : intensities of the noise of states and outputs [variance · s], in any form of `Filter`; R positive definite.
-    P0 : covariance to begin with; None: that to which the model, linearised at its start, settles.
+    P0 : initial covariance; None: the steady covariance of the model linearised at its initial state.
     dt : sampling interval [s] for a stepper, or in a loop; records may have any, also uneven ones.
     substeps : parts of an interval, each of which is linearised in its middle.
     options : handed to `process`.
@@ -83,18 +85,22 @@ class ExtendedKalmanBucy(Filter):
         compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
         if input_noise is not None:
-            raise DataError("input_noise is the variance of held inputs; a continuous filter takes its share in Q.")
-        if dt is not None and not (np.isreal(dt) and np.isfinite(dt) and dt > 0):
-            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
-        if not isinstance(substeps, int) or isinstance(substeps, bool) or substeps < 1:
-            raise DataError(f"substeps must be a whole number of at least 1, got {substeps!r}.")
+            raise DataError(
+                "conflicting-arguments",
+                "the variance of held inputs has no meaning beside a continuous Q.",
+                Advice("Leave {} out and add its share to Q.", Argument("input_noise")),
+            )
+        if dt is not None:
+            positive_number("dt", dt)
+        whole_number("substeps", substeps, least=1)
         made = continuous_process(model, outputs=outputs, inputs=inputs, **options)
         super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0, compiled=compiled)
         constant = self.noise.R.constant()
         if constant is not None:
             scale = np.sqrt(np.diag(constant))
             if not scale.all() or np.linalg.eigvalsh(constant / np.outer(scale, scale))[0] <= 0:
-                raise DataError("R must be positive definite: a sensor without noise would make the gain infinite.")
+                problem = "R must be positive definite: a sensor without noise would make the gain infinite."
+                raise DataError("not-positive-definite", problem)
         self._check_errors()
         self.substeps = substeps
         self._given = {"Q": Q, "R": R, "dt": dt, "start": start, "P0": P0, "substeps": substeps, "compiled": compiled}
@@ -112,11 +118,12 @@ class ExtendedKalmanBucy(Filter):
         J = slope_of_shift(self.model, x, none, x, ca.DM(self.model.numbers), ca.DM(0))
         if J is not None and np.abs(np.array(J) - np.eye(self.process.ne)).max() > REDUNDANT:
             raise ModelError(
-                f"covariances of {self.process.name!r} speak of more coordinates than it is free to move in; a "
-                "continuous filter needs independent ones: closing='independent' instead of 'projection'."
+                "not-supported",
+                f"the errors of {self.process.name!r} are more than its degrees of freedom.",
+                Advice("A continuous filter needs independent ones: use {}.", Argument("closing", "independent")),
             )
 
-    # -- memory: x, P; y and whether it was measured; inputs at that reading; inputs held since; interval, has passed --
+    # -- filter state: x, P; y, its measured mask; inputs at that reading; inputs since; interval, whether it passed --
     def begin(self, x0: Array, P0: Array) -> Array:
         rest = np.zeros(self.state_size - self.carried)
         rest[-2] = 1.0 if self.dt is None else self.dt
@@ -127,7 +134,7 @@ class ExtendedKalmanBucy(Filter):
     ) -> Array:
         m = super().initial_filter_state(start, P0, dt, u, t)
         if dt is not None:
-            m[-2] = dt  # what the noise of the first sample is told by
+            m[-2] = dt  # for the noise of the first sample
         return m
 
     def covariance(self, m: Expr) -> Expr:
@@ -213,7 +220,8 @@ class ExtendedKalmanBucy(Filter):
         return len(moved) < self.process.nx or bool(retract.jac_sparsity(0, 3).nnz())
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        raise ModelError("ExtendedKalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")
+        discrete = Advice("Smooth the estimate of {} instead.", Call("filter.discrete", Argument("dt")))
+        raise ModelError("not-supported", "a continuous filter has no smoother.", discrete)
 
     # -- use ---------------------------------------------------------------------------------------------------------
     def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
@@ -227,8 +235,11 @@ class ExtendedKalmanBucy(Filter):
                     known = np.isfinite(record[name])
                     if known.any() and not (known[1:] & known[:-1]).any():
                         raise DataError(
-                            f"output {name!r} is never measured twice in a row; a continuous filter sees sensors over "
-                            "intervals. Use filter.discrete(dt), which takes samples one by one."
+                            "gap-in-record",
+                            f"output {name!r} is never measured at two successive samples; a continuous filter "
+                            "interpolates between samples.",
+                            Advice("Use {}, which takes samples one by one.", Call("filter.discrete", Argument("dt"))),
+                            where={"channel": name},
                         )
         return super().run(record, start=start, P0=P0, progress=progress)
 
@@ -236,9 +247,9 @@ class ExtendedKalmanBucy(Filter):
         """The filter of samples it is the limit of: the same Q between them, R / dt for each (continuous-discrete)."""
         R = self.noise.R.constant()
         if R is None:
-            raise DataError("R depends on the state: make ExtendedKalman(continuous=True, R=...) with R / dt yourself.")
-        if not (np.isreal(dt) and np.isfinite(dt) and dt > 0):
-            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+            own = Call("da.estimate.ExtendedKalman", Argument("continuous", True), Argument("R"))
+            raise DataError("not-supported", "R depends on the state.", Advice("Make {} with R / dt.", own))
+        positive_number("dt", dt)
         given = {name: value for name, value in self._given.items() if name not in ("R", "dt")}
         return ExtendedKalman(self.process, continuous=True, R=R / dt, dt=dt, **{**given, **keywords})
 
@@ -248,23 +259,22 @@ class ExtendedKalmanBucy(Filter):
         if not self.process.flat or (self.process.about is None and named) or "deviations" in options:
             return self
         if self._given["start"] is not None and self.process.about is not None:
-            raise DataError("start= of a filter at an operating point does not fit the linear model: leave it out.")
+            problem = "the initial state of a filter at an operating point does not fit the linear model."
+            raise DataError("conflicting-arguments", problem, Advice("Leave {} out.", Argument("start")))
         return ExtendedKalmanBucy(model, **self._given, **options, deviations=True)
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         """Covariance to which the filter of the model linearised at a state settles (CARE)."""
         A, C, Q, R = self._numbers_at(x, u, t)
         names = self.process.errors.names
-        missing = "P0 is missing, and at its start the model has no steady covariance to take its place"
         hidden = hidden_modes(A, C, names, continuous=True)
         if hidden:
-            raise DataError(f"{missing}: {'; '.join(hidden)}. Give P0, variances by state name or a matrix.")
+            raise no_steady_covariance("; ".join(hidden))
         try:
             return np.asarray(care(A.T, C.T, Q, R).X)
         except (ConvergenceError, DataError, np.linalg.LinAlgError) as error:
             unmoved = hidden_modes(A.T, Q, names, "no noise moves", continuous=True)
-            why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
-            raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
+            raise no_steady_covariance("; ".join(unmoved) or str(error).rstrip(".")) from error
 
     def _numbers_at(self, x: Array, u: Array, t: float) -> list[Array]:
         """A, C, Q, R at a state."""
@@ -285,12 +295,12 @@ class ExtendedKalmanBucy(Filter):
         """
         if self.step_size(dt) is not None:
             return super().observer_step(dt)
-        m, told = self.process, self.process.reported if len(self.process.reported) else self.process.carried
+        m, shown = self.process, self.process.reported if len(self.process.reported) else self.process.carried
         start = self.initial_filter_state(None, None, None)[: self.carried]
         names = [*m.carried.names, *(f"covariance{k}" for k in range(triangle(m.ne)))]
         return ObserverStep(
             type(self).__name__, m.outputs.names, m.inputs.names,
-            Channels([*told.names, *deviation_names(self._spread_names())], [*told.units, *m.errors.units]),
+            Channels([*shown.names, *deviation_names(self._spread_names())], [*shown.units, *m.errors.units]),
             self._rates(), None, Channels(names, [*m.carried.units, *[""] * triangle(m.ne)]),
             tuple(float(v) for v in start), tuple(float(v) for v in self.model.numbers),
         )  # fmt: skip
@@ -298,9 +308,9 @@ class ExtendedKalmanBucy(Filter):
     def _rates(self) -> ca.Function:
         """(x and P, u, y, p, t) -> their rates, the estimate with its deviations."""
         m, model = self.process, self.model
-        memory, u, y = MX.sym("m", self.carried), MX.sym("u", m.nu), MX.sym("y", m.ny)
+        state, u, y = MX.sym("m", self.carried), MX.sym("u", m.nu), MX.sym("y", m.ny)
         p, t = MX.sym("p", len(model.numbers)), MX.sym("t")
-        x, P = memory[: m.nx], unpack(memory[m.nx :], m.ne)
+        x, P = state[: m.nx], unpack(state[m.nx :], m.ne)
         expected, C = model.sensing(x, u, p, t)
         seen = ca.DM.ones(m.ny)
         CR = self._weight(C, model.R(x, u, p, t), seen)
@@ -310,9 +320,9 @@ class ExtendedKalmanBucy(Filter):
         if not m.flat:
             moving = moving + STEERING * (model.step(x, u, p, t, 0) - x)
         rate = A @ P + P @ A.T - P @ (CR @ C) @ P + model.Q(x, u, p, t, 0)
-        told = ca.vertcat(ca.vec(model.report(x, u, p, t)), ca.sqrt(ca.fmax(ca.diag(P), 0)))
-        out = [ca.densify(ca.vertcat(moving, pack(rate))), ca.densify(told)]
-        return ca.Function("watch", [memory, u, y, p, t], out)
+        shown = ca.vertcat(ca.vec(model.report(x, u, p, t)), ca.sqrt(ca.fmax(ca.diag(P), 0)))
+        out = [ca.densify(ca.vertcat(moving, pack(rate))), ca.densify(shown)]
+        return ca.Function("watch", [state, u, y, p, t], out)
 
     def _spread_names(self) -> tuple[str, ...]:
         m = self.process
@@ -320,10 +330,10 @@ class ExtendedKalmanBucy(Filter):
         return m.reported.names if linear else m.errors.names
 
     def _with_deviations(self, w: ObserverStep) -> ObserverStep:
-        told = super()._with_deviations(w)
+        shown = super()._with_deviations(w)
         own = deviation_names(self._spread_names())
-        names = [*told.gives.names[: -len(own)], *own]
-        return ObserverStep(**{**vars(told), "gives": Channels(names, told.gives.units)})
+        names = [*shown.gives.names[: -len(own)], *own]
+        return ObserverStep(**{**vars(shown), "gives": Channels(names, shown.gives.units)})
 
 
 FILTERS.register("extended-kalman-bucy", FilterKind(ExtendedKalmanBucy, "continuous extended Kalman filter"))

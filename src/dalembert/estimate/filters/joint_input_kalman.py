@@ -1,8 +1,8 @@
-"""State and unknown inputs of a linear model at once, nothing being assumed of the inputs (Gillijns and De Moor, 2007).
+"""State and unknown inputs of a linear model together, without a model of the inputs (Gillijns and De Moor, 2007).
 
     x⁺ = A x + B u + G d + w ,     y = C x + D u + H d + v ,     d unknown
 
-Of all unbiased estimates those of least variance. At a sample, with z ~ (x̂⁻, P) and S = C P Cᵀ + R,
+The unbiased estimates of least variance. At a sample, with z ~ (x̂⁻, P) and S = C P Cᵀ + R,
 
     d̂ = (Hᵀ S⁻¹ H)⁻¹ Hᵀ S⁻¹ e ,   x̂ = x̂⁻ + P Cᵀ S⁻¹ (e - H d̂) ,    e = y - C x̂⁻ - D u ,
 
@@ -20,7 +20,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DalembertError, DataError, ModelError
+from dalembert.core.errors import DalembertError, DalembertWarning, DataError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
@@ -32,10 +33,10 @@ from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 
 SX = ca.SX
-RANK = 1e-9
-MISSING = {"Q": "the variance a step adds to every state", "P0": "how uncertain the start is"}
-BORDER = 1e-6  # |z| beyond one minus this does not die out
-FAINT = 1e-10  # information of a prior that inputs get, so that a sample without the sensors that show them is no fault
+RANK = 1e-9  # of unit columns: smaller singular values count as zero
+MISSING = {"Q": "the variance a step adds to every state", "P0": "the variance of the initial state"}
+BORDER = 1e-6  # a zero with |z| above 1 - BORDER does not decay
+FAINT = 1e-10  # information of a prior of the inputs, so that a sample without the sensors that show them is valid
 
 
 class JointInputKalman(Filter):
@@ -44,8 +45,8 @@ class JointInputKalman(Filter):
     Parameters
     ----------
     model : `StateSpace` or `SecondOrder`; a continuous one needs ``dt``.
-    unknown : inputs to be found.  inputs : inputs the filter is told; the others when left out.
-    outputs, Q, R, start, P0, compiled : as for every filter; Q and P0 speak of the states.
+    unknown : inputs to be estimated.  inputs : known inputs; all others when left out.
+    outputs, Q, R, start, P0, compiled : as for every filter; Q and P0 are those of the states.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class JointInputKalman(Filter):
         states = made.carried.names[: self.nx]
         for name, given in (("Q", Q), ("P0", P0)):
             if given is None:
-                raise DataError(f"{name} is missing: {MISSING[name]} (a number, variances by state name, or a matrix).")
+                raise DataError("missing-argument", f"{name} is missing: {MISSING[name]}.")
         Q, P0 = (_padded(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
         super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
         self.state_size = self.nx + self.nd + triangle(self.nx + self.nd)
@@ -83,19 +84,21 @@ class JointInputKalman(Filter):
         size = np.sqrt((acts**2).sum(axis=0))
         if np.linalg.matrix_rank(acts / np.where(size > 0, size, 1.0), tol=RANK) < self.nd:
             silent = [name for name, s in zip(names, size, strict=True) if s <= RANK * size.max(initial=0.0)]
-            what = f"{', '.join(silent)} acts on none of them" if silent else "some of them act alike"
-            when = "a sample later" if self.delayed else "at once"
+            what = f"{', '.join(silent)} acts on none of them" if silent else "some of the inputs act alike"
+            when = "a sample later" if self.delayed else "at the same sample"
             raise ModelError(
-                f"the unknown inputs {', '.join(names)} cannot be told apart from the outputs "
-                f"{', '.join(made.outputs.names)} ({when}): {what}. Add a sensor near each (an acceleration shows a "
-                "force at once), or estimate them as random walks: unknown= of a filter with a model of the inputs."
+                "undetermined-force",
+                f"the outputs {', '.join(made.outputs.names)} do not determine the unknown inputs {', '.join(names)} "
+                f"({when}): {what}.",
+                Advice("Add a sensor near each; an acceleration shows a force at the same sample."),
+                Advice("Or estimate them as random walks: {} of a filter of the machine.", Argument("unknown")),
+                where={"inputs": names},
             )
         hidden = _hidden_zeros(made.source)
-        if hidden:
-            warnings.warn(
-                f"no output shows a motion with {', '.join(names)} that {hidden}",
-                stacklevel=3,
-            )
+        if hidden is not None:
+            motion, advice = hidden
+            problem = f"no output shows a motion with {', '.join(names)} that {motion}."
+            warnings.warn(DalembertWarning("hidden-mode", problem, advice), stacklevel=3)
 
     # -- the recursion -----------------------------------------------------------------------------------------------
     def begin(self, x0: Array, P0: Array) -> Array:
@@ -151,7 +154,8 @@ class JointInputKalman(Filter):
         return np.asarray(FAINT * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        raise ModelError("inputs of which nothing is assumed have no smoother; use a random walk (unknown=).")
+        walk = Advice("Estimate them as random walks with {}.", Argument("unknown"))
+        raise ModelError("not-supported", "inputs without a model have no smoother.", walk)
 
 
 def _augmented(
@@ -162,18 +166,21 @@ def _augmented(
         model = model.state_space()
     if not isinstance(model, StateSpace):
         raise ModelError(
-            f"a joint filter needs a da.StateSpace or da.SecondOrder, got {type(model).__name__}; for a machine give "
-            "unknown= to da.estimate.process."
+            "wrong-type",
+            f"this filter needs a linear model, got {type(model).__name__}.",
+            Advice("For a machine use {}.", Call("da.estimate.process", Argument("unknown"))),
         )
     places = chosen(unknown, model.inputs, "input")
     if not places:
-        raise ModelError("unknown= names no input: there is nothing to find beside the state; use da.estimate.Kalman.")
+        raise ModelError("empty", "no unknown input is named.", Advice("Use {}.", Call("da.estimate.Kalman")))
     names = [model.inputs[k] for k in places]
     others = [name for name in model.inputs if name not in names] if inputs is None else inputs
     others = [others] if isinstance(others, str) else list(others)
     both = [name for name in others if name in names]
     if both:
-        raise ModelError(f"{', '.join(both)}: an input is either told (inputs=) or found (unknown=), not both.")
+        problem = f"{', '.join(both)}: an input is either known or unknown."
+        name_once = Advice("Name it in one of {}.", Argument("inputs"), Argument("unknown"))
+        raise ModelError("conflicting-arguments", problem, name_once)
     plain = process(model, outputs=outputs, inputs=[*others, *names], dt=dt)
     assert plain.matrices is not None
     A, B, C, D = plain.matrices
@@ -188,12 +195,12 @@ def _augmented(
     }
     units = [model.units.get(name, "") for name in names]
     states = Channels([*plain.carried.names, *names], [*plain.carried.units, *units])
-    told_states = Channels([*plain.reported.names, *names], states.units)
-    told = Channels(plain.inputs.names[:nu], plain.inputs.units[:nu])
+    reported = Channels([*plain.reported.names, *names], states.units)
+    shown = Channels(plain.inputs.names[:nu], plain.inputs.units[:nu])
     seen = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
     made = Process(
-        "linear model with unknown inputs", states, states, told, plain.outputs, functions,
-        np.concatenate([plain.start, np.zeros(nd)]), reported=told_states, wrapped=plain.wrapped,
+        "linear model with unknown inputs", states, states, shown, plain.outputs, functions,
+        np.concatenate([plain.start, np.zeros(nd)]), reported=reported, wrapped=plain.wrapped,
         dt=plain.dt, source=seen,
     )  # fmt: skip
     return made, B[:, nu:], D[:, nu:]
@@ -208,25 +215,23 @@ def _padded(what: str, given: Any, states: tuple[str, ...], names: tuple[str, ..
     return P
 
 
-def _hidden_zeros(seen: StateSpace) -> str:
-    """What zeros on or outside the unit circle mean, in words; empty where there are none."""
+def _hidden_zeros(seen: StateSpace) -> tuple[str, Advice] | None:
+    """The motion of zeros on or outside the unit circle, and what to measure; None where there are none."""
     try:
         zeros = np.asarray(seen.zeros().values)
     except (DalembertError, np.linalg.LinAlgError):  # a system whose zeros are not defined
-        return ""
+        return None
     bad = [z for z in zeros if abs(z) > 1.0 - BORDER]
     if not bad:
-        return ""
+        return None
     slow = [z for z in bad if abs(z - 1.0) < 1e-3]
     if slow:
-        return (
-            "stands still or goes on steadily: estimates will drift. Accelerations alone cannot tell slow forces; add "
-            "one displacement (or a strain)."
-        )
+        more = Advice("Accelerations alone do not determine slow forces: add one displacement or strain.")
+        return "is constant or grows steadily: estimates will drift", more
     z = max(bad, key=abs)
     if z.real < 0.0:
-        return "alternates from sample to sample and does not die out: add an acceleration or a speed."
-    return f"does not die out ({abs(z):.4g} per sample): estimates will drift. Add a sensor that shows it."
+        return "alternates from sample to sample and does not decay", Advice("Add an acceleration or a speed.")
+    return f"does not decay ({abs(z):.4g} per sample): estimates will drift", Advice("Add a sensor that shows it.")
 
 
 FILTERS.register("joint-input", FilterKind(JointInputKalman, "Kalman filter of states and unknown inputs"))

@@ -15,7 +15,9 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
@@ -43,8 +45,8 @@ class KalmanBucy:
     ----------
     Q, R : intensities of the noise of states and outputs, in the forms of `Kalman` but functions; R positive definite.
     form : "covariance" (P follows the Riccati equation from P0) or "steady" (its limit).
-    start, P0 : x and covariance to begin with; None: the operating point, and the steady one.
-    deviations : whether it reads and tells deviations from the operating point of a linearized machine.
+    start, P0 : initial state and covariance; None: the operating point, and the steady covariance.
+    deviations : whether inputs, outputs and estimate are deviations from the operating point of a linearized machine.
 
     Examples
     --------
@@ -61,13 +63,12 @@ class KalmanBucy:
         if isinstance(model, SecondOrder):
             model = model.state_space()
         if not isinstance(model, StateSpace):
-            raise ModelError(f"KalmanBucy takes a linear model, got {type(model).__name__}; see ExtendedKalmanBucy.")
+            other = Advice("For other models use {}.", Call("da.estimate.ExtendedKalmanBucy"))
+            raise ModelError("wrong-type", f"this filter takes a linear model, got {type(model).__name__}.", other)
         if model.dt is not None:
-            raise DataError(
-                f"KalmanBucy takes a continuous model; this one is sampled every {model.dt:g} s: use Kalman."
-            )
-        if form not in FORMS:
-            raise DataError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
+            problem = f"this filter takes a continuous model; this one is sampled every {model.dt:g} s."
+            raise DataError("not-supported", problem, Advice("Use {}.", Call("da.estimate.Kalman")))
+        one_of("form", form, FORMS)
         rows, columns = chosen(outputs, model.outputs, "output"), chosen(inputs, model.inputs, "input")
         self.A, self.B = model.A, model.B[:, columns]
         self.C, self.D = model.C[rows], model.D[np.ix_(rows, columns)]
@@ -77,22 +78,25 @@ class KalmanBucy:
         self.Q = covariance("Q", Q, model.states, "state")
         self.R = covariance("R", R, self.outputs, "output")
         if len(self.R) and np.linalg.eigvalsh(self.R)[0] <= 0:
-            raise DataError("R must be positive definite: a sensor without noise would make the gain infinite.")
+            problem = "R must be positive definite: a sensor without noise would make the gain infinite."
+            raise DataError("not-positive-definite", problem)
         self.P0 = None if P0 is None else covariance("P0", P0, model.states, "state")
         self._sampled: dict[float, SampledKalmanBucy] = {}
 
     @property
     def steady(self) -> SteadyGain:
-        """Gain and covariance the filter settles to (CARE); `DataError` where it does not."""
+        """Limits of gain and covariance (CARE); `DataError` where there are none."""
         hidden = hidden_modes(self.A, self.C, self.model.states, continuous=True)
         if hidden:
-            raise DataError(f"no settled filter: {'; '.join(hidden)}. Add a sensor that shows it, or leave it out.")
+            problem = f"the filter has no steady gain: {'; '.join(hidden)}."
+            raise DataError("no-steady-filter", problem, Advice("Add a sensor that shows it, or leave it out."))
         try:
             found = care(self.A.T, self.C.T, self.Q, self.R)
         except ConvergenceError as error:
             unmoved = hidden_modes(self.A.T, self.Q, self.model.states, "no noise moves", continuous=True)
-            why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error})"
-            raise DataError(f"no settled filter{why}.") from error
+            why = "; ".join(unmoved) or str(error).rstrip(".")
+            more = [Advice("Give it a variance in Q.")] if unmoved else []
+            raise DataError("no-steady-filter", f"the filter has no steady gain: {why}.", *more) from error
         K = found.K.T
         poles = np.linalg.eigvals(self.A - K @ self.C)
         return SteadyGain(K, K, found.X, found.X, self.R, poles, found.residual, self.model.states, True)
@@ -106,7 +110,7 @@ class KalmanBucy:
         """(N, nx, nx) P at these times [s], the first being that of P0; exact."""
         t = np.asarray(times, dtype=float).reshape(-1)
         if len(t) == 0 or not np.isfinite(t).all() or (np.diff(t) <= 0).any():
-            raise DataError("times must be finite and increase.")
+            raise DataError("not-increasing", "times must be finite and increase.")
         P = self.first_covariance(P0)
         result = [P]
         known: dict[float, Any] = {}
@@ -138,9 +142,10 @@ class KalmanBucy:
         )  # fmt: skip
 
     def in_deviations(self) -> KalmanBucy:
-        """The filter for the linear model itself, which knows deviations from the operating point only."""
+        """The filter for the linear model itself, in deviations from the operating point."""
         if self.start is not None and self.about is not None:
-            raise DataError("start= of a filter at an operating point does not fit the linear model: leave it out.")
+            problem = "the initial state of a filter at an operating point does not fit the linear model."
+            raise DataError("conflicting-arguments", problem, Advice("Leave {} out.", Argument("start")))
         return KalmanBucy(
             self.model, Q=self.Q, R=self.R, outputs=list(self.outputs), inputs=list(self.inputs), form=self.form,
             start=self.start, P0=self.P0, compiled=self.compiled, deviations=True,
@@ -149,19 +154,21 @@ class KalmanBucy:
     def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
         """Estimate along an evenly sampled record without gaps; sensors are taken as linear between the samples."""
         if not isinstance(record, Record):
-            raise DataError(f"a filter runs over a da.Record, got {type(record).__name__}.")
+            raise DataError("wrong-type", f"a filter runs over a record, got {type(record).__name__}.")
         known = [name for name in self.outputs if name in record.names]
         if known and np.isnan(record[known]).any():
             raise DataError(
-                "KalmanBucy sees its sensors all the time; the record has gaps (NaN). Use filter.discrete(dt), which "
-                "leaves samples out exactly."
+                "gap-in-record",
+                "a continuous filter needs records without gaps; this one has missing samples (NaN).",
+                Advice("Use {}, which leaves samples out exactly.", Call("filter.discrete", Argument("dt"))),
             )
         return self.sampled(record.sample_time).run(record, start=start, P0=P0, progress=progress)
 
     def stepper(self, dt: float | None = None, **keywords: Any) -> Expr:
         """The filter sample by sample, every `dt` seconds."""
         if dt is None:
-            raise DataError("KalmanBucy.stepper needs dt=, the sampling interval [s].")
+            give = Advice("Give {}, the sampling interval [s].", Argument("dt"))
+            raise DataError("missing-argument", "a stepper needs a sampling interval.", give)
         return self.sampled(dt).stepper(dt, **keywords)
 
     def observer_step(self, dt: float | None = None) -> ObserverStep:
@@ -182,20 +189,20 @@ class KalmanBucy:
         rate = A @ x + B @ du + P @ (ca.DM(CR) @ (dy - C @ x - D @ du))
         if not steady:
             rate = ca.vertcat(rate, pack(A @ P + P @ A.T - P @ ca.DM(CR @ self.C) @ P + ca.DM(self.Q)))
-        told, spread = sampled.process.reported, ca.sqrt(ca.fmax(ca.diag(P), 0))
+        shown, spread = sampled.process.reported, ca.sqrt(ca.fmax(ca.diag(P), 0))
         first = sampled.start if steady else np.concatenate([sampled.start, packed(self.first_covariance())])
         states = sampled.process.carried
         more = [] if steady else [f"covariance{k}" for k in range(triangle(n))]
         return ObserverStep(
             "KalmanBucy", self.outputs, self.inputs,
-            Channels([*told.names, *deviation_names(told.names)], [*told.units, *told.units]),
+            Channels([*shown.names, *deviation_names(shown.names)], [*shown.units, *shown.units]),
             ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(ca.vertcat(m[:n], spread))]), None,
             Channels([*states.names, *more], [*states.units, *[""] * len(more)]), tuple(float(v) for v in first),
         )  # fmt: skip
 
 
 class SampledKalmanBucy(Filter):
-    """A Kalman-Bucy filter over samples: memory x, P, the last y - D u, held inputs, and whether time has passed."""
+    """A Kalman-Bucy filter over samples; filter state: x, P, the last y - D u, held inputs, whether time has passed."""
 
     def __init__(self, bucy: KalmanBucy, dt: float) -> None:
         own: Process = process(
@@ -253,7 +260,8 @@ class SampledKalmanBucy(Filter):
         return ca.vertcat(*parts, seen, ca.MX.zeros(self.process.nu + 1)), e, S
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        raise ModelError("KalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")
+        discrete = Advice("Smooth the estimate of {} instead.", Call("filter.discrete", Argument("dt")))
+        raise ModelError("not-supported", "a continuous filter has no smoother.", discrete)
 
 
 FILTERS.register("kalman-bucy", FilterKind(KalmanBucy, "continuous Kalman filter of a linear model"))

@@ -7,7 +7,7 @@ The X_i of the second line are drawn anew from x⁻ and P⁻, so that S sees Q (
 in Palomba 2016 (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the
 first point, so that angles of outputs and manifolds need no care and huge weights lose no digits.
 
-Square-root form: L is carried, never P. Reflections of [√v V, √Q] give L⁻; those of the joint array
+Square-root form: the filter state holds L, never P. Reflections of [√v V, √Q] give L⁻; those of the joint array
 
     [ √v W   √R ]        [ √S    0 ]
     [ √v V   0  ]   →    [ K √S  L ]
@@ -25,6 +25,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import (
     EPSILON,
     factor,
@@ -46,7 +47,7 @@ from dalembert.estimate.filters.sigma_points import Cubature, PointRule, Symmetr
 from dalembert.expressions import Array, Expr
 
 SX, MX = ca.SX, ca.MX
-MEAN_PASSES = 3  # towards the mean on a manifold; each leaves about the cube of what was left
+MEAN_PASSES = 3  # iterations of the mean on a manifold; each leaves about the cube of the error before
 
 
 class SigmaPointKalman(Filter):
@@ -57,7 +58,7 @@ class SigmaPointKalman(Filter):
     model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
     points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
         `Cubature()`, or anything with their method.
-    square_root : carry the factor of P: for covariances of very different size.
+    square_root : the filter state holds the factor of P: for covariances of very different size.
     redraw : draw new points after Q was added; False uses the propagated ones again, as Palomba 2016 has it.
 
     Examples
@@ -77,9 +78,13 @@ class SigmaPointKalman(Filter):
         super().__init__(model, **keywords)
         self.points: PointRule = Symmetric() if points is None else points
         if not hasattr(self.points, "points"):
-            raise DataError(f"points must be Symmetric(), Scaled(), SphericalSimplex(), ...; got {points!r}.")
+            rules = [Call(f"da.estimate.{name}") for name in ("Symmetric", "Scaled", "SphericalSimplex", "Cubature")]
+            raise DataError(
+                "wrong-type", f"points must be a rule of sigma points, got {points!r}.", Advice("Use {}.", *rules)
+            )
         if square_root and not redraw:
-            raise DataError("square_root=True draws new points after Q was added; redraw=False is for the plain form.")
+            problem = "the square-root form draws new points after Q was added."
+            raise DataError("conflicting-arguments", problem, Advice("Leave {} out.", Argument("redraw", False)))
         self.square_root, self.redraw = bool(square_root), bool(redraw)
         self.factored = self.square_root  # correct() then returns the factor of S
         n = self.process.ne

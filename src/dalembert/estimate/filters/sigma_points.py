@@ -1,4 +1,4 @@
-"""Sigma points: a few states that carry a mean and a covariance through a nonlinear function.
+"""Sigma points: a few states that represent a mean and a covariance in a nonlinear function.
 
     X_i = x + L χ_i ,   L Lᵀ = P ;     mean = Σ w_i Y_i ;     covariance = Σ v_k V_k V_kᵀ
 
@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import DataError
 from dalembert.expressions import Array, Expr
-from dalembert.expressions.quantities import is_real
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +63,12 @@ class PointSet:
 
 
 class PointRule(Protocol):
-    """What makes sigma points for n states; any frozen dataclass with this method will do."""
+    """A rule that makes sigma points for n states: any frozen dataclass with this method."""
 
     def points(self, n: int) -> PointSet: ...
 
 
-def _number(value: Any, what: str) -> float:
-    if not is_real(value) or not np.isfinite(float(value)):
-        raise DataError(f"{what} must be a finite number, got {value!r}.")
-    return float(value)
+_TOO_LOW = "kappa = {:g} is too low: n + kappa must be positive for the {} states."
 
 
 def _star(n: int, reach: float) -> Array:
@@ -96,12 +93,12 @@ class Symmetric:
 
     def __post_init__(self) -> None:
         if self.kappa is not None:
-            _number(self.kappa, "kappa")
+            real_number("kappa", self.kappa)
 
     def points(self, n: int) -> PointSet:
         kappa = max(3.0 - n, 0.0) if self.kappa is None else float(self.kappa)
         if n + kappa <= 0:
-            raise DataError(f"kappa = {kappa:g} is too low: n + kappa must be positive for the {n} states.")
+            raise DataError("out-of-range", _TOO_LOW.format(kappa, n))
         weights = np.r_[kappa, np.full(2 * n, 0.5)] / (n + kappa)
         return PointSet(_star(n, np.sqrt(n + kappa)), weights, weights)
 
@@ -118,14 +115,13 @@ class Scaled:
     kappa: float = 0.0
 
     def __post_init__(self) -> None:
-        if not _number(self.alpha, "alpha") > 0:
-            raise DataError(f"alpha must be positive, got {self.alpha!r}.")
-        _number(self.beta, "beta")
-        _number(self.kappa, "kappa")
+        positive_number("alpha", self.alpha)
+        real_number("beta", self.beta)
+        real_number("kappa", self.kappa)
 
     def points(self, n: int) -> PointSet:
         if n + self.kappa <= 0:
-            raise DataError(f"kappa = {self.kappa:g} is too low: n + kappa must be positive for the {n} states.")
+            raise DataError("out-of-range", _TOO_LOW.format(self.kappa, n))
         reach = self.alpha**2 * (n + self.kappa)
         mean = np.r_[1.0 - n / reach, np.full(2 * n, 0.5 / reach)]
         weights = mean.copy()
@@ -146,8 +142,8 @@ class SphericalSimplex:
     w0: float = 0.25
 
     def __post_init__(self) -> None:
-        if not 0 <= _number(self.w0, "w0") < 1:
-            raise DataError(f"w0 must be at least 0 and below 1, got {self.w0!r}.")
+        if not 0 <= real_number("w0", self.w0) < 1:
+            raise DataError("out-of-range", f"w0 must be at least 0 and below 1, got {self.w0!r}.")
 
     def points(self, n: int) -> PointSet:
         w1 = (1.0 - self.w0) / (n + 1)
@@ -170,8 +166,9 @@ class CentralDifference:
     h: float = 3.0**0.5
 
     def __post_init__(self) -> None:
-        if not _number(self.h, "h") >= 1:
-            raise DataError(f"h must be at least 1, or a covariance could become indefinite; got {self.h!r}.")
+        if not real_number("h", self.h) >= 1:
+            problem = f"h must be at least 1, or a covariance could become indefinite; got {self.h!r}."
+            raise DataError("out-of-range", problem)
 
     def points(self, n: int) -> PointSet:
         square = self.h**2

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import casadi as ca
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.estimate.kinematic.relations import MachineRelations
 from dalembert.solve.constrained.solve import depends_on_reactions
@@ -30,13 +31,16 @@ class Balance:
     def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], at: State | None = None) -> None:
         if eqs.nz:
             raise ModelError(
+                "not-supported",
                 f"forces are found from the motion of bodies alone; {eqs.name!r} has internal states "
-                f"({', '.join(eqs.internal.names[:3])}). Use an ideal actuator, or unknown= of a filter on the machine."
+                f"({', '.join(eqs.internal.names[:3])}).",
+                Advice("Use an ideal actuator, or {} of a filter on the machine.", Argument("unknown")),
             )
         if depends_on_reactions(eqs):
             raise ModelError(
-                f"friction that depends on reactions makes forces of {eqs.name!r} implicit. Leave it out, or estimate "
-                "it with unknown= of a filter on the machine."
+                "not-supported",
+                f"friction that depends on reactions makes forces of {eqs.name!r} implicit.",
+                Advice("Leave it out, or estimate it with {} of a filter on the machine.", Argument("unknown")),
             )
         self.eqs = eqs
         self.relations = MachineRelations(eqs, independent, at)
@@ -58,7 +62,8 @@ class Balance:
         left = W.T @ (M @ a - f)
         B = -ca.jacobian(left, u)
         if eqs.nu and ca.depends_on(B, u):
-            raise ModelError(f"an input of {eqs.name!r} does not act linearly, so it cannot be told from the motion.")
+            problem = f"an input of {eqs.name!r} does not act linearly, so the motion does not determine it."
+            raise ModelError("not-linear", problem)
         h = ca.substitute(left, u, SX.zeros(eqs.nu))
         summed = ca.fabs(W).T @ ca.fabs(ca.jacobian(f, u))
         still = [ca.densify(ca.substitute(x, ca.vertcat(zd, zdd), SX.zeros(2 * n))) for x in (B, summed)]

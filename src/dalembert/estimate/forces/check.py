@@ -1,4 +1,4 @@
-"""Whether unknown forces can be told along a motion, and where not, in words."""
+"""Whether a motion and measured forces determine unknown forces, and where not, in words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, assign, frozen
 
 FORMS = ("known-from-unknown", "unknown-from-known")
-POOR = 100.0  # errors of measured forces and motion grow by more than this: a force cannot be told
+POOR = 100.0  # condition number: an error of 1 % of a measured force is then 100 % of the unknown one
 
 
 @frozen(init=False)
 class ForceCheck:
-    """How well forces can be told along a motion: condition numbers, and the verdict in words."""
+    """How well a motion determines unknown forces: condition numbers, and the verdict in words."""
 
     known: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -33,10 +33,10 @@ class ForceCheck:
 
     @property
     def verdict(self) -> str:
-        """Whether the unknown forces can be told, and where not."""
+        """Whether the unknown forces are determined, and where not."""
         names = ", ".join(self.unknown)
         if self.well_posed:
-            return f"{names} can be told from {', '.join(self.known)} everywhere on this motion."
+            return f"{', '.join(self.known)} and the motion determine {names} everywhere on this motion."
         worst = self.condition if self.condition.max() >= self.seen.max() else self.seen
         at = float(self.time[int(np.argmax(worst))])
         share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= POOR))
@@ -51,10 +51,9 @@ class ForceCheck:
         if measured:
             cure = f"use form={FORMS[1]!r}, which does not divide by what they do"
         return (
-            f"near t = {at:.4g} s the machine stands in a pose where {pose} "
-            f"({f'{share:.0f}' if share >= 1.0 else 'less than 1'} % of the motion): {names} cannot be told there, and "
-            f"nearby only with large errors. Keep away from that pose, {cure}, or use a law with little noise to "
-            "bridge it."
+            f"near t = {at:.4g} s the machine is in a pose where {pose} "
+            f"({f'{share:.0f}' if share >= 1.0 else 'less than 1'} % of the motion): {names} is not determined there, "
+            f"and nearby only with large errors. Avoid that pose, {cure}, or use a law with little noise to bridge it."
         )
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""How an unknown force is expected to go on from one sample to the next.
+"""Laws of unknown forces: the prediction from one sample to the next.
 
 random walk     F⁺ = F + δ ,                     δ ~ σ² per step
-Gauss-Markov    F⁺ = a F + δ ,                   a = exp(-2π f_c Δt),  δ ~ σ² (1 - a²): σ is what F spreads over
-low-passed      F⁺ = a F + (1 - a) f₂₁ + δ       f₂₁ what the motion says at once
+Gauss-Markov    F⁺ = a F + δ ,                   a = exp(-2π f_c Δt),  δ ~ σ² (1 - a²): σ is the standard deviation of F
+low-passed      F⁺ = a F + (1 - a) f₂₁ + δ       f₂₁ the force that the motion gives at that sample
 user's law      F⁺ = law(motion) + δ             a spring, for one
 """
 
@@ -14,15 +14,9 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.errors import ModelError
 from dalembert.expressions import Expr
-from dalembert.expressions.quantities import is_real
-
-
-def _positive(what: str, **values: Any) -> None:
-    for name, value in values.items():
-        if not is_real(value) or not 0 < float(value) < float("inf"):
-            raise ModelError(f"{what}: {name} must be a positive number, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -32,9 +26,9 @@ class RandomWalk:
     deviation: float
 
     def __post_init__(self) -> None:
-        _positive("RandomWalk", deviation=self.deviation)
+        positive_number("deviation", self.deviation)
 
-    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         return force
 
     def variance(self, dt: float) -> float:
@@ -49,9 +43,10 @@ class GaussMarkov:
     deviation: float
 
     def __post_init__(self) -> None:
-        _positive("GaussMarkov", cutoff=self.cutoff, deviation=self.deviation)
+        positive_number("cutoff", self.cutoff)
+        positive_number("deviation", self.deviation)
 
-    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         return ca.exp(-2 * ca.pi * self.cutoff * dt) * force
 
     def variance(self, dt: float) -> float:
@@ -60,15 +55,16 @@ class GaussMarkov:
 
 @dataclass(frozen=True)
 class LowPassed:
-    """What the motion says at once, through a first-order low-pass of ``cutoff`` [Hz]; ``deviation`` per step."""
+    """The force that the motion gives, through a first-order low-pass of ``cutoff`` [Hz]; ``deviation`` per step."""
 
     cutoff: float
     deviation: float
 
     def __post_init__(self) -> None:
-        _positive("LowPassed", cutoff=self.cutoff, deviation=self.deviation)
+        positive_number("cutoff", self.cutoff)
+        positive_number("deviation", self.deviation)
 
-    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         a = ca.exp(-2 * ca.pi * self.cutoff * dt)
         return a * force + (1 - a) * at_once
 
@@ -89,11 +85,11 @@ class ForceLaw:
     deviation: float
 
     def __post_init__(self) -> None:
-        _positive("ForceLaw", deviation=self.deviation)
+        positive_number("deviation", self.deviation)
         if not callable(self.function):
-            raise ModelError(f"ForceLaw needs a function of the motion, got {self.function!r}.")
+            raise ModelError("wrong-type", f"a force law needs a function of the motion, got {self.function!r}.")
 
-    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         from dalembert.expressions import call_user
 
         return ca.SX(call_user(self.function, "law of an unknown force", view))

@@ -1,6 +1,6 @@
 """Unknown forces from an estimated motion and measured forces: the second stage (Palomba 2016, ch. 3).
 
-State F = (F₁ measured inputs, F₂ unknown ones), told the motion ξ = (z, ż, z̈); what is measured is F₁.
+State F = (F₁ measured inputs, F₂ unknown ones), inputs the motion ξ = (z, ż, z̈), outputs F₁.
 
     "known-from-unknown"   F₁⁺ = f₁₂(F₂, ξ) = B₁⁻¹ (h - B₂ F₂) + δ ,   F₂⁺ = law(F₂) + δ*
     "unknown-from-known"   F₁⁺ = F₁ + δ* ,                             F₂⁺ = f₂₁(F₁, ξ) = B₂⁺ (h - B₁ F₁) + δ
@@ -17,8 +17,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import one_of
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State, equations, require_equations
 from dalembert.estimate.forces.balance import Balance
 from dalembert.estimate.forces.check import FORMS, ForceCheck
@@ -52,9 +54,9 @@ def model_forces(
     ----------
     independent : as many coordinates as the machine has degrees of freedom.
     known : inputs that are measured.
-    unknown : inputs to be found; a mapping gives each its law (:class:`RandomWalk`, :class:`GaussMarkov`,
+    unknown : inputs to be estimated; a mapping gives each its law (:class:`RandomWalk`, :class:`GaussMarkov`,
         :class:`LowPassed`, :class:`ForceLaw`), so that ``model.noise`` knows their process noise.
-    inputs : other inputs, which the filter is told exactly; those not named at all are zero.
+    inputs : other inputs, which are exactly known; those not named at all are zero.
     form : "known-from-unknown" or "unknown-from-known".
     start : a state of the machine (`da.assemble`) whose way of closing the loops is kept; None: that of the drawing.
 
@@ -72,7 +74,7 @@ class ForceModel:
     eqs: EquationsOfMotion
     known: tuple[str, ...]
     unknown: tuple[str, ...]
-    told: tuple[str, ...]
+    exact: tuple[str, ...]
     laws: tuple[Law | None, ...]
     form: str
     balance: Balance
@@ -82,23 +84,28 @@ class ForceModel:
         self, eqs: EquationsOfMotion, independent: Any, known: Any, unknown: Any, inputs: Names, form: str,
         start: State | None = None,
     ) -> None:  # fmt: skip
-        if form not in FORMS:
-            raise ModelError(f"form must be {FORMS[0]!r} or {FORMS[1]!r}, got {form!r}.")
+        one_of("form", form, FORMS)
         laws = dict(unknown) if isinstance(unknown, Mapping) else {}
         groups = [_names(eqs, group, what) for group, what in
                   ((known, "known"), (list(unknown) if laws else unknown, "unknown"), (inputs, "inputs"))]  # fmt: skip
         every = [name for group in groups for name in group]
         twice = {name for name in every if every.count(name) > 1}
         if twice:
-            raise ModelError(f"{', '.join(sorted(twice))}: an input is either known, unknown or told, not two of them.")
+            problem = f"{', '.join(sorted(twice))}: an input is measured, unknown or exact, not two of these."
+            raise ModelError("conflicting-arguments", problem)
         for name, law in laws.items():
             if not isinstance(law, (RandomWalk, GaussMarkov, LowPassed, ForceLaw)):
-                raise ModelError(f"unknown[{name!r}] must be a law such as RandomWalk(2.0), got {law!r}.")
+                use = Advice("Use {}.", Call("da.estimate.RandomWalk", Argument("deviation")))
+                raise ModelError("wrong-type", f"the law of {name!r} has the wrong type: {law!r}.", use)
         if start is not None and not isinstance(start, State):
-            raise ModelError(f"start must be a state of the machine, from da.assemble(eqs, ...); got {start!r}.")
+            raise ModelError(
+                "wrong-type",
+                f"start must be a state of the machine, got {start!r}.",
+                Advice("Make one with {}.", Call("da.assemble")),
+            )
         balance = Balance(eqs, listed(independent, "independent"), start)
         assign(
-            self, eqs=eqs, known=groups[0], unknown=groups[1], told=groups[2], form=form, balance=balance,
+            self, eqs=eqs, known=groups[0], unknown=groups[1], exact=groups[2], form=form, balance=balance,
             laws=tuple(laws.get(name) for name in groups[1]),
         )  # fmt: skip
         self._check_counts()
@@ -110,20 +117,26 @@ class ForceModel:
         n, k1, k2 = self.balance.n, len(self.known), len(self.unknown)
         freedom = f"{self.eqs.name!r} has {n} degree{'s' * (n != 1)} of freedom, that is {n} equation{'s' * (n != 1)}"
         if not k2:
-            raise ModelError("unknown= names no input: there is nothing to find.")
+            raise ModelError("empty", "no unknown force is named.")
         if k2 > n:
             raise ModelError(
-                f"{freedom}, but {k2} forces are unknown ({', '.join(self.unknown)}): at most {n} can be told from the "
-                f"motion. Measure {k2 - n} of them, or find one combination of them."
+                "undetermined-force",
+                f"{freedom}, but {k2} forces are unknown ({', '.join(self.unknown)}): the motion determines only {n}.",
+                Advice(f"Measure {k2 - n} of them, or estimate one combination of them."),
+                evidence={"freedom": n, "unknown": k2},
             )
         if self.form == FORMS[0] and k1 != n:
-            more = f"Measure {n - k1} more" if k1 < n else f"Tell {k1 - n} of them as inputs="
+            more = f"Measure {n - k1} more." if k1 < n else f"Name {k1 - n} of them as exact, in {{}}."
             raise ModelError(
+                "undetermined-force",
                 f"{freedom}; the form {self.form!r} needs as many measured forces, but {k1} are named "
-                f"({', '.join(self.known) or 'none'}). {more}, or use form={FORMS[1]!r}."
+                f"({', '.join(self.known) or 'none'}).",
+                Advice(more, *([] if k1 < n else [Argument("inputs")])),
+                Advice("Or use {}.", Argument("form", FORMS[1])),
+                evidence={"freedom": n, "measured": k1},
             )
         if self.form == FORMS[1] and not k1:
-            raise ModelError("known= names no input: the filter needs a measured force to read.")
+            raise ModelError("empty", "no measured force is named: the filter has nothing to read.")
 
     def _check_somewhere(self) -> None:
         """Forces must act, and independently of one another, at some pose of the workspace."""
@@ -136,18 +149,25 @@ class ForceModel:
             idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= SINGULAR * of]
             if idle and inverted:
                 raise ModelError(
-                    f"{', '.join(idle)} cannot be told from the motion of {self.eqs.name!r}, for it moves nothing at "
-                    "any pose: its joints take it whole. Name other forces."
+                    "undetermined-force",
+                    f"the motion of {self.eqs.name!r} does not determine {', '.join(idle)}: it moves nothing at any "
+                    "pose, its joints take all of it.",
+                    Advice("Name other forces."),
+                    where={"forces": tuple(idle)},
                 )
             if inverted and self._conditions(B, columns).min() > 1 / SINGULAR:
+                other = Advice("Name other forces, or use {}.", Argument("form", FORMS[1]))
+                combined = Advice("Name other forces, or estimate a combination of them.")
                 raise ModelError(
-                    f"the forces {', '.join(names)} cannot be told apart from the motion of {self.eqs.name!r}: at "
-                    "every pose one does the same as others together. Name other forces"
-                    + (f", or use form={FORMS[1]!r}." if names is self.known else ", or find a combination of them.")
+                    "undetermined-force",
+                    f"the motion of {self.eqs.name!r} does not distinguish the forces {', '.join(names)}: at every "
+                    "pose one has the same effect as others together.",
+                    other if names is self.known else combined,
+                    where={"forces": names},
                 )
 
     def check(self, motion: Record) -> ForceCheck:
-        """Along a motion (record with z, ż, z̈): how well forces can be told, and where they cannot."""
+        """How well a motion (record with z, ż, z̈) determines the forces, and where it does not."""
         time, _, B = self._along(motion)
         inverted = self._one if self.form == FORMS[0] else self._two
         return ForceCheck(
@@ -193,7 +213,7 @@ class ForceModel:
     # -- numbers -------------------------------------------------------------------------------------------------------
     @property
     def motion(self) -> Channels:
-        """z, ż, z̈ by name: what the filter is told first."""
+        """z, ż, z̈ by name: the first inputs of the filter."""
         r = self.balance.relations
         parts = (r.coordinates, r.rates, r.accelerations)
         return Channels([n for c in parts for n in c.names], [u for c in parts for u in c.units])
@@ -208,10 +228,14 @@ class ForceModel:
     def _along(self, motion: Record) -> tuple[Array, Array, Array]:
         """time, h and B along a record of the motion; the pose follows from sample to sample."""
         if not isinstance(motion, Record):
-            raise ModelError(f"the motion must be a da.Record of {', '.join(self.motion.names)}, got {motion!r}.")
+            raise ModelError(
+                "wrong-type", f"the motion must be a record of {', '.join(self.motion.names)}, got {motion!r}."
+            )
         missing = [name for name in self.motion.names if name not in motion.names]
         if missing:
-            raise ModelError(unknown_name("channel", missing[0], motion.names, "the record of the motion"))
+            raise ModelError(
+                "unknown-name", unknown_name("channel", missing[0], motion.names, "the record of the motion")
+            )
         r, n = self.balance.relations, self.balance.n
         x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
         q = self._begins(motion, dict(zip(r.coordinates.names, x[0, :n].tolist(), strict=True)))
@@ -219,8 +243,12 @@ class ForceModel:
         if not gaps.max() <= OPEN:
             k = int(np.argmax(~(gaps <= OPEN)))
             raise ModelError(
-                f"the motion at t = {motion.time[k]:.6g} s cannot be: the joints of {self.eqs.name!r} stay open by "
-                f"{gaps[k]:.2g} (m or rad) there. Check the record, or how its loops are closed (start=)."
+                "inconsistent-motion",
+                f"the joints of {self.eqs.name!r} do not allow the motion at t = {motion.time[k]:.6g} s: residual "
+                f"{gaps[k]:.2g} (m or rad).",
+                Advice("Check the record, or how its loops are closed: {}.", Argument("start")),
+                where={"time": float(motion.time[k])},
+                evidence={"residual": float(gaps[k])},
             )
         h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
         return motion.time, h, B
@@ -240,22 +268,25 @@ class ForceModel:
             off = off if eqs.measures.units[k] != "rad" else abs((off + np.pi) % (2 * np.pi) - np.pi)
             if off > ELSEWHERE:
                 raise ModelError(
+                    "inconsistent-motion",
                     f"the motion has {name} = {motion[name][0]:.4g} at first, but as {eqs.name!r} is drawn it would be "
-                    f"{s[k]:.4g}: its loops are closed another way. Hand over a state of that way, start=da.assemble("
-                    "eqs, {...}, guess={...})."
+                    f"{s[k]:.4g}: its loops are closed another way.",
+                    Advice("Give a state that is, {}.", Argument("start", Call("da.assemble", Argument("guess")))),
+                    where={"channel": name},
                 )
         return q
 
     def algebraic(self, motion: Record, measured: Record) -> Record:
-        """F₂ at once from the motion and the measured forces, without a filter: a disturbance observer.
+        """F₂ from the motion and the measured forces, sample by sample without a filter: a disturbance observer.
 
-        NaN where they cannot be told at all.
+        NaN where they are not determined.
         """
         time, h, B = self._along(motion)
-        given = [*self.known, *self.told]
+        given = [*self.known, *self.exact]
         F = np.column_stack([np.asarray(measured[name], dtype=float) for name in given])
         if len(F) != len(time):
-            raise ModelError(f"the records of motion ({len(time)} samples) and of forces ({len(F)}) differ in length.")
+            problem = f"the records of motion ({len(time)} samples) and of forces ({len(F)}) differ in length."
+            raise ModelError("wrong-shape", problem)
         columns = [self.eqs.inputs.index[name] for name in given]
         right = h - np.einsum("kij,kj->ki", B[:, :, columns], F)
         found = np.einsum("kji,ki->kj", np.linalg.pinv(B[:, :, self._two]), right)
@@ -268,14 +299,15 @@ class ForceModel:
         if isinstance(known, Mapping):
             for name in known:
                 if name not in self.known:
-                    raise ModelError(f"known: {unknown_name('measured force', name, self.known)}")
+                    raise ModelError("unknown-name", f"known: {unknown_name('measured force', name, self.known)}")
             missing = [name for name in self.known if name not in known]
             if missing:
-                raise ModelError(f"known lacks the variance of {', '.join(missing)}.")
+                raise ModelError("missing-argument", f"the variance of {', '.join(missing)} is missing.")
         found = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
         for name, law in zip(self.unknown, self.laws, strict=True):
             if law is None:
-                raise ModelError(f"the unknown force {name!r} has no law: unknown={{{name!r}: RandomWalk(...)}}.")
+                give = Advice("Give {} as a mapping of names to laws.", Argument("unknown"))
+                raise ModelError("missing-argument", f"the unknown force {name!r} has no law.", give)
             found[name] = law.variance(dt)
         return found
 
@@ -290,7 +322,9 @@ def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
     names = listed(given, what)
     for name in names:
         if name not in eqs.inputs.index:
-            raise ModelError(f"{what}: {unknown_name('input', name, eqs.inputs.names, f'equations {eqs.name!r}')}")
+            raise ModelError(
+                "unknown-name", f"{what}: {unknown_name('input', name, eqs.inputs.names, f'equations {eqs.name!r}')}"
+            )
     return tuple(names)
 
 
@@ -305,33 +339,34 @@ class _MotionView:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._values:
-            raise ModelError(unknown_name("quantity", name, self._values, "the motion"))
+            raise ModelError("unknown-name", unknown_name("quantity", name, self._values, "the motion"))
         return self._values[name]
 
 
 @process.register
 def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: float | None = None) -> Process:
     if outputs is not None and tuple([outputs] if isinstance(outputs, str) else outputs) != model.known:
-        raise ModelError(f"the outputs of a force model are its measured forces: {', '.join(model.known)}.")
+        problem = f"the outputs of a force model are its measured forces: {', '.join(model.known)}."
+        raise ModelError("conflicting-arguments", problem)
     eqs, motion, n = model.eqs, model.motion, model.balance.n
-    k1, k2, k3 = len(model.known), len(model.unknown), len(model.told)
+    k1, k2, k3 = len(model.known), len(model.unknown), len(model.exact)
     units = {name: eqs.inputs.units[eqs.inputs.index[name]] for name in eqs.inputs.names}
     states = Channels([*model.known, *model.unknown], [units[name] for name in (*model.known, *model.unknown)])
     pose = model.balance.relations.pose
     x, u = SX.sym("x", k1 + k2 + eqs.nq), SX.sym("u", 3 * n + k3)
     p, t, step, e = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("dt"), SX.sym("e", k1 + k2)
     F1, F2, q = ca.vertsplit(x, [0, k1, k1 + k2, k1 + k2 + eqs.nq])
-    z, zd, zdd, told = ca.vertsplit(u, [0, n, 2 * n, 3 * n, 3 * n + k3])
+    z, zd, zdd, exact = ca.vertsplit(u, [0, n, 2 * n, 3 * n, 3 * n + k3])
     q = model.balance.relations.closing.close(q, z, p, t)
     h, B = model.balance.function(q, zd, zdd, p, t)
     if k3:
-        h = h - B[:, [eqs.inputs.index[name] for name in model.told]] @ told
+        h = h - B[:, [eqs.inputs.index[name] for name in model.exact]] @ exact
     B1, B2 = B[:, model._one], B[:, model._two]
     at_once = _least(B2, h - B1 @ F1)
     if model.form == FORMS[0]:
         view = _MotionView(_motion_values(model, q, z, zd, zdd, p, t), t)
         laws = [law or RandomWalk(1.0) for law in model.laws]
-        F2 = ca.vertcat(*[law.goes_on(F2[k], at_once[k], step, view) for k, law in enumerate(laws)])
+        F2 = ca.vertcat(*[law.predict(F2[k], at_once[k], step, view) for k, law in enumerate(laws)])
         F1 = ca.solve(B1, h - B2 @ x[k1 : k1 + k2])
     else:
         F2 = at_once
@@ -343,7 +378,7 @@ def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: flo
         "difference": ca.Function("difference", [x, x0, p, t], [x[: k1 + k2] - x0[: k1 + k2]]),
         "report": ca.Function("report", [x, u, p, t], [x[: k1 + k2]]),
     }
-    drives = Channels([*motion.names, *model.told], [*motion.units, *(units[name] for name in model.told)])
+    drives = Channels([*motion.names, *model.exact], [*motion.units, *(units[name] for name in model.exact)])
     start = np.concatenate([np.zeros(k1 + k2), model.balance.relations.begin])
     return Process(
         f"forces of {eqs.name}", states, Channels([*states.names, *pose.names], [*states.units, *pose.units]), drives,
@@ -354,7 +389,7 @@ def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: flo
 
 def _motion_values(model: ForceModel, q: Expr, z: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> dict[str, Any]:
     r = model.balance.relations
-    names = [*r.coordinates.names, *r.rates.names, *r.accelerations.names, *r.told]
+    names = [*r.coordinates.names, *r.rates.names, *r.accelerations.names, *r.further]
     values = r.values(names, q, z, zd, zdd, p, t)
     return {name: values[k] for k, name in enumerate(names)}
 

@@ -1,7 +1,7 @@
-"""Motion first, forces after it: two filters, coupled one way only (Palomba 2016, ch. 3).
+"""Motion first, then forces: two filters, coupled one way only (Palomba 2016, ch. 3).
 
-The first, which knows joints and no masses, finds z, ż, z̈; the second takes them as inputs and finds forces. Nothing
-goes back, so an error of a mass or of a force cannot spoil the motion.
+The first, from joints without masses, estimates z, ż, z̈; the second takes them as inputs and estimates forces. There
+is no feedback, so an error of a mass or of a force does not affect the motion.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import Channels
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
@@ -46,16 +47,19 @@ class TwoStage:
     def __init__(self, motion: Filter, forces: Filter, *, current: bool = False) -> None:
         for what, given in (("motion", motion), ("forces", forces)):
             if not isinstance(given, Filter):
-                raise ModelError(f"{what} must be a filter such as da.estimate.ExtendedKalman, got {given!r}.")
+                raise ModelError("wrong-type", f"{what} must be a filter, got {given!r}.")
         model = forces.process.source
         if not isinstance(model, ForceModel):
-            raise ModelError("forces must be a filter of a force model: da.estimate.model_forces(eqs, ...).")
-        told = motion.process.reported.names or motion.process.carried.names
-        missing = [name for name in model.motion.names if name not in told]
+            make = Advice("Make the model with {}.", Call("da.estimate.model_forces"))
+            raise ModelError("wrong-type", "forces must be a filter of a force model.", make)
+        estimated = motion.process.reported.names or motion.process.carried.names
+        missing = [name for name in model.motion.names if name not in estimated]
         if missing:
             raise ModelError(
-                f"the filter of the motion does not estimate {missing[0]!r}, which forces follow from. Take the same "
-                "independent coordinates, and a scheme for accelerations."
+                "missing-channel",
+                f"the filter of the motion does not estimate {missing[0]!r}, from which forces follow.",
+                Advice("Use the same independent coordinates, and a scheme with accelerations."),
+                where={"channels": tuple(missing)},
             )
         assign(self, motion=motion, forces=forces, current=bool(current))
 
@@ -67,23 +71,25 @@ class TwoStage:
         """Motion and forces along a record of all sensors."""
         motion = self.motion.run(record, progress=progress)
         first = {name: float(motion[name][0]) for name in self._coordinates}
-        return TwoStageEstimate(motion, self.forces.run(self.told(motion.record, record), start=self._begin(first)))
+        return TwoStageEstimate(
+            motion, self.forces.run(self.second_record(motion.record, record), start=self._begin(first))
+        )
 
     def stepper(self, dt: float | None = None, *, t: float = 0.0) -> TwoStageStepper:
         """Both filters sample by sample."""
         return TwoStageStepper(self, dt, t)
 
     def observer_step(self, dt: float | None = None) -> ObserverStep:
-        """Both filters as an expression, for ``da.simulate(..., observer=)``: sensors are read, forces told."""
+        """Both filters as an expression, for ``da.simulate(..., observer=)``."""
         return _observer_step(self, dt)
 
-    def told(self, motion: Record, record: Record) -> Record:
-        """What the second filter reads: the motion, the inputs it is told, the measured forces."""
+    def second_record(self, motion: Record, record: Record) -> Record:
+        """The record of the second filter: the motion, the exactly known inputs, the measured forces."""
         names = list(self.model.motion.names)
         moved = np.asarray(motion[names], dtype=float).reshape(len(motion), len(names))
         if self.current:  # the step to sample k takes what stands at k - 1
             moved = np.vstack([moved[1:], moved[-1:]])
-        rest = [*self.model.told, *self.model.known]
+        rest = [*self.model.exact, *self.model.known]
         columns = [np.asarray(record[name], dtype=float)[: len(motion)] for name in rest]
         units = [motion.units[name] for name in names] + [record.units[name] for name in rest]
         return Record(motion.time, np.column_stack([moved, *columns]), [*names, *rest], units, name=record.name)
@@ -109,7 +115,7 @@ class TwoStage:
 
 
 class TwoStageStepper:
-    """Both filters under way, sample by sample; mutable.
+    """Both filters, stepped sample by sample; mutable.
 
     motion, forces : steppers of the two filters (that of the forces from the first sample on).
     """
@@ -118,29 +124,30 @@ class TwoStageStepper:
         self.stages, self.dt = stages, dt
         self.motion = stages.motion.stepper(dt, t=t)
         self.forces: FilterStepper | None = None
-        self._told: list[float] = []
+        self._exact: list[float] = []
         self.estimate: dict[str, float] = {}
 
     def step(self, sample: Mapping[str, float], t: float | None = None) -> dict[str, float]:
         """Take in what every sensor reads, by name (NaN or left out: not measured); returns both estimates by name."""
         model, motion = self.stages.model, self.stages.motion.process
-        needed = [*motion.inputs.names, *model.told]
+        needed = [*motion.inputs.names, *model.exact]
         missing = [name for name in needed if name not in sample]
         if missing:
-            raise DataError(f"the sample lacks {', '.join(missing)}: inputs must be given with every sample.")
+            problem = f"the sample lacks {', '.join(missing)}: inputs must be given with every sample."
+            raise DataError("missing-channel", problem, where={"channels": tuple(missing)})
         moved = self.motion.step(
             {name: sample[name] for name in motion.outputs.names if name in sample},
             {name: sample[name] for name in motion.inputs.names}, t,
         )  # fmt: skip
-        told = [sample[name] for name in model.told]
-        now = [*(moved[name] for name in model.motion.names), *told]
+        exact = [sample[name] for name in model.exact]
+        now = [*(moved[name] for name in model.motion.names), *exact]
         before = None
         if self.forces is None:
             first = {name: moved[name] for name in self.stages._coordinates}
             self.forces = self.stages.forces.stepper(self.dt, start=self.stages._begin(first), t=self.motion.t)
         elif self.stages.current:  # the motion of now, other inputs as they were until now
-            before = [*now[: len(model.motion)], *self._told]
-        self._told = told
+            before = [*now[: len(model.motion)], *self._exact]
+        self._exact = exact
         found = self.forces.step(
             {name: sample[name] for name in model.known if name in sample}, now, self.motion.t, before=before
         )
@@ -149,23 +156,23 @@ class TwoStageStepper:
 
 
 def _observer_step(stages: TwoStage, dt: float | None) -> ObserverStep:
-    """memory = [that of either filter; motion and inputs told at the last sample; whether there was one]."""
+    """state = [states of both filters; motion and exact inputs at the last sample; whether there was one]."""
     model = stages.model
     a, b = stages.motion.observer_step(dt), stages.forces.observer_step(dt)
-    known = tuple(dict.fromkeys([*a.known, *model.known, *model.told]))
+    known = tuple(dict.fromkeys([*a.known, *model.known, *model.exact]))
     nm, n = len(model.motion), len(b.known)
     sizes = [len(a.state), len(b.state), n, 1]
-    memory, y = MX.sym("memory", sum(sizes)), MX.sym("y", len(a.reads))
+    state, y = MX.sym("state", sum(sizes)), MX.sym("y", len(a.reads))
     u0, u1 = MX.sym("u0", len(known)), MX.sym("u1", len(known))
     measured, t, step = MX.sym("measured", len(a.reads)), MX.sym("t"), MX.sym("dt")
     p = MX.sym("p", len(a.parameters) + len(b.parameters))
-    ma, mb, last, begun = ca.vertsplit(memory, np.cumsum([0, *sizes]).tolist())
+    ma, mb, last, begun = ca.vertsplit(state, np.cumsum([0, *sizes]).tolist())
 
     def of(u: Expr, names: Iterable[str]) -> Expr:
         return ca.vertcat(MX(0, 1), *[u[known.index(name)] for name in names])
 
     after_a, moved = a.function(ma, of(u0, a.known), of(u1, a.known), y, measured, p[: len(a.parameters)], t, step)
-    now = ca.vertcat(*[moved[a.gives.index[name]] for name in model.motion.names], of(u1, model.told))
+    now = ca.vertcat(*[moved[a.gives.index[name]] for name in model.motion.names], of(u1, model.exact))
     before = ca.if_else(begun, last, now)
     if stages.current:
         before = ca.vertcat(now[:nm], before[nm:])
@@ -174,7 +181,7 @@ def _observer_step(stages: TwoStage, dt: float | None) -> ObserverStep:
     )
     mine = [k for k, name in enumerate(b.gives.names) if name not in a.gives.index]
     function = ca.Function(
-        "watch", [memory, u0, u1, y, measured, p, t, step],
+        "watch", [state, u0, u1, y, measured, p, t, step],
         [ca.vertcat(after_a, after_b, now, 1), ca.vertcat(moved, found[mine])],
     )  # fmt: skip
     start = np.array(b.start)

@@ -1,9 +1,9 @@
-"""Can these sensors see the machine move? LocalObservability along a motion, in words.
+"""Local observability: whether sensors determine the state along a motion, with advice in words.
 
-A state is observable along a motion if no small change of it leaves all outputs as they are: if O of
-`process_slopes` has full column rank. How well it is seen is told by `visibility`: by how much readings
-with their noise narrow a start that is known to P₀. What is known in any window of the motion is known in all of it, so
-the best window decides; where the others are worse, as next to a dead point, is told too.
+A state is observable along a motion if every small change of it changes an output: if O of `motion_sensitivity` has
+full column rank. The quality is the reduction of the initial covariance P₀ by noisy readings (`observed_directions`). A
+state that is determined in one window of the motion is determined in all of it, so the best window decides; windows
+that are worse, as next to a dead point, are reported too.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.estimate.algebra.noise import covariance, root
@@ -45,37 +47,36 @@ from dalembert.estimate.judge.observed_directions import (
     shortly,
     together,
 )
-from dalembert.estimate.models.process import Names, Process, chosen, process
+from dalembert.estimate.models.process import Names, Process, chosen, has_channels, process
 from dalembert.expressions import Array
-from dalembert.expressions.quantities import is_real
 from dalembert.record import Record
 from dalembert.solve.position.assemble import assemble
 
 SAMPLES, WINDOW = 100, 100
 STEPS = 4  # of a machine per sample: its slopes leave out what its joints are closed by, an error of fifth order
 ORIENTATION = "orientation of "
-WORTH_A_WORD = 0.2  # share of a standard deviation
+WORTH_A_WORD = 0.2  # a share of the standard deviation above it is reported
 
 
 @frozen(init=False)
 class LocalObservability:
-    """What was found; made by `local_observability`.
+    """Local observability of a model along a motion; made by `local_observability`.
 
     Attributes
     ----------
     states, outputs : names.
     freedoms : how many directions there are; fewer than states where these are of a projection onto the joints.
-    rank : how many of them can be seen at all.
+    rank : how many of them the outputs show.
     singular_values : (freedoms,) what each direction makes of the readings against their noise, largest first, in the
         best window: its standard deviation falls from 1 to 1/√(1 + s²).
     floor : the singular value below which all is rounding.
     time, strength : starts of the windows [s], and the smallest singular value in each.
     span : length of a window [s].
-    unseen : directions that nothing shows, each a mapping of states to amounts that go together.
+    unseen : directions that no output shows, each a mapping of states to amounts that change together.
     weak : directions that are seen only weakly, the worst first, each with what is left of its standard deviation.
-    fades : of every direction in `unseen`, then in `weak`, what is left of it at the end of the window by itself.
+    fades : of every direction in `unseen`, then in `weak`, the share left at the end of the window by itself.
     hidden : of every state, the share that lies in unseen directions: 0 seen, 1 not at all.
-    left : of every state, what is left of its standard deviation at the start: 0 known, 1 as before.
+    left : of every state, the share left of its initial standard deviation: 0 known, 1 as before.
     weakest : the direction that is seen worst.
     deviations : standard deviation of each state at the start, from the window (and P0, if given); with R, where that
         is finite.
@@ -107,12 +108,12 @@ class LocalObservability:
 
     @property
     def is_observable(self) -> bool:
-        """Whether every direction shows at all; how well is told by `weak` and `left`."""
+        """Whether the outputs show every direction; `weak` and `left` report how well."""
         return self.rank == self.freedoms
 
     @property
     def verdict(self) -> str:
-        """What it means, and what to do."""
+        """The result in words, and what to do."""
         seen, n, well = ", ".join(self.outputs), self.freedoms, self.rank - len(self.weak)
         if not self.is_observable:
             text = f"{n - self.rank} of {n} directions of {self.name!r} cannot be seen from {seen}: "
@@ -154,7 +155,7 @@ class LocalObservability:
         if self.is_observable and not self.weak:
             return ""
         if max(self.fades) <= FADED:
-            return f" No sensor is needed: what is not seen dies out by itself within {self.span:.3g} s."
+            return f" No sensor is needed: hidden directions decay by themselves within {self.span:.3g} s."
         if not self.sensors:
             return " No other quantity of the model would show more along this motion; another motion may."
         names, left = self.sensors[0]
@@ -193,7 +194,7 @@ def local_observability(
     amplitude: Any = 1e-3,
     **options: Any,
 ) -> LocalObservability:
-    """Whether the outputs show all states of a model along a motion, how well, and what to measure if not.
+    """Whether the outputs determine all states of a model along a motion, how well, and what to measure if not.
 
     Parameters
     ----------
@@ -202,9 +203,9 @@ def local_observability(
         at zero; the model's own start when left out.
     outputs : sensors, coordinates or rates that are measured; all sensors when left out.
     R : variances of the outputs, in any form that filters take: gives deviations. When left out, a reading is taken to
-        be good to 1 % of what it sweeps.
-    P0 : variances of the start, in any form that filters take; typical magnitudes by unit when left out.
-    window : samples that are looked at together.
+        have an error of 1 % of its range.
+    P0 : initial variances, in any form that filters take; typical magnitudes by unit when left out.
+    window : samples of one window.
     candidates : what may be measured in addition; sensors, coordinates, rates, internal states and orientations of
         bodies when left out. They are as good as outputs of the same unit.
     empirical : also the gramian of motions that start an `amplitude` (a number or a mapping of states) to both sides.
@@ -223,12 +224,12 @@ def local_observability(
     whole, read = extended(_process(model, along, outputs, dt, options), candidates)
     motion = _motion(whole, along, dt, samples)
     if len(motion.t) < 2:
-        raise DataError("observability along a motion needs at least two samples.")
-    if not isinstance(window, int) or window < 2:
-        raise DataError(f"window must be a whole number of samples from 2 up, got {window!r}.")
+        raise DataError("too-few-samples", "observability along a motion needs at least two samples.")
+    whole_number("window", window, least=2)
     starts, stacked, flow = windows(*slopes(whole, motion), window)
     if not np.isfinite(stacked).all():
-        raise ModelError(f"an output of {whole.name!r} has no slope somewhere along this motion; leave it out.")
+        problem = f"an output of {whole.name!r} has no derivative somewhere along this motion."
+        raise ModelError("not-finite", problem, Advice("Leave it out."))
     names, ny = whole.errors.names, len(read)
     roots = _start_roots(P0, whole, flow, stacked, motion.x[starts], motion.t[starts])
     scales = noises(whole.outputs.units, stacked, roots)
@@ -276,7 +277,8 @@ def _start_roots(P0: Any, model: Process, flow: Array, stacked: Array, x: Array,
         whole = root(covariance("P0", P0, model.errors.names, "state"))
         sizes = np.sqrt((whole**2).sum(axis=1))
         if not (np.diag(whole) > 0).all():
-            raise DataError("P0 must be positive definite here: give every state some variance, or leave P0 out.")
+            give = Advice("Give every state a variance, or leave {} out.", Argument("P0"))
+            raise DataError("not-positive-definite", "P0 must be positive definite here.", give)
     T = np.eye(model.ne)[None] if model.flat else projector(model).many(x, model.p, t[:, None])[0]
     T = T.reshape(-1, model.ne, model.ne)
     if np.abs(T - np.eye(model.ne)).max() < SAME:
@@ -292,12 +294,12 @@ def _weights(R: Any, names: tuple[str, ...], typical: Array) -> Array:
         try:
             return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance("R", R, names, "output"))))
         except np.linalg.LinAlgError:
-            raise DataError("R must be positive definite here: every output has some noise.") from None
+            raise DataError("not-positive-definite", "R must be positive definite: every output has noise.") from None
     return np.diag(np.where(typical > 0, 1.0 / np.where(typical > 0, typical, 1.0), 0.0))
 
 
 def _likely(R: Any, model: Process, ny: int, typical: Array) -> Array:
-    """Deviations of everything that can be measured: those of outputs of the same unit where they are told."""
+    """Deviations of everything that can be measured: those of outputs of the same unit where R is given."""
     if R is None:
         return typical
     told = np.sqrt(np.diag(covariance("R", R, model.outputs.names[:ny], "output")))
@@ -336,8 +338,8 @@ def _deviations(view: View, R: Any, P0: Any) -> dict[str, float] | None:
 
 
 def _assumed(R: Any, P0: Any) -> str:
-    parts = [] if R is not None else [f"readings good to {100 * PRECISION:g} % of what they sweep (else say R=)"]
-    parts += [] if P0 is not None else ["starts off by typical magnitudes (else say P0=)"]
+    parts = [] if R is not None else [f"errors of readings of {100 * PRECISION:g} % of their range (R not given)"]
+    parts += [] if P0 is not None else ["initial errors of typical magnitudes (P0 not given)"]
     return f"assumed: {', '.join(parts)}" if parts else ""
 
 
@@ -355,7 +357,7 @@ def _named(names: tuple[str, ...], values: Array) -> dict[str, float]:
 def _process(model: Any, along: Any, outputs: Names, dt: float | None, options: dict[str, Any]) -> Process:
     if isinstance(model, Process):
         if outputs is not None or options:
-            raise ModelError("a Process has its outputs and options already; leave them out.")
+            raise has_channels()
         return model
     if isinstance(model, EquationsOfMotion):
         options = {"steps": STEPS, **options}
@@ -375,9 +377,10 @@ def _motion(model: Process, along: Any, dt: float | None, samples: int) -> Motio
         return motion_of_record(model, along)
     dt = dt if dt is not None else model.dt
     if dt is None:
-        raise DataError("without a record to go along, give dt=, the interval between samples [s].")
+        give = Advice("Give {}, the interval between samples [s].", Argument("dt"))
+        raise DataError("missing-argument", "without a record the interval between samples is needed.", give)
     if along is not None and not isinstance(along, State):
-        raise DataError(f"along must be a Record or a State, got {type(along).__name__}.")
+        raise DataError("wrong-type", f"along must be a record or a state, got {type(along).__name__}.")
     return motion_from(model, model.start, along.t if along is not None else 0.0, float(dt), int(samples))
 
 
@@ -385,6 +388,4 @@ def _amplitudes(given: Any, names: tuple[str, ...]) -> Array:
     if isinstance(given, Mapping):
         chosen(list(given), names, "state")
         return np.array([float(given.get(name, 1e-3)) for name in names])
-    if not is_real(given) or not float(given) > 0:
-        raise DataError(f"amplitude must be a positive number or a mapping of states to them, got {given!r}.")
-    return np.full(len(names), float(given))
+    return np.full(len(names), positive_number("amplitude", given))

@@ -1,4 +1,4 @@
-"""Slopes of a process along a motion: what observability is judged by.
+"""Derivatives of a process along a motion, on which observability is judged.
 
 With F_k = ∂(x_{k+1})/∂e and H_k = ∂y_k/∂e along a motion, in a window of n samples
 
@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.process import Process, chosen
 from dalembert.expressions import Array, Kernel
@@ -56,7 +57,8 @@ def motion_of_record(model: Process, record: Record) -> MotionSamples:
             u[:, k] = record[name]
     bad = np.flatnonzero(~(np.isfinite(x).all(axis=1) & np.isfinite(u).all(axis=1)))
     if len(bad):
-        raise DataError(f"the motion has a gap (NaN) at t = {record.time[bad[0]]:g} s; give a whole one.")
+        problem = f"the motion has a gap (NaN) at t = {record.time[bad[0]]:g} s."
+        raise DataError("gap-in-record", problem, where={"time": float(record.time[bad[0]])})
     return MotionSamples(np.array(record.time), x, u)
 
 
@@ -68,8 +70,10 @@ def input_names(model: Process) -> tuple[str, ...]:
 def _column(record: Record, channel: str) -> Array:
     if channel not in record:
         raise DataError(
-            f"the motion must hold every state: {unknown_name('channel', channel, record.names, 'the record')} "
-            "A run of da.simulate or an estimate of a filter does."
+            "missing-channel",
+            f"the motion must hold every state: {unknown_name('channel', channel, record.names, 'the record')}",
+            Advice("Use a run of {} or the estimate of a filter.", Call("da.simulate")),
+            where={"channel": channel},
         )
     return np.asarray(record[channel])
 
@@ -124,7 +128,8 @@ def motion_from(model: Process, x0: Array, t0: float, dt: float, samples: int) -
     for k in range(1, samples):
         x[k] = step.raw(x[k - 1], u, model.p, t[k - 1], dt)[0]
     if not np.isfinite(x).all():
-        raise ModelError(f"the motion of {model.name!r} from this state leaves the numbers; take a shorter one.")
+        problem = f"the motion of {model.name!r} from this state grows beyond every number."
+        raise ModelError("diverged", problem, Advice("Use fewer {}.", Argument("samples")))
     return MotionSamples(t, x, np.zeros((samples, model.nu)))
 
 

@@ -18,7 +18,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array, maximum, minimum
 from dalembert.expressions.quantities import is_real, is_symbolic
 from dalembert.loop.noise import Noise, checked_limits, read_sensor
@@ -130,7 +132,7 @@ class Encoder(Stepped):
 
     @property
     def resolution(self) -> float:
-        return 2 * math.pi / _positive("pulses per turn of an encoder", self.ppr)
+        return 2 * math.pi / positive_number("pulses per turn of an encoder", self.ppr)
 
 
 @dataclass(frozen=True)
@@ -152,12 +154,12 @@ class Accelerometer(Stepped):
 
     @property
     def resolution(self) -> float:
-        return float(2 * self.limits[1] / 2.0 ** _positive("bits of an accelerometer", self.bits))
+        return float(2 * self.limits[1] / 2.0 ** positive_number("bits of an accelerometer", self.bits))
 
     @property
     def limits(self) -> tuple[float, float]:
-        volts = _positive("range of an accelerometer", self.range)
-        most = volts / 2 / _positive("sensitivity of an accelerometer", self.sensitivity)
+        volts = positive_number("range of an accelerometer", self.range)
+        most = volts / 2 / positive_number("sensitivity of an accelerometer", self.sensitivity)
         return (-most, most)
 
 
@@ -178,32 +180,31 @@ class ForceSensor(SensorModel):
 
     @property
     def deviation(self) -> float:
-        return _positive("percent of a force sensor", self.percent) / 100 * self.limits[1]
+        return positive_number("percent of a force sensor", self.percent) / 100 * self.limits[1]
 
     @property
     def resolution(self) -> float:
-        return 0.0 if self.bits is None else 2 * self.limits[1] / 2.0 ** _positive("bits of a force sensor", self.bits)
+        return (
+            0.0
+            if self.bits is None
+            else 2 * self.limits[1] / 2.0 ** positive_number("bits of a force sensor", self.bits)
+        )
 
     @property
     def limits(self) -> tuple[float, float]:
-        most = _positive("full scale of a force sensor", self.full_scale)
+        most = positive_number("full scale of a force sensor", self.full_scale)
         return (-most, most)
-
-
-def _positive(what: str, number: Any) -> float:
-    if not is_real(number) or not 0 < number < math.inf:
-        raise DataError(f"{what} must be a positive number, got {number!r}.")
-    return float(number)
 
 
 def _number(name: str, given: Any) -> float:
     if not is_real(given):
-        raise DataError(f"sensor {name!r} must be a da.estimate sensor or a standard deviation, got {given!r}.")
+        use = Advice("Use {}.", Call("da.estimate.Encoder"), Call("da.estimate.Quantiser"))
+        raise DataError("wrong-type", f"sensor {name!r} must be a sensor or a standard deviation, got {given!r}.", use)
     return float(given)
 
 
 def measure(record: Record, sensors: Mapping[str, SensorModel | float], *, seed: int) -> Record:
-    """What sensors would have written of a motion: the same noise as ``da.simulate`` draws for that seed and channel.
+    """Readings of sensors along a motion, with the noise that ``da.simulate`` draws for the same seed and channel.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def measure(record: Record, sensors: Mapping[str, SensorModel | float], *, seed:
     names = list(record.names)
     for name in sensors:
         if name not in names:
-            raise DataError(unknown_name("channel", name, names, "the record"))
+            raise DataError("unknown-name", unknown_name("channel", name, names, "the record"))
     noise = Noise(sensors=sensors, seed=seed)
     for name, given in sensors.items():
         sensor = given if isinstance(given, SensorModel) else Quantiser(noise=_number(name, given))

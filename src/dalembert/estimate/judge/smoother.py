@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, Interrupted, ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Progress
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, triangle, unpack
@@ -33,16 +34,20 @@ def smooth(estimate: Estimate, *, progress: Any = None) -> Estimate:
 
     Parameters
     ----------
-    estimate : what a filter made of a record (``filter.run(record)``).
+    estimate : the estimate of a filter (``filter.run(record)``).
 
     Returns
     -------
     Estimate with smoothed states and deviations; innovations and likelihood are those of the filter.
     """
     if not isinstance(estimate, Estimate):
-        raise DataError(f"smooth takes what filter.run(record) gave, got {type(estimate).__name__}.")
+        raise DataError(
+            "wrong-type",
+            f"expected an estimate of a filter, got {type(estimate).__name__}.",
+            Advice("Give the result of {}.", Call("filter.run")),
+        )
     if estimate.status != "complete" or estimate.smoothed:
-        raise DataError("smooth needs a complete estimate of a filter, not one that is smoothed or ended early.")
+        raise DataError("not-supported", "the estimate must be complete and not smoothed already.")
     began = clock.process_time()
     filter_: Filter = estimate.filter
     kernel = filter_.cached("smoother", lambda: _kernel(filter_))
@@ -84,9 +89,12 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
                 done += count
                 bar.update(done / N)
         except KeyboardInterrupt:
-            raise Interrupted("smoothing was interrupted; the filter's own estimate is whole.") from None
+            raise Interrupted(
+                "interrupted", "smoothing was interrupted; the estimate of the filter is whole."
+            ) from None
     if not np.isfinite(results).all():
-        raise DataError("smoothing gave values that are not finite; run the filter in a square-root form.")
+        square_root = Advice("Run the filter in a square-root form.")
+        raise DataError("diverged", "smoothing gave values that are not finite.", square_root)
     return results[::-1]
 
 
@@ -96,7 +104,7 @@ def _kernel(filter_: Filter) -> Any:
 
 
 def _step(filter_: Filter) -> ca.Function:
-    """(x̂ and P̂ of the next sample, memory of this one, u, t, Δt to the next, p) -> report, variance, x̂, P̂.
+    """(x̂ and P̂ of the next sample, filter state of this one, u, t, Δt to the next, p) -> report, variance, x̂, P̂.
 
     Δt = 0 marks the last sample, where the filter's own estimate is the smoothed one.
     """
@@ -106,7 +114,7 @@ def _step(filter_: Filter) -> ca.Function:
     try:
         cross = filter_.cross(M, u, p, t, dt)
     except NotImplementedError as error:
-        raise ModelError(f"{type(filter_).__name__} has no smoother.") from error
+        raise ModelError("not-supported", f"{type(filter_).__name__} has no smoother.") from error
     x, P = M[: m.nx], filter_.covariance(M)
     before = filter_.predict(M, u, p, t, dt)
     x1, P1 = before[: m.nx], filter_.covariance_before(before)

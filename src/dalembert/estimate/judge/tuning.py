@@ -2,7 +2,7 @@
 
 The unknowns are logarithms of variances, θ: of every diagonal entry that is not zero, or one factor for a full matrix.
 
-    likelihood   J = Σ_k (e_kᵀ S_k⁻¹ e_k + ln det S_k)          what the innovations themselves say; needs no truth
+    likelihood   J = Σ_k (e_kᵀ S_k⁻¹ e_k + ln det S_k)          of the innovations; needs no truth
     reference    J = Σ_k Σ_c ((x̂_c - x_c) / σ_c)²               σ_c the deviation of the true channel c after settling
 
 ∂J/∂θ are differences of runs with θ + 10⁻⁶: all run in step, on the filter's own native code, which takes the numbers
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.core.tables import aligned
 from dalembert.estimate.algebra.noise import Covariance
@@ -56,7 +57,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What tuning found; frozen.
+    """Result of tuning; frozen.
 
     filter : the same filter with the new noise.  Q, R : covariances, None where they depend on the state.
     variances : "Q.speed" -> variance.  before, after : the criterion (mean per sample).  at_bound : names of those
@@ -123,11 +124,10 @@ def tune(
     Tuned with ``.filter``, ready to run.
     """
     if not isinstance(filter_, Filter):
-        raise DataError(f"tune takes a filter with Q and R as numbers, got {type(filter_).__name__}.")
+        raise DataError("wrong-type", f"expected a filter with Q and R as numbers, got {type(filter_).__name__}.")
     if getattr(filter_, "form", "") == "steady":
-        raise DataError(
-            "a filter with form='steady' has a fixed gain; tune form='covariance' and make it steady after."
-        )
+        tuned = Advice("Tune one with {} and make it steady after.", Argument("form", "covariance"))
+        raise DataError("not-supported", "a steady filter has a fixed gain.", tuned)
     wanted = ("Q",) if vary is None and truth is not None else ("Q", "R") if vary is None else vary
     entries = entries_of(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
     task = Task(filter_, record, entries, truth, channels, settle)
@@ -135,7 +135,7 @@ def tune(
         try:
             theta, best = task.descend(task.search(bar) if search else task.first, bar)
         except KeyboardInterrupt:
-            raise Interrupted(f"tuning was interrupted after {task.count} runs.") from None
+            raise Interrupted("interrupted", f"tuning was interrupted after {task.count} runs.") from None
     names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
     bound = tuple(n for n, th, a in zip(names, theta, task.first, strict=True) if abs(th - a) > WIDEST * (1 - 1e-6))
     return Tuned(
@@ -166,13 +166,13 @@ def entries_of(filter_: Filter, wanted: list[str]) -> list[Entry]:
     found: dict[tuple[str, str], Entry] = {}
     for name in wanted:
         if name not in known:
-            raise DataError(
-                unknown_name("variance to vary", str(name), known, "the filter")
-                + " (those that are zero, or functions of the state, do not vary)"
-            )
+            problem = unknown_name("variance to vary", str(name), known, "the filter")
+            rest = Advice("Variances that are zero, or functions of the state, do not vary.")
+            raise DataError("unknown-name", problem, rest)
         found.update({(e.symbol, e.name): e for e in known[name]})
     if not found:
-        raise DataError(f"nothing to vary in {', '.join(wanted)}: every variance is zero. Give a first guess.")
+        problem = f"nothing to vary in {', '.join(wanted)}: every variance is zero."
+        raise DataError("empty", problem, Advice("Give an initial guess above zero."))
     return list(found.values())
 
 
@@ -191,7 +191,9 @@ class Task:
         self.first = np.log([e.variance for e in entries])
         if self.data[:, engine.measured_columns(filter_)].sum() < 2 * len(entries):
             raise DataError(
-                f"the record holds too few samples to tell {len(entries)} variances; vary fewer, or take a longer one."
+                "too-few-samples",
+                f"the record holds too few samples for {len(entries)} variances.",
+                Advice("Use a longer record, or {} fewer.", Argument("vary")),
             )
         self.truth: Array | None = None
         if truth is not None:
@@ -211,13 +213,14 @@ class Task:
         for name in names:
             for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
                 if name not in known:
-                    raise DataError(unknown_name("channel", name, known, where))
+                    raise DataError("unknown-name", unknown_name("channel", name, known, where))
         if not names:
-            raise DataError(f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}.")
+            problem = f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}."
+            raise DataError("missing-channel", problem)
         values = np.asarray(same_times(truth.select(*names), record.time)[names], dtype=float)
         late = record.time >= record.time[0] + settle
         if late.sum() < 2:
-            raise DataError(f"settle = {settle:g} s leaves fewer than 2 samples.")
+            raise DataError("too-few-samples", f"settle = {settle:g} s leaves fewer than 2 samples.")
         scale = np.nanstd(values[late], axis=0)
         self.places = [reported.names.index(n) for n in names]
         self.truth = np.where(late[:, None] & np.isfinite(values), values, np.nan)
@@ -244,7 +247,7 @@ class Task:
         return np.concatenate([self.filter.process.p, *(v for v in self.values(theta) if v is not None)])
 
     def plain(self, theta: Array, bar: Progress | None = None) -> float:
-        """Criterion per sample; infinite where the filter loses itself."""
+        """Criterion per sample; infinite where the filter diverges."""
         p, m, total = self.numbers(theta), self.m0, 0.0
         for done in range(0, len(self.data), engine.CHUNK):
             m, results = self._results(m, self.data[done : done + engine.CHUNK], p)
@@ -309,7 +312,8 @@ class Task:
             if min(values) < best:
                 best, theta = min(values), trials[int(np.argmin(values))]
         if not np.isfinite(best):
-            raise ConvergenceError("no Q and R near the first guess keep the filter finite; check the model.")
+            problem = "the filter diverges with every Q and R near the initial guess."
+            raise ConvergenceError("diverged", problem, Advice("Check the model."))
         return theta
 
     def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:

@@ -1,4 +1,4 @@
-"""Do the sensors suffice? Rules for the inputs and outputs of a kinematics-based model.
+"""Rules for the inputs and outputs of a kinematics-based model: whether the sensors suffice.
 
 With n independent coordinates: at least n inputs with rank S = n, so that SᵀS can be inverted; at least n outputs of
 position whose gradient has rank n; so 2n measurements, none twice; and the sampled model observable,
@@ -7,7 +7,8 @@ position whose gradient has rank n; so 2n measurements, none twice; and the samp
 
 in units of time of one sample, so that positions, rates and accelerations are comparable. A highest derivative in the
 state is not counted: it follows from the inputs and acts on nothing that is measured (outside the singular set). Poses
-of the workspace are reached from the start by small steps, each closed by Newton's method, as far as the joints let go.
+of the workspace are reached from the initial pose by small steps, each closed by Newton's method, as far as the joints
+allow.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.core.tables import aligned
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
 from dalembert.expressions import Array, Kernel
@@ -33,23 +35,23 @@ LEVELS = ("positions", "velocities", "accelerations")
 RANK = 1e-6  # of singular values, relative to the largest in the workspace
 OPEN = 1e-9  # gap of a pose that could not be closed [m or rad]
 RAYS, STEPS = 24, 64
-NEAR = 0.3  # of the usual smallest singular value: a filter that broke down there did so for that
+NEAR = 0.3  # of the median smallest singular value: a filter that diverged below it did so near a singular pose
 SINGULAR = 1e-2  # smallest singular value over the largest in the workspace that is called nearly singular
 
 
 @frozen
 class KinematicCheck:
-    """What was found about the sensors of a kinematic model.
+    """Result of the check of the sensors of a kinematic model.
 
     Attributes
     ----------
-    poses : (k, n) independent coordinates of the poses looked at.
+    poses : (k, n) independent coordinates of the poses of the check.
     smallest, largest : (k,) singular values of S with inputs weighted as in the model.
     condition : (k,) the largest singular value in the workspace over the smallest at the pose.
     output_rank, observable_rank : smallest rank of the outputs' gradient, and of the observability matrix.
     blind : share of the poses with a smallest singular value below 1/100 of the largest seen.
     worst : coordinates of the pose with the smallest one.
-    remarks : in words, what to know or to do.
+    remarks : findings in words.
     """
 
     poses: Array
@@ -70,7 +72,7 @@ class KinematicCheck:
             ["inputs (at least n)", str(c["inputs"])],
             ["outputs of position (at least n)", str(c["positions"])],
             ["measurements (at least 2n)", str(c["inputs"] + c["outputs"])],
-            ["poses looked at", str(len(self.poses))],
+            ["poses of the check", str(len(self.poses))],
             ["largest singular value of S in the workspace", f"{self.largest.max():.3g}"],
             ["largest condition of S (that over the smallest)", f"{self.condition.max():.3g}"],
             ["poses that are nearly singular", f"{100 * self.blind:.1f} %"],
@@ -86,7 +88,7 @@ class KinematicCheck:
 def check_levels(
     relations: Relations, inputs: tuple[str, ...], outputs: tuple[str, ...], level: int, scheme: str | None
 ) -> None:
-    """The rules that need no numbers; all that are broken are told at once."""
+    """The rules that need no numbers; all broken rules are reported together."""
     n, known = len(relations.coordinates), relations.known
     problems = []
     wrong = [name for name in inputs if known[name].order != level]
@@ -104,8 +106,8 @@ def check_levels(
     positions = [name for name in outputs if known[name].order == 0]
     if len(positions) < n:
         problems.append(
-            f"at least {n} of the outputs must be positions, got {len(positions)}: only positions tell where the "
-            "machine stands; rates and accelerations drift."
+            f"at least {n} of the outputs must be positions, got {len(positions)}: only positions determine the pose "
+            "of the machine; integrated rates and accelerations drift."
         )
     both = [name for name in inputs if name in outputs]
     if both:
@@ -116,7 +118,7 @@ def check_levels(
         if len(set(names)) < len(names):
             problems.append(f"{what} name a sensor twice.")
     if problems:
-        raise ModelError(f"sensors of the kinematic model of {relations.name!r}: {' '.join(problems)}")
+        raise ModelError("unobservable", f"sensors of the kinematic model of {relations.name!r}: {' '.join(problems)}")
 
 
 def ranges(r: Relations, z: Array, q: Array, workspace: Any) -> tuple[Array, Array]:
@@ -125,13 +127,15 @@ def ranges(r: Relations, z: Array, q: Array, workspace: Any) -> tuple[Array, Arr
     for name, pair in (workspace or {}).items():
         full = r.names([name], "workspace")[0]
         if full not in r.coordinates.index:
-            raise ModelError(f"workspace: {unknown_name('independent coordinate', name, r.coordinates.names)}")
+            raise ModelError(
+                "unknown-name", f"workspace: {unknown_name('independent coordinate', name, r.coordinates.names)}"
+            )
         try:
             low, high = (float(x) for x in pair)
         except (TypeError, ValueError):
-            raise DataError(f"workspace: {name!r} needs two numbers, from and to, got {pair!r}.") from None
+            raise DataError("wrong-shape", f"workspace: {name!r} needs two numbers, got {pair!r}.") from None
         if not low < high or not np.isfinite([low, high]).all():
-            raise DataError(f"workspace: {name!r} must run from a number to a larger one, got {pair!r}.")
+            raise DataError("out-of-range", f"workspace: {name!r} needs a number and a larger one, got {pair!r}.")
         given[full] = (low, high)
     reach = max(1e-3, float(np.abs(q).max(initial=1.0)))
     ends = []
@@ -206,14 +210,16 @@ def largest_determinant(model: KinematicModel, workspace: Any) -> float:
     found = float(np.prod(values**2, axis=1).max())
     if not (values[:, -1] > RANK * values.max()).any():
         raise ModelError(
-            f"the inputs {', '.join(model.inputs)} say nothing about {', '.join(model.independent)} at any pose of "
-            "the workspace. Measure other quantities."
+            "unobservable",
+            f"the inputs {', '.join(model.inputs)} do not determine {', '.join(model.independent)} at any pose of the "
+            "workspace.",
+            Advice("Measure other quantities."),
         )
     return found
 
 
 def most_singular(model: KinematicModel, states: Array) -> Array | None:
-    """That of the states (k, nx) whose inputs say least about the independent coordinates, if next to nothing."""
+    """The state of (k, nx) whose inputs determine the independent coordinates worst, if nearly singular."""
     s = model.stepper
     states = states[np.isfinite(states).all(axis=1)]
     if not len(states):
@@ -230,18 +236,21 @@ def along(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Arr
     """z, pose and ż of at most `poses` samples of a record."""
     s, r, x0 = model.stepper, model.relations, model.state()
     if not isinstance(motion, Record):
-        raise ModelError(f"the motion must be a da.Record of {', '.join(r.coordinates.names)}, got {motion!r}.")
+        raise ModelError(
+            "wrong-type", f"the motion must be a record of {', '.join(r.coordinates.names)}, got {motion!r}."
+        )
     needed = [*r.coordinates.names, *r.rates.names]
     for name in needed:
         if name not in motion.names:
-            raise DataError(unknown_name("channel", name, motion.names, "the record of the motion"))
+            raise DataError("missing-channel", unknown_name("channel", name, motion.names, "the record of the motion"))
     z, zd = np.split(np.asarray(motion[needed], dtype=float).reshape(len(motion), -1), 2, axis=1)
     kept = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
     begin = r.start(dict(zip(r.coordinates.names, z[0].tolist(), strict=True)), x0[s.blocks * s.n : s.nx - s.remembers])
     q, gaps = r.follow(z, motion.time, begin[1])
     if not gaps.max() <= OPEN * 1e3:
         k = int(np.argmax(~(gaps <= OPEN * 1e3)))
-        raise DataError(f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed around the motion.")
+        problem = f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed for the motion."
+        raise DataError("inconsistent-motion", problem, where={"time": float(motion.time[k])})
     return z[kept], q[kept], zd[kept]
 
 
@@ -271,7 +280,7 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: flo
     blind = float(np.mean(~usable))
     problems = _problems(model, usable, most, observable)
     if problems:
-        raise ModelError(f"sensors of the kinematic model of {r.name!r}: {' '.join(problems)}")
+        raise ModelError("unobservable", f"sensors of the kinematic model of {r.name!r}: {' '.join(problems)}")
     dim = dict(zip(r.coordinates.names, z[int(np.argmin(output_values[:, n - 1]))].tolist(), strict=True))
     remarks = _remarks(model, blind, at, output_rank, dim, len(z))
     counts = {"n": n, "inputs": len(model.inputs), "outputs": len(model.outputs), "positions": len(positions),
@@ -326,13 +335,13 @@ def _problems(model: KinematicModel, usable: Array, output_rank: int, observable
     found = []
     if not usable.any():
         found.append(
-            f"the inputs {', '.join(model.inputs)} do not tell {', '.join(model.independent)} at any pose (S has less "
-            f"than rank {s.n} everywhere): add a sensor that moves otherwise."
+            f"the inputs {', '.join(model.inputs)} do not determine {', '.join(model.independent)} at any pose (S has "
+            f"less than rank {s.n} everywhere): add a sensor that moves differently."
         )
     if output_rank < s.n:
         found.append(
-            f"the positions among the outputs ({', '.join(model.outputs)}) tell {output_rank} of {s.n} independent "
-            "coordinates: add one that does not follow from the others."
+            f"the positions among the outputs ({', '.join(model.outputs)}) determine {output_rank} of {s.n} "
+            "independent coordinates: add one that does not follow from the others."
         )
     if usable.any() and output_rank == s.n and observable < s.order * s.n:
         found.append(f"only {observable} of the {s.order * s.n} states {', '.join(model.states.names)} are observable.")
@@ -352,15 +361,15 @@ def _remarks(
     remarks = []
     if blind or count < 10:
         remarks.append(
-            f"Near {place} the inputs say nothing about the independent coordinates: "
+            f"Near {place} the inputs do not determine the independent coordinates: "
             + ("the switching model takes over there." if s.switching is not None else "use switching=Switching(...).")
         )
     elif s.switching is None:
-        remarks.append("The inputs tell the independent coordinates at every pose looked at.")
+        remarks.append("The inputs determine the independent coordinates at every pose of the check.")
     if output_rank < s.n:
         remarks.append(
-            f"At some poses, as near {_place(dim)}, the outputs tell fewer coordinates than there are; the inputs must "
-            "carry it over."
+            f"At some poses, as near {_place(dim)}, the outputs determine fewer coordinates than there are; there the "
+            "estimate relies on the inputs."
         )
     if s.scheme == "newmark" and s.form == "velocity" and s.gamma <= 0.5:
         remarks.append(

@@ -178,7 +178,8 @@ class Closing:
     def __init__(self, eqs: EquationsOfMotion, targets: Targets) -> None:
         self.eqs, self.n = eqs, len(targets.names)
         if any(eqs.functions["rows"].jac_sparsity(1, k).nnz() for k in (2, 3)):
-            raise ModelError(f"a constraint of {eqs.name!r} depends on inputs or internal states.")
+            problem = f"a constraint of {eqs.name!r} depends on inputs or internal states."
+            raise ModelError("not-supported", problem)
         self.prescribed = target_function(eqs, targets)
         q, z, p, t = SX.sym("q", eqs.nq), SX.sym("z", self.n), SX.sym("p", len(eqs.parameters)), SX.sym("t")
         pose = q

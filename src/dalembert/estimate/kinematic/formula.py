@@ -34,10 +34,8 @@ class FormulaRelations:
                                                                ("zdd", len(each)), ("t", 1)))  # fmt: skip
         given = call_user(function, f"kinematic formula {self.name!r}", _FormulaView(self.coordinates, z, t))
         if not isinstance(given, Mapping) or not given:
-            raise ModelError(
-                f"kinematic formula {self.name!r} must return a mapping from names to expressions, such as "
-                f"{{'slider': 0.3 * da.sin(s['crank'])}}; got {given!r}."
-            )
+            problem = f"formula {self.name!r} must return a mapping of names to expressions, got {given!r}."
+            raise ModelError("wrong-type", problem)
         known = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
                  for n, u in zip(c.names, c.units, strict=True)}  # fmt: skip
         expressions = {n: x[k] for c, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
@@ -45,14 +43,17 @@ class FormulaRelations:
         for name, value in given.items():
             h = SX(value)
             if name in known or h.shape != (1, 1):
-                raise ModelError(f"kinematic formula: {name!r} must be one new quantity (got shape {h.shape}).")
+                problem = f"kinematic formula: {name!r} must be one new quantity, got shape {h.shape}."
+                raise ModelError("taken-name" if name in known else "wrong-shape", problem)
             hd = ca.jacobian(h, z) @ zd + ca.jacobian(h, t)
             hdd = ca.jacobian(h, z) @ zdd + ca.jacobian(hd, z) @ zd + ca.jacobian(hd, t)
             for level, one in enumerate((h, hd, hdd)):
                 label = _dot(name, level)
                 known[label], expressions[label] = Measurable(per_second(units.get(name, ""), level), level), one
         self.known: Mapping[str, Measurable] = known
-        self.told = tuple(name for name in known if name not in independent and not name.startswith(tuple(independent)))
+        self.further = tuple(
+            name for name in known if name not in independent and not name.startswith(tuple(independent))
+        )
         self._function = ca.Function(
             "formula", [z, zd, zdd, t], [ca.densify(ca.vertcat(*expressions.values()))], {"cse": True}
         )
@@ -62,7 +63,9 @@ class FormulaRelations:
         found = listed(given, what)
         for name in found:
             if name not in self.known:
-                raise ModelError(f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}")
+                raise ModelError(
+                    "unknown-name", f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}"
+                )
         return found
 
     def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
@@ -82,7 +85,7 @@ class FormulaRelations:
         return np.zeros((len(z), 0)), np.zeros(len(z))
 
     def read(self, state: State) -> dict[str, float]:
-        raise ModelError("start: formulas have no state of a machine; give a mapping from names to numbers.")
+        raise ModelError("wrong-type", "formulas have no state of a machine: the initial state is a mapping of names.")
 
     def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
         return np.array([float(values.get(n, 0.0)) for n in self.coordinates.names]), np.zeros(0)
@@ -96,7 +99,9 @@ class _FormulaView:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._coordinates.index:
-            raise ModelError(unknown_name("coordinate", name, self._coordinates.names, "a kinematic formula"))
+            raise ModelError(
+                "unknown-name", unknown_name("coordinate", name, self._coordinates.names, "a kinematic formula")
+            )
         return self._z[self._coordinates.index[name]]
 
 

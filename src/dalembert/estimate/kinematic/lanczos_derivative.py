@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
 from dalembert.record import Record
 
@@ -41,15 +42,15 @@ def lanczos_derivative(
     array([0.2, 0.4, 0.6, 0.8, 1. , 1.2, 1.4])
     """
     if not isinstance(record, Record):
-        raise DataError(f"expected a da.Record, got {type(record).__name__}.")
+        raise DataError("wrong-type", f"expected a record, got {type(record).__name__}.")
     if not isinstance(points, int) or points < 3 or points % 2 == 0:
-        raise DataError(f"points must be an odd number of at least 3, got {points!r}.")
-    if not isinstance(order, int) or order < 1:
-        raise DataError(f"order must be 1, 2, ..., got {order!r}.")
+        raise DataError("out-of-range", f"points must be an odd number of at least 3, got {points!r}.")
+    whole_number("order", order, least=1)
     chosen = record if names is None else record.select(*([names] if isinstance(names, str) else names))
     half = points // 2
     if len(chosen) <= 2 * half * order:
-        raise DataError(f"{len(chosen)} samples are too few: order {order} with {points} points needs more.")
+        problem = f"{len(chosen)} samples are too few: order {order} with {points} points needs more."
+        raise DataError("too-few-samples", problem)
     dt = chosen.sample_time
     data = chosen.data
     k = np.arange(1, half + 1)

@@ -1,7 +1,7 @@
-"""A kinematics-based model as a noun, and as the process a filter takes (Palomba 2016, ch. 2).
+"""A kinematics-based model, and its process for a filter (Palomba 2016, ch. 2).
 
-The error is that of z and its derivatives; the pose of the mechanism is carried beside them and closed anew wherever z
-moves, so x lives on a manifold: x ⊞ e adds e to z, ż, z̈ and closes the pose there.
+The error is that of z and its derivatives; the state also holds the pose of the mechanism, which is closed again
+wherever z moves, so x lives on a manifold: x ⊞ e adds e to z, ż, z̈ and closes the pose there.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.arguments import real_number
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, State
 from dalembert.estimate.kinematic.check import KinematicCheck, check_levels, most_singular, survey
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
 from dalembert.estimate.kinematic.step import KinematicStep
 from dalembert.estimate.models.process import Names, Process, process
 from dalembert.expressions import Array, Kernel
-from dalembert.expressions.quantities import is_real
 from dalembert.record import Record
 
 SX, MX = ca.SX, ca.MX
@@ -30,7 +31,7 @@ GAP = "residual.position"
 
 @dataclass(frozen=True)
 class Relation:
-    """What the joints say of the inputs at one state, u = S ż + bias or u = S z̈ + bias; distance from singularity."""
+    """Relation of the inputs at one state, u = S ż + bias or u = S z̈ + bias; distance from singularity."""
 
     names: tuple[str, ...]
     S: Array
@@ -42,8 +43,8 @@ class Relation:
 class KinematicModel:
     """A kinematics-based model of a machine; made by :func:`model_kinematics`, taken by every filter.
 
-    The state is z, then ż, then z̈ as far as ``order`` and ``scheme`` go; for a mechanism its pose is carried along
-    (not part of the error), so that loops stay closed on the branch they started on.
+    The state is z, then ż, then z̈ as far as ``order`` and ``scheme`` go, then the pose of a mechanism (not part of the
+    error), so that loops stay closed on their initial branch.
     """
 
     stepper: KinematicStep
@@ -77,7 +78,7 @@ class KinematicModel:
 
     @property
     def carried(self) -> Channels:
-        """The state with what goes along: the pose, and whether the last step was inside the singular set."""
+        """The whole state x: with the pose, and whether the last step was inside the singular set."""
         r, more = self.relations, ["inside"] * self.stepper.remembers
         return Channels(
             [*self.states.names, *r.pose.names, *more], [*self.states.units, *r.pose.units, *("" for _ in more)]
@@ -95,10 +96,10 @@ class KinematicModel:
 
     # -- questions ---------------------------------------------------------------------------------------------------
     def state(self, values: Mapping[str, float] | State | None = None) -> Array:
-        """The state x (with the pose it carries) whose named coordinates, rates and accelerations are as given.
+        """The state x (with its pose) whose named coordinates, rates and accelerations are as given.
 
-        What is not named is as the model starts. A state of the machine (`da.assemble`) tells all but accelerations,
-        the way its loops are closed too. Give it to a filter as ``start=``.
+        Others have their initial values. A state of the machine (`da.assemble`) determines all but accelerations, and
+        the way its loops are closed. Give it to a filter as ``start=``.
         """
         r = self.relations
         if isinstance(values, State):
@@ -113,18 +114,20 @@ class KinematicModel:
         """Values of states under their full names, checked."""
         found = {}
         if values is not None and not isinstance(values, Mapping):
-            raise ModelError(f"start: a mapping such as {{{self.independent[0]!r}: 0.5}} or a state of the machine "
-                             f"(da.assemble), got {values!r}.")  # fmt: skip
+            raise ModelError(
+                "wrong-type",
+                f"the initial state has no values by name: {values!r}.",
+                Advice("Give a mapping of names to numbers, or {}.", Call("da.assemble")),
+            )
         for name, value in (values or {}).items():
             full = self.relations.names([name], "start")[0]
             if full not in self.states.index:
                 raise ModelError(
-                    f"start: {unknown_name('state', name, self.states.names, repr(self.name))} To say how loops are "
-                    "closed, hand over a state of the machine: da.assemble(eqs, {...}, guess={...})."
+                    "unknown-name",
+                    f"start: {unknown_name('state', name, self.states.names, repr(self.name))}",
+                    Advice("To choose how loops are closed give a state, {}.", Call("da.assemble", Argument("guess"))),
                 )
-            if not is_real(value) or not np.isfinite(float(value)):
-                raise DataError(f"start: {name!r} must be a finite number, got {value!r}.")
-            found[full] = float(value)
+            found[full] = real_number(f"start: {name!r}", value)
         return found
 
     def relation(
@@ -158,17 +161,16 @@ class KinematicModel:
         """
         return survey(self, motion, workspace if workspace is not None else self.workspace, dt, poses)
 
-    def advise(self, x: Array) -> str:
-        """What states x (k, nx) before a filter broke down tell: whether one is near a singular pose."""
+    def advise(self, x: Array) -> tuple[Advice, ...]:
+        """Advice where one of the states x (k, nx) before a filter diverged is near a singular pose."""
         at = most_singular(self, np.atleast_2d(x))
         if at is None:
-            return ""
+            return ()
         place = ", ".join(f"{n} = {v:.4g}" for n, v in zip(self.independent, at, strict=False))
-        what = "a wider switching=" if self.stepper.switching is not None else "switching=da.estimate.Switching(...)"
-        return (
-            f" The machine stood near a singular pose ({place}), where the inputs {', '.join(self.inputs)} say nothing "
-            f"about {', '.join(self.independent)}: use {what}, or measure more."
-        )
+        near = f"The pose is nearly singular ({place}): the inputs {', '.join(self.inputs)} do not determine"
+        switching = Argument("switching", None if self.stepper.switching else Call("da.estimate.Switching"))
+        wider = "a wider {}" if self.stepper.switching is not None else "{}"
+        return (Advice(f"{near} {', '.join(self.independent)} there. Use {wider}, or measure more.", switching),)
 
     def noise(self, walk: float, *, outside: float = 0.0) -> Any:
         """Process noise for ``Q=``: variance of the highest derivative per step, inside the singular set and outside.
@@ -214,7 +216,7 @@ class KinematicModel:
         s, r = self.stepper, self.relations
         top = s.order
         all_names = [n for c in (r.coordinates, r.rates, r.accelerations)[: top + 1] for n in c.names]
-        names = [*all_names, *(n for n in r.told if r.known[n].order <= top)]
+        names = [*all_names, *(n for n in r.further if r.known[n].order <= top)]
         x, u = SX.sym("x", s.nx), SX.sym("u", len(self.inputs))
         p, t = SX.sym("p", len(r.parameters)), SX.sym("t")
         blocks, pose, flag = s.split(x)
@@ -266,7 +268,8 @@ def _(model: KinematicModel, *, outputs: Names = None, inputs: Names = None, dt:
     if inputs is not None:
         asked = tuple(r.names(inputs, "inputs"))
         if asked != model.inputs:
-            raise ModelError(f"the kinematic model has the inputs {', '.join(model.inputs)}; make another for others.")
+            problem = f"the kinematic model has the inputs {', '.join(model.inputs)}."
+            raise ModelError("conflicting-arguments", problem, Advice("Make another model for other inputs."))
     read = model.outputs if outputs is None else tuple(r.names(outputs, "outputs"))
     if outputs is not None:
         check_levels(r, model.inputs, read, s.order, s.scheme)

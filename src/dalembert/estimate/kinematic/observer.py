@@ -1,4 +1,4 @@
-"""Observers that know a machine by its joints alone: no mass, no friction, no force (Palomba 2016, ch. 2).
+"""Observers from the joints of a machine alone: no mass, no friction, no force (Palomba 2016, ch. 2).
 
 Measured velocities or accelerations are the inputs u, measured positions the outputs y; the independent coordinates z
 and their derivatives are estimated, and with them every joint and sensor of the machine. `model_kinematics` makes the
@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from dalembert.core.arguments import one_of, positive_number
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import State
 from dalembert.estimate.kinematic.check import check_levels, largest_determinant
 from dalembert.estimate.kinematic.model import KinematicModel
@@ -21,7 +21,6 @@ from dalembert.estimate.kinematic.quantities import LEVEL
 from dalembert.estimate.kinematic.relations import relations_of
 from dalembert.estimate.kinematic.step import METHODS, SCHEMES, KinematicStep
 from dalembert.estimate.kinematic.switching import Switching
-from dalembert.expressions.quantities import is_real
 
 
 def model_kinematics(
@@ -58,12 +57,12 @@ def model_kinematics(
     method : ``"euler"``, ``"heun"`` or ``"rk4"``, of the other rows, with the input held over the step; Euler's pairs
         every input with the pose it was measured at.
     form, beta, gamma : ``"velocity"`` (gamma) or ``"displacement"`` (beta) form of Newmark's formula.
-    switching : what to do near poses where the inputs say nothing; None: nothing.
+    switching : treatment of poses where the inputs do not determine the coordinates; None: none.
     weights : weight of every input in the least squares, e.g. one over its variance; 1 each by default.
     use_current : the step to sample k takes the inputs of sample k, not k - 1, so that the highest derivative does not
         lag (scheme 1; Euler's or Heun's method).
-    start : coordinates, rates, accelerations to begin with, reached from the drawing; or a state of the machine
-        (`da.assemble`), which tells the way its loops are closed too.
+    start : initial coordinates, rates, accelerations, reached from the drawing; or a state of the machine
+        (`da.assemble`), which also determines how its loops are closed.
     workspace : range of every independent coordinate that :meth:`KinematicModel.check` looks at.
     units : of the quantities of formulas.
 
@@ -78,28 +77,33 @@ def model_kinematics(
     >>> model.states.names
     ('A.angle', 'A.rate', 'A.acceleration')
     """
-    if order not in LEVEL[1:]:
-        raise ModelError(f"order must be 'velocity' or 'acceleration', got {order!r}.")
+    one_of("order", order, LEVEL[1:])
     level, chosen = LEVEL.index(order), _scheme(scheme)
-    if method not in METHODS:
-        raise ModelError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    one_of("method", method, tuple(METHODS))
     _check_newmark(chosen, method, form, beta, gamma, level)
     if use_current and (chosen != "constraint" or method == "rk4"):
-        raise ModelError("use_current=True goes with scheme 1 'constraint' and method 'euler' or 'heun'.")
+        fits = Advice("Use {} and the method 'euler' or 'heun'.", Argument("scheme", "constraint"))
+        raise ModelError(
+            "conflicting-arguments", "inputs of the current sample do not fit this scheme or method.", fits
+        )
     if switching is not None and not isinstance(switching, Switching):
-        raise ModelError(f"switching must be a da.estimate.Switching, got {switching!r}.")
+        raise ModelError(
+            "wrong-type",
+            f"switching has the wrong type: {switching!r}.",
+            Advice("Give {}.", Call("da.estimate.Switching")),
+        )
     at, named = (start, None) if isinstance(start, State) else (None, start)
     relations = relations_of(model, independent, units, at)
-    told = tuple(relations.names(inputs, "inputs"))
+    given = tuple(relations.names(inputs, "inputs"))
     read = tuple(relations.names(outputs, "outputs"))
-    check_levels(relations, told, read, level, chosen)
-    weight = _weights(weights, told)
+    check_levels(relations, given, read, level, chosen)
+    weight = _weights(weights, given)
     stepper = KinematicStep(
-        relations, told, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current
+        relations, given, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current
     )
     made = KinematicModel(stepper, read, {}, workspace, bool(getattr(model, "use_c", False)))
     made = replace(made, start=made.named(named) if at is None else relations.read(at))
-    made.state()  # refuses a start that does not do
+    made.state()  # checks the initial state
     if switching is not None and switching.distance is None:
         made = replace(made, stepper=replace(stepper, scale=largest_determinant(made, workspace)))
     return made
@@ -108,30 +112,30 @@ def model_kinematics(
 def _scheme(given: Any) -> str | None:
     found = SCHEMES.get(given) if isinstance(given, int) else given
     if given is not None and found not in SCHEMES.values():
-        raise ModelError(f"scheme must be 1 'constraint', 2 'newmark', 3 'both' or None, got {given!r}.")
+        problem = f"scheme must be 1 'constraint', 2 'newmark', 3 'both' or None, got {given!r}."
+        raise ModelError("unknown-choice", problem)
     return found
 
 
 def _check_newmark(scheme: str | None, method: str, form: str, beta: float, gamma: float, level: int) -> None:
-    if form not in ("velocity", "displacement"):
-        raise ModelError(f"form must be 'velocity' or 'displacement', got {form!r}.")
+    one_of("form", form, ("velocity", "displacement"))
     for name, value in (("beta", beta), ("gamma", gamma)):
-        if not is_real(value) or not 0 < value < np.inf:
-            raise ModelError(f"{name} must be a positive number, got {value!r}.")
+        positive_number(name, value)
     if form == "displacement" and scheme in ("newmark", "both"):
         if level == 1:
-            raise ModelError("the displacement form of Newmark's formula needs accelerations as inputs.")
+            problem = "the displacement form of Newmark's formula needs accelerations as inputs."
+            raise ModelError("conflicting-arguments", problem)
         if method == "euler":
             raise ModelError(
-                "under Euler's method z_k - z = Δt ż, so the displacement form of Newmark's formula never sees the "
-                "inputs. Use method='heun' or 'rk4', or form='velocity'."
+                "conflicting-arguments",
+                "with Euler's method z_k - z = Δt ż, so Newmark's formula in displacement form has no inputs in it.",
+                Advice("Use {}.", Argument("method", "heun"), Argument("method", "rk4"), Argument("form", "velocity")),
             )
 
 
 def _weights(given: Mapping[str, float] | None, inputs: tuple[str, ...]) -> tuple[float, ...]:
     for name, value in (given or {}).items():
         if name not in inputs:
-            raise ModelError(f"weights: {unknown_name('input', name, inputs)}")
-        if not is_real(value) or not 0 < value < np.inf:
-            raise ModelError(f"weights: that of {name!r} must be a positive number, got {value!r}.")
+            raise ModelError("unknown-name", f"weights: {unknown_name('input', name, inputs)}")
+        positive_number(f"weights: that of {name!r}", value)
     return tuple(float((given or {}).get(name, 1.0)) for name in inputs)

@@ -1,4 +1,4 @@
-"""What a kinematics-based model may measure, and what it needs to know of a machine."""
+"""Quantities that a kinematics-based model may measure, and its view of a machine."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Relations(Protocol):
     coordinates: Channels  # z
     rates: Channels
     accelerations: Channels
-    pose: Channels  # what is carried beside z; empty where Φ is a formula
+    pose: Channels  # part of the state beside z; empty where Φ is a formula
     parameters: Channels
     parameter_values: tuple[float, ...]
     known: Mapping[str, Measurable]
-    told: tuple[str, ...]  # what an estimate tells besides z and its derivatives
+    further: tuple[str, ...]  # channels of an estimate besides z and its derivatives
 
     def names(self, given: Any, what: str) -> list[str]:
         """Full names of quantities, in order; refuses unknown ones."""
@@ -50,7 +50,7 @@ class Relations(Protocol):
         """∂h/∂z of quantities of position level (SX matrix)."""
 
     def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
-        """z and pose to begin with, the given coordinates as asked; led there from the pose `begin`, or the usual."""
+        """Initial z and pose with the given coordinates, reached from the pose `begin`, or from that of the drawing."""
 
     def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
         """Poses at coordinates z (K, n) one after another, and how far each is from closed."""
@@ -68,7 +68,5 @@ def listed(given: Any, what: str) -> list[str]:
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
     for name in names:
         if not isinstance(name, str):
-            raise ModelError(
-                f"{what} must be names of sensors or coordinates, such as {what}=['A.angle']; got {given!r}."
-            )
+            raise ModelError("bad-name", f"{what} must be names of sensors or coordinates, got {given!r}.")
     return names

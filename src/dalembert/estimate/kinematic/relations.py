@@ -1,9 +1,9 @@
-"""What the joints say about measured quantities, in the independent coordinates z of a machine.
+"""Relations of measured quantities to the independent coordinates z of a machine, from its joints.
 
     h = Φ(z) ,     ḣ = S ż + … ,     ḧ = S z̈ + Ṡ ż + … ,     S = ∂Φ/∂z
 
-No mass and no force appears. For a closed chain Φ has no formula: the pose q is carried along with z and closed by
-Newton's method from where it was, which keeps the way the loops are put together,
+No mass and no force appears. For a closed chain Φ has no formula: the pose q is part of the state and is closed by
+Newton's method from the pose before, which keeps the way the loops are assembled,
 
     φ(q,t) = 0 ,  s(q,t) = z ;      [A; S_z] v = [… ; ż] ;      [A; S_z] v̇ = [b; z̈ - bias] ,
 
@@ -20,6 +20,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import AssemblyError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
 from dalembert.estimate.kinematic.formula import FormulaRelations
@@ -55,8 +56,10 @@ class MachineRelations:
         self.begin: Array = np.array((assemble(eqs) if at is None else _own(eqs, at)).q)
         if not eqs.is_holonomic:
             raise ModelError(
-                f"a kinematics-based observer needs joints that hold positions; {eqs.name!r} has constraints of "
-                "velocity or acceleration level (rolling). Use a filter on the equations of motion."
+                "not-supported",
+                f"a kinematics-based observer needs constraints on positions; {eqs.name!r} has constraints on "
+                "velocities or accelerations (rolling).",
+                Advice("Use a filter on the equations of motion."),
             )
         self.targets = self._targets(independent)
         self.closing: Closing = eqs.cached(("closing", self.targets), lambda: Closing(eqs, self.targets))
@@ -84,7 +87,7 @@ class MachineRelations:
             for name in (eqs.measures.names[k], eqs.measure_rates.names[k], self._second(k))
         ]
         sensors = [name for name in eqs.outputs.names if name in self.known]
-        self.told = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
+        self.further = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
 
     def _targets(self, independent: Sequence[str]) -> Targets:
         eqs = self.eqs
@@ -94,9 +97,11 @@ class MachineRelations:
             if name not in known:
                 higher = name in eqs.measure_rates.index or name in eqs.outputs.index
                 why = " Independent coordinates are positions." if higher else ""
-                raise ModelError(f"independent: {unknown_name('coordinate', given, known, repr(eqs.name))}{why}")
+                raise ModelError(
+                    "unknown-name", f"independent: {unknown_name('coordinate', given, known, repr(eqs.name))}{why}"
+                )
             if full.count(name) > 1:
-                raise ModelError(f"independent names {name!r} twice.")
+                raise ModelError("duplicate", f"the independent coordinates name {name!r} twice.")
         return targets_of(eqs, full)
 
     def _second(self, k: int) -> str:
@@ -140,13 +145,19 @@ class MachineRelations:
             q = project(q + eqs.kernel("kinematics")(q, eqs.p, 0.0)[0] @ change, still, eqs.p, 0.0)[0]
         if n < freedom:
             raise ModelError(
+                "dependent-coordinates",
                 f"{eqs.name!r} has {freedom} degrees of freedom, but {n} independent coordinate{'s' * (n != 1)} "
-                f"({', '.join(self.targets.names)}) are named. Name {freedom}."
+                f"({', '.join(self.targets.names)}) are named.",
+                Advice(f"Name {freedom}."),
+                evidence={"freedom": freedom, "named": n},
             )
         if n > freedom or found < eqs.nv:
             raise ModelError(
+                "dependent-coordinates",
                 f"the coordinates {', '.join(self.targets.names)} are not independent in {eqs.name!r}, which has "
-                f"{freedom} degree{'s' * (freedom != 1)} of freedom. Name as many that do not follow from one another."
+                f"{freedom} degree{'s' * (freedom != 1)} of freedom.",
+                Advice("Name as many that do not follow from one another."),
+                evidence={"freedom": freedom, "named": n},
             )
 
     def names(self, given: Any, what: str) -> list[str]:
@@ -157,13 +168,17 @@ class MachineRelations:
             if full in self._forced or full in self.eqs.inputs.index:
                 how = "depends on forces" if full in self._forced else "is a force put on the machine"
                 raise ModelError(
-                    f"{what}: {full!r} {how}, which a kinematics-based observer does not know. "
-                    "Name sensors of position, velocity or acceleration."
+                    "needs-forces",
+                    f"{what}: {full!r} {how}, which a kinematics-based observer has not.",
+                    Advice("Name sensors of position, velocity or acceleration."),
+                    where={"name": full},
                 )
             if full in self._still:
-                raise ModelError(f"{what}: {full!r} is the same however {self.name!r} moves, so it tells nothing.")
+                raise ModelError("unobservable", f"{what}: {full!r} does not depend on the motion of {self.name!r}.")
             if full not in self.known and not parts:
-                raise ModelError(f"{what}: {unknown_name('sensor or coordinate', full, self.known, repr(self.name))}")
+                raise ModelError(
+                    "unknown-name", f"{what}: {unknown_name('sensor or coordinate', full, self.known, repr(self.name))}"
+                )
             found += [full] if full in self.known else parts
         return found
 
@@ -228,7 +243,7 @@ class MachineRelations:
             try:  # the straight way is barred: any other
                 q = np.array(assemble(eqs, measures).q)
             except AssemblyError as failure:
-                raise ModelError(f"start: {failure}") from failure
+                raise ModelError(failure.code, f"start: {failure.finding.problem}", *failure.advice) from failure
         self._check_regular(q, wanted)
         return wanted, q
 
@@ -259,14 +274,17 @@ class MachineRelations:
             hint = f", such as {', '.join(eqs.measures.names[k] for k in sorted(better))}"
         here = ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.coordinates.names, z, strict=True))
         raise ModelError(
-            f"at the start ({here}) the independent coordinates stand at a dead point: {eqs.name!r} can move there "
-            f"without them, so they do not tell its pose. Name others{hint}, or start elsewhere (start=)."
+            "dead-point",
+            f"at the initial pose ({here}) the independent coordinates are at a dead point: {eqs.name!r} can move "
+            "while they are constant.",
+            Advice(f"Name others{hint}."),
+            Advice("Or choose another initial pose with {}.", Argument("start")),
         )
 
 
 def _own(eqs: EquationsOfMotion, at: State) -> State:
     if at.eqs.coordinates.names != eqs.coordinates.names:
-        raise ModelError(f"start belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+        raise ModelError("wrong-owner", f"start belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
     return at
 
 
@@ -284,14 +302,12 @@ def relations_of(
 
     names = listed(independent, "independent")
     if not names:
-        raise ModelError("independent= names no coordinate, such as independent=['A.angle'].")
+        raise ModelError("empty", "no independent coordinate is named.")
     if isinstance(model, Mechanism):
         model = equations(model)
     if isinstance(model, EquationsOfMotion):
         return MachineRelations(model, names, at)
     if callable(model):
         return FormulaRelations(model, names, units)
-    raise ModelError(
-        f"a kinematic model is made from a da.Mechanism, equations of motion, or a function that returns formulas; "
-        f"got {type(model).__name__}."
-    )
+    problem = "a kinematic model is made from a mechanism, equations of motion, or a function of formulas; got "
+    raise ModelError("wrong-type", f"{problem}{type(model).__name__}.")

@@ -17,7 +17,7 @@ it with poses it was not measured at, which near singular poses costs more than 
 2.18 there print y instead of y_k - y, which is wrong by three orders of magnitude. Under Euler's method scheme 3 is
 scheme 1 for any γ: y_k - y is then Δt w°.
 
-All of these lag by one sample, for w_k comes from u_{k-1}. With ``use_current`` the step is told u_k instead: the rows
+All of these lag by one sample, for w_k comes from u_{k-1}. With ``use_current`` the step takes u_k instead: the rows
 below go on with the w of the state (which fits u_{k-1}), and then w_k = w° at the new state with u_k.
 """
 
@@ -103,7 +103,8 @@ class KinematicStep:
         crooked = ca.jacobian(S, top).row()
         if crooked:
             name = names[crooked[0] % len(names)]
-            raise ModelError(f"{name!r} is not linear in the {('velocities', 'accelerations')[order - 1]}.")
+            problem = f"{name!r} is not linear in the {('velocities', 'accelerations')[order - 1]}."
+            raise ModelError("not-linear", problem, where={"name": name})
         return S, c
 
     def constraint(self) -> ca.Function:
@@ -134,7 +135,7 @@ class KinematicStep:
             view = _DistanceView(self.relations, pose, z, zd, p, t)
             value = SX(call_user(own, "the distance of Switching", view))
             if value.shape != (1, 1):
-                raise ModelError(f"the distance of Switching must be one number, got shape {value.shape}.")
+                raise ModelError("wrong-shape", f"the distance of Switching must be one number, got {value.shape}.")
         return ca.Function("distance", [pose, z, zd, p, t], [ca.densify(value)], {"cse": True})
 
     # -- the step ------------------------------------------------------------------------------------------------------
@@ -212,5 +213,6 @@ class _DistanceView:
         relations, pose, z, zd, p, t = self._all
         (full,) = relations.names([name], "the distance of Switching")
         if relations.known[full].order > 1:
-            raise ModelError(f"the distance of Switching may depend on positions and velocities, not on {full!r}.")
+            problem = f"the distance of Switching may depend on positions and velocities, not on {full!r}."
+            raise ModelError("not-supported", problem)
         return relations.values([full], pose, z, zd, SX.zeros(z.shape[0]), p, t)

@@ -1,4 +1,4 @@
-"""Poses where the measured inputs say nothing about the independent coordinates (Palomba 2016, ch. 2).
+"""Poses where the measured inputs do not determine the independent coordinates (Palomba 2016, ch. 2).
 
 At a dead point S loses rank and z̈ = (SᵀS)⁻¹Sᵀ(u - Ṡż) blows up. Inside a set Ω around such poses the constraint is
 not used; the chain of integrators is kept and its highest derivative walks at random:
@@ -19,7 +19,9 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Expr
 from dalembert.expressions.quantities import is_real
 
@@ -69,16 +71,18 @@ class Switching:
     distance: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
-        if not is_real(self.enter) or not math.isfinite(self.enter) or self.enter <= 0:
-            raise ModelError(f"Switching: enter must be a positive number, got {self.enter!r}.")
+        positive_number("enter", self.enter)
         if self.leave is not None and not (is_real(self.leave) and self.enter <= self.leave < math.inf):
             raise ModelError(
-                f"Switching: leave must be at least enter ({self.enter:g}), got {self.leave!r}: the constraint is used "
-                "again once the distance has grown to it."
+                "out-of-range",
+                f"leave must be at least enter ({self.enter:g}), got {self.leave!r}: the constraint is used again once "
+                "the distance has grown to it.",
             )
         if self.distance is not None and not callable(self.distance):
             raise ModelError(
-                f"Switching: distance must be a function of the state (Window('B.angle')), got {self.distance!r}."
+                "wrong-type",
+                f"distance is no function: {self.distance!r}.",
+                Advice("Use a function of the state, such as {}.", Call("da.estimate.Window")),
             )
 
     @property

@@ -1,4 +1,4 @@
-"""A machine as a filter takes it: names and options at the border of `estimate.models.machine_model`."""
+"""The process of a machine: names and options of the user, for `estimate.models.machine_model`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.arguments import one_of, positive_number, whole_number
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_model import MachineFunctions, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
@@ -37,26 +37,26 @@ def machine_process(
     at: State | None = None,
     newton_steps: int = NEWTON_STEPS,
 ) -> Process:
-    """A machine as a filter takes it.
+    """The process of a machine, for a filter.
 
     Parameters
     ----------
     outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates of joints and bodies, speeds or internal
         states that are measured; all sensors when left out.
-    inputs : inputs the filter is told; all that are not `unknown` when left out. The others are zero.
-    dt : interval of the filter [s]; a machine goes any, so that it need not be told.
-    coordinates : independent coordinates that covariances speak of, such as ``["A.angle"]``. They must stay independent
-        wherever the machine goes: the crank's angle of a slider-crank, not the slider's place. Chosen when left out.
+    inputs : known inputs; all that are not `unknown` when left out. The others are zero.
+    dt : interval of the filter [s]; a machine takes any, so it may be left out.
+    coordinates : independent coordinates whose errors have the covariance, such as ``["A.angle"]``. They must stay
+        independent at every pose: the crank's angle of a slider-crank, not the slider's place. Chosen when left out.
     closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
     method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; how many steps of it per interval.
     unknown : inputs that are estimated, as random walks.
     wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
         many turns or one.
-    report : what estimates tell too, by name, or "all": reactions of joints, energies, sensors that need accelerations
-        or reactions and are not measured. All coordinates, speeds, internal states, joint coordinates with their
-        rates and other sensors are told anyway.
-    at : where the machine starts; as `da.assemble` puts it together when left out.
-    newton_steps : that bring a corrected state onto the joints, after a move along their tangent.
+    report : further channels of the estimate, by name, or "all": reactions of joints, energies, sensors that need
+        accelerations or reactions and are not measured. All coordinates, speeds, internal states, joint coordinates
+        with their rates and other sensors are always channels of the estimate.
+    at : the initial state of the machine; that of `da.assemble` when left out.
+    newton_steps : Newton steps that bring a corrected state onto the joints, after a move along their tangent.
 
     Examples
     --------
@@ -74,18 +74,17 @@ def machine_process(
     free, estimated = _drives(eqs, inputs, unknown)
     places, names, units = _measured(eqs, outputs)
     table = _tableau(method)
-    if closing not in ("independent", "projection"):
-        raise ModelError(f"closing must be 'independent' or 'projection', got {closing!r}.")
+    one_of("closing", closing, ("independent", "projection"))
     for label, count in (("steps", steps), ("newton_steps", newton_steps)):
-        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
-            raise DataError(f"{label} must be a whole number from 1 up, got {count!r}.")
-    if dt is not None and not (isinstance(dt, (int, float)) and 0 < dt < float("inf")):
-        raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+        whole_number(label, count, least=1)
+    if dt is not None:
+        positive_number("dt", dt)
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
     manifold: Manifold
     if closing == "projection" or (not eqs.rows and named is None):
         if named is not None:
-            raise ModelError("coordinates belongs to closing='independent'; a projection needs none.")
+            unused = Advice("Leave {} out.", Argument("coordinates"))
+            raise ModelError("ineffective-argument", "a projection needs no independent coordinates.", unused)
         manifold = Tangent(eqs, newton_steps)
     else:
         manifold = independent(eqs, at, named, newton_steps)
@@ -94,7 +93,8 @@ def machine_process(
     key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
            tuple(estimated), table, steps, newton_steps, machine.more)  # fmt: skip
     if machine.ne == 0:
-        raise ModelError(f"the joints and drivers of {eqs.name!r} leave no freedom: there is nothing to estimate.")
+        problem = f"the joints and drivers of {eqs.name!r} leave no freedom: there is nothing to estimate."
+        raise ModelError("no-freedom", problem)
     channels = machine.reported()
     return Process(
         eqs.name, machine.errors(), machine.carried(),
@@ -119,7 +119,9 @@ def placed(machine: MachineFunctions, at: State | None, given: Mapping[str, floa
         if kind is None:
             known = dict.fromkeys(known for table in tables.values() for known in table)
             where = f"equations {eqs.name!r}"
-            raise ModelError(f"start: {unknown_name('coordinate, rate or internal state', name, known, where)}")
+            raise ModelError(
+                "unknown-name", f"start: {unknown_name('coordinate, rate or internal state', name, known, where)}"
+            )
         parts[kind][name] = value
     walking = parts.pop("unknown")
     if all(name in given for name in (*eqs.coordinates.names, *eqs.speeds.names)):  # such as an earlier estimate
@@ -140,9 +142,14 @@ def _start(eqs: EquationsOfMotion, at: State | None) -> State:
     if at is None:
         at = assemble(eqs)
     elif not isinstance(at, State):
-        raise ModelError(f"at must be a State, from da.assemble(eqs, ...); got {type(at).__name__}.")
+        raise ModelError(
+            "wrong-type",
+            f"the initial state must be a State, got {type(at).__name__}.",
+            Advice("Make one with {}.", Call("da.assemble")),
+        )
     elif at.eqs.coordinates.names != eqs.coordinates.names:
-        raise ModelError(f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+        problem = f"the initial state belongs to equations {at.eqs.name!r}, not to {eqs.name!r}."
+        raise ModelError("wrong-owner", problem)
     check_start(eqs, at)
     check_weightless(eqs, at)
     return at
@@ -155,7 +162,9 @@ def _drives(eqs: EquationsOfMotion, inputs: Names, unknown: Any) -> tuple[list[i
     free = chosen(inputs, eqs.inputs.names, "input")
     both = [eqs.inputs.names[k] for k in free if k in estimated]
     if both:
-        raise ModelError(f"{', '.join(map(repr, both))}: an input is either told (inputs=) or estimated (unknown=).")
+        problem = f"{', '.join(map(repr, both))}: an input is either known or estimated."
+        name_once = Advice("Name it in one of {}.", Argument("inputs"), Argument("unknown"))
+        raise ModelError("conflicting-arguments", problem, name_once)
     return free, estimated
 
 
@@ -165,8 +174,10 @@ def _measured(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[str, i
         outputs = eqs.outputs.names
         if not outputs:
             raise ModelError(
-                f"{eqs.name!r} has no sensors. Add one (m.add_sensor('encoder', da.angle('A'))), or name what is "
-                "measured with outputs=[...]."
+                "empty",
+                f"{eqs.name!r} has no sensors.",
+                Advice("Add one with {}.", Call("m.add_sensor")),
+                Advice("Or name the measured coordinates in {}.", Argument("outputs")),
             )
     tables = {"sensor": eqs.outputs, "measure": eqs.measures, "rate": eqs.measure_rates,
               "q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal}  # fmt: skip
@@ -174,7 +185,7 @@ def _measured(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[str, i
     names: list[str] = []
     for given in [outputs] if isinstance(outputs, str) else outputs:
         if not isinstance(given, str):
-            raise ModelError(f"outputs must be names of sensors or coordinates, got {given!r}.")
+            raise ModelError("bad-name", f"outputs must be names of sensors or coordinates, got {given!r}.")
         place = _place(tables, given, eqs.full_name(given))
         axes = [name for name in eqs.outputs.names if name.startswith(f"{given}.")]
         if place is not None:
@@ -186,12 +197,13 @@ def _measured(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[str, i
         else:
             known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.internal.names)
             raise ModelError(
-                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}"
+                "unknown-name",
+                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}",
             )
     if not names:
-        raise ModelError("outputs is empty: a filter needs something measured.")
+        raise ModelError("empty", "no outputs are named: a filter needs something measured.")
     if len(set(names)) < len(names):
-        raise ModelError(f"an output is named twice: {', '.join(names)}.")
+        raise ModelError("duplicate", f"an output is named twice: {', '.join(names)}.")
     return places, names, [tables[kind].units[k] for kind, k in places]
 
 
@@ -207,8 +219,9 @@ def _tableau(method: Any) -> Tableau:
     table = find_tableau(method)
     if not table.explicit:
         raise ModelError(
-            f"a machine's filter steps explicitly (rk4, heun, midpoint, euler or an explicit Tableau), got {method!r}. "
-            "For a stiff machine take more steps=."
+            "not-supported",
+            f"the filter of a machine takes explicit steps (rk4, heun, midpoint, euler), not {method!r}.",
+            Advice("For a stiff machine use more {}.", Argument("steps")),
         )
     return table
 
@@ -230,6 +243,7 @@ def _further(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise ModelError(
-                f"report: {unknown_name('sensor, reaction or energy', name, known, f'equations {eqs.name!r}')}"
+                "unknown-name",
+                f"report: {unknown_name('sensor, reaction or energy', name, known, f'equations {eqs.name!r}')}",
             )
     return tuple(names)

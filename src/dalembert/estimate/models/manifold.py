@@ -23,6 +23,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.coordinates import lasting
 from dalembert.estimate.models.machine_rates import factor_at, still
@@ -320,7 +321,8 @@ def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newt
     if named is None and chart.positions:
         chart = Chart(eqs, point, lasting(eqs, chart), world=False)
     if any(c.kind == "speed" for c in chart.positions):
-        raise ModelError(f"no coordinates of {eqs.name!r} have names a filter could use; say closing='projection'.")
+        problem = f"{eqs.name!r} has no independent coordinates with names."
+        raise ModelError("not-supported", problem, Advice("Use {}.", Argument("closing", "projection")))
     return Independent(eqs, tuple(chart.positions), tuple(chart.speeds), newton_steps)
 
 

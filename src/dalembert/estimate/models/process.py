@@ -1,4 +1,4 @@
-"""What a filter knows of a machine.
+"""The model that a filter takes.
 
     x_k = f(x_{k-1}, u_{k-1}, t_{k-1}, Δt) + w ,     y_k = g(x_k, u_k, t_k) + v
 
@@ -7,7 +7,7 @@ by ``retract`` and read from two states by ``difference``,
 
     x = x₀ ⊞ e ,     e = x ⊟ x₀ ,
 
-and covariances speak of e. A flat process has neither function: x₀ + e and x - x₀.
+and covariances are those of e. A flat process has neither function: x₀ + e and x - x₀.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
@@ -41,21 +42,21 @@ ARGUMENTS = {
 
 @dataclass(frozen=True, eq=False)
 class Process:
-    """A model as a filter takes it; made by :func:`process`.
+    """The model that a filter takes; made by :func:`process`.
 
     Attributes
     ----------
-    errors : names and units of what covariances speak of, ne of them (for a flat process: the states).
+    errors : names and units of the errors e whose covariance a filter has, ne of them (flat process: the states).
     carried : names and units of x, nx of them.
     inputs, outputs : names and units of u and y.
     functions : CasADi functions of dense columns:
         step (x, u, p, t, Δt) -> x after Δt under constant u;  outputs (x, u, p, t) -> y;
-        rate (x, u, p, t) -> ẋ, absent where the model knows steps only;
+        rate (x, u, p, t) -> ẋ, absent where the model has steps only;
         retract (x, e, p, t) -> x ⊞ e and difference (x, x₀, p, t) -> x ⊟ x₀, both absent for a flat process;
-        report (x, u, p, t) -> what an estimate tells, absent where that is x itself.
-    reported : names and units of what an estimate tells.
+        report (x, u, p, t) -> channels of the estimate, absent where these are x itself.
+    reported : names and units of the channels of the estimate.
     wrapped : per output, whether it is an angle whose residual is taken in (-π, π].
-    start : x to begin with where nobody says otherwise.
+    start : initial x, where none is given.
     placed : x of named values (or of a state of the machine), all else closed around them; None where x is free.
     dt : interval the model is made for; None where any will do.
     matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
@@ -63,7 +64,7 @@ class Process:
     sensed : the inputs are readings of sensors of the machine, not what drives it.
     current : the step to a sample takes the inputs of that sample, not those of the one before.
     held : place of a state that holds an input of an earlier sample -> place of that input: exact, no noise of its own.
-    advise : what to say of the last states (k, nx) before a filter broke down, or nothing.
+    advise : advice after the last states (k, nx) before a filter diverged; empty where there is none.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Process:
     placed: Callable[[Any], Array] | None = None
     sensed: bool = False
     current: bool = False
-    advise: Callable[[Array], str] | None = None
+    advise: Callable[[Array], tuple[Advice, ...]] | None = None
     held: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -134,15 +135,13 @@ def process(
     """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, an `Identified`, `EquationsOfMotion`, a
     `UserModel` or a kinematic model.
 
-    outputs : names of the sensors the filter reads; None: all.  inputs : names of the inputs it is told; None: all.
+    outputs : names of the sensors that the filter reads.  inputs : names of the known inputs.  None: all.
     dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).
     """
-    hint = " Write da.equations(m)." if type(model).__name__ == "Mechanism" else ""
-    hint += next((f" Hand over its .{part}." for part in ("system", "process") if hasattr(model, part)), "")
-    raise ModelError(
-        f"a filter needs a da.StateSpace, da.SecondOrder, equations of motion or a kinematic model, got "
-        f"{type(model).__name__}.{hint}"
-    )
+    hints = [Advice("Give {} of it.", Call("da.equations"))] if type(model).__name__ == "Mechanism" else []
+    hints += [Advice(f"Give its attribute {part!r}.") for part in ("system", "process") if hasattr(model, part)][:1]
+    problem = "a filter needs a linear model, equations of motion, a user model or a kinematic model, got "
+    raise ModelError("wrong-type", f"{problem}{type(model).__name__}.", *hints)
 
 
 @process.register
@@ -166,8 +165,8 @@ def _(
     dt: float | None = None,
     deviations: bool = False,
 ) -> Process:
-    """A linear model; one of `da.linearize` knows the operating point it counts from and reads what the machine's own
-    sensors read; with ``deviations=True`` it reads and tells deviations.
+    """A linear model. One of `da.linearize` has an operating point and takes readings of the sensors of the machine;
+    with ``deviations=True`` its inputs, outputs and states are deviations from that point.
     """
     return linear_process(model, outputs, inputs, dt, None if deviations else operating_point, deviations=deviations)
 
@@ -183,12 +182,12 @@ def linear_process(
     """
     if model.dt is None:
         if dt is None:
-            raise DataError("a continuous StateSpace needs dt=, the sampling interval of the filter [s].")
+            give = Advice("Give {}, the sampling interval of the filter [s].", Argument("dt"))
+            raise DataError("missing-argument", "a continuous model needs a sampling interval.", give)
         model = model.to_discrete(dt)
     elif dt is not None and abs(dt - model.dt) > SAME_TIME * model.dt:
-        raise DataError(
-            f"the model is sampled every {model.dt:g} s, the filter every {dt:g} s; convert the model first."
-        )
+        problem = f"the model is sampled every {model.dt:g} s, the filter every {dt:g} s."
+        raise DataError("sample-time-mismatch", problem, Advice("Convert the model with {}.", Call("model.resample")))
     rows = chosen(outputs, model.outputs, "output")
     columns = chosen(inputs, model.inputs, "input")
     A, B, C, D = model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]
@@ -215,6 +214,12 @@ def linear_process(
     )  # fmt: skip
 
 
+def has_channels() -> ModelError:
+    """Inputs and outputs given beside a process, which has them."""
+    leave = Advice("Leave {} out.", Argument("outputs"), Argument("inputs"))
+    return ModelError("ineffective-argument", "a process has its inputs, outputs and options already.", leave)
+
+
 def machine_names(model: StateSpace) -> tuple[str, ...]:
     """Names of the states as the machine knows them: the rate of ``A.angle`` is ``A.rate`` there."""
     rates = model.provenance.get("rates", {})
@@ -224,7 +229,7 @@ def machine_names(model: StateSpace) -> tuple[str, ...]:
 
 
 def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) -> tuple[Array, Array, Array] | None:
-    """(x₀, u₀, y₀) that `da.linearize` noted, or None where all of it is zero."""
+    """(x₀, u₀, y₀) of `da.linearize`, or None where all of it is zero."""
     known = model.provenance.get("reference")
     if not known:
         return None
@@ -240,7 +245,7 @@ def chosen(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         if name not in known:
-            raise ModelError(unknown_name(kind, name, known, "the model"))
+            raise ModelError("unknown-name", unknown_name(kind, name, known, "the model"))
     if len(set(names)) < len(names):
-        raise ModelError(f"an {kind} is named twice: {', '.join(map(str, names))}.")
+        raise ModelError("duplicate", f"an {kind} is named twice: {', '.join(map(str, names))}.")
     return [known.index(name) for name in names]

@@ -15,12 +15,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Array, call_user
-from dalembert.expressions.quantities import is_real
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 
 SX = ca.SX
@@ -44,7 +44,7 @@ class UserModel:
     method : "rk4", "heun", "euler", "midpoint", "implicit-euler", "implicit-midpoint", "implicit-trapezoidal" or a
         tableau with nodes, rows and weights.  substeps : steps of the method in one interval.
     angles : outputs whose residual is taken in (-π, π].
-    start : x to begin with; zeros.
+    start : initial x; zeros when left out.
     dt : interval a discrete f is made for; None: any.
 
     Examples
@@ -67,12 +67,10 @@ class UserModel:
             _channels(given, kind) for given, kind in ((states, "state"), (inputs, "input"), (outputs, "output"))
         )
         if not len(self.states) or not len(self.outputs):
-            raise ModelError("a model for a filter needs at least one state and one output.")
+            raise ModelError("empty", "a model for a filter needs at least one state and one output.")
         self.parameters = _numbers(parameters or {})
         self.method = find_tableau(method)
-        if not isinstance(substeps, int) or substeps < 1:
-            raise DataError(f"substeps must be a whole number of at least 1, got {substeps!r}.")
-        self.substeps = substeps
+        self.substeps = whole_number("substeps", substeps, least=1)
         self.angles = frozenset(angles)
         chosen(list(angles), self.outputs.names, "output")
         self.start = _start(start, self.states)
@@ -92,7 +90,7 @@ class UserModel:
         except ModelError as error:
             if "out of bounds" in str(error.__cause__):
                 sizes = ", ".join(f"{name} has {symbols[name].numel()}" for name in wanted if name != "t")
-                raise ModelError(f"{what} asks for an entry that is not there: {sizes}.") from error
+                raise ModelError("out-of-range", f"{what} reads an entry that does not exist: {sizes}.") from error
             raise
         column = _column(value, label, size)
         return ca.Function(label, [symbols[name] for name in ("x", "u", "p", "t")], [ca.densify(column)])
@@ -110,12 +108,14 @@ def _(
     model: UserModel, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any
 ) -> Process:
     for option in options:
-        raise ModelError(unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}"))
+        raise ModelError(
+            "unknown-name", unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}")
+        )
     rows, columns = chosen(outputs, model.outputs.names, "output"), chosen(inputs, model.inputs.names, "input")
     n = len(model.states)
     x, u = SX.sym("x", n), SX.sym("u", len(columns))
     p, t, Δ = SX.sym("p", len(model.parameters)), SX.sym("t"), SX.sym("dt")
-    whole = SX.zeros(len(model.inputs))  # inputs the filter is not told are zero
+    whole = SX.zeros(len(model.inputs))  # unknown inputs are zero
     for k, column in enumerate(columns):
         whole[column] = u[k]
     rate = ca.Function("rate", [x, u, p, t], [model.rate(x, whole, p, t)])
@@ -148,30 +148,28 @@ def _channels(given: Any, kind: str) -> Channels:
         units = [""] * len(names)
     for name in names:
         if not isinstance(name, str) or not name:
-            raise ModelError(f"a name of an {kind} must be a text, got {name!r}.".replace("an state", "a state"))
+            raise ModelError("bad-name", f"the name of every {kind} must be a text, got {name!r}.")
     if len(set(names)) < len(names):
-        raise ModelError(f"two {kind}s have the same name: {', '.join(names)}.")
+        raise ModelError("taken-name", f"two {kind}s have the same name: {', '.join(names)}.")
     return Channels(names, units)
 
 
 def _numbers(given: Mapping[str, float]) -> dict[str, float]:
-    for name, value in given.items():
-        if not is_real(value) or not np.isfinite(float(value)):
-            raise DataError(f"parameter {name!r} must be a finite number, got {value!r}.")
-    return {name: float(value) for name, value in given.items()}
+    return {name: real_number(f"parameter {name!r}", value) for name, value in given.items()}
 
 
 def _start(given: Any, states: Channels) -> Array:
     x = np.zeros(len(states)) if given is None else np.array(given, dtype=float).reshape(-1)
     if x.shape != (len(states),) or not np.isfinite(x).all():
-        raise DataError(f"start must be {len(states)} finite numbers ({', '.join(states.names)}), got {given!r}.")
+        problem = f"start must be {len(states)} finite numbers ({', '.join(states.names)}), got {given!r}."
+        raise DataError("wrong-shape", problem)
     return x
 
 
 def _arguments(function: Callable[..., Any], label: str, least: tuple[str, ...]) -> tuple[str, ...]:
     """The leading ones of (x, u, t, p) that the function takes."""
     if not callable(function):
-        raise ModelError(f"{label} must be a function of {', '.join(ARGUMENTS)}, got {function!r}.")
+        raise ModelError("wrong-type", f"{label} must be a function of {', '.join(ARGUMENTS)}, got {function!r}.")
     try:
         given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -180,10 +178,8 @@ def _arguments(function: Callable[..., Any], label: str, least: tuple[str, ...])
     if any(a.kind is a.VAR_POSITIONAL for a in given):
         return ARGUMENTS
     if not len(least) <= len(plain) <= len(ARGUMENTS):
-        raise ModelError(
-            f"{label} takes {len(plain)} arguments; expected the first {len(least)} to 4 of x, u, t, p "
-            f"(such as {label}({', '.join(least)}))."
-        )
+        problem = f"{label} takes {len(plain)} arguments; expected the first {len(least)} to 4 of x, u, t, p."
+        raise ModelError("wrong-shape", problem)
     return ARGUMENTS[: len(plain)]
 
 
@@ -193,9 +189,11 @@ def _column(value: Any, label: str, size: int) -> Any:
     try:
         column = SX(value)
     except (NotImplementedError, TypeError):
-        raise ModelError(f"{label} must return a list of {size} expressions, got {type(value).__name__}.") from None
+        problem = f"{label} must return a list of {size} expressions, got {type(value).__name__}."
+        raise ModelError("wrong-type", problem) from None
     if column.shape == (1, size):
         column = column.T
     if column.shape != (size, 1):
-        raise ModelError(f"{label} returns {column.shape[0]} x {column.shape[1]} values; expected {size}.")
+        problem = f"{label} returns {column.shape[0]} x {column.shape[1]} values; expected {size}."
+        raise ModelError("wrong-shape", problem)
     return column
