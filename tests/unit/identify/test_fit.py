@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from dalembert.identify.likelihood.identifiability import THRESHOLDS, judge_info
 from dalembert.identify.machine.fitted import FOLLOW, correlate_neighbours, find_lost_outputs
 from dalembert.identify.machine.friction_rates import rates_function
 from dalembert.identify.machine.records import read_tests
+from dalembert.identify.machine.search import THRESHOLDS as LIMITS
+from dalembert.identify.machine.search import Search
 from dalembert.identify.machine.shooting import Shooter, ShootingSteps, cut_segments, find_tangents
 from dalembert.identify.model.quality import Fit
 from dalembert.numerics.chain_least_squares import Chain, bounded, compress, predicted, reduce, solve
@@ -389,3 +392,26 @@ def test_steps_too_coarse_for_the_machine_end_in_an_error() -> None:
     record = da.Record.from_channels(0.1 * np.arange(50), {"X.displacement": np.sin(np.arange(50.0))})
     with warnings.catch_warnings(), raises(ConvergenceError, "too-many-steps"):
         fit(eqs, record, ["k"], outputs={eqs.measures.names[eqs.recorded_measures[0]]: "X.displacement"})
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_a_parameter_changes_by_a_share_of_itself_in_one_iteration(factor: float) -> None:
+    search = object.__new__(Search)
+    search.p, search.columns, search.relative, search.unit = np.array([2.0]), [0], np.array([True]), np.array([2.0])
+    search.low, search.high = np.array([-np.inf]), np.array([np.inf])
+    low, high = search.limit_step()
+    assert (high[0] > factor * LIMITS.largest_change) == (factor < 1.0)
+    assert low[0] == pytest.approx(-high[0])
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_the_noise_of_an_output_is_not_below_its_least(factor: float) -> None:
+    """Ten samples of one output of unit spread, one parameter and no state to estimate."""
+    search = object.__new__(Search)
+    search.fixed, search.m, search.n, search.spread = False, 1, 0, np.ones(1)
+    search.mask, search.target = np.ones((1, 10, 1), dtype=bool), np.zeros((1, 10, 1))
+    search.shooter = SimpleNamespace(segments=SimpleNamespace(linked=np.array([False])))
+    search.weigh = lambda shot: None
+    y = np.full((1, 10, 1), factor * LIMITS.least_noise * np.sqrt(0.9))  # nine of ten are free
+    search.estimate_noise(SimpleNamespace(shot=SimpleNamespace(y=y)))
+    assert search.sigma[0] == pytest.approx(max(factor, 1.0) * LIMITS.least_noise)

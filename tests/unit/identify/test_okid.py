@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain_from_markov, okid, okid_era
-from dalembert.identify.realization.arx_regression import factor_regressors
+from dalembert.identify.realization.arx_regression import THRESHOLDS, _cholesky, factor_regressors
 from dalembert.identify.realization.observer_gain import find_stable_gain
 from dalembert.identify.realization.okid import LIMITS, _lost_inputs, system_markov
 from dalembert.identify.records.data import Data
@@ -264,3 +264,31 @@ def test_an_input_is_lost_with_more_than_half_of_its_energy_in_the_past() -> Non
     for share, lost in ((LIMITS.lost_energy - 0.01, 0), (LIMITS.lost_energy + 0.01, 1)):
         u = np.concatenate([np.full(10, np.sqrt(share)), np.full(10, np.sqrt(1.0 - share))])[:, None]
         assert len(_lost_inputs(Data((u,), (u,), 0.1, ("force",), ("a1",)), 10)) == lost
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+def test_cholesky_is_refused_beyond_a_condition_number(factor: float) -> None:
+    """Two regressors of correlation c: the Gram matrix has condition number (1 + c) / (1 - c)."""
+    c = 1.0 - 2.0 / (factor * THRESHOLDS.condition + 1.0)
+    G = np.array([[1.0, c, 0.0], [c, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert (_cholesky(G, np.arange(3), 1, None) is None) == (factor > 1.0)
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+def test_cholesky_is_refused_below_a_residual(factor: float) -> None:
+    """One regressor x and y = x + e, e orthogonal to x: the last pivot is the size of e."""
+    left = factor * THRESHOLDS.residual
+    G = np.array([[1.0, 1.0], [1.0, 1.0 + left**2]])
+    assert (_cholesky(G, np.arange(2), 1, None) is None) == (factor < 1.0)
+
+
+def test_the_triangular_solve_agrees_with_the_singular_values_at_its_threshold() -> None:
+    """Regressors 1 to 1e-9 in size beside each other: both ways find the same coefficients."""
+    rng = np.random.default_rng(0)
+    u, y = rng.standard_normal((400, 1)), rng.standard_normal((400, 1))
+    factor = factor_regressors([u], [y], 3, way="QR")
+    inverse = 1.0 / factor.solve(3)[2]
+    by_triangle, by_singular_values = (
+        factor.solve(3, rcond=share * inverse / THRESHOLDS.regular)[0] for share in (0.99, 1.01)
+    )
+    np.testing.assert_allclose(by_triangle, by_singular_values, rtol=1e-10)

@@ -15,7 +15,9 @@ from scipy.optimize import linear_sum_assignment
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, cva, moesp, n4sid
 from dalembert.identify.records.data import Data, read_data
-from dalembert.identify.subspace.hankel_factor import compress_hankel, hankel_blocks, hankel_products
+from dalembert.identify.subspace.hankel_factor import WEAKEST_PIVOT, compress_hankel, hankel_blocks, hankel_products
+from dalembert.identify.subspace.innovation_form import THRESHOLDS as GAIN
+from dalembert.identify.subspace.innovation_form import _noise_free
 from dalembert.identify.subspace.projections import project, split
 from dalembert.identify.subspace.subspace import realize
 from dalembert.linear import StateSpace
@@ -321,3 +323,24 @@ def test_two_state_sequences_free_of_the_future_inputs_give_the_shift_of_the_obs
     A, C, *_ = realize(projection, order)
     np.testing.assert_allclose(both[:order], A, atol=1e-9)
     np.testing.assert_allclose(both[order:], C, atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+def test_data_are_compressed_by_products_down_to_a_pivot(factor: float) -> None:
+    """Two outputs that differ by little: the weakest pivot is proportional to the difference."""
+    rng = np.random.default_rng(0)
+    u, y, e = rng.standard_normal((3, 2000, 1))
+
+    def data(size: float) -> Data:
+        return Data((u,), (np.hstack([y, y + size * e]),), 0.1, ("u",), ("y1", "y2"))
+
+    pivot = compress_hankel(data(1e-4), 3, how="products").weakest / 1e-4
+    how = compress_hankel(data(factor * WEAKEST_PIVOT / pivot), 3).how
+    assert how == ("products" if factor > 1.0 else "orthogonal")
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_innovations_count_as_noise_above_rounding(factor: float) -> None:
+    assert _noise_free(np.diag([1.0, (factor * GAIN.noise) ** 2])) == (factor < 1.0)
+    c = 1.0 - 2.0 / (factor * GAIN.condition + 1.0)
+    assert _noise_free(np.array([[1.0, c], [c, 1.0]])) == (factor > 1.0)

@@ -25,13 +25,27 @@ from dalembert.numerics.least_squares import Damping, Step, minimise
 
 STAGES = (3.0, 30.0, 1e3, 1e6)  # weights of the gaps, in units of a segment's noise
 ROUNDS = 6  # largest number of estimates of σ in the last stage
-SETTLED = 1e-2  # relative change of σ that ends them
 ITERATIONS = 60  # of a stage
-SMALLEST_NOISE = 1e-9  # of an output, relative to its spread
-STEP_ERROR = 0.2  # error of the estimate by the length of the steps, in its deviations: adds 2 % to them
-NO_MOVE = 1e-6  # relative change of a parameter below the accuracy of any sensor
 FINEST = 64  # steps per sample
-LARGEST_CHANGE = 0.6  # relative change of a parameter in one iteration: it keeps its sign
+
+
+@dataclass(frozen=True)
+class MachineThresholds:
+    """Ends of the search, and bounds of its steps."""
+
+    # Relative change of σ that ends its estimation: standard deviations of parameters have two digits.
+    noise_change: float = 1e-2
+    # Least noise of an output relative to its spread: a converter of 30 bits.
+    least_noise: float = 1e-9
+    # Error of the estimate by the length of the steps, in its deviations: it adds 2 % to them.
+    step_error: float = 0.2
+    # Relative change of a parameter below the accuracy of any sensor.
+    no_change: float = 1e-6
+    # Relative change of a parameter in one iteration: it keeps its sign.
+    largest_change: float = 0.6
+
+
+THRESHOLDS = MachineThresholds()
 DAMPING = Damping(fair=0.5, poor=0.5, growth=4.0, acceleration=2.0, most=1e12)
 
 
@@ -166,7 +180,7 @@ class Search:
                 before = self.sigma.copy()
                 here = self.estimate_noise(here)
                 here, finer = self.refine_steps(here)
-                if not finer and (self.fixed or np.abs(self.sigma / before - 1.0).max() < SETTLED):
+                if not finer and (self.fixed or np.abs(self.sigma / before - 1.0).max() < THRESHOLDS.noise_change):
                     break
         except KeyboardInterrupt:
             if not hasattr(self, "last"):  # before the first evaluation
@@ -188,12 +202,12 @@ class Search:
         squares = (np.where(self.mask, here.shot.y - self.target, 0.0) ** 2).sum(axis=(0, 1))
         if common:
             squares = self.spread**2 * counts * float((squares / self.spread**2).sum() / counts.sum())
-        self.sigma = np.maximum(np.sqrt(squares / (counts * share)), SMALLEST_NOISE * self.spread)
+        self.sigma = np.maximum(np.sqrt(squares / (counts * share)), THRESHOLDS.least_noise * self.spread)
         self.last = self.weigh(here.shot)
         return self.last
 
     def refine_steps(self, here: WeightedShot) -> tuple[WeightedShot, bool]:
-        """Halve the steps where that would change the estimate by more than STEP_ERROR of its deviation.
+        """Halve the steps where that would change the estimate by more than a share of its deviation.
 
         The outputs of halved steps in place of the measured ones in the linear problem give this change directly.
         """
@@ -214,9 +228,9 @@ class Search:
         # in units of the deviations along the axes of the information: ‖R ϑ‖ of the move
         self.step_error = float(np.linalg.norm(reduced.rho)) / np.sqrt(self.m)
         move = np.linalg.lstsq(reduced.R, reduced.rho, rcond=1e-7)[0]
-        if float(np.abs(move).max()) < NO_MOVE:
+        if float(np.abs(move).max()) < THRESHOLDS.no_change:
             self.step_error = 0.0
-        if not self.refine or self.step_error < STEP_ERROR or 2 * s.substeps > FINEST:
+        if not self.refine or self.step_error < THRESHOLDS.step_error or 2 * s.substeps > FINEST:
             return here, False
         self.shooter = halved
         return self.evaluate(self.x, self.p), True
@@ -237,7 +251,7 @@ class Search:
     def limit_step(self) -> tuple[Array, Array]:
         """Bounds of ϑ in one iteration."""
         now = self.p[self.columns]
-        most = np.where(self.relative, LARGEST_CHANGE * np.maximum(np.abs(now), 0.1 * self.unit), np.inf)
+        most = np.where(self.relative, THRESHOLDS.largest_change * np.maximum(np.abs(now), 0.1 * self.unit), np.inf)
         low, high = np.maximum(self.low - now, -most), np.minimum(self.high - now, most)
         return low / self.unit, high / self.unit
 

@@ -37,14 +37,22 @@ CORRELATION_ROWS = 8192
 FOURIER_LAGS = 12
 FOURIER_LENGTH = 2048
 FOURIER_BLOCKS = 32
-# Largest condition number of the Gram matrix (columns of unit length) for Cholesky: 6 of 16 digits remain.
-GRAM_CONDITION = 1e10
-ITERATIONS = 8
-# An inverse condition number so many times above the rank tolerance needs no singular values: a margin
-# for the error of the estimate.
-CLEARLY_REGULAR = 1e3
-# Relative residuals below this are lost in the rounding of a Gram matrix: √ε with a margin of 1000.
-GRAM_RESIDUAL = 1e-5
+ITERATIONS = 8  # of the estimate of a condition number
+
+
+@dataclass(frozen=True)
+class FactorThresholds:
+    """When Cholesky's factor of the Gram matrix is accurate enough, and when a triangle needs no singular values."""
+
+    # Condition number of the Gram matrix with columns of unit length: 6 of 16 digits remain.
+    condition: float = 1e10
+    # Residuals relative to the outputs: below, they are lost in the rounding √ε of the Gram matrix, times 700.
+    residual: float = 1e-5
+    # Inverse condition number over the rank tolerance: a margin for the error of LAPACK's estimate.
+    regular: float = 1e3
+
+
+THRESHOLDS = FactorThresholds()
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ class Triangle:
         if rcond is None:
             rcond = float(np.finfo(np.float64).eps * max(self.rows, q))
         inverse = scipy.linalg.lapack.dtrcon(R, norm="1", uplo="U", diag="N")[0] if q else 1.0
-        if inverse > CLEARLY_REGULAR * rcond:
+        if inverse > THRESHOLDS.regular * rcond:
             inner = scipy.linalg.solve_triangular(R, right)
             return np.asarray((inner / scale[:, None]).T), q, float(1.0 / inverse)
         U, s, Vt = scipy.linalg.svd(R)
@@ -183,9 +191,9 @@ def _cholesky(G: FloatArray, order: np.ndarray, ny: int, way: str | None) -> Flo
         return None
     if way is None:
         q = len(R) - ny
-        if q and _condition(R[:q, :q]) ** 2 > GRAM_CONDITION:
+        if q and _condition(R[:q, :q]) ** 2 > THRESHOLDS.condition:
             return None
-        if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < GRAM_RESIDUAL:
+        if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < THRESHOLDS.residual:
             return None
     return np.asarray(R * d)
 

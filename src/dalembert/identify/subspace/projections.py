@@ -85,17 +85,6 @@ def _split_dependent_inputs(
     return along[:b], L[:b, :b], along[b:], L[b:, :b], L[b:, b:]
 
 
-def through_past(L22: FloatArray, L32: FloatArray, exact: bool) -> FloatArray:
-    """L32 L22⁺: future outputs as combinations of the past."""
-    if not exact:
-        result: FloatArray = scipy.linalg.solve_triangular(L22, L32.T, lower=True, trans="T", check_finite=False).T
-        return result
-    U, s, Vt = scipy.linalg.svd(L22, check_finite=False)
-    keep = s > RANK * s[0]
-    combined: FloatArray = ((L32 @ Vt[keep].T) / s[keep]) @ U[:, keep].T
-    return combined
-
-
 def project(hankel: HankelFactor, method: str) -> Projection:
     """Γ and its singular values."""
     _, _, _, L32, L33 = split(hankel, hankel.rows)
