@@ -36,29 +36,29 @@ if TYPE_CHECKING:
     from dalembert.structures.continuous.timoshenko import SupportedBranches as SupportedBranches
     from dalembert.structures.continuous.timoshenko import supported_branches as supported_branches
     from dalembert.structures.continuous.timoshenko import supported_ratios as supported_ratios
+    from dalembert.structures.coupling.coupling import Coupled as Coupled
+    from dalembert.structures.coupling.coupling import couple as couple
+    from dalembert.structures.coupling.receptance_coupling import couple_receptances as couple_receptances
     from dalembert.structures.frame.element import FRAME_ELEMENTS as FRAME_ELEMENTS
     from dalembert.structures.frame.element import FrameElement as FrameElement
     from dalembert.structures.frame.element import RigidSlices as RigidSlices
     from dalembert.structures.frame.frame import Frame as Frame
-    from dalembert.structures.reduction.component_modes import craig_bampton as craig_bampton
-    from dalembert.structures.reduction.component_modes import macneal as macneal
-    from dalembert.structures.reduction.component_modes import rubin as rubin
-    from dalembert.structures.reduction.component_modes import truncate_modal as truncate_modal
-    from dalembert.structures.reduction.condensation import condense_dynamic as condense_dynamic
-    from dalembert.structures.reduction.condensation import condense_static as condense_static
-    from dalembert.structures.reduction.condensation import condense_substructures as condense_substructures
-    from dalembert.structures.reduction.condensation import find_substructures as find_substructures
-    from dalembert.structures.reduction.condensation import guyan as guyan
-    from dalembert.structures.reduction.condensation import irs as irs
-    from dalembert.structures.reduction.condensation import serep as serep
-    from dalembert.structures.reduction.coupling import Coupled as Coupled
-    from dalembert.structures.reduction.coupling import couple as couple
+    from dalembert.structures.reduction.craig_bampton import craig_bampton as craig_bampton
     from dalembert.structures.reduction.fidelity import Fidelity as Fidelity
     from dalembert.structures.reduction.fidelity import correlate as correlate
-    from dalembert.structures.reduction.masters import choose_masters as choose_masters
-    from dalembert.structures.reduction.receptances import couple_receptances as couple_receptances
+    from dalembert.structures.reduction.guyan import condense_dynamic as condense_dynamic
+    from dalembert.structures.reduction.guyan import guyan as guyan
+    from dalembert.structures.reduction.irs import irs as irs
+    from dalembert.structures.reduction.macneal import macneal as macneal
+    from dalembert.structures.reduction.master_coordinates import choose_masters as choose_masters
+    from dalembert.structures.reduction.modal_truncation import truncate_modal as truncate_modal
     from dalembert.structures.reduction.reduction import Interior as Interior
     from dalembert.structures.reduction.reduction import Reduction as Reduction
+    from dalembert.structures.reduction.rubin import rubin as rubin
+    from dalembert.structures.reduction.serep import serep as serep
+    from dalembert.structures.reduction.static_condensation import condense_static as condense_static
+    from dalembert.structures.reduction.static_condensation import condense_substructures as condense_substructures
+    from dalembert.structures.reduction.static_condensation import find_substructures as find_substructures
     from dalembert.structures.solid.elastic_laws import OrthotropicMaterial as OrthotropicMaterial
     from dalembert.structures.solid.elastic_laws import elasticity as elasticity
     from dalembert.structures.solid.mesh_files import read_mesh as read_mesh

@@ -10,7 +10,7 @@ from dalembert.core.errors import DalembertError
 from dalembert.linear import SecondOrder, StateSpace, sweep
 from dalembert.numerics import ties
 from dalembert.structures import Frame, Section, assemble, solve_static
-from dalembert.structures.reduction.masters import choose_masters
+from dalembert.structures.reduction.master_coordinates import choose_masters
 
 BITS = range(40)
 

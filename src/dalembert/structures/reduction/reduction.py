@@ -24,8 +24,7 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
 from dalembert.structures.assembly import symmetric_factors as factors
-from dalembert.structures.reduction import masters
-from dalembert.structures.reduction.masters import Indices
+from dalembert.structures.reduction.master_coordinates import Indices, find, load_vector
 
 if TYPE_CHECKING:
     from dalembert.structures.reduction.fidelity import Fidelity
@@ -138,7 +137,7 @@ class Reduction:
         (n,) or (n, k), Modes, or Record; the same kind as ``x``
         """
         full = self.full.coordinates
-        rows = np.arange(len(full)) if coordinates is None else masters.find(full, coordinates, "the full system")
+        rows = np.arange(len(full)) if coordinates is None else find(full, coordinates, "the full system")
         names = [full[i] for i in rows]
         T = self.T[rows]
         if isinstance(x, Modes):
@@ -170,7 +169,7 @@ class Reduction:
 
     def reduce(self, load: ArrayLike | Mapping[str, float]) -> FloatArray:
         """A load on the full coordinates as (r,) generalised forces, Tᵀ f."""
-        return self.T.T @ masters.load_vector(self.full, load, "load")
+        return self.T.T @ load_vector(self.full, load, "load")
 
     def static(self, inputs: Any) -> FloatArray:
         """Full static displacements (n,) under constant inputs, (nu,) or a mapping of input names to values."""

@@ -22,9 +22,9 @@ from dalembert.core.text import listed
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
+from dalembert.structures.coupling.boundary_coordinates import BoundaryCoordinates
 from dalembert.structures.reduction import reduction
-from dalembert.structures.reduction.interfaces import Interfaces
-from dalembert.structures.reduction.masters import Indices
+from dalembert.structures.reduction.master_coordinates import Indices
 from dalembert.structures.reduction.reduction import READ, SQUARE, Reduction
 
 Springs = Mapping[tuple[str, str | None], float]
@@ -189,7 +189,7 @@ def couple(
             )
     systems = {name: system_of(part) for name, part in parts.items()}
     private = {name: modal_names_of(part) for name, part in parts.items()}
-    meet = Interfaces({name: s.coordinates for name, s in systems.items()}, private, shared, join or {})
+    meet = BoundaryCoordinates({name: s.coordinates for name, s in systems.items()}, private, shared, join or {})
     if len(parts) > 1 and not meet.joined and not springs:
         raise ModelError(
             "not-connected",
@@ -213,7 +213,7 @@ def modal_names_of(part: SecondOrder | Reduction | Coupled) -> tuple[str, ...]:
     return () if isinstance(part, SecondOrder) else part.modal
 
 
-def _between(meet: Interfaces, pairs: Springs, kind: str) -> Any:
+def _between(meet: BoundaryCoordinates, pairs: Springs, kind: str) -> Any:
     """Matrix (n, n) of springs or dampers between pairs of coordinates or to the ground."""
     n = len(meet.names)
     rows: list[int] = []
@@ -246,7 +246,7 @@ def _between(meet: Interfaces, pairs: Springs, kind: str) -> Any:
 
 
 def _assembled(
-    systems: Mapping[str, SecondOrder], meet: Interfaces, extra: Mapping[str, Any]
+    systems: Mapping[str, SecondOrder], meet: BoundaryCoordinates, extra: Mapping[str, Any]
 ) -> tuple[SecondOrder, dict[str, dict[str, str]]]:
     n, sparse = len(meet.names), any(system.is_sparse for system in systems.values())
     pick = {
@@ -282,7 +282,9 @@ def _assembled(
     return system, inputs
 
 
-def _global_units(system: SecondOrder, meet: Interfaces, part: str, inputs: Mapping[str, str]) -> dict[str, str]:
+def _global_units(
+    system: SecondOrder, meet: BoundaryCoordinates, part: str, inputs: Mapping[str, str]
+) -> dict[str, str]:
     units = {
         meet.names[k]: system.units[name]
         for name, k in zip(system.coordinates, meet.maps[part])

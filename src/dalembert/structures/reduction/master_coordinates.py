@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray, Matrix
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
@@ -63,13 +63,6 @@ def by_point(coordinates: Sequence[str]) -> dict[str, list[int]]:
         if dot:
             points.setdefault(point, []).append(i)
     return points
-
-
-def rest(n: int, chosen: Indices) -> Indices:
-    """The other places, ascending."""
-    left = np.ones(n, dtype=bool)
-    left[chosen] = False
-    return np.flatnonzero(left)
 
 
 def choose_masters(
@@ -146,11 +139,6 @@ def _eliminated(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
             X += np.outer(column, t) + np.outer(t, column) + column[i] * np.outer(t, t)
             X[i], X[:, i] = 0.0, 0.0
     return np.array(dropped, dtype=np.intp)
-
-
-def block(matrix: Matrix, rows: Indices, columns: Indices) -> Matrix:
-    """Sub-matrix in the storage of the matrix."""
-    return matrix[rows][:, columns] if hasattr(matrix, "tocsc") else matrix[np.ix_(rows, columns)]
 
 
 def checked_system(system: object) -> SecondOrder:

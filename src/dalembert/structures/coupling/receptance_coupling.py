@@ -19,7 +19,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear.responses.frequency_response import FrequencyResponse
-from dalembert.structures.reduction.interfaces import Interfaces
+from dalembert.structures.coupling.boundary_coordinates import BoundaryCoordinates
 
 # Frequencies of parts that differ by less than this, relatively, are the same grid.
 SAME_FREQUENCY = 1e-9
@@ -61,7 +61,7 @@ def couple_receptances(
     """
     frequencies, kind = _checked(parts)
     names = {part: tuple(dict.fromkeys((*fr.outputs, *fr.inputs))) for part, fr in parts.items()}
-    meet = Interfaces(names, {}, shared, join or {})
+    meet = BoundaryCoordinates(names, {}, shared, join or {})
     out, sent = _numbered(parts, names, "outputs"), _numbered(parts, names, "inputs")
     joints, softness = _joints(meet, names, springs or {})
     if not joints:
@@ -139,7 +139,7 @@ def _numbered(
 
 
 def _joints(
-    meet: Interfaces, names: Mapping[str, tuple[str, ...]], springs: Mapping[tuple[str, str], float]
+    meet: BoundaryCoordinates, names: Mapping[str, tuple[str, ...]], springs: Mapping[tuple[str, str], float]
 ) -> tuple[list[tuple[Any, Any, str]], FloatArray]:
     """Pairs ((part, i), (part, j), name) that move as one or through a spring, and the softness of each."""
     groups: dict[int, list[Any]] = {}
@@ -187,7 +187,7 @@ def _derivative(kind: str, w: FloatArray) -> ComplexArray:
     return np.asarray((1j * w) ** {"receptance": 0, "mobility": 1, "accelerance": 2}[kind], dtype=np.complex128)
 
 
-def _kept(meet: Interfaces, names: Mapping[str, tuple[str, ...]], at: Mapping[Any, int]) -> dict[str, int]:
+def _kept(meet: BoundaryCoordinates, names: Mapping[str, tuple[str, ...]], at: Mapping[Any, int]) -> dict[str, int]:
     """One row (or column) per global name: after joining, all members of a shared one are equal."""
     result: dict[str, int] = {}
     for part, places in meet.maps.items():
@@ -197,8 +197,13 @@ def _kept(meet: Interfaces, names: Mapping[str, tuple[str, ...]], at: Mapping[An
     return result
 
 
-def _units(parts: Mapping[str, FrequencyResponse], meet: Interfaces, names: Mapping[str, tuple[str, ...]], side: str,
-           kept: Mapping[str, int]) -> dict[str, str]:  # fmt: skip
+def _units(
+    parts: Mapping[str, FrequencyResponse],
+    meet: BoundaryCoordinates,
+    names: Mapping[str, tuple[str, ...]],
+    side: str,
+    kept: Mapping[str, int],
+) -> dict[str, str]:
     units: dict[str, str] = {}
     for part, fr in parts.items():
         for i, k in enumerate(meet.maps[part]):

@@ -14,12 +14,12 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.core.text import listed
-from dalembert.structures.reduction.masters import Indices, by_point
+from dalembert.structures.reduction.master_coordinates import Indices, by_point
 
 Place = tuple[str, int]  # part, number of its coordinate
 
 
-class Interfaces:
+class BoundaryCoordinates:
     """Global coordinates of joined parts.
 
     Parameters

@@ -1,0 +1,1 @@
+"""Coupling of parts: superelements at boundary coordinates, and measured or computed receptances."""
