@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.core.errors import ModelError
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Scalar, is_number, name_of, nonzero, number
+from dalembert.model.options import Option
 from dalembert.record import Record
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ class CouplerKind:
     second: tuple[str, str]
     ratio: tuple[str, str, str]
     offset: tuple[str, str, str]
+
+    @property
+    def keys(self) -> dict[str, Option]:
+        """Keys of its table in a model file."""
+        sides = [Option(name, "coordinate", doc) for name, doc in (self.first, self.second)]
+        (ratio, meaning, number), (offset, about, kind) = self.ratio, self.offset
+        return {one.name: one for one in (*sides, Option(ratio, number, meaning), Option(offset, kind, about, 0.0))}
 
 
 COUPLERS: Registry[CouplerKind] = Registry("coupler kind", group="dalembert.couplers")

@@ -27,7 +27,8 @@ from dalembert.model.bodies import (
     vector,
 )
 from dalembert.model.joints import JOINTS, Joint, JointKind
-from dalembert.model.joints.joint import PLACEMENT, REQUIRED
+from dalembert.model.joints.joint import PLACEMENT
+from dalembert.model.options import REQUIRED
 
 _SHORTEST = 1e-12  # a direction whose components are below this is zero: they are of order one, their rounding 1e-16
 

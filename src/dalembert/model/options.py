@@ -1,22 +1,24 @@
-"""Options of a kind of force, sensor or actuator: each is declared once, as a field of the class of the kind.
+"""Options of a kind of joint, force, sensor or actuator: each is declared once.
+
+The declaration serves the method of the mechanism, the check of the value, the key of the model file with its schema
+and unit, reading, writing, and the reference page. Options of forces, sensors and actuators are fields of the class of
+the kind:
 
     stiffness: Scalar = option("stiffness", "of the spring", default=0.0, check=not_negative)
 
-The declaration serves the constructor and the method of the mechanism, the check of the value, the key of the model
-file with its schema and unit, reading, writing, and the reference page.
-
 An option has a form. Numbers: a kind of number of `record.units.KINDS` ("length", "stiffness", ...), or "" for a number
-of any dimension. Parts of the mechanism: "point", "frame" or "place" of a body, "body", and by name "coordinate",
-"joint", "named force", "input". Functions: "law" (a number or a function of the state), "laws" (one for each axis),
-"law or laws" (one in the plane, three in space), "function" (of the state), "law of extension" (of extension and speed,
-or a table). Others: "choice", "text", "model" (of an actuator).
+of any dimension. Directions and places: "position", "direction" (2 numbers in the plane, 3 in space), "axis" (3
+numbers). Parts of the mechanism: "point", "frame" or "place" of a body, "body", and by name "coordinate", "joint",
+"named force", "input". Functions: "law" (a number or a function of the state), "laws" (one for each axis), "law or
+laws" (one in the plane, three in space), "function" (of the state), "law of extension" (of extension and speed, or a
+table), "curve" (of a parameter s). Others: "choice", "text", "flag", "model" (of an actuator).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from dalembert.core.errors import ModelError
@@ -24,6 +26,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.model.bodies import Body, Frame, Point, name_of, number, vector
 
 Given = Mapping[str, Any]
+REQUIRED: Any = inspect.Parameter.empty
 
 
 @dataclass(frozen=True)
@@ -31,19 +34,22 @@ class Option:
     """One option of a kind.
 
     form : of its value, see above.  doc : its meaning, for the reference page and the schema.
-    default : MISSING where a value is needed.  about : kind of number where the coordinate it acts along is an angle.
+    default : REQUIRED where a value is needed.
     check : called with the value and a text that names it; returns the value to keep, or raises.
-    shape : "one" number, "axes" (one for all axes, or one each), or "direction" (2 numbers in the plane, 3 in space).
-    choices : the texts that it may be.  refine : a more exact kind of number, from all values of the table in a file.
+    spatial : it has no meaning in the plane.  choices : the texts that it may be.
+    about : kind of number where the coordinate it acts along is an angle.  many : one number for all axes, or one each.
+    refine : a more exact kind of number, from all values of the table in a file.
     """
 
+    name: str
     form: str
     doc: str
-    default: Any = MISSING
-    about: str = ""
+    default: Any = REQUIRED
     check: Callable[[Any, str], Any] | None = None
-    shape: str = "one"
+    spatial: bool = False
     choices: tuple[str, ...] = ()
+    about: str = ""
+    many: bool = False
     refine: Callable[[Given], str] | None = None
 
 
@@ -51,16 +57,16 @@ def option(
     form: str,
     doc: str,
     *,
-    default: Any = MISSING,
-    about: str = "",
+    default: Any = REQUIRED,
     check: Callable[[Any, str], Any] | None = None,
-    shape: str = "one",
     choices: tuple[str, ...] = (),
+    about: str = "",
+    many: bool = False,
     refine: Callable[[Given], str] | None = None,
 ) -> Any:
     """Declare a field of a kind; see `Option`."""
-    declared = Option(form, doc, default, about, check, shape, choices, refine)
-    return field(default=default, metadata={"option": declared})
+    declared = Option("", form, doc, default, check, False, choices, about, many, refine)
+    return field(default=MISSING if default is REQUIRED else default, metadata={"option": declared})
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,8 @@ class Declared:
     @classmethod
     def options(cls) -> dict[str, Option]:
         """Its options by name, in the order of their declaration."""
-        return {one.name: one.metadata["option"] for one in fields(cls) if "option" in one.metadata}
+        declared = {one.name: one.metadata["option"] for one in fields(cls) if "option" in one.metadata}
+        return {name: replace(one, name=name) for name, one in declared.items()}
 
     @classmethod
     def summary(cls) -> str:
@@ -109,11 +116,14 @@ class Declared:
 
 
 def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:
-    if one.shape == "direction":
-        return vector(value, part.dimension, what)
-    if one.shape == "axes" and isinstance(value, (tuple, list)):
-        return vector(value, len(value), what)
+    if one.many and isinstance(value, Iterable) and not isinstance(value, str):
+        items = tuple(value)
+        return vector(items, len(items), what)
     return number(value, what)
+
+
+def _check_direction(value: Any, what: str, one: Option, part: Declared) -> Any:
+    return vector(value, part.dimension, what)
 
 
 def _check_point(value: Any, what: str, one: Option, part: Declared) -> Point:
@@ -189,6 +199,7 @@ def _keep(value: Any, what: str, one: Option, part: Declared) -> Any:
 
 
 _CHECKS: dict[str, Callable[[Any, str, Option, Declared], Any]] = {  # other forms are kinds of numbers
+    "direction": _check_direction,
     "point": _check_point,
     "frame": _check_frame,
     "place": _check_place,

@@ -12,7 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.core.registry import Registry
 from dalembert.errors import ModelError
-from dalembert.files.models.schema.forces import FORMS
+from dalembert.files.models.schema.options import FORMS
 from dalembert.mechanics.actuators import ACTUATOR_EFFORTS
 from dalembert.mechanics.forces import FORCE_EQUATIONS
 from dalembert.mechanics.sensors import OUTPUTS

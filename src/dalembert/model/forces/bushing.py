@@ -22,10 +22,10 @@ class Bushing(Force):
     a: Place = option("frame", "frame on the first body")
     b: Place = option("frame", "frame on the second body")
     _: KW_ONLY
-    stiffness: Scalar | Vector = option("stiffness", "along the axes", default=0.0, shape="axes")
-    damping: Scalar | Vector = option("damping", "along the axes", default=0.0, shape="axes")
-    rotational_stiffness: Scalar | Vector = option("rotational stiffness", "about the axes", default=0.0, shape="axes")
-    rotational_damping: Scalar | Vector = option("rotational damping", "about the axes", default=0.0, shape="axes")
+    stiffness: Scalar | Vector = option("stiffness", "along the axes", default=0.0, many=True)
+    damping: Scalar | Vector = option("damping", "along the axes", default=0.0, many=True)
+    rotational_stiffness: Scalar | Vector = option("rotational stiffness", "about the axes", default=0.0, many=True)
+    rotational_damping: Scalar | Vector = option("rotational damping", "about the axes", default=0.0, many=True)
 
     def check(self) -> None:
         planar = self.bodies()[0].planar

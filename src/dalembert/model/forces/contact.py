@@ -30,7 +30,7 @@ class Contact(Force):
     point: Place = option("point", "of the other body")
     _: KW_ONLY
     normal: Vector | None = option(
-        "", "of the plane in its body's axes; y by default in the plane, z in space", default=None, shape="direction"
+        "direction", "of the plane in its body's axes; y by default in the plane, z in space", default=None
     )
     radius: Scalar = option("length", "of a sphere about the point", default=0.0, check=not_negative)
     stiffness: Scalar = option(

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Finding
 from dalembert.core.registry import Registry
 from dalembert.model.joints import Joint
-from dalembert.model.options import Declared, option
+from dalembert.model.options import REQUIRED, Declared, option
 
 if TYPE_CHECKING:
     from typing import Concatenate, ParamSpec
@@ -156,7 +156,7 @@ def _attach(kind: type[Force]) -> None:
             problem = unknown_name("argument", key, parameters, what)
             raise ModelError("unknown-argument", problem, where={"argument": key})
         for key, one in kind.options().items():
-            if one.default is MISSING and key not in given:
+            if one.default is REQUIRED and key not in given:
                 raise ModelError("missing-argument", f"{what} needs {key}: {one.doc}.", where={"argument": key})
         made = kind(*arguments, **options)
         self.forces.append(made)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Frame
+from dalembert.model.options import Option as Option
 
-REQUIRED: Any = Parameter.empty
 PLACEMENT = ("position", "direction", "axis")  # forms of options that only place the frames
 Z = (0.0, 0.0, 1.0)
 
@@ -31,26 +31,6 @@ class Coordinate(NamedTuple):
 
 ANGLE = Coordinate("angle", "rate", "rad")
 DISPLACEMENT = Coordinate("displacement", "speed", "m")
-
-
-@dataclass(frozen=True)
-class Option:
-    """An argument of the method that adds a joint, and a key of its table in a model file.
-
-    form : a kind of number (`record.units.KINDS`: "length", "angle", "number", ...), or "position", "direction" (2 or 3
-        numbers), "axis" (3 numbers), "flag", "curve" (functions of a parameter s).
-    check : called with the value and a text that names it; returns the value to keep, or raises.
-    spatial : it has no meaning in the plane.
-    """
-
-    name: str
-    form: str
-    doc: str
-    default: Any = REQUIRED
-    check: Callable[[Any, str], Any] | None = None
-    spatial: bool = False
-
-
 AT = Option("at", "position", "where the drawing shows the joint, instead of points of the bodies", None)
 AXIS = Option("axis", "direction", "in the axes of the first body (with at: of the drawing)", None)
 AXIS_B = Option("axis_b", "direction", "in the axes of the second body, where it differs", None)
@@ -99,6 +79,12 @@ class JointKind:
     bearing: bool = False
     instead: str = ""
     check: Callable[[Joint, Mapping[str, Any]], None] | None = None
+
+    @property
+    def keys(self) -> dict[str, Option]:
+        """Keys of its table in a model file."""
+        sides = (Option("a", "place", "on the first body"), Option("b", "place", "on the second body"))
+        return {one.name: one for one in (*sides, *self.options)}
 
     @property
     def signature(self) -> Signature:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from dalembert.files.models.schema.forces import part_table
-from dalembert.files.models.schema.joints import any_of, coupler_table, joint_table
 from dalembert.files.models.schema.kinds import (
     Angle,
     Axis,
@@ -27,6 +25,7 @@ from dalembert.files.models.schema.kinds import (
     Value,
 )
 from dalembert.files.models.schema.methods import MethodTable
+from dalembert.files.models.schema.options import any_of, kind_table
 from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.couplings import COUPLERS
@@ -217,10 +216,10 @@ def model_type() -> type[Model]:
     """The model of a file, with the tables of all registered kinds."""
     kinds = tuple(dict(one) for one in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
     if not _made or _made[0][0] != kinds:
-        joints = any_of(joint_table(name, kind) for name, kind in JOINTS.items())
-        couplers = any_of(coupler_table(name, kind) for name, kind in COUPLERS.items())
-        forces = any_of(part_table(kind) for kind in FORCES.values())
-        sensors = any_of(part_table(kind, "Sensor") for kind in SENSORS.values())
+        joints = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items())
+        couplers = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items())
+        forces = any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items())
+        sensors = any_of(kind_table(name, kind.summary(), kind.options(), "Sensor") for name, kind in SENSORS.items())
         doc = "what holds bodies together, by name; each has a type"
         acting = "springs, dampers, actuators, contacts, by name; each has a type"
         measured = "what is measured, by name; each has a type"

@@ -1,17 +1,10 @@
-"""Forces and sensors of a model file: options of their kinds, read by their forms."""
+"""Forces and sensors of a model file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from dalembert.expressions import table as piecewise
-from dalembert.files.models.values.laws import SPRING, TIME, SpringLaw, StateLaw
-from dalembert.files.models.values.places import place
+from dalembert.files.models.tables.options import read_options
 from dalembert.files.models.values.scopes import Scope, Where
-from dalembert.model.actuators import ACTUATORS
 from dalembert.model.forces import FORCES
-from dalembert.model.options import Declared, Option
 from dalembert.model.sensors import SENSORS
 
 
@@ -20,7 +13,7 @@ def add_forces(scope: Scope) -> None:
         where: Where = ("forces", name)
         with scope.part(where, scope.full(name), table):
             kind = FORCES[table.type]
-            scope.m.forces.append(kind(scope.full(name), **read_options(scope, kind, table, where)))
+            scope.m.forces.append(kind(scope.full(name), **read_options(scope, kind.options(), table, where)))
 
 
 def add_sensors(scope: Scope) -> None:
@@ -28,106 +21,4 @@ def add_sensors(scope: Scope) -> None:
         where: Where = ("sensors", name)
         with scope.part(where, scope.full(name), table):
             kind = SENSORS[table.type]
-            scope.m.add_sensor(scope.full(name), kind(**read_options(scope, kind, table, where)))
-
-
-def read_options(scope: Scope, kind: type[Declared], table: Any, where: Where) -> dict[str, Any]:
-    """Those options of a kind that the table gives."""
-    options = kind.options()
-    joint = next((getattr(table, key) for key, one in options.items() if one.form in ("coordinate", "joint")), None)
-    unit = "m" if joint is None else _unit(scope, joint)
-    found = {}
-    for key, one in options.items():
-        raw = getattr(table, key)
-        if raw is None or key not in table.model_fields_set:
-            continue
-        here: Where = (*where, key)
-        if one.form in _READERS:
-            found[key] = _READERS[one.form](scope, raw, here)
-        else:
-            found[key] = scope.numbers(raw, _dimension(one, table, unit), here)
-    return found
-
-
-def _dimension(one: Option, table: Any, unit: str) -> str:
-    """Kind of a number, "" where any is right: it may depend on the coordinate, or on other values of the table."""
-    if one.refine is not None:
-        return one.refine(dict(table))
-    if not one.about:
-        return one.form
-    return {"m": one.form, "rad": one.about}.get(unit, "")
-
-
-def _unit(scope: Scope, joint: str) -> str:
-    """Unit of a coordinate, or of the first one of a joint; nothing where it is unknown."""
-    full = scope.full(joint)
-    owner, _, part = full.rpartition(".")
-    for found in scope.m.joints:
-        if found.name in (full, owner):
-            units = [unit for name, _, unit in found.coordinates if part == name or found.name == full]
-            return units[0] if units else ""
-    if any(body.name == owner for body in scope.m.bodies):
-        return "rad" if part == "angle" else "m"
-    return ""
-
-
-def _read_body(scope: Scope, raw: Any, where: Where) -> Any:
-    return scope.body(raw, where)
-
-
-def _read_name(scope: Scope, raw: Any, where: Where) -> str:
-    return scope.full(raw)
-
-
-def _read_text(scope: Scope, raw: Any, where: Where) -> Any:
-    return raw
-
-
-def _read_laws(scope: Scope, raws: Any, where: Where) -> Any:
-    """Numbers and parameter expressions, or a law of the state where more than parameters are used."""
-    if scope.depends(raws, where):
-        return scope.law(StateLaw, raws, where, (TIME,), state=True)
-    return [scope.number(raw, "", where) for raw in raws]
-
-
-def _read_law(scope: Scope, raw: Any, where: Where) -> Any:
-    if isinstance(raw, list):
-        return _read_laws(scope, raw, where)
-    found = _read_laws(scope, [raw], where)
-    return found[0] if isinstance(found, list) else found
-
-
-def _read_function(scope: Scope, raw: Any, where: Where) -> Any:
-    return scope.law(StateLaw, [raw], where, (TIME,), state=True)
-
-
-def _read_law_of_extension(scope: Scope, given: Any, where: Where) -> Any:
-    if isinstance(given, (str, float, int)):
-        return scope.law(SpringLaw, [given], where, SPRING)
-    rows = [[float(x) for x in scope.numbers(row, "", (*where, "table", k))] for k, row in enumerate(given.table)]
-    return piecewise(*zip(*rows, strict=True))
-
-
-def _read_model(scope: Scope, table: Any, where: Where) -> Any:
-    kind = ACTUATORS[table.type]
-    return kind(**read_options(scope, kind, table, where))
-
-
-_READERS: dict[str, Callable[[Scope, Any, Where], Any]] = {  # other forms are kinds of numbers
-    "point": place,
-    "frame": place,
-    "place": place,
-    "body": _read_body,
-    "coordinate": _read_name,
-    "joint": _read_name,
-    "named force": _read_name,
-    "input": _read_name,
-    "choice": _read_text,
-    "text": _read_text,
-    "law": _read_law,
-    "laws": _read_laws,
-    "law or laws": _read_law,
-    "function": _read_function,
-    "law of extension": _read_law_of_extension,
-    "model": _read_model,
-}
+            scope.m.add_sensor(scope.full(name), kind(**read_options(scope, kind.options(), table, where)))

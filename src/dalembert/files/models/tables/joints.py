@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.files.models.values.laws import CURVE, TIME, Curve, StateLaw, TimeLaw
+from dalembert.files.models.tables.options import read_options
+from dalembert.files.models.values.laws import TIME, StateLaw, TimeLaw
 from dalembert.files.models.values.places import body_or_place, place
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.couplings import COUPLERS
-from dalembert.model.joints import JOINTS, Option
+from dalembert.model.joints import JOINTS
 
 
 def add_joints(scope: Scope) -> None:
@@ -23,16 +24,8 @@ def _add_joint(scope: Scope, name: str, table: Any, where: Where) -> None:
     side = body_or_place if drawn else place
     a = side(scope, table.a, (*where, "a"))
     b = side(scope, table.b, (*where, "b"))
-    given = {one.name: _value(scope, table, one, where) for one in JOINTS[table.type].options}
-    scope.m.add_joint(table.type, name, a, b, **{key: value for key, value in given.items() if value is not None})
-
-
-def _value(scope: Scope, table: Any, option: Option, where: Where) -> Any:
-    if option.form == "flag":
-        return getattr(table, option.name)
-    if option.form == "curve":
-        return scope.law(Curve, getattr(table, option.name), (*where, option.name), (CURVE,))
-    return scope.get(table, option.name, where)
+    options = {one.name: one for one in JOINTS[table.type].options}
+    scope.m.add_joint(table.type, name, a, b, **read_options(scope, options, table, where))
 
 
 def add_couplers(scope: Scope) -> None:

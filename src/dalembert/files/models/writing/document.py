@@ -14,8 +14,9 @@ from dalembert.core.errors import DataError, FileFormatError, ModelError
 from dalembert.expressions import Quantity
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.toml_text import json_text, toml_text
-from dalembert.files.models.values.laws import TIME, Curve, StateLaw, TimeLaw
+from dalembert.files.models.values.laws import TIME, StateLaw, TimeLaw
 from dalembert.files.models.values.mesh_mass import binary_stl
+from dalembert.files.models.writing.options import options_table, write_option
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.bodies import IDENTITY, read_inertia
 from dalembert.model.couplings import COUPLERS, Coupler
@@ -66,7 +67,6 @@ class Document:
         self.refused: list[str] = []
 
     def tables(self) -> dict[str, Any]:
-        from dalembert.files.models.writing.forces import force_table, sensor_table
         from dalembert.files.models.writing.runs import simulation_table, start_table
 
         m = self.m
@@ -86,8 +86,8 @@ class Document:
             ("drivers", m.drivers, self.driver),
             ("variables", m.variables, lambda v: {"start": v.start}),
             ("constraints", m.constraints, self.constraint),
-            ("forces", m.forces, lambda f: force_table(self, f)),
-            ("sensors", m.sensors, lambda s: sensor_table(self, s)),
+            ("forces", m.forces, lambda f: options_table(self, f, f.what)),
+            ("sensors", m.sensors, lambda s: options_table(self, s.measure, f"sensor {s.name!r}")),
         ]
         for title, parts, table in sections:
             if parts:
@@ -210,14 +210,8 @@ class Document:
             "a": self.place(joint.a, what, own_axes=own),
             "b": self.place(joint.b, what, own_axes=own),
         }
-        for one in kind.options:
-            if one.form == "flag":
-                table[one.name] = joint.options[one.name]
-            elif one.form == "curve":
-                table[one.name] = self.law(joint.options[one.name], Curve, f"the {one.name} of {what}")
-            elif one.form not in PLACEMENT:
-                table[one.name] = self.number(joint.options[one.name], what)
-        return table
+        own_options = [one for one in kind.options if one.form not in PLACEMENT]
+        return {**table, **{one.name: write_option(self, one, joint.options[one.name], what) for one in own_options}}
 
     def coupler(self, coupler: Coupler) -> dict[str, Any]:
         what, kind = f"{coupler.kind} {coupler.name!r}", COUPLERS[coupler.kind]

@@ -1,4 +1,4 @@
-"""Forces and sensors of a mechanism as tables of a model file: options of their kinds, written by their forms."""
+"""Options of a kind as a table of a model file, written by their forms."""
 
 from __future__ import annotations
 
@@ -6,22 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dalembert.expressions.quantities import PiecewiseLinear
-from dalembert.files.models.values.laws import SpringLaw, StateLaw
+from dalembert.files.models.values.laws import Curve, SpringLaw, StateLaw
 from dalembert.model import Frame
-from dalembert.model.forces import Force
-from dalembert.model.options import Declared
-from dalembert.model.sensors import Sensor
+from dalembert.model.options import Declared, Option
 
 if TYPE_CHECKING:
     from dalembert.files.models.writing.document import Document
-
-
-def force_table(document: Document, force: Force) -> dict[str, Any]:
-    return options_table(document, force, force.what)
-
-
-def sensor_table(document: Document, sensor: Sensor) -> dict[str, Any]:
-    return options_table(document, sensor.measure, f"sensor {sensor.name!r}")
 
 
 def options_table(document: Document, part: Declared, what: str) -> dict[str, Any]:
@@ -31,8 +21,13 @@ def options_table(document: Document, part: Declared, what: str) -> dict[str, An
         value = getattr(part, key)
         if value is None or (isinstance(value, (bool, float, int, str)) and value == one.default):
             continue
-        table[key] = _WRITERS.get(one.form, _write_numbers)(document, value, what)
+        table[key] = write_option(document, one, value, what)
     return table
+
+
+def write_option(document: Document, one: Option, value: Any, what: str) -> Any:
+    """One value as it stands in a file."""
+    return _WRITERS.get(one.form, _write_numbers)(document, value, what)
 
 
 def _write_numbers(document: Document, value: Any, what: str) -> Any:
@@ -71,6 +66,10 @@ def _write_law_of_extension(document: Document, value: Any, what: str) -> Any:
     return document.law(value, SpringLaw, f"the law of {what}")[0]
 
 
+def _write_curve(document: Document, value: Any, what: str) -> Any:
+    return document.law(value, Curve, f"the curve of {what}")
+
+
 _WRITERS: dict[str, Callable[[Document, Any, str], Any]] = {  # other forms are kinds of numbers
     "point": _write_place,
     "frame": _write_place,
@@ -87,5 +86,7 @@ _WRITERS: dict[str, Callable[[Document, Any, str], Any]] = {  # other forms are 
     "law or laws": _write_law,
     "function": _write_law,
     "law of extension": _write_law_of_extension,
+    "curve": _write_curve,
+    "flag": _write_text,
     "model": options_table,
 }

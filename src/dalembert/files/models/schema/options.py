@@ -1,0 +1,80 @@
+"""Tables of registered kinds in a model file: the options of a kind are the keys of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, create_model
+
+from dalembert.files.models.schema.kinds import Axis, Direction, OneOrMore, Pair, Place, Position
+from dalembert.files.models.schema.values import Law, Table, Text, either, quantities, quantity
+from dalembert.model.actuators import ACTUATORS
+from dalembert.model.options import REQUIRED, Option
+
+if TYPE_CHECKING:
+    ForceLaw = Any
+
+
+class TableLaw(Table):
+    """Piecewise linear force of the extension."""
+
+    table: list[Pair] = Field(min_length=2, max_length=1000, description="pairs of extension and force")
+
+
+class KindTable(Table):
+    """A table whose keys are the options of a kind."""
+
+    declared: ClassVar[Mapping[str, Option]] = {}
+
+
+if not TYPE_CHECKING:
+    ForceLaw = either(("number", Law), ("table", TableLaw), hint="an expression or {table = [[x, force], ...]}")
+LAWS = Annotated[list[Law], Field(min_length=2, max_length=3)]
+FORMS: dict[str, Any] = {  # others are kinds of numbers, choices and models
+    "position": Position,
+    "direction": Direction,
+    "axis": Axis,
+    **dict.fromkeys(("point", "frame", "place"), Place),
+    **dict.fromkeys(("body", "coordinate", "joint", "named force", "input"), Text),
+    "law": Law,
+    "laws": LAWS,
+    "law or laws": OneOrMore,
+    "function": Law,
+    "law of extension": ForceLaw,
+    "curve": LAWS,
+    "text": Annotated[str, Field(max_length=40)],
+    "flag": bool,
+}
+
+
+def _form(option: Option) -> Any:
+    if option.form in FORMS:
+        return FORMS[option.form]
+    if option.choices:
+        return Literal[option.choices]
+    if option.form == "model":
+        return any_of(kind_table(name, kind.summary(), kind.options(), "Model") for name, kind in ACTUATORS.items())
+    if option.many:
+        many = quantities(option.form, 1, 2, 3)
+        return either(("number", quantity(option.form)), ("vector", many), hint="a number or one per axis")
+    return quantity("" if option.about else option.form)
+
+
+def kind_table(name: str, doc: str, options: Mapping[str, Option], suffix: str = "") -> type[KindTable]:
+    """The table of a registered kind: its type and its options. Its class has the name of the kind, and a suffix."""
+    keys: dict[str, Any] = {}
+    for key, one in options.items():
+        form, default = _form(one), ... if one.default is REQUIRED else one.default
+        keys[key] = (form | None if default is None else form, Field(default, description=one.doc))
+    title = "".join(word.capitalize() for word in name.replace("-", " ").split()) + suffix
+    made: Any = create_model(title, __base__=KindTable, __doc__=doc, type=(Literal[name], ...), **keys)  # type: ignore
+    made.declared = options
+    return made  # type: ignore[no-any-return]
+
+
+def any_of(tables: Iterable[type[Table]]) -> Any:
+    """One of several tables, chosen by its type."""
+    return Annotated[reduce(or_, tables), Field(discriminator="type")]
