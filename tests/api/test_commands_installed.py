@@ -115,7 +115,7 @@ def test_files_outside_the_folder_are_read_when_that_is_allowed(tmp_path):
     (tmp_path / "parts" / "leg.toml").write_text("planar = true\n" + leg)
     (tmp_path / "mine" / "main.toml").write_text('planar = true\n[include.left]\nfile = "../parts/leg.toml"\n')
     refused = run("modes", tmp_path / "mine" / "main.toml")
-    assert refused.exit_code == 2 and "Say --allow-outside to allow it." in said(refused)
+    assert refused.exit_code == 2 and "Allow it by --allow-outside." in said(refused)
     for command in (
         ["modes"],
         ["sweep", "--over", "start left.hip.angle=0,1", "--output", "y=left.leg.y", "--workers", 0],

@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import parse_model
+from tests.helpers.findings import raises
 from tests.helpers.same_equations import ROUNDING, difference
 
 ARM = """planar = true
@@ -53,9 +54,9 @@ def test_a_machine_drawn_in_python_may_name_its_points(tmp_path: Path) -> None:
     arm = m.add_body("arm", mass=1.0, inertia=1.0, points={"tip": (0.5, 0)})
     m.add_revolute("hinge", m.ground.at(0, 0), arm.at(-0.5, 0))
     assert arm.at("tip") == arm.at(0.5, 0)
-    with pytest.raises(da.errors.ModelError, match=r"no point named 'top' in body 'arm'\. Did you mean 'tip'"):
+    with raises(da.errors.ModelError, "unknown-name", "'top'", "'arm'", "'tip'"):
         arm.at("top")
-    with pytest.raises(da.errors.ModelError, match="point 'tip' of body 'b' must be 2 finite numbers"):
+    with raises(da.errors.ModelError, "wrong-shape", "'tip'", "'b'", "2"):
         m.add_body("b", mass=1.0, points={"tip": (0.5,)})
 
 

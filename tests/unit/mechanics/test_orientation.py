@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import read_model, write_model
+from tests.helpers.findings import raises
 
 TIMES = np.linspace(0, 2, 21)
 INERTIA = (0.2, 0.3, 0.45)
@@ -178,22 +179,22 @@ def test_three_drivers_prescribe_the_components_of_a_rotation_vector():
 
 
 def test_mistakes_of_drivers_of_an_orientation_are_named():
-    for names, message in (
-        (["plate.rx", "plate.ry"], "plate.rx, plate.ry alone are no orientation"),
-        (["plate.rx", "plate.ry", "plate.rz", "plate.pose"], "orientation of 'plate' twice: plate.pose and plate.rx"),
+    for names, code, shown in (
+        (["plate.rx", "plate.ry"], "incomplete-orientation", "plate.rx, plate.ry"),
+        (["plate.rx", "plate.ry", "plate.rz", "plate.pose"], "duplicate", "plate.pose and plate.rx"),
     ):
         m = plate()
         for k, name in enumerate(names):
             m.add_driver(f"D{k}", name, (0,) * 6 if name.endswith("pose") else 0.1)
-        with pytest.raises(da.errors.ModelError, match=message):
+        with raises(da.errors.ModelError, code, shown):
             da.equations(m)
     run = prescribed()
-    for record, coordinate, message in (
-        (run, "other.pose", "the record has no orientation of 'other'"),
-        (run, "plate.xx", "no channel named 'plate.xx' in the record. Did you mean 'plate.x'"),
-        (da.Record(run.time[:4], run.data[:4], run.names), "plate.pose", "takes 6 to 1000 samples, the record has 4"),
+    for record, coordinate, *found in (
+        (run, "other.pose", "unknown-name", "'other'"),
+        (run, "plate.xx", "unknown-name", "'plate.xx'", "'plate.x'"),
+        (da.Record(run.time[:4], run.data[:4], run.names), "plate.pose", "too-few-samples", "6", "1000", "4"),
     ):
-        with pytest.raises(da.errors.ModelError, match=message):
+        with raises(da.errors.ModelError, *found):
             plate().add_driver("D", coordinate, record)
 
 

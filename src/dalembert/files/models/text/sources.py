@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.errors import FileFormatError, printable
-from dalembert.core.findings import Advice, Call, Finding, Part
+from dalembert.core.findings import Advice, Argument, Call, Finding, Part
 from dalembert.files.models.text import positions
 
 MAX_BYTES = 5 * 1024**2
@@ -20,6 +20,7 @@ MAX_LINES = 300_000
 MAX_SHOWN = 50  # problems listed in one message
 MAX_PROBLEMS = 200  # after so many nothing more is looked for
 SUFFIXES = (".toml", ".json")
+ALLOW_OUTSIDE = Argument("allow_outside", True)  # of the function that reads
 
 
 class ModelFileError(FileFormatError):
@@ -30,19 +31,20 @@ class ModelFileError(FileFormatError):
         first = self.problems[0]
         path, line = first.where["path"], first.where["line"]
         if len(self.problems) == 1:
-            super().__init__(first.code, first.problem, path=path, line=line, where=first.where)
+            super().__init__(first.code, first.problem, *first.advice, path=path, line=line, where=first.where)
             return
         shown = [f"{one.where['path']}:{one.where['line']}: {one.problem}" for one in self.problems[:MAX_SHOWN]]
         more = len(self.problems) - len(shown)
         tail = [f"... and {more} more."] if more else []
         title = f"{len(self.problems)} problems in the model:"
-        super().__init__("several-problems", "\n  ".join([title, *shown, *tail]), where=first.where)
+        advice = dict.fromkeys(advice for one in self.problems for advice in one.advice)
+        super().__init__("several-problems", "\n  ".join([title, *shown, *tail]), *advice, where=first.where)
         self.path, self.line = path, line
 
 
 def in_file(part: Part) -> str | None:
-    """An argument as the key of a table; a file calls no functions."""
-    if isinstance(part, Call):
+    """An argument as the key of a table. A file calls no functions, and has no arguments of its reader."""
+    if isinstance(part, Call) or part == ALLOW_OUTSIDE:
         return None
     return part.name if part.value is None else f"{part.name} = {part.value!r}"
 
@@ -60,7 +62,8 @@ class Problems:
     def add(self, path: str, line: int, finding: Finding) -> None:
         text = " ".join(printable(finding.text(in_file)).split())
         where = {**finding.where, "path": path, "line": line}
-        self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=()))
+        reader = tuple(one for one in finding.advice if ALLOW_OUTSIDE in one.parts)
+        self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=reader))
         if len(self.found) >= MAX_PROBLEMS:
             raise TooMany
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.errors import DalembertError
-from dalembert.files.models.text.sources import SUFFIXES, Source, read_source
+from dalembert.core.findings import Advice
+from dalembert.files.models.text.sources import ALLOW_OUTSIDE, SUFFIXES, Source, read_source
 from dalembert.files.models.values.scopes import Scope, Where
 
 MAX_DEPTH = 8
@@ -29,8 +30,8 @@ def inside(scope: Scope, name: str, where: Where, suffixes: tuple[str, ...] = SU
     except (OSError, ValueError) as error:  # a loop of links, a name the system does not take
         raise scope.wrong(where, "not-readable", f"{name!r} cannot be found ({error}).") from None
     if not folders.allow_outside and not path.is_relative_to(folders.root):
-        problem = f"{name!r} lies outside the folder of the model."
-        raise scope.wrong(where, "outside-folder", f"{problem} Say allow_outside=True to allow it.")
+        problem, advice = f"{name!r} lies outside the folder of the model.", Advice("Allow it by {}.", ALLOW_OUTSIDE)
+        raise scope.wrong(where, "outside-folder", problem, advice)
     return path
 
 
