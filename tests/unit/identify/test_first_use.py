@@ -103,8 +103,8 @@ def test_decays_are_told_beside_the_modes() -> None:
 @pytest.mark.parametrize("method", [moesp, n4sid, cva])
 def test_an_order_lower_than_the_data_ask_for_is_noted(method: Any) -> None:
     notes = method(driven(), "u", order=2).notes
-    assert any("order 2 as asked; the singular values fall most" in note for note in notes)
-    assert "order 4 as asked" in method(driven(), "u", order=4).notes
+    assert any("order 2 as given; the singular values fall most" in note for note in notes)
+    assert "order 4 as given" in method(driven(), "u", order=4).notes
 
 
 def test_an_unstable_model_without_inputs_is_told() -> None:

@@ -187,7 +187,7 @@ def deviations(
     Parameters
     ----------
     fit : Identified
-    record : what it was found from
+    record : Record, several, or Data that it was found from
     method : "fisher" or "bootstrap"
         ``"fisher"``: the inverse Fisher information at the estimate, with the noise of its residuals
         (innovations where it has a gain; otherwise sensor noise, or the scatter of the residuals where these are far

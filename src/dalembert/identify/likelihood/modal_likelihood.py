@@ -210,7 +210,7 @@ def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArra
     lam = model.multipliers()
     d = int(model.direct.sum())
     size = 2 * J * (nu + 2) + d + ny
-    memory = np.zeros((J, nu + 1, 1), dtype=complex)  # states of the filters between blocks
+    filter_state = np.zeros((J, nu + 1, 1), dtype=complex)  # states of the filters between blocks
     for begin in range(0, len(u), length):
         ub, yb = u[begin : begin + length].T, y[begin : begin + length].T
         count = ub.shape[1]
@@ -220,10 +220,10 @@ def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArra
         driven = ub.astype(complex)
         for j in range(J):
             denominator = [1.0, -lam[j]]
-            f, memory[j, :nu] = lfilter([0.0, 1.0], denominator, driven, zi=memory[j, :nu])
+            f, filter_state[j, :nu] = lfilter([0.0, 1.0], denominator, driven, zi=filter_state[j, :nu])
             h = _powers(model.poles[j], begin, count)
             states[j] = weights[j, :nu] @ f + weights[j, nu] * h
-            g, memory[j, nu] = lfilter([0.0, lam[j]], denominator, states[j], zi=memory[j, nu])
+            g, filter_state[j, nu] = lfilter([0.0, lam[j]], denominator, states[j], zi=filter_state[j, nu])
             for k, signal in ((slice(0, nu), f), (nu, h), (nu + 1, g)):
                 z[j, k, 0], z[j, k, 1] = signal.real, signal.imag
         block[size - d - ny : size - ny] = ub[model.direct]
@@ -231,13 +231,15 @@ def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArra
         yield block
 
 
-def simulate(model: ModalModel, u: FloatArray, weights: ComplexArray, begin: int, memory: ComplexArray) -> FloatArray:
-    """ŷ (ny, some) of one segment for u (nu, some) from sample ``begin`` on; memory (J, 1) : filter states, updated."""
+def simulate(
+    model: ModalModel, u: FloatArray, weights: ComplexArray, begin: int, filter_state: ComplexArray
+) -> FloatArray:
+    """ŷ (ny, some) of one segment for u (nu, some) from sample ``begin`` on; filter_state (J, 1) is updated."""
     from scipy.signal import lfilter
 
     states = weights[:, : model.nu] @ u
     for j, lam in enumerate(model.multipliers()):
-        states[j], memory[j] = lfilter([0.0, 1.0], [1.0, -lam], states[j], zi=memory[j])
+        states[j], filter_state[j] = lfilter([0.0, 1.0], [1.0, -lam], states[j], zi=filter_state[j])
         states[j] += weights[j, model.nu] * _powers(model.poles[j], begin, u.shape[1])
     result: FloatArray = (model.C @ states).real + model.D @ u
     return result

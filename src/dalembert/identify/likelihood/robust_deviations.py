@@ -29,9 +29,9 @@ FAR_FROM_WHITE = 2.0
 
 def batch_length(search: LikelihoodSearch, point: LikelihoodPoint) -> int:
     """Samples of a batch."""
-    memory = 3.0 / max(float(np.min(-point.model.poles.real, initial=1.0)), 1e-12)
+    decay = 3.0 / max(float(np.min(-point.model.poles.real, initial=1.0)), 1e-12)
     shortest, longest = search.samples // MOST_BATCHES, search.samples // LEAST_BATCHES
-    return int(np.clip(memory, shortest, longest))
+    return int(np.clip(decay, shortest, longest))
 
 
 def batch_gradients(
@@ -69,14 +69,14 @@ def batch_products(
     batch = L * per
     count = max(1, int(len(u) / batch + 0.5)) * batch  # of all batches; zeros after the last sample
     filters = BlockFilters(model.poles, nu, L, derivatives=True)
-    memory = np.zeros((len(lam), 1), dtype=complex)
+    filter_state = np.zeros((len(lam), 1), dtype=complex)
     size = batch * max(1, CHUNK // (batch * (nu + ny)))
     for first in range(0, count, size):
         many = min(size, count - first) // batch
         driven, e = np.zeros((nu, many * batch)), np.zeros((ny, many * batch))
         ub, yb = (part[first : min(first + many * batch, len(u))].T for part in (u, y))
         driven[:, : ub.shape[1]] = ub
-        e[:, : ub.shape[1]] = yb - likelihood.simulate(model, ub, weights, first, memory)
+        e[:, : ub.shape[1]] = yb - likelihood.simulate(model, ub, weights, first, filter_state)
         blocks, left = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
         starts = [
             part.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)

@@ -199,7 +199,7 @@ def choose_order(values: FloatArray, order: int | None) -> tuple[int, str, list[
             Advice("Use a larger {}, or a lower order.", Argument("rows"), Argument("columns")),
             evidence={"order": order, "most": len(values)},
         )
-    return int(order), f"order {order} as asked", []
+    return int(order), f"order {order} as given", []
 
 
 def name_modes(

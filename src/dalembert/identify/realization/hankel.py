@@ -107,7 +107,7 @@ def unstable_model(A: FloatArray) -> list[Finding]:
             "unstable-model",
             f"the model of order {len(A)} is unstable (largest |z| = {radius:.6g}).",
             evidence={"order": len(A), "radius": radius},
-            advice=(Advice("Try another {}, or more data.", Argument("order")),),
+            advice=(Advice("Try another order, or more data."),),
         )
     ]
 

@@ -234,7 +234,7 @@ def find_observer(
         factor, p, criterion, reason = _choose_length(data, least, factorize)
     else:
         p = _check_length(data, observer_order, least)
-        factor, criterion, reason = factorize(p), None, f"observer of order {p} as asked"
+        factor, criterion, reason = factorize(p), None, f"observer of order {p} as given"
     coefficients, rank, condition = factor.solve(p)
     notes = [reason]
     if rank < factor.columns(p):

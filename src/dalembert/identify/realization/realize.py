@@ -101,7 +101,7 @@ def _find_order(
 ) -> tuple[int, str, SVD | None, list[Finding]]:
     """Order, why, the SVD of H(0) where it was made, and findings."""
     if order is not None:
-        return order, f"order {order} as asked", None, []
+        return order, f"order {order} as given", None, []
     svd = decompose(hankel(values, a, b))  # correlations square them, which widens gaps between modes too
     most = len(svd[1]) // 2 or 1
     if observer is not None and observer.relative_residual.max() > EXACT:

@@ -392,7 +392,7 @@ def note_order(projection: Projection, order: int) -> str:
     """Note on an order that was given, with that of the singular values where it is another."""
     hankel, values = projection.hankel, projection.values
     limit = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
-    text = f"order {order} as asked"
+    text = f"order {order} as given"
     if limit < 1:
         return text
     gap, ratio = _gap(_values_with_gap(projection), limit)

@@ -1,0 +1,97 @@
+"""Full messages of the errors and warnings that users meet most; all other tests compare codes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import identify
+from dalembert.core.errors import DalembertError, DalembertWarning
+from tests.helpers.storey_frame import FLOORS, played, pulse, sampled_frame, white
+
+FRAME = sampled_frame()
+
+
+def record(samples: int = 512) -> da.Record:
+    return played(FRAME, white(samples, seed=3), noise=0.01, seed=3)
+
+
+def late() -> da.Record:
+    """Channel a1 two samples late."""
+    test = record(2048)
+    data = test.data.copy()
+    data[2:, 1] = data[:-2, 1]
+    return da.Record(test.time[2:], data[2:], test.names)
+
+
+MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "fewer rows than the order needs": (
+        "order-too-high",
+        lambda: identify.moesp(record(), "force", FLOORS, order=6, rows=2),
+        "2 block rows of 3 outputs hold models up to order 3, not 6. Use rows=4 or more.",
+    ),
+    "an observer that is too short": (
+        "order-too-high",
+        lambda: identify.okid(record(), "force", observer_order=1, order=6),
+        "an observer of order 1 with 3 outputs finds at most order 3. Use observer_order=2 or more.",
+    ),
+    "an array without sample time": (
+        "missing-argument",
+        lambda: identify.era(FRAME.markov(40), order=6),
+        "an array of Markov parameters has no sample time. Give dt= in seconds.",
+    ),
+    "an impact at the beginning": (
+        "lost-input",
+        lambda: identify.okid(played(FRAME, pulse(400)), "force", observer_order=2),
+        "100 % of the energy of input 'force' lies within the first 2 samples, which serve as past only. If the "
+        "machine was at rest before the record, use start='rest'.",
+    ),
+    "no clear order": (
+        "unclear-order",
+        lambda: identify.era(np.random.default_rng(0).standard_normal((60, 1, 1)), dt=1.0),
+        "the singular values show no clear gap (largest 1.2, after 13): order 13 is a guess. Give order=. Look at "
+        "da.identify.stabilization(...).",
+    ),
+    "a choice that does not exist": (
+        "unknown-choice",
+        lambda: identify.refine(FRAME, record(), noise="pink"),
+        "noise must be 'output' or 'innovations', not 'pink'.",
+    ),
+    "no standard deviations": (
+        "missing-argument",
+        lambda: identify.intervals(identify.Identified(FRAME, method="given")),
+        "this model has no standard deviations. Use da.identify.refine(...) or da.identify.deviations(...) first.",
+    ),
+    "no input": (
+        "missing-argument",
+        lambda: identify.moesp(record(), (), FLOORS),
+        "moesp needs at least one input channel. Name it with inputs=. For records of outputs only use "
+        "da.identify.ssi_data(...) or da.identify.next_era(...).",
+    ),
+    "a channel that is late": (
+        "not-synchronous",
+        lambda: identify.moesp(late(), "force", order=6),
+        "channels are not synchronous: output a1 seems to be about 2 samples late against the inputs (with this shift "
+        "a model of the same order leaves 8 % or less of its residual). Damping may be far off. Where waves truly take "
+        "that time, raise the order. Compare the clocks with da.identify.delay(...) or da.identify.synchronise(...). "
+        "Then use da.identify.shift(delays={'a1': 0.0625}).",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "provoke", "message"), MESSAGES.values(), ids=MESSAGES)
+def test_messages_are_complete_sentences_with_advice(code: str, provoke: Callable[[], Any], message: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            provoke()
+        except DalembertError as error:
+            found = [error]
+        else:
+            found = [one.message for one in caught if isinstance(one.message, DalembertWarning)]
+    assert [str(one) for one in found if one.code == code] == [message]
