@@ -22,7 +22,7 @@ def test_the_python_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": page.stem}
     for line, block in snippets(page.read_text(encoding="utf-8")):
-        exec(compile("\n" * line + block, str(page), "exec"), names)
+        exec(compile("\n" * line + block, str(page), "exec", dont_inherit=True), names)
 
 
 def test_every_link_of_the_docs_leads_somewhere() -> None:
