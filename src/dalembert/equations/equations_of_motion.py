@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from typing import Any
@@ -20,176 +20,106 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
+from dalembert.equations.channels import (
+    ACCELERATION,
+    HOLONOMIC,
+    Channels,
+    DryFriction,
+    JointInfo,
+    QuaternionBlock,
+    Row,
+    TurnCounter,
+)
+from dalembert.equations.functions import ARGUMENTS, Symbols, complete, default_measures
 from dalembert.equations.placement import Placement
+from dalembert.equations.scene import Scene
+from dalembert.equations.state import State
 from dalembert.expressions import Array, Kernel
-from dalembert.expressions.quantities import is_real
 
-HOLONOMIC, VELOCITY, ACCELERATION = "holonomic", "velocity", "acceleration"
-ARGUMENTS = {  # of every function of the equations, in order
-    "kinematics": "q p t",
-    "inertia": "q p t",
-    "forces": "q v z u p t lam",
-    "position": "q p t",
-    "rates": "q v p t",
-    "rows": "q v z u p t",
-    "internal": "q v z u p t lam",
-    "outputs": "q v a lam z u p t",
-    "energy": "q v z p t",
-    "power": "q v z u p t lam",
-    "measures": "q v p t",
-    "reactions": "q v lam p t",
-    "joint_axes": "q p t",
-    "remainder": "q v u p t",
-    "friction": "q v p t lam",
-    "spins": "q p t",
-}
+NONE = Channels()
 
 
-@dataclass(frozen=True)
-class Row:
-    """One constraint row: the joint (or driver, gear, constraint) it belongs to, its level, its number there."""
-
-    owner: str
-    level: str
-    number: int
-
-
-@dataclass(frozen=True)
-class JointInfo:
-    """What solvers and reports need to know of a joint: its rows, and where its reaction stands."""
-
-    name: str
-    kind: str
-    rows: tuple[int, ...]
-    bodies: tuple[str, str]
-    reaction: int  # first index in the reactions function, -1 if it has none
-
-
-@dataclass(frozen=True)
-class DryFriction:
-    """A joint coordinate with Coulomb friction (or a contact, which has none: measure -1).
-
-    speed : of the regularised law; None where a run has exact stick and slip.
-    row, sliding : in the equations of stick and slip, its row and the name of the parameter that says where it slides:
-        +1, -1, or 0 where it sticks.
-    """
-
-    name: str
-    coordinate: str
-    measure: int
-    unit: str
-    speed: float | None
-    row: int = -1
-    sliding: str = ""
-
-
-@dataclass(frozen=True)
-class QuaternionBlock:
-    """Four coordinates that are Euler parameters (scalar first), and three speeds: ω of their owner in its own axes."""
-
-    owner: str
-    coordinate: int  # the first of four in q
-    speed: int  # the first of three in v
-
-    @property
-    def part(self) -> slice:
-        """Their part of q."""
-        return slice(self.coordinate, self.coordinate + 4)
-
-    @property
-    def columns(self) -> tuple[int, int, int]:
-        """The places of ω in v."""
-        return self.speed, self.speed + 1, self.speed + 2
-
-
-@dataclass(frozen=True)
-class TurnCounter:
-    """A coordinate that repeats an angle, so that its whole turns are known where an expression has it up to one."""
-
-    coordinate: int
-    measure: int
-
-
-@dataclass(frozen=True)
-class Symbols:
-    """Fresh symbols of every argument."""
-
-    q: Any
-    v: Any
-    z: Any
-    u: Any
-    p: Any
-    t: Any
-    lam: Any
-    a: Any
-
-
-class Channels:
-    """Names with units, in order."""
-
-    def __init__(self, names: Iterable[str], units: Iterable[str]) -> None:
-        self.names = tuple(names)
-        self.units = tuple(units)
-        self.index = {name: k for k, name in enumerate(self.names)}
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __repr__(self) -> str:
-        most = 12
-        each = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.names[:most], self.units, strict=False)]
-        return f"Channels({len(self)}: {', '.join(each)}{', ...' if len(self) > most else ''})"
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class EquationsOfMotion:
     """Checked, numbered expressions of one machine. Frozen; picklable; made by `da.equations`.
 
-    ``functions`` holds one CasADi function per line of the module's equations:
+    A producer fills in the names of coordinates and speeds and the functions of inertia and forces; everything else has
+    a default. ``functions`` holds one CasADi function per line of the module's equations:
 
     kinematics (q,p,t) -> N, n;  inertia (q,p,t) -> M;  forces (q,v,z,u,p,t,λ) -> f;  position (q,p,t) -> φ;
     rates (q,v,p,t) -> φ̇ and c, one entry per holonomic or velocity row;  rows (q,v,z,u,p,t) -> A, b;
     internal (q,v,z,u,p,t,λ) -> g;  outputs (q,v,v̇,λ,z,u,p,t) -> y;  energy (q,v,z,p,t) -> T, V;
     power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
     (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints;
-    joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> what a linear model leaves
-    out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb friction
-    in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of a unit
-    spin each.
+    joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a linear model
+    leaves out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb
+    friction in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of
+    a unit spin each.
 
-    ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0, at
-    work while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is not.
+    `equations.functions` derives those that are left out, and ṡ, S and bias of measures given by s alone. The mass
+    matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
+
+    ``placement`` is the pose as drawn and the first guess of an assembly, ``scene`` the picture; only `da.assemble` and
+    the views look at them.
+
+    ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0,
+    active while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is
+    not.
     """
 
     name: str
     coordinates: Channels
     speeds: Channels
-    internal: Channels
-    inputs: Channels
-    parameters: Channels
-    parameter_values: tuple[float, ...]
-    measures: Channels
-    measure_rates: Channels
-    outputs: Channels
-    rows: tuple[Row, ...]
-    joints: tuple[JointInfo, ...]
     functions: Mapping[str, ca.Function]
-    placement: Placement
+    internal: Channels = NONE
+    inputs: Channels = NONE
+    parameters: Channels = NONE
+    parameter_values: tuple[float, ...] = ()
+    measures: Channels = NONE
+    measure_rates: Channels = NONE
+    recorded_measures: tuple[int, ...] = ()
+    outputs: Channels = NONE
+    rows: tuple[Row, ...] = ()
+    drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
     quaternions: tuple[QuaternionBlock, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
     unrecorded: frozenset[str] = frozenset()  # coordinates and internal states that no record holds: counters, seeds
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
-    reaction_channels: Channels = field(default_factory=lambda: Channels((), ()))
-    recorded_measures: tuple[int, ...] = ()
+    resting_inputs: Mapping[str, float] = field(default_factory=dict)  # values of inputs that are not given, if not 0
+    joints: tuple[JointInfo, ...] = ()
+    reaction_channels: Channels = NONE
     friction_joints: tuple[str, ...] = ()
     dry: tuple[DryFriction, ...] = ()
     stick_slip: EquationsOfMotion | None = None
-    drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
-    scene: Mapping[str, Any] | None = None
-    use_c: bool = False
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
-    resting_inputs: Mapping[str, float] = field(default_factory=dict)  # what is left out is this, not zero
+    placement: Placement = field(default_factory=Placement)
+    scene: Scene | None = None
+    use_c: bool = False
+
+    def __post_init__(self) -> None:
+        def fill(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if not len(self.measures) and "measures" not in self.functions:
+            measures, rates = default_measures(self)
+            fill("measures", measures)
+            fill("measure_rates", rates)
+            fill("recorded_measures", tuple(range(len(measures))))
+        elif len(self.measures) and not len(self.measure_rates):
+            units = [f"{unit or 1}/s" for unit in self.measures.units]
+            fill("measure_rates", Channels([f"{name}.rate" for name in self.measures.names], units))
+            fill("recorded_measures", self.recorded_measures or tuple(range(len(self.measures))))
+        fill("functions", complete(self))
+        fill("placement", self.placement.fill(self.nq, self.nz, [block.coordinate for block in self.quaternions]))
+        if len(self.parameter_values) != len(self.parameters):
+            raise ModelError(
+                "wrong-shape",
+                f"equations {self.name!r} have {len(self.parameters)} parameters and {len(self.parameter_values)} "
+                "values of them.",
+            )
 
     # -- sizes ---------------------------------------------------------------------------------------------------
     @property
@@ -225,6 +155,11 @@ class EquationsOfMotion:
     def counted_angles(self) -> dict[str, str]:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
+
+    @property
+    def scene_data(self) -> dict[str, Any] | None:
+        """The scene as a record keeps it."""
+        return None if self.scene is None else self.scene.to_json()
 
     @property
     def is_holonomic(self) -> bool:
@@ -267,17 +202,18 @@ class EquationsOfMotion:
             name = key if key in self.parameters.index else key.replace("__", ".")
             if name not in self.parameters.index:
                 raise ModelError(
-                    unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}")
-                    + " Declare it with m.parameter(name, value) before da.equations(m)."
+                    "unknown-name",
+                    unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}"),
+                    Advice("Declare it on the mechanism, with {}, before the equations are made.", Call("m.parameter")),
                 )
-            if not is_real(value) or not np.isfinite(value):
-                raise ModelError(f"parameter {name!r}: expected a finite number, got {value!r}.")
+            number = real_number(f"parameter {name!r}", value)
             if self.parameters.index[name] not in self._parameters_in_use:
                 raise ModelError(
-                    f"parameter {name!r} has no effect: nothing in equations {self.name!r} depends on it. "
-                    "(math.sin(parameter) makes it a plain number; da.sin keeps it.)"
+                    "ineffective-argument",
+                    f"parameter {name!r} has no effect: nothing in equations {self.name!r} depends on it.",
+                    Advice("Functions of the math module make a plain number of it; use those of {}.", Call("da.sin")),
                 )
-            numbers[self.parameters.index[name]] = float(value)
+            numbers[self.parameters.index[name]] = number
         copy = replace(self, parameter_values=tuple(numbers))
         object.__setattr__(copy, "_kernels", self._kernels)  # parameters are inputs: the native code is the same
         copy._check_inertia(values)
@@ -309,7 +245,10 @@ class EquationsOfMotion:
             k = int(np.flatnonzero(~(masses >= 0))[0])
             shown = ", ".join(f"{key}={value:g}" for key, value in changed.items())
             name = self.speeds.names[speeds[k]]
-            raise ModelError(f"{shown} makes the inertia of {name!r} {masses[k]:g}; it must not be negative.")
+            raise ModelError(
+                "negative", f"{shown} makes the inertia of {name!r} {masses[k]:g}; it must not be negative.",
+                where={"speed": name}, evidence={"inertia": float(masses[k])},
+            )  # fmt: skip
 
     def compiled(self) -> EquationsOfMotion:
         """The same equations, evaluated by C built with the system's compiler (cached by content)."""
@@ -344,7 +283,7 @@ class EquationsOfMotion:
     def kernel(self, name: str) -> Kernel:
         """The named function, evaluated natively on arrays."""
         if name not in self.functions:
-            raise DataError(unknown_name("function", name, self.functions, f"equations {self.name!r}"))
+            raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
         return self.cached(name, lambda: Kernel(self.functions[name], compiled=self.use_c))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
@@ -373,68 +312,26 @@ class EquationsOfMotion:
             try:
                 array = np.array(default if given is None else given, dtype=float).reshape(-1)
             except (TypeError, ValueError):
-                raise DataError(f"{label} must be {size} numbers, got {given!r}.") from None
+                raise DataError("not-a-number", f"{label} must be {size} numbers, got {given!r}.") from None
             if array.size != size:
-                raise DataError(f"{label} has {array.size} entries, equations {self.name!r} need {size}.")
+                problem = f"{label} has {array.size} entries, equations {self.name!r} need {size}."
+                raise DataError("wrong-shape", problem)
             if not np.all(np.isfinite(array)):
-                raise DataError(f"{label} holds a value that is not finite.")
+                raise DataError("not-finite", f"{label} holds a value that is not finite.")
             array.flags.writeable = False
             parts.append(array)
-        if not is_real(t) or not np.isfinite(float(t)):
-            raise DataError(f"t must be a finite number of seconds, got {t!r}.")
-        return State(self, parts[0], parts[1], parts[2], float(t), parts[3])
+        return State(self, parts[0], parts[1], parts[2], real_number("t", t), parts[3])
 
     def full_name(self, name: str) -> str:
         return self.shorthands.get(name, name)
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Where a machine is and how it moves; ``state["A.angle"]`` reads any coordinate or speed by name.
-
-    friction : of an equilibrium, the coordinates that dry friction holds, with their share of its limit (0 to 1).
-    free : of an equilibrium, the coordinates whose value does not matter: the machine would rest at any other as well
-        (a cart on a level rail). Hold them (``hold={...}``) to choose one place of many.
-    """
-
-    eqs: EquationsOfMotion
-    q: Array
-    v: Array
-    z: Array
-    t: float
-    lam: Array
-    friction: Mapping[str, float] = field(default_factory=dict)
-    free: tuple[str, ...] = ()
-
-    def __getitem__(self, name: str) -> float:
-        eqs = self.eqs
-        name = eqs.full_name(name) if isinstance(name, str) else repr(name)
-        for channels, values in ((eqs.coordinates, self.q), (eqs.speeds, self.v), (eqs.internal, self.z)):
-            if name in channels.index:
-                return float(values[channels.index[name]])
-        if name in eqs.measures.index or name in eqs.measure_rates.index:
-            s, rate, _, _ = eqs.kernel("measures")(self.q, self.v, eqs.p, self.t)
-            if name in eqs.measures.index:
-                return float(s[eqs.measures.index[name]])
-            return float(rate[eqs.measure_rates.index[name]])
-        known = (*eqs.measures.names, *eqs.measure_rates.names, *eqs.speeds.names, *eqs.coordinates.names)
-        raise DataError(unknown_name("coordinate or speed", name, known, f"a state of {eqs.name!r}"))
-
-    def __repr__(self) -> str:
-        eqs = self.eqs
-        shown = [eqs.measures.names[k] for k in eqs.recorded_measures][:8] or list(eqs.coordinates.names[:8])
-        values = ", ".join(f"{name}={self[name]:.6g}" for name in shown)
-        held = "".join(f", {name} sticks with {share:.1%} of its limit" for name, share in self.friction.items())
-        free = f"; at rest at any {', '.join(self.free)}" if self.free else ""
-        return f"State({eqs.name!r}, t={self.t:g}, {values}{held}{free})"
-
-
 def require_equations(given: Any) -> EquationsOfMotion:
-    """What a solver was handed, if it is equations; else the sentence that says how to get them."""
+    """The argument of a solver, if it is equations; else an error with the way to get them."""
     if not isinstance(given, EquationsOfMotion):
         kind = type(given).__name__
-        hint = " Write da.equations(m)." if kind == "Mechanism" else ""
-        raise ModelError(f"expected equations of motion, got {kind} {given!r}.{hint}")
+        advice = [Advice("Make equations of the mechanism: {}.", Call("da.equations"))] * (kind == "Mechanism")
+        raise ModelError("wrong-type", f"expected equations of motion, got {kind} {given!r}.", *advice)
     return given
 
 
@@ -446,4 +343,6 @@ def equations(model: Any, **options: Any) -> EquationsOfMotion:
     modal coordinates (``da.equations(eqs, about=da.linearize(eqs), modes=3)``).
     A new formulation registers its own input type: ``@equations.register``.
     """
-    raise ModelError(f"cannot make equations of motion from {type(model).__name__}; expected a da.Mechanism.")
+    raise ModelError(
+        "wrong-type", f"cannot make equations of motion from {type(model).__name__}; expected a Mechanism."
+    )

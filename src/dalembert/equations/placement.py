@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from dalembert.core.errors import ModelError
 from dalembert.expressions import Array
 
 
@@ -24,11 +25,23 @@ class Follower:
 class Placement:
     """Where an assembly starts.
 
-    q, z : coordinates and internal states as drawn.
+    q, z : coordinates and internal states as drawn; zero (of Euler parameters: no rotation) where left out.
     first_guess : from named coordinates and measures to q; it can be pickled. Without it, q as drawn.
     """
 
-    q: tuple[float, ...]
+    q: tuple[float, ...] = ()
     z: tuple[float, ...] = ()
     first_guess: Callable[[Mapping[str, float]], Array] | None = None
     followers: tuple[Follower, ...] = ()
+
+    def fill(self, nq: int, nz: int, quaternions: Sequence[int]) -> Placement:
+        """The same with all coordinates; `quaternions` are the places of the first of four Euler parameters."""
+        q = list(self.q) or [0.0] * nq
+        if not self.q:
+            for first in quaternions:
+                q[first] = 1.0
+        z = self.z or (0.0,) * nz
+        if (len(q), len(z)) != (nq, nz):
+            problem = f"a placement has {len(q)} coordinates and {len(z)} internal states, expected {nq} and {nz}."
+            raise ModelError("wrong-shape", problem)
+        return replace(self, q=tuple(q), z=z)

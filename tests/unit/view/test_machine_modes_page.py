@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
-from dalembert.mechanics.absolute.scene import MOST_TRIANGLES, drawn_mesh, scene_of
+from dalembert.mechanics.absolute.scene import MOST_TRIANGLES, describe_scene, simplify_mesh
 from dalembert.record import Record
 from dalembert.view.animation.body_shapes import solid_of
 from dalembert.view.animation.channels import channels_of
@@ -176,7 +176,7 @@ def cube(size: float) -> np.ndarray[Any, Any]:
 def test_a_mesh_stands_about_the_centre_of_mass_of_its_body() -> None:
     m = da.Mechanism("part")
     m.add_body("cube", mass=1.0, inertia=1.0, center=(0.1, 0.1, 0.1), mesh=cube(0.2))
-    shape = scene_of(m)["bodies"][0]["shape"]
+    shape = describe_scene(m).to_json()["bodies"][0]["shape"]
     corners = np.array(shape["triangles"]).reshape(-1, 3)
     assert corners.min(axis=0) == pytest.approx([-0.1] * 3)
     assert corners.max(axis=0) == pytest.approx([0.1] * 3)
@@ -207,7 +207,7 @@ def test_a_mesh_of_many_triangles_is_coarsened_and_keeps_its_size() -> None:
     p = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], axis=2)
     a, b, c, d = p[:-1, :-1], p[1:, :-1], p[1:, 1:], p[:-1, 1:]
     every = np.concatenate([np.stack(t, axis=2).reshape(-1, 3, 3) for t in ((a, b, c), (a, c, d))])
-    found = np.array(drawn_mesh(every))
+    found = np.array(simplify_mesh(every))
     assert len(every) > 2 * MOST_TRIANGLES
     assert 1000 < len(found) <= MOST_TRIANGLES
     assert np.abs(found).max(axis=(0, 1)) == pytest.approx([1.0] * 3, abs=0.03)

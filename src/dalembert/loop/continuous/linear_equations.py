@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
-from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, Placement, State
+from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state
 from dalembert.loop.names import rate_names
@@ -29,24 +29,18 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
     sizes = {"q": 0, "v": 0, "z": model.nx, "u": model.nu, "p": 0, "t": 1, "lam": 0, "a": 0}
     s = {name: SX.sym(name, size) for name, size in sizes.items()}
     A, B, C, D = (ca.sparsify(ca.DM(matrix)) for matrix in (model.A, model.B, model.C, model.D))
-    none, square = SX(0, 1), SX(0, 0)
-    made: dict[str, list[Any]] = {
-        "kinematics": [square, none], "inertia": [square], "forces": [none], "position": [none], "rates": [none],
-        "rows": [square, none], "internal": [ca.densify(A @ s["z"] + B @ s["u"])],
-        "outputs": [ca.densify(C @ s["z"] + D @ s["u"])], "energy": [SX(0), SX(0)], "power": [SX(0)],
-        "measures": [none, none, square, none], "reactions": [none], "joint_axes": [SX(3, 0)],
-    }  # fmt: skip
+    made = {"internal": A @ s["z"] + B @ s["u"], "outputs": C @ s["z"] + D @ s["u"]}
     functions = {
-        name: ca.Function(name, [s[part] for part in ARGUMENTS[name].split()], values) for name, values in made.items()
+        name: ca.Function(name, [s[part] for part in ARGUMENTS[name].split()], [ca.densify(value)])
+        for name, value in made.items()
     }
 
     def channels(names: tuple[str, ...]) -> Channels:
         return Channels(names, [model.units.get(name, "") for name in names])
 
-    empty = Channels((), ())
     return EquationsOfMotion(
-        "linear model", empty, empty, channels(model.states), channels(model.inputs), empty, (), empty, empty,
-        channels(model.outputs), (), (), functions, Placement((), (0.0,) * model.nx),
+        name="linear model", coordinates=Channels(), speeds=Channels(), internal=channels(model.states),
+        inputs=channels(model.inputs), outputs=channels(model.outputs), functions=functions,
         shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
     )  # fmt: skip
 

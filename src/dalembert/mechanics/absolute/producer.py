@@ -34,7 +34,7 @@ from dalembert.mechanics.absolute.constraints import (
 )
 from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
 from dalembert.mechanics.absolute.placement import place_mechanism
-from dalembert.mechanics.absolute.scene import scene_of
+from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
 from dalembert.mechanics.joints.reactions import all_reactions, joint_axes
@@ -426,7 +426,7 @@ class Absolute:
                 for d in self.dry
             ),
             drivers=tuple(d.name for d in m.drivers),
-            scene=scene_of(m, self.inputs.names),
+            scene=describe_scene(m, self.inputs.names),
             spins=tuple(str(spin) for spin in self.spins),
         )
 

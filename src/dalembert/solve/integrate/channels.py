@@ -161,4 +161,4 @@ def to_record(
     data = np.hstack((samples.q, samples.v, samples.z, u, derived, energy[:, None], balance[:, None]))
     if len(keep) != data.shape[1]:
         data = data[:, keep]
-    return Record(time, data, names, units, name=eqs.name, scene=eqs.scene, **details)
+    return Record(time, data, names, units, name=eqs.name, scene=eqs.scene_data, **details)

@@ -543,7 +543,7 @@ def _record(
             "motion": how,
             "model_hash": eqs.content_hash,
         },
-        scene=eqs.scene,
+        scene=eqs.scene_data,
     )
 
 

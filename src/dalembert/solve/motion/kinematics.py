@@ -355,5 +355,5 @@ def _record(eqs: EquationsOfMotion, poses: Poses, motion: Any, status: str) -> R
             "motion": motion.how,
             "model_hash": eqs.content_hash,
         },
-        scene=eqs.scene,
+        scene=eqs.scene_data,
     )

@@ -43,15 +43,16 @@ class MotionWarning(DalembertWarning):
 
 def acceleration_name(rate: str, others: Any = ()) -> str:
     """Channel of the derivative of a rate: A.rate -> A.acceleration, crank.vx -> crank.ax, body.wx -> body.alphax."""
-    owner, _, last = rate.rpartition(".")
+    owner, dot, last = rate.rpartition(".")
+    stem = owner + dot
     if last == "rate" and f"{owner}.speed" in others:  # a joint that slides and turns
-        return f"{owner}.angular_acceleration"
+        return f"{stem}angular_acceleration"
     if last in _ACCELERATION:
-        return f"{owner}.{_ACCELERATION[last]}"
+        return f"{stem}{_ACCELERATION[last]}"
     if len(last) == 2 and last[0] in "vw" and last[1] in "xyz":
-        return f"{owner}.{'a' if last[0] == 'v' else 'alpha'}{last[1]}"
+        return f"{stem}{'a' if last[0] == 'v' else 'alpha'}{last[1]}"
     if last.startswith("rate"):
-        return f"{owner}.acceleration{last[4:]}"
+        return f"{stem}acceleration{last[4:]}"
     return f"{rate}.rate"
 
 

@@ -142,7 +142,8 @@ def _drawn_as(run: Record, machine: Any) -> Record:
             "coordinates of its bodies.",
         )
     return Record(
-        run.time, run.data, run.names, run.units, name=run.name or eqs.name, status=run.status, scene=eqs.scene,
+        run.time, run.data, run.names, run.units, name=run.name or eqs.name, status=run.status,
+        scene=eqs.scene_data,
         statistics=run.statistics, provenance=run.provenance,
     )  # fmt: skip
 

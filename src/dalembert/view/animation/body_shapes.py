@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError
+from dalembert.equations.scene import Scene, SceneJoint
 from dalembert.model.joints import JOINTS, Glyph
 from dalembert.record import Array, Record
 
 _EQUAL = 0.02  # relative difference of two principal inertias that pass for equal
 _THIN = 0.04  # least side of a solid that is drawn for its inertia, as part of its largest
-MOST_TRIANGLES = 60_000  # of one mesh
 
 
 def points3(points: Any) -> Array:
@@ -30,27 +29,26 @@ def points3(points: Any) -> Array:
     return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
 
 
-def rolls(joint: Mapping[str, Any]) -> bool:
+def rolls(joint: SceneJoint) -> bool:
     """Whether this joint is a wheel or a ball on a plane."""
-    return float(joint.get("radius") or 0.0) > 0.0
+    return joint.radius > 0.0
 
 
-def glyph_of(joint: Mapping[str, Any]) -> Glyph:
-    """How a joint is drawn: as the scene says, else as its kind declares."""
-    if "glyph" in joint:
-        return Glyph(str(joint["glyph"]), str(joint.get("legend", "")))
-    kind = JOINTS.get(str(joint.get("type")))
+def glyph_of(joint: SceneJoint) -> Glyph:
+    """The symbol of a joint: that of the scene, else that of its kind."""
+    if joint.glyph:
+        return Glyph(joint.glyph, joint.legend)
+    kind = JOINTS.get(joint.type)
     return Glyph() if kind is None else kind.glyph
 
 
-def wheels(scene: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
+def wheels(scene: Scene) -> dict[str | None, dict[str, Any]]:
     """Shapes of bodies that have none and roll: a wheel, or a ball."""
     found = {}
-    for joint in filter(rolls, scene.get("joints", [])):
-        radius = float(joint["radius"])
-        ball = glyph_of(joint).shape == "sphere"
-        disc = {"kind": "cylinder", "size": [radius, 0.1 * radius], "axis": joint.get("axis", "z"), "tyre": True}
-        found[joint.get("body")] = {"kind": "sphere", "size": [radius]} if ball else disc
+    for joint in filter(rolls, scene.joints):
+        ball, size = glyph_of(joint).shape == "sphere", [joint.radius, 0.1 * joint.radius]
+        disc = {"kind": "cylinder", "size": size, "axis": joint.axis or "z", "tyre": True}
+        found[joint.body] = {"kind": "sphere", "size": size[:1]} if ball else disc
     return found
 
 
@@ -61,7 +59,8 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
         return None
     kind, axis = str(shape.get("kind")), shape.get("axis") or "z"
     if kind == "mesh":
-        return _mesh(shape)
+        triangles = np.asarray(shape["triangles"], dtype=np.float64)  # (n, 3, 3) in body axes [m]
+        return {"kind": "mesh", "triangles": triangles.reshape(-1, 9)}
     size = [float(v) for v in shape.get("size", [])]
     if kind == "sphere":
         return {"kind": kind, "radius": float(shape.get("radius", size[0] if size else 0.0))}
@@ -80,20 +79,6 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
     if kind == "box":
         return {"kind": kind, "size": [*size, 0.0, 0.0, 0.0][:3]}
     return None
-
-
-def _mesh(shape: Mapping[str, Any]) -> dict[str, Any]:
-    """Triangles (n, 3, 3) in body axes [m]."""
-    triangles = np.asarray(shape["triangles"], dtype=np.float64)
-    if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not len(triangles) or not np.isfinite(triangles).all():
-        raise DataError(
-            "not-finite", f"the triangles of a mesh must be finite numbers (n, 3, 3), not {triangles.shape}."
-        )
-    if len(triangles) > MOST_TRIANGLES:
-        raise DataError(
-            "too-large", f"a mesh of {len(triangles)} triangles is too much for a page; at most {MOST_TRIANGLES}."
-        )
-    return {"kind": "mesh", "triangles": triangles.reshape(-1, 9)}
 
 
 def solid_of(gyration: Any) -> dict[str, Any] | None:

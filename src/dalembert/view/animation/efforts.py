@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.equations.scene import Scene
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import points3, turns
 
@@ -42,15 +43,13 @@ class _Run:
 
 
 def efforts(
-    run: Record, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]], poses: Record, radius: float
+    run: Record, scene: Scene, joints: Sequence[Mapping[str, Any]], poses: Record, radius: float
 ) -> list[dict[str, Any]]:
     """Arrows: what joints do to their second bodies (``kind`` reaction), and what the scene applies (applied).
 
-    A force of the scene is ``{"name", "at": [body, point], "vector", "axes", "input"}``: a constant vector in world or
-    body axes, times the channel of its input where it has one. Torques: see `mechanics.absolute.scene`. ``turns``
-    tells torques [N m] from forces [N]. ``radius`` is that of the machine [m].
+    ``turns`` distinguishes torques [N m] from forces [N]. ``radius`` is that of the machine [m].
     """
-    own = _Run(run, poses, bool(scene.get("planar", False)))
+    own = _Run(run, poses, scene.planar)
     known = set(run.names)
     found = [*_reactions(own, joints, known), *_forces(own, scene), *_torques(own, scene, joints)]
     if 3 * len(found) * own.count > MOST_NUMBERS:
@@ -86,44 +85,39 @@ def _axes(own: _Run, joint: Mapping[str, Any], what: str, axes: Sequence[int]) -
     return values
 
 
-def _forces(own: _Run, scene: Mapping[str, Any]) -> list[tuple[dict[str, Any], Any]]:
+def _forces(own: _Run, scene: Scene) -> list[tuple[dict[str, Any], Any]]:
     found = []
-    for force in scene.get("forces", []):
-        if force.get("input") not in own:
+    for force in scene.forces:
+        if force.input not in own:
             continue
-        body, point = force["at"]
-        end = {"name": str(force["name"]), "kind": "applied", "turns": False, "body": body}
-        fixed = body if force.get("axes") == "body" else None
-        found.append(
-            ({**end, "point": points3([point])[0].tolist()},
-             lambda force=force, fixed=fixed: own.times(own.turned(fixed, force["vector"]), force.get("input")))
-        )  # fmt: skip
+        body, point = force.at
+        end = {"name": force.name, "kind": "applied", "turns": False, "body": body, "point": list(point)}
+        fixed = body if force.axes == "body" else None
+        found.append((end, lambda force=force, fixed=fixed: own.times(own.turned(fixed, force.vector), force.input)))
     return found
 
 
-def _torques(
-    own: _Run, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]]
-) -> list[tuple[dict[str, Any], Any]]:
+def _torques(own: _Run, scene: Scene, joints: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
     by_name = {joint["name"]: joint for joint in joints}
     found = []
-    for torque in scene.get("torques", []):
-        joint = by_name.get(torque.get("joint"))
-        if torque.get("input") not in own or ("joint" in torque and joint is None):
+    for torque in scene.torques:
+        joint = by_name.get(torque.joint)
+        if torque.input not in own or (torque.joint is not None and joint is None):
             continue
         if joint is not None:
-            turning = bool(torque.get("turns", True))
+            turning = torque.turns
             end = {"body": joint["body"], "point": joint["point"]}
             # in the plane a hinge turns about z, and what slides has its own axis
             way = joint.get("axis") if not own.planar or not turning else [0, 0, 1]
             if way is None:
                 continue
-            fixed, vector = joint["body"], points3([way])[0] * float(torque.get("effort", 1.0))
+            fixed, vector = joint["body"], points3([way])[0] * torque.effort
         else:
-            turning, end = True, {"body": torque["body"], "point": [0.0, 0.0, 0.0]}
-            fixed, vector = torque["body"] if torque.get("axes") == "body" else None, torque["vector"]
-        about = {"name": str(torque["name"]), "kind": "applied", "turns": turning, **end}
+            turning, end = True, {"body": torque.body, "point": [0.0, 0.0, 0.0]}
+            fixed, vector = torque.body if torque.axes == "body" else None, np.array(torque.vector)
+        about = {"name": torque.name, "kind": "applied", "turns": turning, **end}
         found.append(
             (about, lambda torque=torque, fixed=fixed, vector=vector: own.times(
-                own.turned(fixed, vector), torque.get("input")))
+                own.turned(fixed, vector), torque.input))
         )  # fmt: skip
     return found

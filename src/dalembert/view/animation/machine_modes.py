@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations import EquationsOfMotion, Scene, State
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -22,11 +22,12 @@ from dalembert.model import Mechanism
 from dalembert.numerics import ties
 from dalembert.record import Array
 from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.orientations import to_omega
 from dalembert.solve.position.tangent import Point
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linearize import linearize
 from dalembert.view.animation.body_shapes import corners, turns, world_points
-from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.machine_scene import machine_data, machine_poses, still
 
 COUNT = 12  # modes when nothing is said
 REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the machine
@@ -44,7 +45,7 @@ def machine_mode_data(machine: Machine, modes: Any, speed: float) -> dict[str, A
     """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it."""
     eqs, state = _standing(machine)
     if eqs.scene is None:
-        raise DataError("no-scene", f"equations {eqs.name!r} have no scene to draw: they were not made of a Mechanism.")
+        raise DataError("no-scene", f"equations {eqs.name!r} have no scene to draw.")
     found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
     if not len(found):
         raise DataError("empty", f"{eqs.name!r} has no modes to show.")
@@ -125,17 +126,19 @@ def _shapes(
     eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: ComplexArray
 ) -> tuple[ComplexArray, float]:
     """(k, bodies, 3 or 6) displacements of every mode as they are first drawn, and their largest reach [m]."""
-    planar, poses = bool(data["planar"]), still(eqs, state)
-    names = ("vx", "vy", "rate") if planar else ("vx", "vy", "vz", "wx", "wy", "wz")
+    assert eqs.scene is not None
+    planar, poses = eqs.scene.planar, machine_poses(still(eqs, state))
     size = 2.0 * float(data["own"])
-    found = np.zeros((motion.shape[1], len(data["bodies"]), len(names)), dtype=np.complex128)
+    found = np.zeros((motion.shape[1], len(data["bodies"]), 3 if planar else 6), dtype=np.complex128)
     far, turn, gap = np.zeros((3, motion.shape[1]))
-    for b, body in enumerate(data["bodies"]):
-        own = motion[[eqs.speeds.index[f"{body['name']}.{name}"] for name in names]].T
+    for b, (body, channels) in enumerate(zip(data["bodies"], _pose_channels(eqs.scene), strict=True)):
+        own = (_pose_rows(eqs, state, channels) @ motion).T
         if planar:
             moved, turned = np.pad(own[:, :2], ((0, 0), (0, 1))), own[:, 2:] * np.array([0.0, 0.0, 1.0])
-        else:  # speeds of rotation are in body axes
-            moved, turned = own[:, :3], own[:, 3:] @ turns(poses, body["name"], planar)[0].T
+        else:  # the turn in body axes is 2 Ē(p) δp
+            p = np.tile([state[name] for name in channels[3:]], (len(own), 1))
+            turned = to_omega(p, own[:, 3:].real) + 1j * to_omega(p, own[:, 3:].imag)
+            moved, turned = own[:, :3], turned @ turns(poses, body["name"], planar)[0].T
             own = np.hstack([moved, turned])
         found[:, b] = own
         places = world_points(poses, body["name"], [*corners(body), [0, 0, 0]], planar)[0]
@@ -155,6 +158,25 @@ def _shapes(
         if np.abs(found[k].imag).max(initial=0.0) < _SEEN * np.abs(found[k]).max(initial=0.0):
             found[k] = found[k].real
     return found, float((far * factor).max(initial=0.0))
+
+
+def _pose_channels(scene: Scene) -> list[tuple[str, ...]]:
+    return [body.channels(scene.planar) for body in scene.bodies]
+
+
+def _pose_rows(eqs: EquationsOfMotion, state: State, channels: tuple[str, ...]) -> Array:
+    """(channels, nv) rates of the channels of a pose, which are coordinates or measures, by the speeds."""
+    N = np.reshape(eqs.kernel("kinematics")(state.q, eqs.p, state.t)[0], (eqs.nq, eqs.nv))
+    S = np.reshape(eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)[2], (len(eqs.measures), eqs.nv))
+    rows = []
+    for name in channels:
+        if name in eqs.coordinates.index:
+            rows.append(N[eqs.coordinates.index[name]])
+        elif name in eqs.measures.index:
+            rows.append(S[eqs.measures.index[name]])
+        else:
+            raise DataError("not-supported", f"the pose channel {name!r} is no coordinate or measure: it has no modes.")
+    return np.array(rows)
 
 
 def _words(s: complex) -> dict[str, Any]:

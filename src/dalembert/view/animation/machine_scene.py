@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations.scene import PLANAR_POSE, SPATIAL_POSE, Scene, SceneBody, SceneJoint, SceneShape, SceneSpring
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import (
     corners,
@@ -22,8 +25,6 @@ from dalembert.view.animation.body_shapes import (
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.efforts import efforts
 
-_PLANAR = ("x", "y", "angle")
-_SPATIAL = ("x", "y", "z", "e0", "e1", "e2", "e3")
 _MOST_NUMBERS = 5_000_000  # about 20 MB of page
 _ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
 _FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
@@ -35,27 +36,27 @@ def machine_data(
     """Everything the page draws, in plain values; its plots open with the channels ``shown``."""
     if not isinstance(run, Record):
         raise DataError("wrong-type", f"animate takes a Record, not a {type(run).__name__}.")
-    scene = run.scene
-    if scene is None:
+    if run.scene is None:
         raise DataError(
             "no-scene",
-            "this record has no scene to draw: it was measured, or read from CSV. Give the mechanism that it is a run "
-            "of (structure=...), or store runs as netCDF or Parquet, which keep the scene.",
+            "this record has no scene to draw: it was measured, or read from CSV, or its equations have none.",
+            Advice("Give the mechanism that it is a run of: {}.", Argument("structure")),
+            Advice("Files of netCDF and Parquet keep the scene of a run."),
         )
-    planar = bool(scene.get("planar", False))
+    scene = Scene.from_json(run.scene)
+    planar = scene.planar
     leaves = _leaves(scene) if planar else {}
     bodies = _bodies(scene, planar, leaves)
     names = list(dict.fromkeys(trails))
-    source = _poses(run, [str(body["name"]) for body in bodies], planar, speed / fps)
-    springs = list(scene.get("springs", []))
+    source = machine_poses(run)
+    _check_size(source, len(bodies), speed / fps)
     ground = _ground(scene)
     fixed = [ground]
-    ends = [(end[0], points3([end[1]])[0]) for spring in springs for end in (spring["a"], spring["b"])]
+    ends = [(body, np.array(place)) for spring in scene.springs for body, place in (spring.a, spring.b)]
     fixed += [place[None, :] for body, place in ends if body is None]
-    by_name = {str(joint["name"]): joint for joint in scene.get("joints", [])}
-    fixed += [points3([foot]) for name, foot in leaves.items() if by_name[name]["other"].get("body") is None]
-    known = {str(body["name"]) for body in bodies}
-    held = [(str(body), place) for body, place in ends if body in known]
+    fixed += [points3([foot]) for foot, body in leaves.values() if body is None]
+    known = {body.name for body in scene.bodies}
+    held = [(body, place) for body, place in ends if body in known]
     refined = 1
     while True:
         poses = _frames(source, speed / fps / refined)
@@ -71,12 +72,12 @@ def machine_data(
             break
         refined *= 2
     times = poses.time
-    gravity = points3([scene.get("gravity", [0, 0, 0])])[0].tolist()
-    channels = _PLANAR if planar else _SPATIAL
+    gravity = list(scene.gravity)
+    channels = PLANAR_POSE if planar else SPATIAL_POSE
     for body in bodies:
         body["pose"] = np.stack([poses[f"{body['name']}.{c}"] for c in channels])
         body["points"] = points3(body.get("points", [])).tolist()
-    joints = [_joint(joint) for joint in scene.get("joints", [])]
+    joints = [_joint(joint) for joint in scene.joints]
     names_of_joints = {joint["name"] for joint in joints}
     return {
         "kind": "machine",
@@ -98,12 +99,12 @@ def machine_data(
         "bodies": bodies,
         "ground": ground.tolist(),
         "joints": joints,
-        "springs": [_spring(spring) for spring in springs],
+        "springs": [_spring(spring) for spring in scene.springs],
         "joint_springs": [
-            {"name": str(one["name"]), "joint": str(one["joint"]), "turns": bool(one.get("turns"))}
-            | ({"foot": leaves[str(one["joint"])]} if one["joint"] in leaves else {})
-            for one in scene.get("joint_springs", [])
-            if one["joint"] in names_of_joints
+            {"name": one.name, "joint": one.joint, "turns": one.turns}
+            | ({"foot": leaves[one.joint][0]} if one.joint in leaves else {})
+            for one in scene.joint_springs
+            if one.joint in names_of_joints
         ],
         "trails": [{"name": name, "points": track} for name, track in zip(names, tracks)],
         "forces": efforts(run, scene, joints, poses, radius),
@@ -111,77 +112,70 @@ def machine_data(
     }
 
 
-def _leaves(scene: Mapping[str, Any]) -> dict[str, list[float]]:
+def _leaves(scene: Scene) -> dict[str, tuple[list[float], str | None]]:
     """Slides with a spring whose bodies lie beside each other, square to the slide: floors on upright leaf springs.
 
-    For every such joint the foot of its leaves in axes of the first body.
+    For every such joint the foot of its leaves in axes of the first body, and this body.
     """
-    sprung = {str(one["joint"]) for one in scene.get("joint_springs", []) if not one.get("turns")}
+    sprung = {one.joint for one in scene.joint_springs if not one.turns}
     found = {}
-    for joint in scene.get("joints", []):
-        other = joint.get("other") or {}
-        if joint["name"] in sprung and glyph_of(joint).shape == "slide" and other.get("axis") is not None:
-            point, axis = points3([other["point"]])[0], points3([other["axis"]])[0]
+    for joint in scene.joints:
+        other = joint.other
+        if joint.name in sprung and glyph_of(joint).shape == "slide" and other is not None and other.axis is not None:
+            point, axis = np.array(other.point), np.array(other.axis)
             foot = axis * float(point @ axis)
             if np.linalg.norm(point - foot) > 1e-9 + np.linalg.norm(foot):
-                found[str(joint["name"])] = foot.tolist()
+                found[joint.name] = (foot.tolist(), other.body)
     return found
 
 
-def _bodies(scene: Mapping[str, Any], planar: bool, leaves: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Bodies with the shapes they are drawn with: their own, that of a wheel, or what their inertia tells."""
+def _bodies(scene: Scene, planar: bool, leaves: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Bodies with the shapes they are drawn with: their own, that of a wheel, or a solid with their inertia."""
     rolling = wheels(scene)
     found = []
     # where leaf springs are drawn, no bar reaches from a floor to the next
-    reached = [
-        (joint["other"].get("body"), points3([joint["other"]["point"]])[0].tolist())
-        for joint in scene.get("joints", []) if joint["name"] in leaves
-    ]  # fmt: skip
-    for body in scene.get("bodies", []):
-        entry = {key: value for key, value in body.items() if key != "gyration"}
-        kept = [p for p in points3(body.get("points", [])).tolist() if (body["name"], p) not in reached]
-        if len(kept) < len(body.get("points", [])):
-            entry |= {"points": kept, "lines": [[k, k + 1] for k in range(len(kept) - 1)]}
-        entry["shape"] = shape_of(_along_joints(body, kept, planar) or rolling.get(body["name"]), planar)
-        if entry["shape"] is None and not planar and body.get("gyration") is not None:
-            entry["shape"] = solid_of(body["gyration"])
+    reached = [(joint.other.body, joint.other.point) for joint in scene.joints if joint.other and joint.name in leaves]
+    for body in scene.bodies:
+        kept = [p for p in body.points if (body.name, p) not in reached]
+        lines = body.lines if len(kept) == len(body.points) else [(k, k + 1) for k in range(len(kept) - 1)]
+        entry: dict[str, Any] = {"name": body.name, "points": list(map(list, kept)), "lines": list(map(list, lines))}
+        entry["shape"] = shape_of(_along_joints(body.shape, kept, planar) or rolling.get(body.name), planar)
+        if entry["shape"] is None and not planar and body.gyration is not None:
+            entry["shape"] = solid_of(body.gyration)
         found.append(entry)
     return found
 
 
-def _along_joints(body: Mapping[str, Any], points: Sequence[Sequence[float]], planar: bool) -> Any:
+def _along_joints(shape: SceneShape | None, points: Sequence[Sequence[float]], planar: bool) -> dict[str, Any] | None:
     """The shape of a body; a rod in the plane lies along its joints, for its inertia does not know a direction."""
-    shape = body.get("shape")
-    far = max(points, key=lambda p: float(np.linalg.norm(p)), default=[0.0, 0.0, 0.0])
-    if planar and shape and shape.get("kind") == "rod" and np.linalg.norm(far) > 0.0:
-        return {**shape, "axis": list(far)}
-    return shape
+    if shape is None:
+        return None
+    far = max(points, key=lambda p: float(np.linalg.norm(p)), default=(0.0, 0.0, 0.0))
+    along = planar and shape.kind == "rod" and np.linalg.norm(far) > 0.0
+    return {"kind": shape.kind, "size": shape.size, "axis": far if along else shape.axis, "triangles": shape.triangles}
 
 
-def still(eqs: Any, state: Any, name: str = "") -> Record:
+def still(eqs: EquationsOfMotion, state: State, name: str = "") -> Record:
     """A record of one instant: the machine standing in a state."""
-    scene = eqs.scene or {}
-    channels = _PLANAR if scene.get("planar") else _SPATIAL
-    wanted = [f"{body['name']}.{c}" for body in scene.get("bodies", []) for c in channels]
+    scene = eqs.scene or Scene()
+    wanted = dict.fromkeys(channel for body in scene.bodies for channel in body.channels(scene.planar))
     columns = {one: [state[one]] for one in wanted}
-    return Record.from_channels([0.0], columns, name=name or eqs.name, scene=scene)
+    return Record.from_channels([0.0], columns, name=name or eqs.name, scene=scene.to_json())
 
 
-def _ground(scene: Mapping[str, Any]) -> Array:
+def _ground(scene: Scene) -> Array:
     """Points where a machine stands; that a plane on which it rolls has an origin is not to be seen."""
-    joints = scene.get("joints", [])
-    places = [(rolls(joint), end) for joint in joints for end in (joint, joint.get("other") or {})]
+    places = [(rolls(joint), end) for joint in scene.joints for end in (joint, joint.other) if end is not None]
     planes, stands = (
-        {tuple(points3([end["point"]])[0]) for rolls, end in places if rolls == which and end.get("body", "") is None}
-        for which in (True, False)
+        {end.point for rolling, end in places if rolling == which and end.body is None} for which in (True, False)
     )
-    kept = [point for point in points3(scene.get("ground", [])) if tuple(point) not in planes - stands]
+    kept = [point for point in scene.ground if point not in planes - stands]
     return np.array(kept).reshape(-1, 3)
 
 
-def _spring(spring: Mapping[str, Any]) -> dict[str, Any]:
-    ends = {end: [spring[end][0], points3([spring[end][1]])[0].tolist()] for end in ("a", "b")}
-    return {"name": str(spring.get("name", "")), **ends, "damped": bool(spring.get("damped", False))}
+def _spring(spring: SceneSpring) -> dict[str, Any]:
+    ends = {end: [body, list(place)] for end, (body, place) in (("a", spring.a), ("b", spring.b))}
+    return {"name": spring.name, **ends, "damped": spring.damped}
 
 
 def _sag(points: Array) -> float:
@@ -193,32 +187,40 @@ def _sag(points: Array) -> float:
     return float(np.quantile(bend.max(axis=1), 0.99))
 
 
-def _poses(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Record:
-    """The poses of all bodies as recorded, checked."""
+def machine_poses(run: Record) -> Record:
+    """The poses of all bodies as recorded, checked; the channels of each named by the body: crank.x, crank.angle."""
+    scene = Scene.from_json(run.scene)
+    bodies, planar = scene.bodies, scene.planar
     if not bodies:
         raise DataError("empty", "the scene of this record has no bodies.")
-    wanted = [f"{body}.{channel}" for body in bodies for channel in (_PLANAR if planar else _SPATIAL)]
+    wanted = [channel for body in bodies for channel in body.channels(planar)]
     missing = [name for name in wanted if name not in run.names]
     if missing:
         raise DataError(
             "missing-channel",
-            f"the pose of a body is not in the record: {unknown_name('channel', missing[0], run.names)} "
-            "Animate the whole run, not a selection of channels.",
+            f"the pose of a body is not in the record: {unknown_name('channel', missing[0], run.names)}",
+            Advice("Animate the whole run, not a selection of channels."),
         )
-    poses = run.select(*wanted)
-    if not np.isfinite(poses.data).all():
-        bad = wanted[int(np.argmax(~np.isfinite(poses.data).all(axis=0)))]
-        raise DataError(
-            "not-finite", f"channel {bad!r} has gaps; animate a part without them: run.between(start, stop)."
-        )
-    length = float(run.time[-1] - run.time[0])
-    if length / step * len(wanted) > _MOST_NUMBERS:
+    data = np.column_stack([run[name] for name in wanted])
+    if not np.isfinite(data).all():
+        bad = wanted[int(np.argmax(~np.isfinite(data).all(axis=0)))]
+        advice = Advice("Animate a part without them: {}.", Call("run.between", Argument("start"), Argument("stop")))
+        raise DataError("not-finite", f"channel {bad!r} has gaps.", advice, where={"channel": bad})
+    parts = PLANAR_POSE if planar else SPATIAL_POSE
+    poses = Record(run.time, data, [f"{body.name}.{part}" for body in bodies for part in parts])
+    return poses if planar else _continuous(poses, bodies)
+
+
+def _check_size(poses: Record, bodies: int, step: float) -> None:
+    length = float(poses.time[-1] - poses.time[0])
+    if length / step * len(poses.names) > _MOST_NUMBERS:
         raise DataError(
             "too-large",
-            f"{length:.6g} s at {step:.3g} s per picture are {length / step:.3g} pictures of {len(bodies)} bodies, "
-            f"too much for one page. Use fewer fps, more speed, or run.between(start, stop).",
-        )
-    return poses if planar else _continuous(poses, bodies)
+            f"{length:.6g} s at {step:.3g} s per picture are {length / step:.3g} pictures of {bodies} bodies, "
+            "too much for one page.",
+            Advice("Use fewer pictures per second, a higher speed or a part of the run: {}.", Argument("fps"),
+                   Argument("speed"), Call("run.between")),
+        )  # fmt: skip
 
 
 def _frames(poses: Record, step: float) -> Record:
@@ -236,7 +238,7 @@ def _between(run: Record, times: Array) -> Record:
     return run.resample(times=times, kind="cubic" if smooth else "linear")
 
 
-def _continuous(poses: Record, bodies: Sequence[str]) -> Record:
+def _continuous(poses: Record, bodies: Sequence[SceneBody]) -> Record:
     """Quaternions without jumps of sign, so that what lies between two of them is between the two poses."""
     data = poses.data.copy()
     for i in range(len(bodies)):
@@ -246,26 +248,25 @@ def _continuous(poses: Record, bodies: Sequence[str]) -> Record:
     return Record(poses.time, data, poses.names)
 
 
-def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, planar: bool) -> Array:
+def _track(run: Record, scene: Scene, poses: Record, name: str, planar: bool) -> Array:
     """(F, 3) path of a named point."""
-    joints = {str(joint["name"]): joint for joint in scene.get("joints", [])}
-    bodies = [str(body["name"]) for body in scene.get("bodies", [])]
+    joints = {joint.name: joint for joint in scene.joints}
+    bodies = [body.name for body in scene.bodies]
     if name in joints:
-        body, point = joints[name].get("body"), points3([joints[name]["point"]])
+        body, point = joints[name].body, points3([joints[name].point])
         if body is None:
             raise DataError("not-supported", f"joint {name!r} is on the ground and leaves no trail.")
         return world_points(poses, body, point, planar)[:, 0]
     if name in bodies:
         return world_points(poses, name, [[0, 0, 0]], planar)[:, 0]
-    named = {f"{body['name']}.{n}": (str(body["name"]), at) for body in scene.get("bodies", [])
-             for n, at in body.get("named", {}).items()}  # fmt: skip
+    named = {f"{body.name}.{n}": (body.name, at) for body in scene.bodies for n, at in body.named.items()}
     if name in named:
         return world_points(poses, named[name][0], points3([named[name][1]]), planar)[:, 0]
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
         found = run.select(name)[name] if len(run) == 1 else _resampled(run, name, poses.time)
         return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
-    moving = [n for n, joint in joints.items() if joint.get("body") is not None]
+    moving = [n for n, joint in joints.items() if joint.body is not None]
     known = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
     raise DataError("unknown-name", unknown_name("point", name, known, "the scene"))
 
@@ -275,22 +276,21 @@ def _resampled(run: Record, name: str, times: Array) -> Array:
     return _between(run.select(*axes), times).data
 
 
-def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
-    """A joint as the page wants it; scenes of old have no point on the other body."""
-    drawn: dict[str, Any] = {"name": str(joint["name"]), "type": str(joint.get("type", ""))}
-    drawn |= {"glyph": glyph_of(joint).shape, "legend": glyph_of(joint).legend}
-    if joint.get("lines"):
-        drawn["lines"] = [points3(line).tolist() for line in joint["lines"]]
-    drawn |= {"body": joint.get("body"), "point": points3([joint["point"]])[0].tolist()}
-    if joint.get("axis") is not None:
-        drawn["axis"] = points3([joint["axis"]])[0].tolist()
+def _joint(joint: SceneJoint) -> dict[str, Any]:
+    """A joint as the page wants it."""
+    glyph, other = glyph_of(joint), joint.other
+    drawn: dict[str, Any] = {"name": joint.name, "type": joint.type, "glyph": glyph.shape, "legend": glyph.legend}
+    if joint.lines:
+        drawn["lines"] = [list(map(list, line)) for line in joint.lines]
+    drawn |= {"body": joint.body, "point": list(joint.point)}
+    if joint.axis is not None:
+        drawn["axis"] = list(joint.axis)
     if rolls(joint):
-        drawn["radius"] = float(joint["radius"])
-    other = joint.get("other")
-    if other:
-        drawn["other"] = {"body": other.get("body"), "point": points3([other["point"]])[0].tolist()}
-        if other.get("axis") is not None:
-            drawn["other"]["axis"] = points3([other["axis"]])[0].tolist()
+        drawn["radius"] = joint.radius
+    if other is not None:
+        drawn["other"] = {"body": other.body, "point": list(other.point)}
+        if other.axis is not None:
+            drawn["other"]["axis"] = list(other.axis)
     return drawn
 
 

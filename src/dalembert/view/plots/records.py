@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
+from dalembert.equations.scene import Scene
 from dalembert.record import Array, Record
 
 if TYPE_CHECKING:
@@ -171,9 +172,9 @@ def default_names(run: Record) -> list[str]:
 
 def default_channels(run: Record) -> dict[str, list[str]]:
     """The channels that are looked at first, each with those that are equal to it."""
-    scene = run.scene or {}
+    scene = Scene.from_json(run.scene)
     coordinates = joint_coordinates(run)
-    asked = [name for kind in ("sensors", "inputs") for stem in scene.get(kind) or () for name in _of(run, str(stem))]
+    asked = [name for stem in (*scene.sensors, *scene.inputs) for name in _of(run, stem)]
     first = _moving(run, list(dict.fromkeys([*asked, *coordinates]))) or coordinates
     if not first:
         first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
@@ -227,8 +228,7 @@ def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
 
 def joint_coordinates(run: Record) -> list[str]:
     """Coordinates of joints, as far as names and scene tell."""
-    scene = run.scene or {}
-    joints = {str(joint.get("name")) for joint in scene.get("joints", []) if isinstance(joint, Mapping)}
+    joints = {joint.name for joint in Scene.from_json(run.scene).joints}
     coordinates = []
     for name in run.names:
         stem, _, last = name.rpartition(".")
@@ -252,7 +252,7 @@ def _moving(run: Record, names: Sequence[str]) -> list[str]:
         if values.size:
             sizes[name] = (float(np.ptp(values)), float(np.abs(values).max()))
     # what weight gives at rest is taken away again: an acceleration is no better than the rounding of gravity
-    largest = {"m/s^2": float(np.linalg.norm((run.scene or {}).get("gravity") or 0.0))}
+    largest = {"m/s^2": float(np.linalg.norm(Scene.from_json(run.scene).gravity))}
     for name, (_, size) in sizes.items():
         largest[units[name]] = max(largest.get(units[name], 0.0), size)
     return [name for name, (wide, _) in sizes.items() if wide > 1e-9 * largest[units[name]]]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DalembertError, DataError
+from dalembert.equations.scene import Scene
 from dalembert.record import Record
 from dalembert.view.plots.plot import plot
 from dalembert.view.plots.records import default_names, rate_of
@@ -98,12 +99,12 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
 
 def in_words(run: Record, shown: Sequence[str]) -> str:
     """What the record holds, for a reader who has not seen it."""
-    scene = run.scene or {}
     what = run.name or "This record"
     text = f"{what} has {count(len(run.names), 'channel', 'channels')} with {len(run)} samples, from {run.time[0]:g} "
     text += f"to {run.time[-1]:g} s"
-    if scene:
-        bodies, joints = len(scene.get("bodies", [])), len(scene.get("joints", []))
+    if run.scene is not None:
+        scene = Scene.from_json(run.scene)
+        bodies, joints = len(scene.bodies), len(scene.joints)
         text += f"; the machine has {count(bodies, 'body', 'bodies')} and {count(joints, 'joint', 'joints')}"
     text += "." if run.status == "complete" else f". It ended early: {run.status}."
     moved = [label for label in shown if not label.startswith("energy") and _changes(run, label)]
@@ -148,13 +149,12 @@ def _spectrum(run: Record, shown: Sequence[str]) -> list[Piece]:
 
 
 def _machine(run: Record) -> list[Piece]:
-    scene = run.scene or {}
-    bodies = tuple((str(b.get("name")), str((b.get("shape") or {}).get("kind", "–"))) for b in scene.get("bodies", []))
+    scene = Scene.from_json(run.scene)
+    bodies = tuple((body.name, body.shape.kind if body.shape else "–") for body in scene.bodies)
     joints = tuple(
-        (str(j.get("name")), str(j.get("type", "–")),
-         f"{(j.get('other') or {}).get('body') or 'ground'} – {j.get('body') or 'ground'}")
-        for j in scene.get("joints", [])
-    )  # fmt: skip
+        (joint.name, joint.type or "–", f"{(joint.other and joint.other.body) or 'ground'} – {joint.body or 'ground'}")
+        for joint in scene.joints
+    )
     pieces: list[Piece] = []
     if bodies:
         pieces.append(Table(("body", "shape"), bodies[:MOST_ROWS], "Bodies"))

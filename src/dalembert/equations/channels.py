@@ -1,0 +1,102 @@
+"""Names of everything that equations have: channels with units, constraint rows, joints, blocks of coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dalembert.core.errors import ModelError
+
+HOLONOMIC, VELOCITY, ACCELERATION = "holonomic", "velocity", "acceleration"
+
+
+class Channels:
+    """Names with units, in order: ``Channels({"angle": "rad"})``, or names and units apart.
+
+    Examples
+    --------
+    >>> Channels({"angle": "rad", "count": ""})
+    Channels(2: angle [rad], count)
+    """
+
+    def __init__(self, names: Iterable[str] = (), units: Iterable[str] | None = None) -> None:
+        self.names = tuple(names)
+        if units is None:
+            units = names.values() if isinstance(names, Mapping) else ("",) * len(self.names)
+        self.units = tuple(units)
+        self.index = {name: k for k, name in enumerate(self.names)}
+        if len(self.units) != len(self.names):
+            raise ModelError("wrong-shape", f"{len(self.names)} names of channels have {len(self.units)} units.")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        most = 12
+        each = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.names[:most], self.units, strict=False)]
+        return f"Channels({len(self)}: {', '.join(each)}{', ...' if len(self) > most else ''})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One constraint row: the joint (or driver, gear, constraint) it belongs to, its level, its number there."""
+
+    owner: str
+    level: str = HOLONOMIC
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class JointInfo:
+    """A joint for solvers and reports: its rows, and the place of its reaction."""
+
+    name: str
+    kind: str
+    rows: tuple[int, ...]
+    bodies: tuple[str, str]
+    reaction: int  # first index in the reactions function, -1 if it has none
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """A joint coordinate with Coulomb friction (or a contact, which has none: measure -1).
+
+    speed : of the regularised law; None where a run has exact stick and slip.
+    row, sliding : in the equations of stick and slip, its row and the name of the parameter for its direction of
+        sliding: +1, -1, or 0 where it sticks.
+    """
+
+    name: str
+    coordinate: str
+    measure: int
+    unit: str
+    speed: float | None
+    row: int = -1
+    sliding: str = ""
+
+
+@dataclass(frozen=True)
+class QuaternionBlock:
+    """Four coordinates that are Euler parameters (scalar first), and three speeds: ω of their owner in its own axes."""
+
+    owner: str
+    coordinate: int  # the first of four in q
+    speed: int  # the first of three in v
+
+    @property
+    def part(self) -> slice:
+        """Their part of q."""
+        return slice(self.coordinate, self.coordinate + 4)
+
+    @property
+    def columns(self) -> tuple[int, int, int]:
+        """The places of ω in v."""
+        return self.speed, self.speed + 1, self.speed + 2
+
+
+@dataclass(frozen=True)
+class TurnCounter:
+    """A coordinate that repeats an angle, so that its whole turns are known where an expression has it up to one."""
+
+    coordinate: int
+    measure: int

@@ -1,0 +1,326 @@
+"""The scene of a machine: everything that a picture needs besides the motion. Plain data, with a version.
+
+A producer makes it, a record keeps it as JSON (`to_json`), views and reports read it back (`Scene.from_json`), which
+checks every value: a record may come from any file. Places are in metres, in axes of their body, or of the world where
+the body is None (the ground). `docs/scene.md` lists all fields; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+
+VERSION = 1
+MOST_PARTS = 100_000  # entries of one list in a scene
+MOST_TRIANGLES = 60_000  # of one mesh: more is too much for a page
+PLANAR_POSE = ("x", "y", "angle")
+SPATIAL_POSE = ("x", "y", "z", "e0", "e1", "e2", "e3")
+
+Place = tuple[float, float, float]
+ORIGIN: Place = (0.0, 0.0, 0.0)
+End = tuple[str | None, Place]  # body (None: the ground) and place
+Read = Callable[[Any, str], Any]
+Part = TypeVar("Part")
+
+
+class _Damaged(ValueError):
+    """A value that is none of a scene."""
+
+
+# --- readers of plain values: (value, its name in a message) -> checked value -----------------------------------------
+
+
+def _refuse(given: Any, what: str, expected: str) -> _Damaged:
+    return _Damaged(f"{what} must be {expected}, not {given!r:.60}")
+
+
+def _text(given: Any, what: str) -> str:
+    if not isinstance(given, str):
+        raise _refuse(given, what, "a text")
+    return given
+
+
+def _flag(given: Any, what: str) -> bool:
+    if not isinstance(given, (bool, int)):
+        raise _refuse(given, what, "true or false")
+    return bool(given)
+
+
+def _number(given: Any, what: str) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not np.isfinite(given):
+        raise _refuse(given, what, "a finite number")
+    return float(given)
+
+
+def _list(read: Read) -> Read:
+    def check(given: Any, what: str) -> tuple[Any, ...]:
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
+            raise _refuse(given, what, "a list")
+        if len(given) > MOST_PARTS:
+            raise _Damaged(f"{what} has {len(given)} entries, more than {MOST_PARTS}")
+        return tuple(read(value, f"{what}[{k}]") for k, value in enumerate(given))
+
+    return check
+
+
+def _place(given: Any, what: str) -> Place:
+    """Two or three coordinates."""
+    values = _list(_number)(given, what)
+    if len(values) not in (2, 3):
+        raise _refuse(given, what, "two or three coordinates")
+    return (*values, 0.0)[:3]
+
+
+def _end(given: Any, what: str) -> End:
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        raise _refuse(given, what, "a body and a place")
+    return _optional(_text)(given[0], what), _place(given[1], what)
+
+
+def _line(given: Any, what: str) -> tuple[int, int]:
+    a, b = (int(x) for x in _list(_number)(given, what)[:2])
+    return a, b
+
+
+def _axis(given: Any, what: str) -> str | Place:
+    if isinstance(given, str):
+        if given not in ("x", "y", "z"):
+            raise _refuse(given, what, "x, y, z or a direction")
+        return given
+    return _place(given, what)
+
+
+def _triangles(given: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(given, Sequence) and len(given) > MOST_TRIANGLES:
+        raise _Damaged(f"{what}: a mesh of {len(given)} triangles is too much for a page; at most {MOST_TRIANGLES}")
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _refuse(given, what, "triangles (n, 3, 3)") from None
+    if array.ndim != 3 or array.shape[1:] != (3, 3) or not len(array) or not np.isfinite(array).all():
+        raise _Damaged(f"{what}: the triangles of a mesh must be finite numbers (n, 3, 3), not {array.shape}")
+    return tuple(given)
+
+
+def _optional(read: Read) -> Read:
+    return lambda given, what: None if given is None else read(given, what)
+
+
+def _named(read: Read) -> Read:
+    def check(given: Any, what: str) -> dict[str, Any]:
+        if not isinstance(given, Mapping):
+            raise _refuse(given, what, "a table of names")
+        return {_text(name, what): read(value, f"{what}.{name}") for name, value in given.items()}
+
+    return check
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SceneShape:
+    """The form of a body about its origin: box, cylinder (radius, length), sphere (radius), rod (length) or mesh."""
+
+    kind: str
+    size: tuple[float, ...] = ()
+    axis: str | Place = "z"
+    triangles: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class SceneBody:
+    """A body: its points joined by lines, its form, and the channels of its pose.
+
+    named : points with names, for trails.
+    gyration : matrix of squared radii of gyration [m²]; a body in space without a form is drawn as a solid with it.
+    pose : channels of its origin and orientation: x, y, angle in the plane; x, y, z and four Euler parameters in space.
+        Without them ``<name>.x`` and so on. They may be coordinates or measures with any names.
+    """
+
+    name: str
+    points: tuple[Place, ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
+    named: Mapping[str, Place] = field(default_factory=dict)
+    shape: SceneShape | None = None
+    gyration: tuple[Place, ...] | None = None
+    pose: tuple[str, ...] = ()
+
+    def channels(self, planar: bool) -> tuple[str, ...]:
+        """The channels of its pose."""
+        return self.pose or tuple(f"{self.name}.{c}" for c in (PLANAR_POSE if planar else SPATIAL_POSE))
+
+
+@dataclass(frozen=True)
+class SceneSide:
+    """One side of a joint."""
+
+    body: str | None = None
+    point: Place = ORIGIN
+    axis: Place | None = None
+
+
+@dataclass(frozen=True)
+class SceneJoint:
+    """A joint on its second body; ``other`` is its side on the first.
+
+    type : its kind.  axis : of turning or sliding.  radius : of a wheel or a ball that rolls.
+    glyph, legend : its symbol and the words for it; those of its kind where empty.
+    lines : of the symbol, about its point, in axes of the first body.
+    """
+
+    name: str
+    type: str = ""
+    body: str | None = None
+    point: Place = ORIGIN
+    axis: Place | None = None
+    radius: float = 0.0
+    other: SceneSide | None = None
+    glyph: str = ""
+    legend: str = ""
+    lines: tuple[tuple[Place, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class SceneSpring:
+    """A spring between two places."""
+
+    name: str = ""
+    a: End = (None, ORIGIN)
+    b: End = (None, ORIGIN)
+    damped: bool = False
+
+
+@dataclass(frozen=True)
+class SceneJointSpring:
+    """A spring along (or, where it ``turns``, about) the axis of a joint."""
+
+    name: str
+    joint: str
+    turns: bool = False
+
+
+@dataclass(frozen=True)
+class SceneForce:
+    """A force at a place: a vector in axes of the ``world`` or of the ``body``, times the channel ``input``, if any."""
+
+    name: str
+    at: End
+    vector: Place
+    axes: str = "world"
+    input: str | None = None
+
+
+@dataclass(frozen=True)
+class SceneTorque:
+    """A torque on a body (``vector`` in ``axes``), or an effort along the axis of a joint: a torque where it ``turns``.
+
+    input : the channel that it is multiplied by, if any.
+    """
+
+    name: str
+    body: str | None = None
+    vector: Place = ORIGIN
+    axes: str = "world"
+    joint: str | None = None
+    turns: bool = True
+    effort: float = 1.0
+    input: str | None = None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A machine as it is drawn.
+
+    planar : motion in the plane z = 0.  ground : points of the ground.  gravity : [m/s²].
+    sensors, inputs : channels that are looked at first.
+
+    Examples
+    --------
+    >>> scene = Scene(planar=True, bodies=(SceneBody("rod", points=((0, 0, 0), (1, 0, 0)), lines=((0, 1),)),))
+    >>> Scene.from_json(scene.to_json()) == scene
+    True
+    """
+
+    planar: bool = False
+    bodies: tuple[SceneBody, ...] = ()
+    ground: tuple[Place, ...] = ()
+    joints: tuple[SceneJoint, ...] = ()
+    springs: tuple[SceneSpring, ...] = ()
+    joint_springs: tuple[SceneJointSpring, ...] = ()
+    forces: tuple[SceneForce, ...] = ()
+    torques: tuple[SceneTorque, ...] = ()
+    gravity: Place = ORIGIN
+    sensors: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, texts, numbers and tables; values that are the default are left out."""
+        return {"version": VERSION, **_plain(self)}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any] | None) -> Scene:
+        """The scene of a record, checked; an empty one where the record has none."""
+        if given is None:
+            return cls()
+        version = given.get("version", VERSION) if isinstance(given, Mapping) else VERSION
+        if version != VERSION:
+            raise DataError("bad-version", f"the scene of this record has version {version!r:.40}, expected {VERSION}.")
+        try:
+            scene = _read(cls, given, "scene")
+            for body in scene.bodies:
+                needed = 3 if scene.planar else 7
+                if body.pose and len(body.pose) != needed:
+                    raise _Damaged(f"the pose of body {body.name!r} has {len(body.pose)} channels, expected {needed}")
+        except _Damaged as error:
+            raise DataError("damaged", f"the scene of this record cannot be drawn: {error}.") from None
+        return scene
+
+
+def _as(kind: type[Any]) -> Read:
+    return lambda given, what: _read(kind, given, what)
+
+
+_READERS: dict[str, Read] = {  # by the annotation of a field
+    "str": _text, "str | None": _optional(_text), "bool": _flag, "float": _number, "Place": _place,
+    "Place | None": _optional(_place), "End": _end, "str | Place": _axis, "tuple[str, ...]": _list(_text),
+    "tuple[float, ...]": _list(_number), "tuple[Place, ...]": _list(_place),
+    "tuple[Place, ...] | None": _optional(_list(_place)), "tuple[tuple[Place, ...], ...]": _list(_list(_place)),
+    "tuple[tuple[int, int], ...]": _list(_line), "Mapping[str, Place]": _named(_place), "tuple[Any, ...]": _triangles,
+    "SceneShape | None": _optional(_as(SceneShape)), "SceneSide | None": _optional(_as(SceneSide)),
+    **{f"tuple[{kind.__name__}, ...]": _list(_as(kind)) for kind in (
+        SceneBody, SceneJoint, SceneSpring, SceneJointSpring, SceneForce, SceneTorque)},
+}  # fmt: skip
+
+
+def _read(kind: type[Part], given: Any, what: str) -> Part:
+    if not isinstance(given, Mapping):
+        raise _refuse(given, what, "a table")
+    values = {}
+    for one in fields(kind):  # type: ignore[arg-type]
+        if one.name in given:
+            values[one.name] = _READERS[str(one.type)](given[one.name], f"{what}.{one.name}")
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise _Damaged(f"{what} has no {one.name}")
+    return kind(**values)
+
+
+def _plain(part: Any) -> Any:
+    if hasattr(part, "__dataclass_fields__"):
+        values = {one.name: getattr(part, one.name) for one in fields(part)}
+        return {name: _plain(value) for name, value in values.items() if not _is_default(part, name, value)}
+    if isinstance(part, Mapping):
+        return {name: _plain(value) for name, value in part.items()}
+    if isinstance(part, (tuple, list)):
+        return [_plain(value) for value in part]
+    return part
+
+
+def _is_default(part: Any, name: str, value: Any) -> bool:
+    default = type(part).__dataclass_fields__[name].default
+    return bool(value == default) if default is not MISSING else isinstance(value, Mapping) and not value
