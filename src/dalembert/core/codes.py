@@ -49,6 +49,7 @@ CODES: dict[str, str] = {
     # descriptions of machines
     "incomplete-orientation": "some components of a rotation vector, where all three are needed",
     "independent-constraint": "a constraint that does not depend on any coordinate",
+    "inside-out": "a mesh whose faces point inwards",
     "loose-body": "a body that nothing joins to the others",
     "massless-body": "a body or coordinate without mass or inertia that nothing holds",
     "no-bodies": "a machine without bodies",

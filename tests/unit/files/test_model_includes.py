@@ -211,8 +211,8 @@ def test_a_tetrahedron_and_a_turned_box_agree_with_closed_forms() -> None:
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (text_stl(box_triangles(1, 1, 1)[1:]), "not closed"),
-        (text_stl(box_triangles(1, 1, 1)[:, ::-1]), "point inwards"),
+        (text_stl(box_triangles(1, 1, 1)[1:]), "open-mesh"),
+        (text_stl(box_triangles(1, 1, 1)[:, ::-1]), "inside-out"),
         (text_stl(np.concatenate([box_triangles(1, 1, 1)[:1], box_triangles(1, 1, 1)[:1, ::-1]])), "no-volume"),
         (b"", "bad-syntax"),
         (b"solid x\nendsolid", "damaged"),

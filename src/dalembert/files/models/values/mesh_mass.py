@@ -121,9 +121,10 @@ def mass_of(triangles: Any, shown: str = "mesh") -> MeshMass:
     det = np.einsum("ni,ni->n", p[:, 0], np.cross(p[:, 1], p[:, 2]))
     volume = float(det.sum() / 6)
     size = float(np.abs(p).max())
+    if volume < -FLAT * size**3:
+        raise FileFormatError("inside-out", "the faces of the mesh point inwards.", path=shown)
     if not volume > FLAT * size**3:
-        why = "its faces point inwards" if volume < -FLAT * size**3 else "it is flat"
-        raise FileFormatError("no-volume", f"the mesh encloses no positive volume ({why}).", path=shown)
+        raise FileFormatError("no-volume", "the mesh is flat: it encloses no volume.", path=shown)
     total = p.sum(axis=1)
     center = np.einsum("n,ni->i", det, total) / 24 / volume
     second = np.einsum("n,nki,nkj->ij", det, p, p) + np.einsum("n,ni,nj->ij", det, total, total)
