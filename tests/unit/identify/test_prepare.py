@@ -410,7 +410,7 @@ def test_two_loggers_are_brought_to_one_clock():
     made = identify.synchronise([first, second], on=["table", "table2"])
     assert made.delays[1] == pytest.approx(late, abs=1e-4 * DT)
     assert made.correlations[1] == pytest.approx(1.0, abs=1e-5)
-    joined = made.joined()
+    joined = made.join()
     assert joined.names == ("table", "a1", "table2", "a2")
     assert joined.units["a2"] == "m/s^2"
     truth = band_limited(joined.time, 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -311,7 +311,11 @@ def _scale_shapes(
 
 
 def _refuse_unseen(
-    triple: mkr.ModalTriple, seen: ComplexArray, at_pairs: ComplexArray, driven: ComplexArray, pairs: Any
+    triple: mkr.ModalTriple,
+    seen: ComplexArray,
+    at_pairs: ComplexArray,
+    driven: ComplexArray,
+    pairs: tuple[tuple[str, str], ...],
 ) -> None:
     motion = np.linalg.norm(at_pairs, axis=0) / np.linalg.norm(seen, axis=0)
     push = np.linalg.norm(driven, axis=1) / np.maximum(np.linalg.norm(triple.inputs, axis=1), np.finfo(float).tiny)

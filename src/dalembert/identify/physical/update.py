@@ -10,9 +10,9 @@ Gauss-Newton with Levenberg's damping; derivatives of the modes are exact (`mode
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -38,7 +38,7 @@ def update(
     coordinates: Mapping[str, str] | Sequence[str] | None = None,
     shapes: bool = True,
     damping: bool = False,
-    deviations: Mapping[str, Any] | None = None,
+    deviations: Mapping[str, ArrayLike] | None = None,
     prior: float | Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     count: int | None = None,
@@ -92,7 +92,7 @@ def update(
 # ---- arguments
 
 
-def _parameters(model: Any, given: Any) -> tuple[list[str], Array]:
+def _parameters(model: Model, given: Sequence[str] | Mapping[str, float]) -> tuple[list[str], Array]:
     if isinstance(given, Mapping):
         names, values = list(given), [float(v) for v in given.values()]
     elif isinstance(model, EquationsOfMotion):
@@ -116,7 +116,7 @@ def _parameters(model: Any, given: Any) -> tuple[list[str], Array]:
     return names, first
 
 
-def _bounds(names: list[str], first: Array, given: Any) -> tuple[Array, Array]:
+def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
     low = np.where(first > 0, 1e-6 * first, -np.inf)
     high = np.where(first < 0, 1e-6 * first, np.inf)
     for name, pair in (given or {}).items():
@@ -134,7 +134,7 @@ def _bounds(names: list[str], first: Array, given: Any) -> tuple[Array, Array]:
     return low, high
 
 
-def _prior(names: list[str], given: Any) -> Array:
+def _prior(names: list[str], given: float | Mapping[str, float] | None) -> Array:
     if given is None:
         return np.full(len(names), np.inf)
     if not isinstance(given, Mapping):
@@ -149,7 +149,10 @@ def _prior(names: list[str], given: Any) -> Array:
     return result
 
 
-def _target(modes: Any, coordinates: Any, deviations: Any, shapes: bool, damping: bool) -> Target:
+def _target(
+    modes: Modes | Identified, coordinates: Mapping[str, str] | Sequence[str] | None,
+    deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
+) -> Target:  # fmt: skip
     given = dict(deviations or {})
     for name in given:
         if name not in ("frequencies", "shapes", "damping"):
@@ -189,7 +192,7 @@ def _target(modes: Any, coordinates: Any, deviations: Any, shapes: bool, damping
     )  # fmt: skip
 
 
-def _coordinates(known: tuple[str, ...], given: Any) -> dict[str, str]:
+def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
     pairs = {n: n for n in known} if given is None else (
         {str(a): str(b) for a, b in given.items()} if isinstance(given, Mapping)
         else {n: n for n in ([given] if isinstance(given, str) else given)}
@@ -200,7 +203,7 @@ def _coordinates(known: tuple[str, ...], given: Any) -> dict[str, str]:
     return pairs
 
 
-def _real(shapes: Any) -> Array:
+def _real(shapes: ArrayLike) -> Array:
     """Real unit columns: each times the phase factor that makes its imaginary part smallest."""
     columns = np.asarray(shapes, dtype=np.complex128)
     angle = 0.5 * np.angle((columns * columns).sum(axis=0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +65,7 @@ class IdentificationWarning(DalembertWarning):
 # ---- errors
 
 
-def list_records(record: Any) -> tuple[Record, ...]:
+def list_records(record: object) -> tuple[Record, ...]:
     """One record or several, as a tuple; nothing else."""
     runs = (record,) if isinstance(record, Record) else record
     if isinstance(runs, (str, Mapping)) or not isinstance(runs, Iterable):
@@ -122,7 +121,7 @@ def read_channels(
     return names_in, names_out
 
 
-def _expand(runs: Sequence[Record], wanted: Any, what: str) -> tuple[str, ...]:
+def _expand(runs: Sequence[Record], wanted: object, what: str) -> tuple[str, ...]:
     given = (wanted,) if isinstance(wanted, str) else wanted
     if not isinstance(given, Iterable):
         raise DataError("wrong-type", f"{what} must be channel names, got {wanted!r}.")

@@ -183,7 +183,7 @@ class Synchronised:
     def __init__(self, records: tuple[Record, ...], delays: FloatArray, correlations: FloatArray) -> None:
         assign(self, records=records, delays=delays, correlations=correlations)
 
-    def joined(self) -> Record:
+    def join(self) -> Record:
         """One record of all channels; of a channel that several have, the first record's stays."""
         first = self.records[0]
         names, units, blocks = list(first.names), dict(first.units), [first.data]
@@ -222,7 +222,7 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
     Returns
     -------
     Synchronised
-        ``.records`` on common times (cut to what all cover), ``.delays``, ``.joined()``.
+        ``.records`` on common times (cut to what all cover), ``.delays``, ``.join()``.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
     >>> both = synchronise([a, b], on="hammer")
     >>> both.delays.round(6)
     array([0.   , 0.123])
-    >>> both.joined().names
+    >>> both.join().names
     ('hammer', 'x')
     """
     runs = list_records(record)

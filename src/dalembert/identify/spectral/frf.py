@@ -222,7 +222,7 @@ def coherence(
 
 
 def _densities(
-    data: Data, window: Window, segment: Any, overlap: float, detrend: str, what: str
+    data: Data, window: Window, segment: int | str | None, overlap: float, detrend: str, what: str
 ) -> tuple[ComplexArray, FloatArray, int, float, str]:
     data.require_inputs(what)
     plan = plan_blocks(data, window, segment, overlap, detrend)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arguments import whole_number
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.records.data import Data
@@ -68,7 +68,7 @@ def divide_transforms(data: Data, count: int, period: int | None, skip: int | No
 
 
 def _spread(
-    G: Any, H: Any, inverse: Any, blocks: int, length: int, nu: int
+    G: ComplexArray, H: ComplexArray, inverse: ComplexArray, blocks: int, length: int, nu: int
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """Standard deviations (ny, nu) of every parameter, and of the noise (ny,), from the differences among blocks."""
     if blocks <= nu:

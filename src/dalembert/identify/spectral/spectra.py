@@ -183,7 +183,7 @@ class BlockPlan:
         return f"{self.name} window, {size}, {self.detrend} taken off"
 
 
-def plan_blocks(data: Data, window: Window, segment: Any, overlap: float, detrend: str) -> BlockPlan:
+def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: float, detrend: str) -> BlockPlan:
     """The blocks for these data, checked."""
     import scipy.signal
 
