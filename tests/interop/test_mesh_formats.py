@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.structures import Material, Solid, assemble, box_mesh, mesh_from_skfem, read_mesh
-from dalembert.structures.solid.shapes import KINDS
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 
 skfem = pytest.importorskip("skfem")
 pytest.importorskip("meshlane")
@@ -34,7 +34,7 @@ def test_abaqus_sets_keep_their_names_and_numbers_may_have_gaps():
 def test_a_quadratic_brick_is_the_same_from_every_format(file):
     mesh = read_mesh(DATA / file)
     assert mesh.kind == "hex20" and mesh.turned == 0
-    for a, b, middle in KINDS["hex20"].edges:
+    for a, b, middle in SOLID_ELEMENTS["hex20"].edges:
         ends, place = mesh.points[mesh.cells[0, [a, b]]], mesh.points[mesh.cells[0, middle]]
         assert np.abs(place - ends.mean(axis=0)).max() < 0.0101  # bowed by at most 0.01 m, edges are 2 to 4 m long
     assert mesh.volumes().sum() == pytest.approx(23.91271555555556, rel=1e-9)
@@ -43,7 +43,7 @@ def test_a_quadratic_brick_is_the_same_from_every_format(file):
 @pytest.mark.parametrize("file", ["tet10.msh", "tet10.nas"])
 def test_a_quadratic_tetrahedron_has_its_middles_on_its_edges(file):
     mesh = read_mesh(DATA / file)
-    for a, b, middle in KINDS["tet10"].edges:
+    for a, b, middle in SOLID_ELEMENTS["tet10"].edges:
         assert np.allclose(mesh.points[mesh.cells[0, middle]], mesh.points[mesh.cells[0, [a, b]]].mean(axis=0))
     assert mesh.volumes().sum() == pytest.approx(1 / 6)
 

@@ -18,13 +18,13 @@ from dalembert.structures import (
     shape_report,
     solve_static,
 )
-from dalembert.structures.solid.shapes import KINDS
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from tests.helpers.findings import warns
 
 pytest.importorskip("skfem")
 
 STEEL = Material("steel", 210e9, 7850.0, 0.3)
-ALL = [(kind, False) for kind in KINDS] + [("hex8", True)]
+ALL = [(kind, False) for kind in SOLID_ELEMENTS] + [("hex8", True)]
 
 
 def named(case):
@@ -33,7 +33,7 @@ def named(case):
 
 def distorted(kind, incompatible):
     """A box of 2 x 2 x 2 cells whose inner points are moved about, straight edges kept."""
-    box = box_mesh((1.0, 0.8, 0.6), (2, 2, 2), "hex8" if KINDS[kind].is_hexahedron else "tet4")
+    box = box_mesh((1.0, 0.8, 0.6), (2, 2, 2), "hex8" if SOLID_ELEMENTS[kind].is_hexahedron else "tet4")
     linear = {"hex8": "hex8", "tet4": "tet4"}[box.kind]
     rng = np.random.default_rng(5)
     inner = np.all((box.points > 1e-9) & (box.points < np.array([1.0, 0.8, 0.6]) - 1e-9), axis=1)
@@ -46,7 +46,7 @@ def distorted(kind, incompatible):
         from dalembert.structures import Mesh
         from dalembert.structures.solid.shapes import shapes
 
-        values, _ = shapes(linear, KINDS[kind].reference)
+        values, _ = shapes(linear, SOLID_ELEMENTS[kind].reference)
         spread = np.einsum("ij,ejk->eik", values, points[box.cells]).reshape(-1, 3)
         _, first, number = np.unique(spread.round(9), axis=0, return_index=True, return_inverse=True)
         mesh = Mesh(spread[first], number.reshape(len(box.cells), -1), kind)
@@ -97,7 +97,7 @@ def test_consistent_mass_moves_rigidly_as_the_whole_body_does(case):
 
 @pytest.mark.spec("003-C56")
 def test_report_on_shape_functions_finds_what_each_element_meets():
-    for kind in KINDS:
+    for kind in SOLID_ELEMENTS:
         report = shape_report(kind)
         assert report.complete and report.compatible and report.isotropic, report
     wilson = shape_report("hex8", incompatible=True)

@@ -61,6 +61,11 @@ if TYPE_CHECKING:
     from dalembert.structures.reduction.static_condensation import find_substructures as find_substructures
     from dalembert.structures.solid.elastic_laws import OrthotropicMaterial as OrthotropicMaterial
     from dalembert.structures.solid.elastic_laws import elasticity as elasticity
+    from dalembert.structures.solid.element import SOLID_ELEMENTS as SOLID_ELEMENTS
+    from dalembert.structures.solid.element import Locking as Locking
+    from dalembert.structures.solid.element import SolidElement as SolidElement
+    from dalembert.structures.solid.element import make_hexahedron as make_hexahedron
+    from dalembert.structures.solid.element import make_tetrahedron as make_tetrahedron
     from dalembert.structures.solid.mesh_files import read_mesh as read_mesh
     from dalembert.structures.solid.meshes import Mesh as Mesh
     from dalembert.structures.solid.meshes import box_mesh as box_mesh

@@ -24,17 +24,9 @@ import numpy as np
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError, ModelWarning, require_extra
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import sections as isolated
+from dalembert.structures.solid.element import SOLID_ELEMENTS, IntArray
 from dalembert.structures.solid.meshes import Mesh
-from dalembert.structures.solid.shapes import KINDS, IntArray
 
-_KIND_OF_TYPE = {
-    "tetra": "tet4",
-    "tetra4": "tet4",
-    "tetra10": "tet10",
-    "hexahedron": "hex8",
-    "hexahedron20": "hex20",
-    "hexahedron27": "hex27",
-}
 MAX_BYTES = 8 * 1024**3
 LIBRARIES = ("meshlane",)
 _OTHER_SOLIDS = ("wedge", "pyramid", "polyhedron", "tetra", "hexahedron")
@@ -76,7 +68,7 @@ def read_mesh(
     with closing(isolated(reader, file, [which, kind, limit], memory=max_bytes)) as found:
         about = next(found)
         points = _take(found, about["points"], np.float64).reshape(-1, 3)
-        cells = _take(found, about["cells"], np.int64).reshape(-1, KINDS[about["kind"]].size)
+        cells = _take(found, about["cells"], np.int64).reshape(-1, SOLID_ELEMENTS[about["kind"]].size)
         point_sets = {name: _take(found, count, np.int64) for name, count in about["point_sets"].items()}
         cell_sets = {name: _take(found, count, np.int64) for name, count in about["cell_sets"].items()}
         next(found, None)  # the end, so that the helper is kept
@@ -264,22 +256,27 @@ def _kept(
     if points.ndim != 2 or points.shape[1] != 3:
         raise FileFormatError("wrong-shape", "its points are not in space.", path=str(file))
     chosen = _choose(raw, file, kind)
-    blocks = [k for k, block in enumerate(raw.cells) if _KIND_OF_TYPE.get(block.type) == chosen]
+    blocks = [k for k, block in enumerate(raw.cells) if _kind_of_type(block.type) == chosen]
     cells = np.concatenate([np.asarray(raw.cells[k].data) for k in blocks])
-    if cells.ndim != 2 or cells.shape[1] != KINDS[chosen].size or cells.dtype.kind not in "iu":
+    if cells.ndim != 2 or cells.shape[1] != SOLID_ELEMENTS[chosen].size or cells.dtype.kind not in "iu":
         raise FileFormatError(
-            "damaged", f"its {chosen} cells do not have {KINDS[chosen].size} points each", path=str(file)
+            "damaged", f"its {chosen} cells do not have {SOLID_ELEMENTS[chosen].size} points each", path=str(file)
         )
     starts = dict(zip(blocks, np.cumsum([0, *(len(raw.cells[k].data) for k in blocks)]).tolist(), strict=False))
     return points, cells, chosen, *_named(raw, starts)
+
+
+def _kind_of_type(name: str) -> str:
+    """The kind of solid element that a mesh file calls by this name; the name itself where there is none."""
+    return next((kind for kind, cell in SOLID_ELEMENTS.items() if name in cell.file_types), name)
 
 
 def _choose(raw: Any, file: Path, kind: str | None) -> str:
     """The kind of cells to keep."""
     counts: dict[str, int] = {}
     for block in raw.cells:
-        name = _KIND_OF_TYPE.get(block.type, block.type)
-        if name in KINDS or name.startswith(_OTHER_SOLIDS):
+        name = _kind_of_type(block.type)
+        if name in SOLID_ELEMENTS or name.startswith(_OTHER_SOLIDS):
             counts[name] = counts.get(name, 0) + len(block.data)
     there = ", ".join(f"{count} {name}" for name, count in counts.items())
     if kind is not None:
@@ -299,9 +296,9 @@ def _choose(raw: Any, file: Path, kind: str | None) -> str:
             path=str(file),
         )
     only = next(iter(counts))
-    if only not in KINDS:
+    if only not in SOLID_ELEMENTS:
         raise FileFormatError(
-            "not-supported", f"has cells of type {only!r}; supported are {', '.join(KINDS)}", path=str(file)
+            "not-supported", f"has cells of type {only!r}; supported are {', '.join(SOLID_ELEMENTS)}", path=str(file)
         )
     return only
 

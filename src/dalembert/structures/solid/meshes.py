@@ -18,7 +18,7 @@ from dalembert.core.arrays import assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray, kind_of
+from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 Where = str | Sequence[int] | NDArray[Any] | Callable[[FloatArray, FloatArray, FloatArray], Any]
@@ -70,7 +70,7 @@ class Mesh:
         cell_sets: Mapping[str, ArrayLike] | None = None,
         name: str = "mesh",
     ) -> None:
-        size = kind_of(kind).size
+        size = SOLID_ELEMENTS[kind].size
         where = _numbers("points", points, 3, np.float64, name)
         corners = _numbers("cells", cells, size, np.intp, name)
         if not len(corners):
@@ -160,7 +160,7 @@ class Mesh:
 
     def surface(self) -> tuple[IntArray, IntArray]:
         """Faces that belong to one cell only: their cells (nf,) and their numbers in the cell (nf,)."""
-        faces = KINDS[self.kind].faces
+        faces = SOLID_ELEMENTS[self.kind].faces
         corners = np.sort(np.stack([self.cells[:, list(face)] for face in faces], axis=1), axis=2)
         flat = corners.reshape(-1, corners.shape[2])
         _, index, times = np.unique(flat, axis=0, return_index=True, return_counts=True)
@@ -172,7 +172,7 @@ class Mesh:
         member = np.zeros(len(self.points), dtype=bool)
         member[self.select(where)] = True
         cells, faces = self.surface()
-        corners = np.array(KINDS[self.kind].faces)[faces]
+        corners = np.array(SOLID_ELEMENTS[self.kind].faces)[faces]
         met = member[self.cells[cells[:, None], corners]].all(axis=1)
         if not met.any():
             raise DataError("nothing-selected", f"no face of the surface of {self.name} lies in {where!r}.")
@@ -182,7 +182,7 @@ class Mesh:
 
     def volumes(self) -> FloatArray:
         """(ne,) volume of every cell [m³]."""
-        weights, _, slopes = solid_shapes.at_quadrature(self.kind, KINDS[self.kind].mass_degree)
+        weights, _, slopes = solid_shapes.at_quadrature(self.kind, SOLID_ELEMENTS[self.kind].mass_degree)
         return np.asarray(_determinants(self.points, self.cells, slopes) @ weights)
 
     def scaled(self, factor: float) -> Mesh:
@@ -238,7 +238,7 @@ def box_mesh(
         )
     if corner.shape != (3,) or not np.all(np.isfinite(corner)):
         raise DataError("wrong-shape", f"origin of {name} must be three finite numbers, got {origin!r}.")
-    cell = kind_of(kind)
+    cell = SOLID_ELEMENTS[kind]
     count = steps.astype(np.intp)
     fine = 1 if cell.size == cell.corners else 2
     pattern = _pattern(kind)
@@ -255,14 +255,14 @@ def box_mesh(
 
 def mesh_from_skfem(mesh: Any, *, name: str = "mesh") -> Mesh:
     """A mesh of scikit-fem (`MeshHex`, `MeshTet`, `MeshTet2`, `MeshHex2`); boundaries and subdomains become sets."""
-    kinds = {"MeshHex1": "hex8", "MeshTet1": "tet4", "MeshTet2": "tet10", "MeshHex2": "hex27"}
+    kinds = {name: kind for kind, cell in SOLID_ELEMENTS.items() for name in cell.skfem_meshes}
     kind = kinds.get(type(mesh).__name__)
     if kind is None:
         raise DataError(
             "wrong-type", f"a scikit-fem mesh of solids is one of {', '.join(kinds)}, got {type(mesh).__name__}."
         )
     places = np.asarray(mesh.elem.doflocs, dtype=float)
-    order = solid_shapes._same_places(KINDS[kind].reference, places)
+    order = solid_shapes._same_places(SOLID_ELEMENTS[kind].reference, places)
     cells = np.asarray(mesh.dofs.element_dofs).T[:, order]
     points = {key: np.unique(mesh.facets[:, facets]) for key, facets in (mesh.boundaries or {}).items()}
     return Mesh(mesh.doflocs.T, cells, kind, point_sets=points, cell_sets=mesh.subdomains or {}, name=name)
@@ -270,12 +270,12 @@ def mesh_from_skfem(mesh: Any, *, name: str = "mesh") -> Mesh:
 
 def _pattern(kind: str) -> IntArray:
     """Places of the points of the cells in one box, (cells, nv, 3), on a grid of 1 or 2 steps per side."""
-    if KINDS[kind].is_hexahedron:
+    if SOLID_ELEMENTS[kind].is_hexahedron:
         return solid_shapes.lattice(kind)[0][None]
     corners = solid_shapes.lattice("hex8")[0][np.array(solid_shapes.corner_permutations())]
-    if kind == "tet4":
+    if not SOLID_ELEMENTS[kind].edges:
         return np.asarray(corners)
-    ends = np.array([edge[:2] for edge in KINDS[kind].edges])
+    ends = np.array([edge[:2] for edge in SOLID_ELEMENTS[kind].edges])
     return np.concatenate([2 * corners, corners[:, ends[:, 0]] + corners[:, ends[:, 1]]], axis=1)
 
 
@@ -319,7 +319,10 @@ def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> Fl
 def _right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
     """Cells with a positive determinant everywhere, and how many had to be turned."""
     # also at the corners: a collapsed edge shows there and nowhere else
-    places = [solid_shapes.quadrature(kind, KINDS[kind].mass_degree)[0], KINDS[kind].reference[: KINDS[kind].corners]]
+    places = [
+        solid_shapes.quadrature(kind, SOLID_ELEMENTS[kind].mass_degree)[0],
+        SOLID_ELEMENTS[kind].reference[: SOLID_ELEMENTS[kind].corners],
+    ]
     _, slopes = solid_shapes.shapes(kind, np.concatenate(places))
     sizes = _determinants(points, cells, slopes)
     inside_out = (sizes < 0.0).all(axis=1)
@@ -341,7 +344,7 @@ def _right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> 
 
 def _middles_on_edges(points: FloatArray, cells: IntArray, kind: str, name: str) -> None:
     """A middle point further than half an edge from the middle of its edge is one numbered in another order."""
-    for a, b, middle in KINDS[kind].edges:
+    for a, b, middle in SOLID_ELEMENTS[kind].edges:
         ends = points[cells[:, [a, b]]]
         off = np.linalg.norm(points[cells[:, middle]] - ends.mean(axis=1), axis=1)
         bad = np.flatnonzero(off > 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))

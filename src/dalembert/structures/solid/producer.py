@@ -19,27 +19,15 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError, ModelWarning
-from dalembert.core.findings import Advice, Argument
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.structure import BoolArray, Structure, assemble
-from dalembert.structures.solid import elements as solid_elements
+from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
-from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 from dalembert.structures.solid.solid import Interface, Solid
 from dalembert.structures.solid.stresses import SolidGroup, assembled, widened
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-# Poisson's ratio from which cells resist a change of shape because they cannot keep their volume (they lock), and what
-# to use instead. From the bore of a thick cylinder, 6 cells through its wall: stresses 10 % off with linear cells at
-# 0.4 (half the displacement is lost at 0.499), 4 % with tet10 at 0.49, 30 % with hex20 and hex27 at 0.4999, more with
-# fewer cells. hex8 with incompatible modes and hex20 with quadrature=3 do not lock.
-LOCKING = {
-    "tet4": (0.4, Advice("Use tet10 or hex8 cells.")),
-    "hex8": (0.4, Advice("Leave incompatible modes on: {}.", Argument("incompatible", True))),
-    "tet10": (0.49, Advice("Use a finer mesh, or hex20 cells with {}.", Argument("quadrature", 3))),
-    "hex20": (0.49, Advice("Use {}.", Argument("quadrature", 3))),
-    "hex27": (0.49, Advice("Use hex20 cells with {}.", Argument("quadrature", 3))),
-}
 
 
 @assemble.register
@@ -50,7 +38,7 @@ def solid_structure(solid: Solid) -> Structure:
     _check(solid)
     group = SolidGroup(
         name=solid.name, mesh=mesh, laws=np.stack([elasticity(material) for material in solid.materials]),
-        material=solid.material_of_cell, degree=solid.quadrature or KINDS[mesh.kind].stiffness_degree,
+        material=solid.material_of_cell, degree=solid.quadrature or SOLID_ELEMENTS[mesh.kind].stiffness_degree,
         incompatible=solid.incompatible, count=count, size=size,
     )  # fmt: skip
     _warn_of_locking(solid, group)
@@ -72,17 +60,17 @@ def solid_structure(solid: Solid) -> Structure:
 
 def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
     kind = solid.mesh.kind
-    limit, remedy = LOCKING[kind]
-    if group.incompatible or (kind == "hex20" and group.degree <= 3):
+    locking = SOLID_ELEMENTS[kind].locking
+    if locking is None or group.incompatible or group.degree <= locking.free_degree:
         return
     used = [solid.materials[k] for k in np.unique(group.material)]
-    stiff = [f"{m.name!r} ({volume_poisson(m):.4g})" for m in used if volume_poisson(m) >= limit]
+    stiff = [f"{m.name!r} ({volume_poisson(m):.4g})" for m in used if volume_poisson(m) >= locking.limit]
     if stiff:
         problem = (
-            f"solid {solid.name!r}: {kind} cells lock where Poisson's ratio is {limit:g} or more, as that of "
+            f"solid {solid.name!r}: {kind} cells lock where Poisson's ratio is {locking.limit:g} or more, as that of "
             f"{', '.join(stiff)}: displacements are too small and stresses may be far off."
         )
-        warnings.warn(ModelWarning("locking", problem, remedy, where={"solid": solid.name}), stacklevel=4)
+        warnings.warn(ModelWarning("locking", problem, locking.remedy, where={"solid": solid.name}), stacklevel=4)
 
 
 def _check(solid: Solid) -> None:
@@ -114,7 +102,7 @@ def _check(solid: Solid) -> None:
 
 def _matrices(solid: Solid, group: SolidGroup) -> tuple[sp.csc_array, sp.csc_array, sp.csc_array]:
     """K, its imaginary part, M; a batch of cells at a time."""
-    mesh, kind = solid.mesh, KINDS[solid.mesh.kind]
+    mesh, kind = solid.mesh, SOLID_ELEMENTS[solid.mesh.kind]
     densities = np.array([material.density for material in solid.materials])[group.material]
     losses = np.array([material.loss_factor for material in solid.materials])[group.material]
     K_parts = np.empty((len(mesh.cells), 3 * kind.size, 3 * kind.size))
@@ -150,7 +138,9 @@ def _foundations(solid: Solid, group: SolidGroup) -> sp.csc_array:
 
 def _surface(solid: Solid, cells: IntArray, faces: IntArray) -> tuple[FloatArray, FloatArray]:
     kind = solid.mesh.kind
-    return solid_elements.on_surface(solid.mesh.points, solid.mesh.cells[cells], faces, kind, KINDS[kind].mass_degree)
+    return solid_elements.on_surface(
+        solid.mesh.points, solid.mesh.cells[cells], faces, kind, SOLID_ELEMENTS[kind].mass_degree
+    )
 
 
 def _supports(solid: Solid, count: int, size: int) -> tuple[BoolArray, FloatArray]:

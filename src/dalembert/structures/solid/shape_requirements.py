@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.structures.solid import elements as solid_elements
+from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.shapes import KINDS, FloatArray, kind_of
+from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray
 
 ROUNDING = 1e-12
 
@@ -74,7 +74,7 @@ def shape_report(kind: str, *, incompatible: bool = False) -> ShapeReport:
     >>> report.complete, report.compatible, report.isotropic
     (True, True, True)
     """
-    cell = kind_of(kind)
+    cell = SOLID_ELEMENTS[kind]
     places, _ = solid_shapes.quadrature(kind, 4)
     values, slopes = solid_shapes.shapes(kind, places)
     corners = _distorted(kind)
@@ -108,10 +108,10 @@ def shape_report(kind: str, *, incompatible: bool = False) -> ShapeReport:
 
 def _distorted(kind: str) -> FloatArray:
     """Points of the reference cell moved by a smooth map that the element can follow: straight edges stay straight."""
-    reference = KINDS[kind].reference
+    reference = SOLID_ELEMENTS[kind].reference
     shear = np.array([[1.2, 0.3, -0.1], [0.1, 0.9, 0.2], [-0.2, 0.1, 1.1]])
     moved = reference @ shear.T
-    if KINDS[kind].is_hexahedron:
+    if SOLID_ELEMENTS[kind].is_hexahedron:
         x, y, z = reference.T
         moved = moved + 0.1 * np.stack([x * y, y * z, x * z], axis=1)
     return np.asarray(moved)
@@ -122,7 +122,7 @@ def _jump(kind: str) -> float:
     _, values, _, _ = solid_shapes.on_faces(kind, 4)
     worst = 0.0
     for face, points in enumerate(solid_shapes.face_points(kind)):
-        off = np.setdiff1d(np.arange(KINDS[kind].size), points)
+        off = np.setdiff1d(np.arange(SOLID_ELEMENTS[kind].size), points)
         if len(off):
             worst = max(worst, float(np.abs(values[face][:, off]).max()))
     return worst
@@ -131,6 +131,6 @@ def _jump(kind: str) -> float:
 def _isotropy(kind: str, places: FloatArray, values: FloatArray) -> float:
     """Change of the functions when x, y, z of the reference cell are exchanged in turn."""
     turn = [1, 2, 0]
-    same = solid_shapes._same_places(KINDS[kind].reference[:, turn], KINDS[kind].reference)
+    same = solid_shapes._same_places(SOLID_ELEMENTS[kind].reference[:, turn], SOLID_ELEMENTS[kind].reference)
     turned, _ = solid_shapes.shapes(kind, np.ascontiguousarray(places[:, turn]))
     return float(np.abs(turned[:, same] - values).max())

@@ -16,106 +16,28 @@ cube and the unit tetrahedron.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.core.errors import DataError, require_extra, unknown_name
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-
-_TET_CORNERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
-_TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
-_HEX_CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
-_HEX_EDGES = (
-    (0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7),
-)  # fmt: skip
-# Corners of the faces, seen from outside counter-clockwise; hexahedra in the order -x +x -y +y -z +z.
-_TET_FACES = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))
-_HEX_FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of solid element.
-
-    ``reference`` (nv, 3) positions of its points in the reference cell; ``edges`` (end, end, middle) of the points in
-    the middle of edges; ``faces`` corners of every face; ``stiffness_degree``, ``mass_degree`` of integration.
-    """
-
-    name: str
-    element: str
-    corners: int
-    reference: FloatArray
-    edges: tuple[tuple[int, int, int], ...]
-    faces: tuple[tuple[int, ...], ...]
-    stiffness_degree: int
-    mass_degree: int
-
-    @property
-    def size(self) -> int:
-        """Points per cell."""
-        return len(self.reference)
-
-    @property
-    def is_hexahedron(self) -> bool:
-        """Six faces, or four."""
-        return self.corners == 8
-
-
-def _kind(name: str, element: str, hexahedron: bool, level: int, degrees: tuple[int, int]) -> Kind:
-    corners = np.array(_HEX_CORNERS if hexahedron else _TET_CORNERS, dtype=float)
-    pairs = _HEX_EDGES if hexahedron else _TET_EDGES
-    faces = _HEX_FACES if hexahedron else _TET_FACES
-    places = [corners]
-    if level >= 1:
-        places.append(np.array([corners[list(pair)].mean(axis=0) for pair in pairs]))
-    if level >= 2:
-        places += [np.array([corners[list(face)].mean(axis=0) for face in faces]), corners.mean(axis=0)[None]]
-    edges = tuple((a, b, len(corners) + k) for k, (a, b) in enumerate(pairs)) if level else ()
-    reference = np.concatenate(places)
-    reference.setflags(write=False)
-    return Kind(name, element, len(corners), reference, edges, faces, *degrees)
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        _kind("tet4", "ElementTetP1", False, 0, (1, 2)),
-        _kind("tet10", "ElementTetP2", False, 1, (2, 4)),
-        _kind("hex8", "ElementHex1", True, 0, (3, 3)),
-        _kind("hex20", "ElementHexS2", True, 1, (5, 5)),
-        _kind("hex27", "ElementHex2", True, 2, (5, 5)),
-    )
-}
-
-
-def kind_of(name: str) -> Kind:
-    """A kind of element by name."""
-    if name not in KINDS:
-        raise DataError("unknown-name", unknown_name("kind of solid element", name, KINDS))
-    return KINDS[name]
+from dalembert.core.errors import require_extra
+from dalembert.structures.solid.element import HEX_CORNERS, SOLID_ELEMENTS, FloatArray, IntArray
 
 
 @lru_cache(maxsize=32)
 def quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray]:
     """Points (nq, 3) and weights (nq,) that integrate polynomials of ``degree`` over the reference cell."""
     skfem = require_extra("skfem", "solids")
-    element = getattr(skfem, KINDS[kind].element)()
-    points, weights = skfem.quadrature.get_quadrature(element.refdom, degree)
+    points, weights = skfem.quadrature.get_quadrature(_make(kind).refdom, degree)
     return _readonly(np.ascontiguousarray(points.T)), _readonly(np.asarray(weights, dtype=np.float64))
 
 
 def shapes(kind: str, at: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shape functions (nq, nv) and their derivatives (nq, nv, 3) at reference positions ``at`` (nq, 3)."""
-    skfem = require_extra("skfem", "solids")
-    element = getattr(skfem, KINDS[kind].element)()
-    values = np.empty((len(at), KINDS[kind].size))
-    slopes = np.empty((len(at), KINDS[kind].size, 3))
+    element = _make(kind)
+    values = np.empty((len(at), SOLID_ELEMENTS[kind].size))
+    slopes = np.empty((len(at), SOLID_ELEMENTS[kind].size, 3))
     for i, j in enumerate(_numbers_there(kind, element)):
         value, slope = element.lbasis(np.ascontiguousarray(at.T), j)
         values[:, i], slopes[:, i] = value, np.asarray(slope).T
@@ -137,11 +59,11 @@ def on_faces(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray
     Directions are the two edges of a face in the reference cell; their cross product looks outwards.
     """
     skfem = require_extra("skfem", "solids")
-    flat = skfem.ElementQuad1() if KINDS[kind].is_hexahedron else skfem.ElementTriP1()
+    flat = skfem.ElementQuad1() if SOLID_ELEMENTS[kind].is_hexahedron else skfem.ElementTriP1()
     places, weights = skfem.quadrature.get_quadrature(flat.refdom, degree)
-    reference = KINDS[kind].reference
+    reference = SOLID_ELEMENTS[kind].reference
     values, slopes, ways = [], [], []
-    for face in KINDS[kind].faces:
+    for face in SOLID_ELEMENTS[kind].faces:
         origin, first, last = reference[face[0]], reference[face[1]], reference[face[-1]]
         way = np.stack([first - origin, last - origin], axis=1)
         value, slope = shapes(kind, origin + places.T @ way.T)
@@ -154,14 +76,14 @@ def on_faces(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray
 @lru_cache(maxsize=8)
 def mirrored(kind: str) -> IntArray:
     """Order of the points that turns a cell inside out (its mirror image)."""
-    reference = KINDS[kind].reference
-    image = reference * [-1, 1, 1] + [1, 0, 0] if KINDS[kind].is_hexahedron else reference[:, [1, 0, 2]]
+    reference = SOLID_ELEMENTS[kind].reference
+    image = reference * [-1, 1, 1] + [1, 0, 0] if SOLID_ELEMENTS[kind].is_hexahedron else reference[:, [1, 0, 2]]
     return _same_places(image, reference)
 
 
 def face_points(kind: str) -> tuple[tuple[int, ...], ...]:
     """All points of every face, corners first."""
-    cell = KINDS[kind]
+    cell = SOLID_ELEMENTS[kind]
     found = []
     for face in cell.faces:
         corners = cell.reference[list(face)]
@@ -173,13 +95,13 @@ def face_points(kind: str) -> tuple[tuple[int, ...], ...]:
 
 def lattice(kind: str) -> tuple[IntArray, int]:
     """Points of a hexahedron as places (nv, 3) on a grid with 1 or 2 steps per side, and that number of steps."""
-    steps = 1 if kind == "hex8" else 2
-    return np.rint(KINDS[kind].reference * steps).astype(np.intp), steps
+    steps = 1 if SOLID_ELEMENTS[kind].size == SOLID_ELEMENTS[kind].corners else 2
+    return np.rint(SOLID_ELEMENTS[kind].reference * steps).astype(np.intp), steps
 
 
 def corner_permutations() -> tuple[tuple[int, int, int, int], ...]:
     """Six right-handed tetrahedra (corners of a hexahedron) around its diagonal 0-6; neighbours match."""
-    grid = {place: i for i, place in enumerate(_HEX_CORNERS)}
+    grid = {place: i for i, place in enumerate(HEX_CORNERS)}
     found = []
     for order in itertools.permutations(range(3)):
         path, place = [0], [0, 0, 0]
@@ -191,9 +113,16 @@ def corner_permutations() -> tuple[tuple[int, int, int, int], ...]:
     return tuple(found)
 
 
+def _make(kind: str) -> Any:
+    """An element of scikit-fem of this kind."""
+    skfem = require_extra("skfem", "solids")
+    element = SOLID_ELEMENTS[kind].element
+    return getattr(skfem, element)() if isinstance(element, str) else element()
+
+
 def _numbers_there(kind: str, element: Any) -> IntArray:
     """Number in scikit-fem of every point of ours."""
-    return _same_places(KINDS[kind].reference, np.asarray(element.doflocs, dtype=np.float64))
+    return _same_places(SOLID_ELEMENTS[kind].reference, np.asarray(element.doflocs, dtype=np.float64))
 
 
 def _same_places(wanted: FloatArray, among: FloatArray) -> IntArray:

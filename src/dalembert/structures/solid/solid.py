@@ -13,8 +13,8 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.structures.assembly import materials
 from dalembert.structures.assembly.damping import Damping
 from dalembert.structures.solid.elastic_laws import OrthotropicMaterial, SolidMaterial
+from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 from dalembert.structures.solid.meshes import Mesh, Where
-from dalembert.structures.solid.shapes import FloatArray, IntArray
 
 WAYS = ("x", "y", "z")
 SIX = ("x", "y", "z", "rx", "ry", "rz")
@@ -121,11 +121,12 @@ class Solid:
         self.gravity = (
             np.array([0.0, 0.0, -9.81]) if gravity is None else _vector(gravity, f"gravity of solid {name!r}")
         )
-        if incompatible and mesh.kind != "hex8":
+        has_modes = SOLID_ELEMENTS[mesh.kind].incompatible
+        if incompatible and not has_modes:
             raise ModelError(
-                "not-supported", f"only hex8 cells have incompatible modes; the mesh of solid {name!r} has {mesh.kind}."
+                "not-supported", f"the mesh of solid {name!r} has {mesh.kind} cells, which have no incompatible modes."
             )
-        self.incompatible = mesh.kind == "hex8" if incompatible is None else bool(incompatible)
+        self.incompatible = has_modes if incompatible is None else bool(incompatible)
         if quadrature is not None and (not isinstance(quadrature, int) or not 1 <= quadrature <= 12):
             raise ModelError(
                 "out-of-range", f"quadrature of solid {name!r} must be a degree from 1 to 12, got {quadrature!r}."

@@ -18,14 +18,11 @@ import scipy.sparse as sp
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.element_group import ElementGroup
-from dalembert.structures.solid import elements as solid_elements
+from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid import shapes as solid_shapes
 from dalembert.structures.solid.elastic_laws import STRAINS, tensor, von_mises
+from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 from dalembert.structures.solid.meshes import Mesh, Where
-from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray
-
-# Degree of the rule whose points carry the most accurate stresses.
-_SAMPLES = {"tet4": 1, "tet10": 2, "hex8": 3, "hex20": 3, "hex27": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +112,7 @@ class SolidGroup(ElementGroup):
         u = state.u if isinstance(state, Displaced) else state
         places, _ = solid_shapes.quadrature(self.mesh.kind, self.degree)
         strains, _ = self._strains(u, places)
-        found = np.empty((len(self.mesh.cells), *[KINDS[self.mesh.kind].size] * 2))
+        found = np.empty((len(self.mesh.cells), *[SOLID_ELEMENTS[self.mesh.kind].size] * 2))
         for part in solid_elements.batches(len(found), self.mesh.kind, len(places)):
             stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
             corners = self.mesh.points[self.mesh.cells[part]]
@@ -132,7 +129,11 @@ class SolidGroup(ElementGroup):
         closer at a surface. How far the two are apart says how fine the mesh is.
         """
         kind = self.mesh.kind
-        places = KINDS[kind].reference if direct else solid_shapes.quadrature(kind, _SAMPLES[kind])[0]
+        places = (
+            SOLID_ELEMENTS[kind].reference
+            if direct
+            else solid_shapes.quadrature(kind, SOLID_ELEMENTS[kind].stress_degree)[0]
+        )
         strains, positions = self._strains(u, places)
         stresses = np.einsum("eij,eqj->eqi", self.laws[self.material], strains)
         values = stresses if direct else np.matmul(_fit(kind, places)[None], stresses)
@@ -184,8 +185,8 @@ def _fit(kind: str, places: FloatArray) -> FloatArray:
     def terms(at: FloatArray) -> FloatArray:
         x, y, z = (at - 0.5).T
         one = np.ones_like(x)
-        if KINDS[kind].is_hexahedron:
+        if SOLID_ELEMENTS[kind].is_hexahedron:
             return np.stack([one, x, y, z, x * y, y * z, z * x, x * y * z], axis=1)
         return np.stack([one, x, y, z] if len(at) >= 4 and len(places) >= 4 else [one], axis=1)
 
-    return np.asarray(terms(KINDS[kind].reference) @ np.linalg.pinv(terms(places)))
+    return np.asarray(terms(SOLID_ELEMENTS[kind].reference) @ np.linalg.pinv(terms(places)))

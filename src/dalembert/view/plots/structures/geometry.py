@@ -19,8 +19,8 @@ from dalembert.structures.assembly.structure import Structure
 from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.structures.beams.internal_forces import Loaded
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.meshes import Mesh
-from dalembert.structures.solid.shapes import KINDS
 from dalembert.structures.solid.stresses import SolidGroup
 
 # What is left of a matrix after a subtraction is rounding below this share of the diagonals it joins.
@@ -120,7 +120,7 @@ def arms(structure: Structure, group: BeamGroup) -> FloatArray:
 def outer_faces(group: SolidGroup) -> Faces:
     """Faces of the surface with their middle points, so that a quadratic cell is drawn with bent edges."""
     mesh = group.mesh
-    kind = KINDS[mesh.kind]
+    kind = SOLID_ELEMENTS[mesh.kind]
     middle = {frozenset(edge[:2]): edge[2] for edge in kind.edges}
     rings = []
     for face in kind.faces:

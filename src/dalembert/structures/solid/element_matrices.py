@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.shapes import FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 
 # Numbers in the strain matrices of one batch: 32 MB.
 BATCH = 4_000_000
@@ -28,7 +28,7 @@ BATCH = 4_000_000
 
 def batches(cells: int, kind: str, points: int) -> Iterator[slice]:
     """Slices of cells whose strain matrices fit the cache of a batch."""
-    step = max(1, BATCH // (18 * solid_shapes.KINDS[kind].size * points))
+    step = max(1, BATCH // (18 * SOLID_ELEMENTS[kind].size * points))
     for start in range(0, cells, step):
         yield slice(start, min(start + step, cells))
 

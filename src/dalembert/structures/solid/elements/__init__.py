@@ -1,0 +1,1 @@
+"""The kinds of solid elements, one file each; `SOLID_ELEMENTS` knows them by name."""

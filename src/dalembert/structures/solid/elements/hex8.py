@@ -1,0 +1,14 @@
+"""Trilinear hexahedron of 8 points, with incompatible bending modes; integrated at 2 x 2 x 2 points."""
+
+from __future__ import annotations
+
+from dalembert.core.findings import Advice, Argument
+from dalembert.structures.solid.element import SOLID_ELEMENTS, Locking, make_hexahedron
+
+HEX8 = make_hexahedron(
+    "hex8", "ElementHex1", 0, stiffness_degree=3, mass_degree=3, stress_degree=3, incompatible=True,
+    locking=Locking(0.4, Advice("Leave incompatible modes on: {}.", Argument("incompatible", True))),
+    file_types=("hexahedron",), skfem_meshes=("MeshHex1",),
+)  # fmt: skip
+
+SOLID_ELEMENTS.register("hex8", HEX8)

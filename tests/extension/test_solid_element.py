@@ -1,0 +1,81 @@
+"""A kind of solid element that is written here and not in the package: a hexahedron of 20 points, under-integrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.structures import (
+    SOLID_ELEMENTS,
+    Material,
+    Solid,
+    assemble,
+    box_mesh,
+    find_buckling,
+    make_hexahedron,
+    shape_report,
+    solve_static,
+)
+
+
+def serendipity():
+    """The element of scikit-fem with 20 points; any object of its interface will do."""
+    import skfem
+
+    return skfem.ElementHexS2()
+
+
+@pytest.fixture(autouse=True)
+def hex20r() -> Iterator[None]:
+    declared = make_hexahedron("hex20r", serendipity, 1, stiffness_degree=3, mass_degree=5, stress_degree=3)
+    SOLID_ELEMENTS.register("hex20r", declared)
+    yield
+    SOLID_ELEMENTS.unregister("hex20r")
+
+
+def cantilever(kind: str) -> Solid:
+    """0.2 x 0.1 m, 2 m long, without Poisson's ratio: beam theory holds throughout."""
+    solid = Solid("beam", box_mesh((2.0, 0.1, 0.2), (8, 1, 2), kind), Material("plain", 1e10, 1000.0, 0.0), gravity=0)
+    solid.add_support("x=0", "xyz")
+    solid.add_interface("tip", "x=2")
+    solid.add_force("down", "tip", (0, 0, -1e3))
+    return solid
+
+
+def test_it_bends_as_timoshenko_says():
+    """F l³/3EI + F l/(5/6 G A); the clamp and the rigid end face leave 0.1 %."""
+    found = solve_static(assemble(cantilever("hex20r")), "down").displacement["tip.z"]
+    inertia, area = 0.1 * 0.2**3 / 12, 0.02
+    assert found == pytest.approx(-1e3 * (8 / (3 * 1e10 * inertia) + 2 / (5 / 6 * 0.5e10 * area)), rel=1e-3)
+
+
+def test_it_is_hex20_with_quadrature_3():
+    wanted = Solid(
+        "beam", box_mesh((2.0, 0.1, 0.2), (8, 1, 2), "hex20"), Material("plain", 1e10, 1000.0, 0.3), quadrature=3
+    )
+    found = Solid("beam", box_mesh((2.0, 0.1, 0.2), (8, 1, 2), "hex20r"), Material("plain", 1e10, 1000.0, 0.3))
+    for one in (wanted, found):
+        one.add_support("x=0", "xyz")
+    a, b = (assemble(one).modes(4).frequencies_hz for one in (wanted, found))
+    np.testing.assert_allclose(b, a, rtol=1e-10)
+
+
+def test_its_stresses_and_its_buckling_load_are_found():
+    """Largest bending stress 6 F l/(b h²) at the clamp; Euler's load of the weak axis, π² E I/(4 l²)."""
+    solid = cantilever("hex20r")
+    solid.add_force("along", "tip", (-1.0, 0, 0))
+    s = assemble(solid)
+    stresses = solve_static(s, "down").stresses()[0]
+    assert np.abs(stresses.at("x=0.5", "xx")).max() == pytest.approx(1e3 * 1.5 * 0.1 / (0.1 * 0.2**3 / 12), rel=1e-2)
+    euler = np.pi**2 * 1e10 * 0.2 * 0.1**3 / 12 / 16
+    assert find_buckling(s, "along").critical == pytest.approx(euler, rel=1e-2)
+
+
+def test_it_meets_the_requirements_on_shape_functions_and_is_drawn(tmp_path):
+    assert shape_report("hex20r").kind == "hex20r"
+    s = assemble(cantilever("hex20r"))
+    da.plot(solve_static(s, "down"), file=tmp_path / "beam.png")
+    assert (tmp_path / "beam.png").stat().st_size > 1000
