@@ -580,3 +580,37 @@ def test_the_bootstrap_assigns_modes_within_a_distance(factor):
     else:
         with raises(DataError, "order-too-high", "10 simulated records"):
             bootstrap()
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_a_short_last_step_needs_no_evaluation(factor, monkeypatch):
+    """Length, and change of the model, at their thresholds; the ratio of the step before within ten per cent."""
+    limits = likelihood_search.THRESHOLDS
+    system, u, y = two_tests(0.1)
+    search = LikelihoodSearch(u, y, full=False, start=True)
+    point = search.evaluate_start(modal(rough(system), 2))
+    problem = likelihood_search._LikelihoodProblem(search)
+    problem.step(point, 0.0)
+    monkeypatch.setattr(search, "take_step", lambda point, free, step: point.model)
+    step = likelihood_search.Step(np.zeros(1), 0.0, factor * limits.last)
+    assert (problem.finish(point, step, 1.0) is None) == (factor > 1.0)
+    short = replace(step, length=0.0)
+    assert problem.finish(point, short, 1.09) is not None
+    assert problem.finish(point, short, 1.11) is None
+    moved = replace(point.model, poles=point.model.poles + factor * limits.unchanged * np.abs(point.model.poles.real))
+    monkeypatch.setattr(search, "take_step", lambda point, free, step: moved)
+    assert (problem.finish(point, short, 1.0) is None) == (factor > 1.0)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_the_search_converges_below_a_length_of_the_step(factor):
+    """A maximum and a point near it, at a distance in standard deviations about the threshold."""
+    limits = likelihood_search.THRESHOLDS
+    system, u, y = two_tests(0.1)
+    search = LikelihoodSearch(u, y, full=True, start=True)
+    top = search.maximise(search.evaluate_start(modal(rough(system), 2)), 50)
+    free, S, _ = search.find_derivatives(top.point)
+    step = np.zeros(len(S))
+    step[0] = np.sqrt(factor * limits.converged / S[0, 0])
+    near = search.evaluate(search.take_step(top.point, free, step))
+    assert search.maximise(near, 50).iterations == (0 if factor < 1.0 else 1)

@@ -12,7 +12,7 @@ from dalembert import identify
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, StructuredModel, Unknown, refine_structured
 from dalembert.identify.structured.model import BuiltModel, discretize
-from dalembert.identify.structured.refine_structured import THRESHOLDS, _step
+from dalembert.identify.structured.refine_structured import THRESHOLDS, _find_undetermined, _step
 from dalembert.identify.structured.structured_likelihood import StructuredLikelihood, StructuredPoint, Windows
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
@@ -275,3 +275,13 @@ def test_an_eigenvalue_of_the_information_counts_as_zero_below_its_threshold(fac
     )
     step = _step(point, 0.0).change
     assert (np.abs(step).max() > 1.0) == (factor > 1.0)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_an_unknown_belongs_to_an_undetermined_combination_above_a_share(factor: float) -> None:
+    nothing = np.zeros((1, 0))
+    point = StructuredPoint(np.ones(2), nothing, 0.0, np.ones(1), np.eye(2), np.zeros(2), nothing, np.zeros((1, 0, 2)))
+    null = np.array([[1.0], [factor * THRESHOLDS.part]])
+    findings, lost = _find_undetermined(point, null, np.ones(2), ["k", "c"])
+    assert findings[0].where["parameters"] == (("k", "c") if factor > 1.0 else ("k",))
+    assert lost.tolist() == [True, factor > 1.0]

@@ -127,10 +127,12 @@ def cramer_rao(
     return ModalBounds(*uncertainty.modal_covariance(point, free, R, step, innovations=False))
 
 
-def _inputs(system: StateSpace | SecondOrder, record: Any, dt: float | None) -> tuple[tuple[FloatArray, ...], float]:
+def _inputs(
+    system: StateSpace | SecondOrder, record: Record | Sequence[Record] | Data | ArrayLike, dt: float | None
+) -> tuple[tuple[FloatArray, ...], float]:
     if isinstance(record, Data):
         return record.u, record.dt
-    runs = list(record) if isinstance(record, (list, tuple)) else [record]
+    runs: list[Any] = list(record) if isinstance(record, (list, tuple)) else [record]
     if all(isinstance(run, Record) for run in runs) and runs:
         return tuple(np.array(run[list(system.inputs)]) for run in runs), runs[0].sample_time
     step = dt if dt is not None else getattr(system, "dt", None)

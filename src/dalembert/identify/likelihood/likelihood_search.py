@@ -146,7 +146,7 @@ class LikelihoodSearch:
         self, here: LikelihoodPoint, iterations: int, report: Callable[[float], None] | None = None
     ) -> Maximum:
         """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done."""
-        problem = _Problem(self)
+        problem = _LikelihoodProblem(self)
         found = minimise(
             problem, here, DAMPING, iterations, count_rejected=False, close=THRESHOLDS.converged,
             idle=(THRESHOLDS.idle, THRESHOLDS.most_idle), finish=problem.finish, report=report,
@@ -178,7 +178,7 @@ class LikelihoodSearch:
         return replace(moved, C=C, D=D)
 
 
-class _Problem:
+class _LikelihoodProblem:
     """The likelihood as a problem of damped least squares; a point is a `LikelihoodPoint`."""
 
     free: BoolArray

@@ -240,12 +240,12 @@ class Search:
     ) -> tuple[WeightedShot, bool]:
         """Levenberg-Marquardt at one weight of the gaps; its end, and whether it converged."""
         found = minimise(
-            _Stage(self, stage * self.per_segment, tolerance), _Place(self.x, self.p, here), DAMPING, ITERATIONS,
+            _Stage(self, stage * self.per_segment, tolerance), _SearchPoint(self.x, self.p, here), DAMPING, ITERATIONS,
             share=1e-4, keep=self.keep, report=lambda fraction: bar.update(done + part * fraction),
         )  # fmt: skip
         return found.point.at, found.converged
 
-    def keep(self, place: _Place) -> None:
+    def keep(self, place: _SearchPoint) -> None:
         self.x, self.p, self.last = place.x, place.p, place.at
 
     def limit_step(self) -> tuple[Array, Array]:
@@ -277,7 +277,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _SearchPoint:
     """Initial states of all segments, parameters, and the shot there."""
 
     x: Array
@@ -286,7 +286,7 @@ class _Place:
 
 
 class _Stage:
-    """One weight of the gaps as a problem of damped least squares; a point is a `_Place`.
+    """One weight of the gaps as a problem of damped least squares; a point is a `_SearchPoint`.
 
     The value is Σ r² + 2 ν Σ |c|, ν above the multipliers w² c of the step: exact at any weight, where the square of a
     heavy weight would reject every step along a curved valley. ν grows with the steps.
@@ -296,10 +296,10 @@ class _Stage:
         self.search, self.weight, self.tolerance = search, weight, tolerance
         self.price = 0.0
 
-    def value(self, place: _Place) -> float:
+    def value(self, place: _SearchPoint) -> float:
         return place.at.merit(self.price)
 
-    def step(self, place: _Place, damping: float) -> Step:
+    def step(self, place: _SearchPoint, damping: float) -> Step:
         search, chain = self.search, place.at.chain
         assert chain is not None  # a place without one has no finite value
         reduced = reduce(chain, self.weight, damping, *search.damping_scales(chain))
@@ -309,16 +309,16 @@ class _Stage:
         after = data + 2.0 * self.price * float(np.abs(gaps).sum())
         return Step((states, theta), self.value(place) - after)
 
-    def evaluate(self, place: _Place, step: Step) -> _Place | None:
+    def evaluate(self, place: _SearchPoint, step: Step) -> _SearchPoint | None:
         search = self.search
         search.iterations += 1
         x, p = search.move(place.at, *step.change)
         at = search.evaluate(x, p) if np.isfinite(x).all() else None
-        return None if at is None or at.chain is None else _Place(x, p, at)
+        return None if at is None or at.chain is None else _SearchPoint(x, p, at)
 
-    def settled(self, before: _Place, after: _Place, step: Step) -> bool:
+    def settled(self, before: _SearchPoint, after: _SearchPoint, step: Step) -> bool:
         reduction = self.value(before) - self.value(after)
         return reduction <= self.tolerance * self.value(after) and reduction > 0.1 * step.predicted
 
-    def is_rounding(self, place: _Place, trial: _Place | None, step: Step) -> bool:
+    def is_rounding(self, place: _SearchPoint, trial: _SearchPoint | None, step: Step) -> bool:
         return step.predicted <= 1e-9 * self.value(place) + 1e-12

@@ -91,7 +91,7 @@ class Matrices:
 class ParametricSystem:
     """One interface to all of them: ``system(values)``, ``matrices(system)``, ``derivatives(values)``."""
 
-    def __init__(self, model: Any, names: Sequence[str], first: Array, measured: Mapping[str, str]) -> None:
+    def __init__(self, model: Model, names: Sequence[str], first: Array, measured: Mapping[str, str]) -> None:
         self.model, self.names = model, list(names)
         self.measured = measured
         self.coordinates: tuple[str, ...] | None = None
