@@ -21,6 +21,19 @@ def record(samples: int = 512) -> da.Record:
     return played(FRAME, white(samples, seed=3), noise=0.01, seed=3)
 
 
+def changed(**columns: Any) -> da.Record:
+    """The record with some channels replaced."""
+    test = record()
+    channels = {name: columns.get(name, test[name]) for name in test.names}
+    return da.Record.from_channels(test.time, channels)
+
+
+def with_gap() -> Any:
+    a1 = record()["a1"].copy()
+    a1[[100, 101]] = np.nan
+    return a1
+
+
 def late() -> da.Record:
     """Channel a1 two samples late."""
     test = record(2048)
@@ -72,6 +85,49 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
         lambda: identify.moesp(record(), (), FLOORS),
         "moesp needs at least one input channel. Name it with inputs=. For records of outputs only use "
         "da.identify.ssi_data(...) or da.identify.next_era(...).",
+    ),
+    "a dead sensor": (
+        "constant-channel",
+        lambda: identify.moesp(changed(a2=4.2), "force", order=6),
+        "channel 'a2' is constant (4.2) and shows no motion (a dead or unplugged sensor?). Leave it out.",
+    ),
+    "missing samples": (
+        "not-finite",
+        lambda: identify.moesp(changed(a1=with_gap()), "force", order=6),
+        "channel 'a1' of the record has 2 samples that are not finite (gaps), the first at t = 3.125 s. Fill short "
+        "gaps with da.identify.repair(...). Cut long ones out with da.identify.trim(...).",
+    ),
+    "records of two rates": (
+        "sample-time-mismatch",
+        lambda: identify.moesp([record(), da.Record(2.0 * record().time, record().data, record().names)], "force"),
+        "record 2 is sampled every 0.0625 s, record 1 every 0.03125 s. Bring them to one rate first: "
+        "Record.resample(every=0.0625) or da.identify.decimate(...).",
+    ),
+    "an offset": (
+        "offset",
+        lambda: identify.read_data(changed(a1=9.81 + 0.01 * record()["a1"] / record()["a1"].std()), "force"),
+        "output 'a1' has a mean of 9.81 and a standard deviation of 0.01: the offset hides the motion. Use "
+        "detrend='mean'.",
+    ),
+    "a channel given twice": (
+        "dependent-channels",
+        lambda: identify.read_data(changed(a2=2.0 * record()["a1"]), "force"),
+        "outputs a1, a2 are linearly dependent: they hold no more than fewer channels would, or are more outputs than "
+        "the order of the system allows.",
+    ),
+    "no force": (
+        "no-force",
+        lambda: identify.physical(identify.Identified(da.StateSpace(FRAME.A, C=FRAME.C, dt=FRAME.dt), method="given")),
+        "a model without inputs (ambient or free-decay data) determines shapes but not masses: no M, C, K. Measure a "
+        "force. Or update a model of known mass with da.identify.update(...).",
+    ),
+    "a record of another rate than the model": (
+        "sample-time-mismatch",
+        lambda: identify.Identified(FRAME, method="given").simulate(
+            da.Record(2.0 * record().time, record().data, record().names)
+        ),
+        "the record is sampled every 0.0625 s, the model every 0.03125 s. Use Record.resample(every=0.03125) or "
+        "StateSpace.resample(dt=0.0625).",
     ),
     "a channel that is late": (
         "not-synchronous",

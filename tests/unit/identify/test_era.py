@@ -224,7 +224,7 @@ def test_the_combined_realization_of_a_long_observer_is_biased_as_the_spec_found
         fit = era_dc(markov, order=6, combined=True, **window)
     np.testing.assert_allclose(fit.frequencies_hz, [2.0004, 5.8045, 8.8519], atol=5e-5)
     assert 1e-4 < fit.singular_values[6] / fit.singular_values[0] < 1e-2
-    with pytest.warns(IdentificationWarning, match="damping matrix gives ratios"):
+    with warns(IdentificationWarning, "inconsistent-damping"):
         model = physical(fit, colocated=("a1", "force"))
     error = np.abs(model.C - TRUE.C).max() / np.abs(TRUE.C).max()
     assert 0.28 < error < 0.30
@@ -317,7 +317,7 @@ def test_wrong_arguments_are_refused(exact: Record) -> None:
         era(Y, order=6, dt=1.0, combined=True)
     with raises(DataError, "not-a-count", "order"):
         era(Y, order=0, dt=1.0)
-    with pytest.raises(DataError, match="the order must be a whole number"):
+    with raises(DataError, "not-a-count", "order"):
         okid_era(exact, "force", order=0)
 
 

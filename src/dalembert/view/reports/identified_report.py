@@ -47,6 +47,8 @@ def identified_report(
     pieces: list[Piece] = [Text(_found(result, found)), *(shapes_moving(result, places) or [playback])]
     pieces += [modes_table(result), identified_summary(result), Heading("Played back"), table]
     pieces += [*([] if playback in pieces else [playback]), poles]
+    if result.findings:
+        pieces += [Heading("Warnings"), Listing(tuple(one.text() for one in result.findings))]
     if result.notes:
         pieces += [Heading("What was done"), Listing(tuple(result.notes))]
     told = origin.of_identified(result, found, {**(provenance or {}), **result.provenance})
