@@ -198,7 +198,7 @@ def test_parts_of_the_result_draw_by_themselves(found):
 
 
 def test_an_unknown_view_is_answered_with_the_known_ones(found):
-    with raises(da.errors.DataError, "unknown-choice", "playback"):
+    with raises(da.errors.DataError, "unknown-name", "playback"):
         da.plot(found, view="playbak")
 
 
