@@ -12,6 +12,7 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
+from dalembert.identify.physical.mode_search import THRESHOLDS
 from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
 from tests.helpers.findings import raises, warns
@@ -253,3 +254,14 @@ def test_more_measured_modes_than_the_model_has_are_refused() -> None:
 
     with raises(DataError, "too-few-modes", "1 oscillating modes for 3"):
         update(one, chain(120.0, 80.0, 95.0).modes(), {"k": 1.0}, coordinates=["a"])
+
+
+@pytest.mark.parametrize(("factor", "found"), [(0.99, True), (1.01, False)])
+def test_a_measured_mode_without_a_good_counterpart_is_found(factor: float, found: bool) -> None:
+    def scaled(k: float) -> SecondOrder:
+        return SecondOrder(np.eye(2), k * np.diag([1.0, 4.0]), coordinates=["a", "b"])
+
+    mac = factor * THRESHOLDS.good_mac  # of the first mode, which moves a alone
+    measured = Modes([10j], [[np.sqrt(mac)], [np.sqrt(1.0 - mac)]], ["a", "b"])
+    result = update(scaled, measured, {"k": 90.0}, shapes=False)
+    assert [one.code for one in result.findings] == (["poor-pair"] if found else [])

@@ -45,7 +45,7 @@ from dalembert.record import Record
 
 Names = str | Iterable[str]
 SAMPLES_COMPARED = 10_000  # samples of two outputs that are compared
-LARGEST_ORDER_DRAWN = 60
+LARGEST_ORDER_DRAWN = 60  # of a stabilization diagram: thirty modes
 
 
 @dataclass(frozen=True)

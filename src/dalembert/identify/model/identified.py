@@ -50,7 +50,7 @@ class Identified:
     singular_values : (k,), optional
         Those the order was chosen from; what they are stands in ``notes``.
     covariance : square, optional
-        Covariance of the estimated parameters, set by refinement; ``provenance`` says which parameters.
+        Covariance of the estimated parameters, set by refinement; ``provenance`` names the parameters.
     frequency_deviations, damping_deviations : (number of underdamped modes,), optional
         Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`.
     deviation_method : "fisher", "residuals" or "bootstrap", optional

@@ -9,7 +9,7 @@ A realization has its eigenvectors in another scale: row k of Ψ⁻¹ B_c is (T_
 (C_s W)_k / T_k. A coordinate with both a sensor and an actuator gives T_k² = (Ψ⁻¹ B_c)_k / (C Ψ Λ⁻ᵇ)_k, several by
 least squares. B_c is that of the continuous system (zero-order hold undone mode by mode), not the sampled B. Only
 eigenvalues with Im λ > 0 are used, their conjugates by W Λ Wᵀ = 2 Re Σ λ w wᵀ, so the results are real and symmetric,
-and what is left of W Wᵀ = 0 says how well the data fit a second-order model with these sensors and actuators.
+and the residual of W Wᵀ = 0 measures how well the data fit a second-order model with these sensors and actuators.
 """
 
 from __future__ import annotations

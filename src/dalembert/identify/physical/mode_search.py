@@ -1,4 +1,4 @@
-"""The search for parameters whose modes agree with measured ones; see `updating` for what is minimised."""
+"""Search for the parameters whose modes agree with measured ones; `update` has the function that is minimised."""
 
 from __future__ import annotations
 
@@ -23,12 +23,24 @@ from dalembert.linear import SecondOrder
 from dalembert.numerics.chain_least_squares import bounded, triangle
 from dalembert.numerics.least_squares import Damping, Step, minimise
 
-RIGID = 1e-6  # of the lowest measured frequency
-REPEATED = 1e-6  # relative distance of eigenvalues below which a mode has no shape of its own
 ITERATIONS = 60
-LARGEST_CHANGE = 0.5
+LARGEST_CHANGE = 0.5  # of a parameter in one step, relative: stiffnesses and masses keep their sign
 DAMPING = Damping(growth=8.0)
-GOOD_MAC = 0.6
+
+
+@dataclass(frozen=True)
+class MatchThresholds:
+    """Limits for the pairing of modes."""
+
+    # frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
+    rigid: float = 1e-6
+    # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
+    repeated: float = 1e-6
+    # MAC of a good pair: an angle of 39° between the shapes; of orthogonal modes at most one is above 0.5
+    good_mac: float = 0.6
+
+
+THRESHOLDS = MatchThresholds()
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,7 @@ class ModeSearch:
         undamped = SecondOrder(system.M, system.K, coordinates=system.coordinates)
         wanted = self.count or (min(3 * k + 10, system.nq - 1) if system.is_sparse else None)
         modes = undamped.modes(wanted) if wanted else undamped.modes()
-        keep = np.flatnonzero(modes.eigenvalues.imag > RIGID * target.frequencies.min())
+        keep = np.flatnonzero(modes.eigenvalues.imag > THRESHOLDS.rigid * target.frequencies.min())
         if len(keep) < k:
             raise DataError(
                 "too-few-modes",
@@ -112,8 +124,8 @@ class ModeSearch:
         chosen = chosen * sign
         zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
         found = MatchedModes(
-            values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair], gaps[pair] > REPEATED,
-            np.zeros(0),
+            values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair],
+            gaps[pair] > THRESHOLDS.repeated, np.zeros(0),
         )  # fmt: skip
         return replace(found, residual=self.residual(found, values))
 
@@ -226,7 +238,7 @@ class ModeSearch:
         for i in np.flatnonzero(~at.alone):
             problem = f"mode {i + 1} is repeated in the model: its shape is not used."
             findings.append(Finding("repeated-poles", problem, {"mode": int(i) + 1}))
-        for i in np.flatnonzero(at.mac < GOOD_MAC):
+        for i in np.flatnonzero(at.mac < THRESHOLDS.good_mac):
             problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
             findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
         for k, name in enumerate(names):
