@@ -92,7 +92,7 @@ def test_regressors_of_the_input_matrices_have_the_same_products(predicted):
     shape = noise(6, 6, 7)
     A = shape @ scipy.linalg.block_diag(*turns, 0.5, -0.999) @ np.linalg.inv(shape)
     C, K = noise(3, 6, 8), noise(6, 3, 9) if predicted else None
-    modal = input_matrices.filters(A)
+    modal = input_matrices.find_filters(A)
     u, y, scales = noise(2000, 2), noise(2000, 3, 1), np.array([1.0, 2.0, 0.5, 3.0, 1.0])
     slow = sum(block.T @ block for block in input_matrices._regressors(u, y, scales, modal, A, C, K))
     assert np.abs(modal.products(u, y, scales, C, K) - slow).max() < 1e-12 * np.abs(slow).max()
