@@ -19,8 +19,8 @@ from dalembert.expressions.quantities import is_real
 
 
 @runtime_checkable
-class SensorModel(Protocol):
-    """What a sensor does to a value. Only ``deviation`` must be there; see `read_sensor` for the others."""
+class HasDeviation(Protocol):
+    """A sensor with a standard deviation; `read_sensor` lists the further attributes that it may have."""
 
     @property
     def deviation(self) -> float: ...

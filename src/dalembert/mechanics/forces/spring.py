@@ -15,7 +15,7 @@ from dalembert.mechanics.forces.force_equations import FORCE_EQUATIONS, ForceBui
 from dalembert.mechanics.forces.law_energy import integrate_law
 from dalembert.mechanics.user_view import as_column
 from dalembert.model.bodies import Place
-from dalembert.model.forces.spring import Spring
+from dalembert.model.forces.spring import SpringDamper
 
 SX = ca.SX
 SHORTEST = 1e-12  # [m], far below any length that matters, and without effect on them
@@ -45,7 +45,7 @@ def stretch(builder: ForceBuilder, a: Place | None, b: Place | None, joint: str 
     return length, ca.dot(direction, v_b - v_a), pull, "N"
 
 
-def act(builder: ForceBuilder, spring: Spring) -> None:
+def act(builder: ForceBuilder, spring: SpringDamper) -> None:
     """Elastic part with a potential; damping, and of a law what the speed adds, without."""
     host = builder.host
     length, speed, pull, unit = stretch(builder, spring.a, spring.b, spring.joint)
@@ -70,7 +70,7 @@ def act(builder: ForceBuilder, spring: Spring) -> None:
     builder.tensions[spring.name] = (elastic + rest, unit)
 
 
-def _law(builder: ForceBuilder, spring: Spring, extension: Any, speed: Any) -> Any:
+def _law(builder: ForceBuilder, spring: SpringDamper, extension: Any, speed: Any) -> Any:
     what = f"law of spring {spring.name!r}"
     law: Any = spring.law
     try:
@@ -84,7 +84,7 @@ def _law(builder: ForceBuilder, spring: Spring, extension: Any, speed: Any) -> A
     return value
 
 
-def draw(drawing: Drawing, spring: Spring) -> None:
+def draw(drawing: Drawing, spring: SpringDamper) -> None:
     if spring.joint is None:
         damped = spring.law is not None or float(spring.damping) != 0.0
         drawing.spring(spring.name, spring.a, spring.b, damped=damped)

@@ -1,5 +1,5 @@
 """Outputs of sensors; `model/sensors/` holds their data under the same names."""
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
 
-__all__ = ["OUTPUTS", "Machine", "Output"]
+__all__ = ["OUTPUTS", "MachineQuantities", "Output"]

@@ -6,21 +6,21 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
-from dalembert.model.sensors.coordinate import Angle, JointAcceleration, Rate
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
+from dalembert.model.sensors.coordinate import AngleMeasure, JointAccelerationMeasure, RateMeasure
 
 
-def value(machine: Machine, measure: Angle) -> Output:
+def value(machine: MachineQuantities, measure: AngleMeasure) -> Output:
     measured = machine.host.measure(str(measure.joint))
     return Output(measured.value, measured.unit)
 
 
-def rate(machine: Machine, measure: Rate) -> Output:
+def rate(machine: MachineQuantities, measure: RateMeasure) -> Output:
     measured = machine.host.measure(str(measure.joint))
     return Output(measured.rate, f"{measured.unit}/s")
 
 
-def acceleration(machine: Machine, measure: JointAcceleration) -> Output:
+def acceleration(machine: MachineQuantities, measure: JointAccelerationMeasure) -> Output:
     """s̈ = S v̇ + bias."""
     host = machine.host
     measured = host.measure(str(measure.joint))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import casadi as ca
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
-from dalembert.model.sensors.distance import Distance
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
+from dalembert.model.sensors.distance import DistanceMeasure
 
 
-def distance(machine: Machine, measure: Distance) -> Output:
+def distance(machine: MachineQuantities, measure: DistanceMeasure) -> Output:
     d = machine.position(measure.b) - machine.position(measure.a)
     return Output(ca.sqrt(ca.dot(d, d)), measure.unit)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
-from dalembert.model.sensors.energy import Energy
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
+from dalembert.model.sensors.energy import EnergyMeasure
 
 
-def energy(machine: Machine, measure: Energy) -> Output:
+def energy(machine: MachineQuantities, measure: EnergyMeasure) -> Output:
     return Output(machine.kinetic + machine.forces.potential, measure.unit)
 
 

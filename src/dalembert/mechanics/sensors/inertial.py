@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
 from dalembert.mechanics.sensors.point import acceleration_of
 from dalembert.model import Frame
-from dalembert.model.sensors.inertial import Accelerometer, Gyroscope
+from dalembert.model.sensors.inertial import AccelerometerMeasure, GyroscopeMeasure
 
 
-def accelerometer(machine: Machine, measure: Accelerometer) -> Output:
+def accelerometer(machine: MachineQuantities, measure: AccelerometerMeasure) -> Output:
     host, place = machine.host, measure.point
     R = host.body_state(machine.body(place))[0].R
     proper = R.T @ (acceleration_of(machine, place) - host.vector(host.m.gravity))
     return Output(host.frame_axes(place).T @ proper if isinstance(place, Frame) else proper, measure.unit)
 
 
-def gyroscope(machine: Machine, measure: Gyroscope) -> Output:
+def gyroscope(machine: MachineQuantities, measure: GyroscopeMeasure) -> Output:
     host, place = machine.host, measure.point
     w = host.body_state(machine.body(place))[1].w
     if isinstance(place, Frame) and not host.space.planar:

@@ -6,15 +6,15 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
 from dalembert.model import Frame
 from dalembert.model.orientation import angles, logarithm, product, quaternion_from_matrix
-from dalembert.model.sensors.orientation import FORMS, Orientation
+from dalembert.model.sensors.orientation import FORMS, OrientationMeasure
 
 COMPONENTS: dict[str, Any] = {"rotation vector": logarithm, "tait-bryan": angles, "quaternion": list}
 
 
-def orientation(machine: Machine, measure: Orientation) -> Output:
+def orientation(machine: MachineQuantities, measure: OrientationMeasure) -> Output:
     p: Any = machine.host.euler_parameters(machine.body(measure.body))
     if isinstance(measure.body, Frame):
         p = product(p, quaternion_from_matrix(measure.body.axes))

@@ -2,7 +2,7 @@
 
 The output of a kind of sensor stands in a file of this folder, which registers it under the name of the kind:
 
-    def clearance(machine: Machine, measure: Clearance) -> Output:
+    def clearance(machine: MachineQuantities, measure: Clearance) -> Output:
         return Output(machine.position(measure.point)[-1], measure.unit)
 
     OUTPUTS.register("clearance", clearance)
@@ -41,7 +41,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineQuantities:
     """What a sensor can read: the expressions of a mechanism, its forces, and its kinetic energy.
 
     what : names the sensor, for messages.
@@ -65,7 +65,7 @@ class Machine:
         return pose.r if isinstance(place, Body) else pose.r + pose.R @ self.host.place(place)
 
 
-OUTPUTS: Registry[Callable[[Machine, Any], Output]] = Registry(
+OUTPUTS: Registry[Callable[[MachineQuantities, Any], Output]] = Registry(
     "output of a kind of sensor", package="dalembert.mechanics.sensors", group="dalembert.sensors"
 )
 
@@ -84,7 +84,7 @@ def build_outputs(host: Absolute, forces: ForceBuilder, kinetic: Any) -> Outputs
     units: list[str] = []
     values: list[Any] = []
     for sensor in host.m.sensors:
-        machine = Machine(host, forces, kinetic, f"sensor {sensor.name!r}")
+        machine = MachineQuantities(host, forces, kinetic, f"sensor {sensor.name!r}")
         found = OUTPUTS[sensor.measure.kind](machine, sensor.measure)
         value = SX(found.value)
         count = value.shape[0]

@@ -7,23 +7,23 @@ from typing import Any
 import casadi as ca
 
 from dalembert.mechanics.poses import Twist
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
 from dalembert.model.bodies import Place
-from dalembert.model.sensors.point import Acceleration, Position, Velocity
+from dalembert.model.sensors.point import AccelerationMeasure, PositionMeasure, VelocityMeasure
 
 SX = ca.SX
 
 
-def position(machine: Machine, measure: Position) -> Output:
+def position(machine: MachineQuantities, measure: PositionMeasure) -> Output:
     return Output(machine.position(measure.point), measure.unit)
 
 
-def velocity(machine: Machine, measure: Velocity) -> Output:
+def velocity(machine: MachineQuantities, measure: VelocityMeasure) -> Output:
     pose, twist = machine.host.body_state(machine.body(measure.point))
     return Output(twist.v + machine.host.space.spin(pose.R, twist.w) @ machine.local(measure.point), measure.unit)
 
 
-def acceleration_of(machine: Machine, place: Place) -> Any:
+def acceleration_of(machine: MachineQuantities, place: Place) -> Any:
     """Acceleration of a place in world axes."""
     host = machine.host
     space, body, local = host.space, machine.body(place), machine.local(place)
@@ -38,7 +38,7 @@ def acceleration_of(machine: Machine, place: Place) -> Any:
     return change.v + space.spin(pose.R, change.w) @ local + space.spin(turning, twist.w) @ local
 
 
-def acceleration(machine: Machine, measure: Acceleration) -> Output:
+def acceleration(machine: MachineQuantities, measure: AccelerationMeasure) -> Output:
     return Output(acceleration_of(machine, measure.point), measure.unit)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 
 from dalembert.mechanics.joints.reactions import reaction_of
-from dalembert.mechanics.sensors.output import AXES, OUTPUTS, Machine, Output
-from dalembert.model.sensors.reaction import Reaction
+from dalembert.mechanics.sensors.output import AXES, OUTPUTS, MachineQuantities, Output
+from dalembert.model.sensors.reaction import ReactionMeasure
 
 
-def reaction(machine: Machine, measure: Reaction) -> Output:
+def reaction(machine: MachineQuantities, measure: ReactionMeasure) -> Output:
     space = machine.host.space
     force, torque, axes = reaction_of(machine.host, str(measure.joint))
     if measure.axes == "joint":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
-from dalembert.model.sensors.spring_force import SpringForce
+from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
+from dalembert.model.sensors.spring_force import SpringForceMeasure
 
 
-def spring_force(machine: Machine, measure: SpringForce) -> Output:
+def spring_force(machine: MachineQuantities, measure: SpringForceMeasure) -> Output:
     return Output(*machine.forces.tensions[str(measure.spring)])
 
 

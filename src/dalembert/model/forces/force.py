@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dalembert.model.forces.damper import Damper
     from dalembert.model.forces.friction import Friction
     from dalembert.model.forces.point_force import PointForce
-    from dalembert.model.forces.spring import Spring
+    from dalembert.model.forces.spring import SpringDamper
     from dalembert.model.forces.stop import Stop
     from dalembert.model.forces.torque import Torque
 
@@ -141,7 +141,7 @@ class ForceMethods:
         add_damper = _adds(Damper)
         add_force = _adds(PointForce)
         add_friction = _adds(Friction)
-        add_spring = _adds(Spring)
+        add_spring = _adds(SpringDamper)
         add_stop = _adds(Stop)
         add_torque = _adds(Torque)
 

@@ -14,7 +14,7 @@ from dalembert.model.options import option
 
 
 @force("spring")
-class Spring(Force):
+class SpringDamper(Force):
     """A spring with damping between two points, or along a joint coordinate.
 
     Tension between two points: preload + stiffness (l - free_length) + damping l̇. Effort along the coordinate s of a

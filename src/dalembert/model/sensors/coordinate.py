@@ -29,7 +29,7 @@ class _OfCoordinate(Measure):
 
 
 @measure("angle")
-class Angle(_OfCoordinate):
+class AngleMeasure(_OfCoordinate):
     """Angle of a joint or of a planar body [rad]."""
 
     joint: str | Joint = option("coordinate", _JOINT)
@@ -37,7 +37,7 @@ class Angle(_OfCoordinate):
 
 
 @measure("rate")
-class Rate(_OfCoordinate):
+class RateMeasure(_OfCoordinate):
     """Time derivative of an angle [rad/s]."""
 
     joint: str | Joint = option("coordinate", _JOINT)
@@ -45,7 +45,7 @@ class Rate(_OfCoordinate):
 
 
 @measure("displacement")
-class Displacement(_OfCoordinate):
+class DisplacementMeasure(_OfCoordinate):
     """Displacement of a sliding joint [m]."""
 
     joint: str | Joint = option("coordinate", _JOINT)
@@ -53,7 +53,7 @@ class Displacement(_OfCoordinate):
 
 
 @measure("speed")
-class Speed(_OfCoordinate):
+class SpeedMeasure(_OfCoordinate):
     """Time derivative of a displacement [m/s]."""
 
     joint: str | Joint = option("coordinate", _JOINT)
@@ -61,32 +61,32 @@ class Speed(_OfCoordinate):
 
 
 @measure("joint acceleration")
-class JointAcceleration(_OfCoordinate):
+class JointAccelerationMeasure(_OfCoordinate):
     """Second time derivative of a joint coordinate [rad/s² or m/s²]."""
 
     joint: str | Joint = option("coordinate", _JOINT)
 
 
-def angle(joint: str | Joint) -> Angle:
+def angle(joint: str | Joint) -> AngleMeasure:
     """Angle of a joint (``"A"`` or ``"U.angle1"``) or of a planar body [rad]."""
-    return Angle(joint)
+    return AngleMeasure(joint)
 
 
-def rate(joint: str | Joint) -> Rate:
+def rate(joint: str | Joint) -> RateMeasure:
     """Time derivative of a joint's angle [rad/s]."""
-    return Rate(joint)
+    return RateMeasure(joint)
 
 
-def displacement(joint: str | Joint) -> Displacement:
+def displacement(joint: str | Joint) -> DisplacementMeasure:
     """Displacement of a sliding joint [m]."""
-    return Displacement(joint)
+    return DisplacementMeasure(joint)
 
 
-def speed(joint: str | Joint) -> Speed:
+def speed(joint: str | Joint) -> SpeedMeasure:
     """Time derivative of a joint's displacement [m/s]."""
-    return Speed(joint)
+    return SpeedMeasure(joint)
 
 
-def joint_acceleration(joint: str | Joint) -> JointAcceleration:
+def joint_acceleration(joint: str | Joint) -> JointAccelerationMeasure:
     """Second time derivative of a joint coordinate [rad/s² or m/s²]."""
-    return JointAcceleration(joint)
+    return JointAccelerationMeasure(joint)

@@ -8,7 +8,7 @@ from dalembert.model.sensors.measure import Measure, measure
 
 
 @measure("distance")
-class Distance(Measure):
+class DistanceMeasure(Measure):
     """Distance between two points [m]."""
 
     a: Place = option("place", "first point")
@@ -16,6 +16,6 @@ class Distance(Measure):
     unit = "m"
 
 
-def distance(a: Place, b: Place) -> Distance:
+def distance(a: Place, b: Place) -> DistanceMeasure:
     """Distance between two points [m]."""
-    return Distance(a, b)
+    return DistanceMeasure(a, b)

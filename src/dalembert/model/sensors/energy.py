@@ -6,12 +6,12 @@ from dalembert.model.sensors.measure import Measure, measure
 
 
 @measure("energy")
-class Energy(Measure):
+class EnergyMeasure(Measure):
     """Kinetic plus potential energy [J]."""
 
     unit = "J"
 
 
-def energy() -> Energy:
+def energy() -> EnergyMeasure:
     """Kinetic plus potential energy [J]."""
-    return Energy()
+    return EnergyMeasure()

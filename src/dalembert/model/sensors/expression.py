@@ -10,13 +10,13 @@ from dalembert.model.sensors.measure import Measure, measure
 
 
 @measure("expression")
-class Expression(Measure):
+class ExpressionMeasure(Measure):
     """Any expression of the state."""
 
     expression: Callable[[Any], Any] = option("function", "an expression of coordinates by name, parameters and t")
     unit: str = option("text", "of its value", default="")
 
 
-def expression(function: Callable[[Any], Any], unit: str = "") -> Expression:
+def expression(function: Callable[[Any], Any], unit: str = "") -> ExpressionMeasure:
     """Any expression of the state: ``da.expression(lambda s: s["A.angle"] ** 2, "rad^2")``."""
-    return Expression(function, unit)
+    return ExpressionMeasure(function, unit)

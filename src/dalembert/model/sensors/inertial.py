@@ -8,7 +8,7 @@ from dalembert.model.sensors.measure import Measure, measure
 
 
 @measure("accelerometer")
-class Accelerometer(Measure):
+class AccelerometerMeasure(Measure):
     """Output of an accelerometer: acceleration minus gravity, in body (or frame) axes [m/s²]."""
 
     point: Place = option("place", "where it is mounted")
@@ -16,18 +16,18 @@ class Accelerometer(Measure):
 
 
 @measure("gyroscope")
-class Gyroscope(Measure):
+class GyroscopeMeasure(Measure):
     """Angular velocity in body (or frame) axes [rad/s]."""
 
     point: Place = option("place", "a body, or a frame of it")
     unit = "rad/s"
 
 
-def accelerometer(point: Place) -> Accelerometer:
+def accelerometer(point: Place) -> AccelerometerMeasure:
     """Output of an accelerometer: acceleration minus gravity, in body (or frame) axes [m/s²]."""
-    return Accelerometer(point)
+    return AccelerometerMeasure(point)
 
 
-def gyroscope(body: Place) -> Gyroscope:
+def gyroscope(body: Place) -> GyroscopeMeasure:
     """Angular velocity in body (or frame) axes [rad/s]."""
-    return Gyroscope(body)
+    return GyroscopeMeasure(body)

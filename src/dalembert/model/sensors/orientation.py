@@ -16,7 +16,7 @@ FORMS = {  # of an orientation: the names of its components
 
 
 @measure("orientation")
-class Orientation(Measure):
+class OrientationMeasure(Measure):
     """Orientation of a body in space: rotation vector or Tait-Bryan angles [rad], or quaternion."""
 
     body: Place = option("place", "a body, or a frame of it")
@@ -31,8 +31,8 @@ class Orientation(Measure):
             raise ModelError("not-supported", f"{what}: a planar body has an angle, not an orientation.", advice)
 
 
-def orientation(body: Place, form: str = "rotation vector") -> Orientation:
+def orientation(body: Place, form: str = "rotation vector") -> OrientationMeasure:
     """Orientation in space: ``"rotation vector"`` rx, ry, rz [rad]; ``"tait-bryan"`` roll, pitch, yaw [rad];
     ``"quaternion"`` e0 to e3. The length of the rotation vector, between 0 and 2π, is continuous along a run.
     """
-    return Orientation(body, form)
+    return OrientationMeasure(body, form)

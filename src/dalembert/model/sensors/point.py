@@ -10,7 +10,7 @@ _PLACE = "where it is measured"
 
 
 @measure("position")
-class Position(Measure):
+class PositionMeasure(Measure):
     """Position of a point in world axes [m]."""
 
     point: Place = option("place", _PLACE)
@@ -18,7 +18,7 @@ class Position(Measure):
 
 
 @measure("velocity")
-class Velocity(Measure):
+class VelocityMeasure(Measure):
     """Velocity of a point in world axes [m/s]."""
 
     point: Place = option("place", _PLACE)
@@ -26,23 +26,23 @@ class Velocity(Measure):
 
 
 @measure("acceleration")
-class Acceleration(Measure):
+class AccelerationMeasure(Measure):
     """Acceleration of a point in world axes [m/s²]."""
 
     point: Place = option("place", _PLACE)
     unit = "m/s^2"
 
 
-def position(point: Place) -> Position:
+def position(point: Place) -> PositionMeasure:
     """Position of a point in world axes [m]."""
-    return Position(point)
+    return PositionMeasure(point)
 
 
-def velocity(point: Place) -> Velocity:
+def velocity(point: Place) -> VelocityMeasure:
     """Velocity of a point in world axes [m/s]."""
-    return Velocity(point)
+    return VelocityMeasure(point)
 
 
-def acceleration(point: Place) -> Acceleration:
+def acceleration(point: Place) -> AccelerationMeasure:
     """Acceleration of a point in world axes [m/s²]."""
-    return Acceleration(point)
+    return AccelerationMeasure(point)

@@ -12,7 +12,7 @@ from dalembert.model.sensors.measure import Measure, measure
 
 
 @measure("spring force")
-class SpringForce(Measure):
+class SpringForceMeasure(Measure):
     """Tension of a spring or damper; effort of a stop or friction; normal force of a contact [N or N m]."""
 
     spring: str | Force = option("named force", "name of the force")
@@ -26,9 +26,9 @@ class SpringForce(Measure):
         return [Finding("unknown-name", problem, {"name": str(self.spring)})]
 
 
-def spring_force(spring: str | Force) -> SpringForce:
+def spring_force(spring: str | Force) -> SpringForceMeasure:
     """Tension of a spring or damper [N], or torque of a rotational one [N m].
 
     Also the effort of a stop or of friction along its coordinate, and the normal force of a contact.
     """
-    return SpringForce(spring)
+    return SpringForceMeasure(spring)

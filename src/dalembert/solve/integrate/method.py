@@ -136,7 +136,7 @@ def integrator(kind: Kind) -> Kind:
 
 # -- options ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Option:
+class MethodOption:
     """A number or choice of a method that a model file may set."""
 
     meaning: str
@@ -145,16 +145,16 @@ class Option:
     needed: bool = False
 
 
-def option(meaning: str, unit: str = "") -> Mapping[str, Option]:
+def option(meaning: str, unit: str = "") -> Mapping[str, MethodOption]:
     """Metadata of a field: what the key means, and its unit."""
-    return {"option": Option(meaning, unit)}
+    return {"option": MethodOption(meaning, unit)}
 
 
-def options_of(kind: type[Method]) -> dict[str, Option]:
+def options_of(kind: type[Method]) -> dict[str, MethodOption]:
     """Options of a method by the name of their field, in the order of the fields."""
     types = get_type_hints(kind)
     return {
-        one.name: Option(
+        one.name: MethodOption(
             one.metadata["option"].meaning, one.metadata["option"].unit, types[one.name], one.default is MISSING
         )
         for one in fields(kind)  # type: ignore[arg-type]
