@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.judge.sensors import Encoder as Encoder
     from dalembert.estimate.judge.sensors import ForceSensor as ForceSensor
     from dalembert.estimate.judge.sensors import Quantiser as Quantiser
-    from dalembert.estimate.judge.sensors import SensorModel as SensorModel
+    from dalembert.estimate.judge.sensors import SimulatedSensor as SimulatedSensor
     from dalembert.estimate.judge.sensors import measure as measure
     from dalembert.estimate.judge.smoother import smooth as smooth
     from dalembert.estimate.judge.tuning import Tuned as Tuned

@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import State
 from dalembert.estimate import UserModel, local_observability, process
-from dalembert.estimate.judge.observed_directions import magnitudes
+from dalembert.estimate.judge.observed_directions import typical_magnitudes
 from dalembert.linear import StateSpace
 from tests.helpers.filter_machines import (
     ball_pendulum,
@@ -296,7 +296,7 @@ def test_what_is_seen_does_not_depend_on_the_units_of_states_and_outputs() -> No
 def test_an_influence_of_rounding_gives_no_magnitude() -> None:
     # a cart that moves nothing else: what rounding makes of its place must not make a metre out of nothing
     slopes = np.array([[[1.0, 0.9, 1.0], [1e-11, 1.0, 0.3], [0.0, 4.0, 1.0]]])
-    sizes = magnitudes(["m", "rad", "rad/s"], slopes, [], np.zeros((1, 0, 3)))
+    sizes = typical_magnitudes(["m", "rad", "rad/s"], slopes, [], np.zeros((1, 0, 3)))
     assert 0.1 < sizes[0] / sizes[1] < 10
     assert 1 < sizes[2] / sizes[1] < 10
 

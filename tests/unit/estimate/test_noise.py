@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
-from dalembert.estimate.judge.tuning import Task, entries_of
+from dalembert.estimate.judge.tuning import Task, find_entries
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -105,7 +105,7 @@ def test_slopes_of_the_criterion_are_those_of_differences(against):
     record = problem.simulate(np.random.default_rng(1), 300)
     filter_ = da.estimate.Kalman(problem.system, Q=0.3, R=0.3, P0=1.0)
     task = Task(
-        filter_, record, entries_of(filter_, ["Q", "R"]), None if against == "likelihood" else record, None, 1.0
+        filter_, record, find_entries(filter_, ["Q", "R"]), None if against == "likelihood" else record, None, 1.0
     )
     value, slope, curvature = task.slopes(task.first)
     assert value == pytest.approx(task.plain(task.first), rel=1e-12)

@@ -28,13 +28,13 @@ def line(n: int) -> Kalman:
 def test_the_step_of_a_machine_runs_flat_and_products_of_large_matrices_do_not() -> None:
     for made, flat in ((swing(), True), (line(2), True), (line(10), False)):
         step = engine.tick_function(made)
-        assert engine.flattened(step, made.process.ne, False).is_a("SXFunction") is flat
+        assert engine.flatten(step, made.process.ne, False).is_a("SXFunction") is flat
 
 
 def test_both_forms_of_a_step_give_the_same_numbers() -> None:
     made = swing()
     step = engine.tick_function(made)
-    flat = engine.flattened(step, made.process.ne, False)
+    flat = engine.flatten(step, made.process.ne, False)
     m = made.initial_filter_state(None, None, 0.01, np.zeros(1), 0.0)
     arguments = (m, [0.3], [0.2], [0.01], [1.0], made.model.numbers, 0.1, 0.01)
     for one, other in zip(step(*arguments), flat(*arguments), strict=True):

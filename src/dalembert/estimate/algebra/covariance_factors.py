@@ -46,7 +46,7 @@ def half_product(A: Expr, B: Any | None = None, *, unrolled: bool = False) -> Ex
     """
     B = A if B is None else B
     if not isinstance(A, MX):
-        return _masked(lower(A.shape[0]), A, B)
+        return _mask(lower(A.shape[0]), A, B)
     if not unrolled:
         return ca.tril(ca.mtimes(A, B.T))
     n = A.shape[0]
@@ -54,13 +54,13 @@ def half_product(A: Expr, B: Any | None = None, *, unrolled: bool = False) -> Ex
     left, right = ([ca.densify(part) for part in ca.vertsplit(M, [*cut, n])] for M in (A, B))
     rows = []
     for i, a in enumerate(left):
-        parts = [_accumulated(ca.Sparsity.dense(a.shape[0], b.shape[0]), a, b) for b in right[:i]]
-        parts.append(_accumulated(lower(a.shape[0]), a, right[i]))
+        parts = [_accumulate(ca.Sparsity.dense(a.shape[0], b.shape[0]), a, b) for b in right[:i]]
+        parts.append(_accumulate(lower(a.shape[0]), a, right[i]))
         rows.append(ca.horzcat(*parts, MX(a.shape[0], n - sum(part.shape[1] for part in parts))))
     return ca.vertcat(*rows)
 
 
-def _accumulated(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
+def _accumulate(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
     """A Bᵀ in the pattern, a few columns at a time."""
     columns = max(1, KERNEL // (2 * pattern.nnz()))
     total: Any = MX(pattern, MX.zeros(pattern.nnz()))
@@ -76,10 +76,10 @@ def accumulate_function(n: int, m: int, others: int, half: bool) -> ca.Function:
     pattern = lower(n) if half else ca.Sparsity.dense(n, others)
     P, A, B = SX.sym("P", pattern), SX.sym("A", n, m), SX.sym("B", others, m)
     name = f"accumulate{n}x{m}x{others}{'half' if half else ''}"
-    return ca.Function(name, [P, A, B], [P + _masked(pattern, A, B)])
+    return ca.Function(name, [P, A, B], [P + _mask(pattern, A, B)])
 
 
-def _masked(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
+def _mask(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
     """Entries of A Bᵀ in the pattern only; structural zeros cost nothing."""
     rows = [_row(A, i) for i in range(A.shape[0])]
     others = rows if B is A else [_row(B, i) for i in range(B.shape[0])]
@@ -102,7 +102,7 @@ def _row(A: Expr, i: int) -> dict[int, Any]:
 def unrolled(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
     """What ``code(*arguments)`` returns; from MX as the call of one SX kernel, if its cost [instructions] allows.
 
-    A kernel knows structural zeros and does no work twice; matrices in MX need a copy for most of what they do.
+    A kernel uses structural zeros and does no work twice; operations on matrices in MX often copy them.
     """
     if cost > SMALL or not any(isinstance(a, MX) for a in arguments):
         return code(*arguments)
@@ -147,9 +147,9 @@ def _factor(P: Expr) -> Expr:
         own = P[i, i]
         pivot = own - sum((entry * entry for entry in L[i][1:]), L[i][0] * L[i][0] if i else SX(0))
         # what rounding leaves of a zero pivot counts as zero, and so does its column
-        told = ca.logic_or(pivot > 4 * n * EPSILON * own, pivot < -LOST * own)
-        root = ca.sqrt(told * pivot)
-        inverses.append(told / (root + (1 - told)))
+        kept = ca.logic_or(pivot > 4 * n * EPSILON * own, pivot < -LOST * own)
+        root = ca.sqrt(kept * pivot)
+        inverses.append(kept / (root + (1 - kept)))
         L[i].append(root)
     columns = [L[i][j] for j in range(n) for i in range(j, n)]
     return SX(lower(n), ca.vertcat(*columns)) if n else SX(0, 0)

@@ -48,13 +48,13 @@ def _places(n: int) -> list[int]:
     return [int(k) for k in where.ravel()]
 
 
-def packed(P: Array) -> Array:
+def pack_numbers(P: Array) -> Array:
     """:func:`pack` for numbers."""
     i, j = np.tril_indices(len(P))
     order = np.lexsort((i, j))
     return np.asarray(P[i[order], j[order]], dtype=float)
 
 
-def unpacked(entries: Array, n: int) -> Array:
+def unpack_numbers(entries: Array, n: int) -> Array:
     """(..., n(n+1)/2) numbers to (..., n, n) symmetric."""
     return np.ascontiguousarray(entries[..., _places(n)]).reshape(*entries.shape[:-1], n, n)

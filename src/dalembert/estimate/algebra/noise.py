@@ -21,8 +21,8 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.algebra import covariance_factors as kernels
-from dalembert.estimate.algebra.matrices import packed, triangle, unpack, unpack_factor
-from dalembert.estimate.models.process import Process
+from dalembert.estimate.algebra.matrices import pack_numbers, triangle, unpack, unpack_factor
+from dalembert.estimate.models.process import Process, Variances
 from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
@@ -162,7 +162,7 @@ def constant_covariance(symbol: str, P: Array) -> Covariance:
     if diagonal:
         values = np.concatenate([P.diagonal(), np.sqrt(P.diagonal())])
     else:
-        values = np.concatenate([packed(P), packed(root(P))])
+        values = np.concatenate([pack_numbers(P), pack_numbers(root(P))])
     return Covariance(symbol, len(P), diagonal, values)
 
 
@@ -172,7 +172,7 @@ class NoiseVariances:
     Here p is the whole column of numbers of a filter: the parameters of the process, then those of the noise.
     """
 
-    def __init__(self, model: Process, Q: Any, R: Any, input_noise: Any = None) -> None:
+    def __init__(self, model: Process, Q: Variances, R: Variances, input_noise: Variances = None) -> None:
         self.process = model
         if R is None:
             raise DataError("missing-argument", "R is missing: the variance of the noise of every output.")

@@ -20,7 +20,7 @@ from dalembert.estimate.engine.recursion import Expressions
 from dalembert.estimate.models.process import (
     Names,
     Process,
-    chosen,
+    find_places,
     has_channels,
     machine_names,
     operating_point,
@@ -64,7 +64,7 @@ def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviati
     if model.dt is not None:
         problem = f"the model is sampled every {model.dt:g} s; a continuous filter needs a continuous one."
         raise DataError("not-supported", problem)
-    rows, columns = chosen(outputs, model.outputs, "output"), chosen(inputs, model.inputs, "input")
+    rows, columns = find_places(outputs, model.outputs, "output"), find_places(inputs, model.inputs, "input")
     names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
     about = None if deviations else operating_point(model, names, drives)
     x0, u0, y0 = (np.zeros(model.nx), np.zeros(len(drives)), np.zeros(len(names))) if about is None else about
@@ -130,7 +130,7 @@ def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
     return ca.Function("moving", [x, u, moving, p, t], [ca.densify(slope)], {"cse": kind is SX})
 
 
-def pushed(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
+def push_state(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
     """(nx,) rate of x while an error grows at the rate e: ∂(x ⊞ e)/∂e e."""
     if model.process.flat:
         return e

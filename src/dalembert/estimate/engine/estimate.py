@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
-from dalembert.estimate.algebra.matrices import unpacked
+from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine.consistency import Consistency, consistency
 from dalembert.estimate.engine.metrics import Comparison, compare
 from dalembert.estimate.engine.recursion import result_columns
@@ -122,14 +123,14 @@ class Estimate:
         """(N, ne, ne) covariance of the state's error at every sample."""
         n = self.filter.process.ne
         if self._packed is not None:
-            return unpacked(self._packed, n)
+            return unpack_numbers(self._packed, n)
         return self.filter.covariances(self.filter_states())  # type: ignore[no-any-return]
 
     def consistency(self, *, settle: float = 0.0, level: float = 0.95) -> Consistency:
         """Whether the innovations are as large and as white as the filter expects."""
         return consistency(self, settle=settle, level=level)
 
-    def compare(self, truth: Record, *, settle: float = 0.0, channels: Any = None) -> Comparison:
+    def compare(self, truth: Record, *, settle: float = 0.0, channels: str | Sequence[str] | None = None) -> Comparison:
         """Errors against a record of the truth: RMS after `settle` seconds, spectra, NEES (`metrics`)."""
         return compare(self, truth, settle=settle, channels=channels)
 

@@ -16,14 +16,14 @@ from dalembert.core.arguments import positive_number
 from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, State
-from dalembert.estimate.algebra.matrices import pack, triangle, unpacked
+from dalembert.estimate.algebra.matrices import pack, triangle, unpack_numbers
 from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.described import described
 from dalembert.estimate.engine.sensed_inputs import read_inputs
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.stepper import FilterStepper
-from dalembert.estimate.models.process import SAME_TIME, Names, Process, has_channels, process
+from dalembert.estimate.models.process import SAME_TIME, InitialState, Names, Process, Variances, has_channels, process
 from dalembert.expressions import Array, Expr, Kernel, compiler
 from dalembert.linear.transforms.riccati import dare
 from dalembert.loop.interfaces import ObserverStep
@@ -54,7 +54,7 @@ class Filter(ABC):
     start : initial x: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
         internal states; its joints are closed around them), or a `State` of a machine; None: the model's own.
     P0 : initial covariance, in any form but a function; None: the steady one at the initial state.
-    compiled : True builds C (cached); None: as the model says.
+    compiled : True builds C (cached); None: the choice of the model.
     options : handed to `process`.
     """
 
@@ -67,8 +67,8 @@ class Filter(ABC):
     explained = 0  # rows of a sample that determine unknown inputs and not the state
 
     def __init__(
-        self, model: Any, *, outputs: Names = None, inputs: Names = None, Q: Any = None, R: Any = None,
-        input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None,
+        self, model: Any, *, outputs: Names = None, inputs: Names = None, Q: Variances = None, R: Variances = None,
+        input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
         compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
         if isinstance(model, Process):
@@ -162,9 +162,11 @@ class Filter(ABC):
             if count < engine.CHUNK and N > engine.CHUNK:  # one size of batch only
                 rows = np.vstack([rows, np.broadcast_to(rows[-1], (engine.CHUNK - count, rows.shape[1]))])
             entries[first : first + count] = kernel.many(rows)[0].reshape(len(rows), -1)[:count]
-        return unpacked(entries, n)
+        return unpack_numbers(entries, n)
 
-    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+    def run(
+        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+    ) -> Estimate:
         """Estimate along a record: its channels are found by the names of the inputs and outputs.
 
         A NaN is a sample that was not taken: that row is left out of the correction, exactly. Inputs must be whole.
@@ -174,7 +176,9 @@ class Filter(ABC):
 
         return run(self, record, start=start, P0=P0, progress=progress)
 
-    def stepper(self, dt: float | None = None, *, start: Any = None, P0: Any = None, t: float = 0.0) -> FilterStepper:
+    def stepper(
+        self, dt: float | None = None, *, start: InitialState = None, P0: Variances = None, t: float = 0.0
+    ) -> FilterStepper:
         """The filter sample by sample."""
         step = self.step_size(dt)
         return FilterStepper(self, self.initial_filter_state(start, P0, step), step, t)
@@ -227,7 +231,7 @@ class Filter(ABC):
             )
         return float(dt)
 
-    def read_start(self, start: Any) -> Array:
+    def read_start(self, start: InitialState) -> Array:
         """(nx,) of any form of a start."""
         model = self.process
         if start is None:
@@ -254,7 +258,7 @@ class Filter(ABC):
         return x
 
     def initial_filter_state(
-        self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0
+        self, start: InitialState, P0: Variances, dt: float | None, u: Array | None = None, t: float = 0.0
     ) -> Array:
         """Initial filter state: of the start and P0 given here, or else of the filter's own."""
         x = self.start if start is None else self.read_start(start)

@@ -108,7 +108,7 @@ class Expressions:
     def transition(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr, Expr]:
         """x after the step, F = ∂f/∂x (ne, ne) in errors, G = ∂f/∂u (ne, nu): exact.
 
-        G is None where the inputs have no noise: nobody needs it, and it costs a sixth of the step of a machine.
+        G is None where the inputs have no noise: it is not needed then, and costs a sixth of the step of a machine.
         """
         if self.noise.inputs is None:
             return *self._function("passage", self._make_passage)(x, u, self.own(p), t, dt), None
@@ -280,7 +280,7 @@ def tick_function(recursion: Recursion) -> ca.Function:
     )  # fmt: skip
 
 
-def flattened(step: ca.Function, size: int, compiled: bool) -> ca.Function:
+def flatten(step: ca.Function, size: int, compiled: bool) -> ca.Function:
     """The step as one flat expression where that runs faster.  size : states of the filter."""
     if size > LARGE and not compiled:
         return step
@@ -339,7 +339,7 @@ class Native:
         m = recursion.model.process
         self.reported = m.reported if len(m.reported) else m.carried
         self.columns = result_columns(recursion.state_size, len(self.reported), m.ny)
-        self.function = flattened(tick_function(recursion), m.ne, compiled)
+        self.function = flatten(tick_function(recursion), m.ne, compiled)
         self.compiled = compiled
         self._chunk: Kernel | None = None
         self._tick: Kernel | None = None
@@ -386,7 +386,7 @@ def measured_columns(recursion: Recursion) -> slice:
 def observer_step(recursion: Recursion, start: Array, dt: float, name: str) -> ObserverStep:
     """The filter as `da.simulate` takes it; its estimate is what the process reports."""
     m = recursion.model.process
-    tick = flattened(tick_function(recursion), m.ne, False)
+    tick = flatten(tick_function(recursion), m.ne, False)
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
     results = tick.call(symbols)
     function = ca.Function("watch", symbols, results[:2])

@@ -17,7 +17,7 @@ from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.recursion import CHUNK
-from dalembert.estimate.models.process import Process
+from dalembert.estimate.models.process import InitialState, Process, Variances
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.record.units import conversion
@@ -27,12 +27,14 @@ UNEVEN, JITTER = 1e-3, 0.05  # of dt: error of a logger's clock (1000 ppm, ten t
 VARYING = 1.5  # longest step over the shortest: beyond it the noise of a step differs by more than half
 
 
-def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+def run(
+    filter_: Filter, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+) -> Estimate:
     """Estimate along a record; see `Filter.run`."""
     began = clock.process_time()
     if not isinstance(record, Record):
         raise DataError("wrong-type", f"a filter runs over a record, got {type(record).__name__}.")
-    data = rows_of(filter_, record)
+    data = read_rows(filter_, record)
     _warn_of_uneven(filter_, data[1:, -1])
     dt = filter_.process.dt if filter_.process.dt is not None else filter_.dt
     if dt is None and len(record) > 1:
@@ -61,7 +63,7 @@ def kept_columns(filter_: Filter, count: int) -> Any:
 
 def recompute_filter_states(filter_: Filter, record: Record, m: Array, count: int) -> Array:
     """(count, state_size) filter state after every sample, computed again."""
-    data = rows_of(filter_, record)[:count]
+    data = read_rows(filter_, record)[:count]
     filter_states = np.empty((count, filter_.state_size))
     for done in range(0, count, CHUNK):
         block = filter_.native.samples(m, data[done : done + CHUNK], filter_.model.numbers)
@@ -119,7 +121,7 @@ def advice(filter_: Filter, filter_states: Array) -> tuple[Advice, ...]:
     return () if advise is None else advise(filter_states[-LAST:, : filter_.process.nx])
 
 
-def rows_of(filter_: Filter, record: Record) -> Array:
+def read_rows(filter_: Filter, record: Record) -> Array:
     """(N, nd): u before, u now, y, measured, t, Δt of every sample."""
     model = filter_.process
     missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]

@@ -33,7 +33,7 @@ def _sensing_away(model: Expressions, kind: Any) -> ca.Function:
     return ca.Function("sensing_away", [x, e, u, p, t], [y, ca.densify(ca.jacobian(y, e))], {"cse": kind is SX})
 
 
-def carried(model: Expressions, P: Expr, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
+def transform_covariance(model: Expressions, P: Expr, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
     """P of errors about x, for errors about x₁ = x ⊞ shift: J P Jᵀ with J = ∂/∂e [(x ⊞ e) ⊟ x₁] at the shift."""
     J = slope_of_shift(model, x, shift, x1, p, t)
     return P if J is None else J @ P @ J.T

@@ -1,9 +1,9 @@
-"""A linear filter whose covariance has settled: from then on nothing but x changes.
+"""A linear filter whose covariance has converged: from then on only x changes.
 
     x_k = A x_{k-1} + B u_{k-1} + K e_k ,    e_k = y_k - C (A x_{k-1} + B u_{k-1}) - D u_k ,    NIS = eᵀ W e ,  W = S⁻¹
 
 K and W are read from the filter's own native code (its answers to unit innovations), so they are as exact as its form.
-A run goes over to this when the covariance has not changed by more than rounding over a whole chunk, and back as soon
+A run uses it when the covariance has not changed by more than rounding over a whole chunk, and back as soon
 as a sample is missing. Its estimates are those of the full recursion to rounding; it takes a fraction of the time.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.estimate.algebra.matrices import unpacked
+from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine import recursion as engine
 from dalembert.expressions import Array, Kernel, kernel_family
 
@@ -30,20 +30,20 @@ class ConvergedFilter:
 
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.process = filter_, filter_.process
-        self.kernel: Kernel = filter_.cached("settled", lambda: _kernel(filter_))
+        self.kernel: Kernel = filter_.cached("converged", lambda: _kernel(filter_))
         self.measured = engine.measured_columns(filter_)
-        self.row: Array | None = None  # what a settled sample tells, but for x, e and NIS
+        self.row: Array | None = None  # results of a sample, but for x, e and NIS
         self.numbers: Array = np.empty(0)
         self.W: Array = np.empty((0, 0))
 
     def look_at(self, block: Array, data: Array) -> None:
-        """Look whether the covariance has settled over a chunk of the full recursion."""
+        """Whether the covariance was constant over a chunk of the full recursion."""
         nx, where = self.process.nx, self.filter.native.columns
         self.row = None
         if len(block) < engine.CHUNK or not data[:, self.measured].all():
             return
         first, last = block[0, where.filter_state][nx:], block[-1, where.filter_state][nx:]
-        now, change = unpacked(last, nx), np.abs(unpacked(last - first, nx))
+        now, change = unpack_numbers(last, nx), np.abs(unpack_numbers(last - first, nx))
         if getattr(self.filter, "factored", False):  # rows of a lower factor, in units of their length
             size = np.linalg.norm(np.tril(now), axis=1)[:, None]
             change = np.tril(change)
@@ -78,7 +78,7 @@ class ConvergedFilter:
         self.row, self.numbers, self.W = row.copy(), np.asarray(K.ravel(order="F"), dtype=float), W
 
     def samples(self, m: Array, data: Array) -> Array:
-        """What these samples tell, one per row, in the layout of the full recursion."""
+        """Results of these samples, one per row, in the layout of the full recursion."""
         assert self.row is not None
         process, where = self.process, self.filter.native.columns
         count = len(data)
@@ -114,7 +114,7 @@ def _kernel(filter_: Filter) -> Kernel:
     before = A @ x + B @ u0
     e = y - C @ before - D @ u1
     results = ca.vertcat(before + ca.reshape(k, nx, ny) @ e, e)
-    step = ca.Function("settled", [x, d, k], [ca.densify(results)])
+    step = ca.Function("converged", [x, d, k], [ca.densify(results)])
     return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
 
 
@@ -127,4 +127,4 @@ def _chunk(step: ca.Function, count: int) -> ca.Function:
     columns: list[Any] = []
     for block in ca.horzsplit(d, count // 16):
         columns.append(inner(columns[-1][:nx, -1] if columns else x, block, k))
-    return ca.Function(f"settled{count}", [x, d, k], [ca.horzcat(*columns)])
+    return ca.Function(f"converged{count}", [x, d, k], [ca.horzcat(*columns)])

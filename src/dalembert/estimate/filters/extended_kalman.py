@@ -26,11 +26,11 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_positive
-from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
-from dalembert.estimate.engine.tangent import carried, sensing_away
+from dalembert.estimate.engine.tangent import sensing_away, transform_covariance
 from dalembert.expressions import Array, Expr
 
 
@@ -81,7 +81,7 @@ class ExtendedKalman(Filter):
         return f"ExtendedKalman(iterations {self.iterations}{how}; {self.process!r})"
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        return np.concatenate([x0, packed(P0)])
+        return np.concatenate([x0, pack_numbers(P0)])
 
     def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.process.nx :], self.process.ne)
@@ -132,7 +132,7 @@ class ExtendedKalman(Filter):
         left = P - K @ HP
         after = left - ca.mtimes(left, H.T) @ K.T + K @ R @ K.T
         x1 = self.model.retract(x, shift, p, t)
-        after = carried(self.model, after, x, shift, x1, p, t)
+        after = transform_covariance(self.model, after, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(after)), first, S_first
 
     def _gain(self, P: Expr, H: Expr, R: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:

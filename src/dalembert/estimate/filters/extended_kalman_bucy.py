@@ -27,17 +27,17 @@ from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
-from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
-from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, pushed
+from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
+from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, push_state
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names, no_steady_covariance
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.steady_gain import hidden_modes
-from dalembert.estimate.engine.tangent import carried, slope_of_shift
+from dalembert.estimate.engine.tangent import slope_of_shift, transform_covariance
 from dalembert.estimate.filters.extended_kalman import ExtendedKalman
 from dalembert.estimate.filters.riccati_element import sweep
-from dalembert.estimate.models.process import Names
+from dalembert.estimate.models.process import InitialState, Names, Variances
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear.transforms.riccati import care
 from dalembert.loop.interfaces import ObserverStep
@@ -80,9 +80,9 @@ class ExtendedKalmanBucy(Filter):
     needs_interval = False
 
     def __init__(
-        self, model: Any, *, Q: Any = None, R: Any = None, outputs: Names = None, inputs: Names = None,
-        input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None, substeps: int = 1,
-        compiled: bool | None = None, **options: Any,
+        self, model: Any, *, Q: Variances = None, R: Variances = None, outputs: Names = None, inputs: Names = None,
+        input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
+        substeps: int = 1, compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
         if input_noise is not None:
             raise DataError(
@@ -103,7 +103,15 @@ class ExtendedKalmanBucy(Filter):
                 raise DataError("not-positive-definite", problem)
         self._check_errors()
         self.substeps = substeps
-        self._given = {"Q": Q, "R": R, "dt": dt, "start": start, "P0": P0, "substeps": substeps, "compiled": compiled}
+        self._given: dict[str, Any] = {
+            "Q": Q,
+            "R": R,
+            "dt": dt,
+            "start": start,
+            "P0": P0,
+            "substeps": substeps,
+            "compiled": compiled,
+        }
         self._own = (model, {"outputs": outputs, "inputs": inputs, **options})
         m = self.process
         self.carried = m.nx + triangle(m.ne)
@@ -127,10 +135,10 @@ class ExtendedKalmanBucy(Filter):
     def begin(self, x0: Array, P0: Array) -> Array:
         rest = np.zeros(self.state_size - self.carried)
         rest[-2] = 1.0 if self.dt is None else self.dt
-        return np.concatenate([x0, packed(P0), rest])
+        return np.concatenate([x0, pack_numbers(P0), rest])
 
     def initial_filter_state(
-        self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0
+        self, start: InitialState, P0: Variances, dt: float | None, u: Array | None = None, t: float = 0.0
     ) -> Array:
         m = super().initial_filter_state(start, P0, dt, u, t)
         if dt is not None:
@@ -175,12 +183,12 @@ class ExtendedKalmanBucy(Filter):
         middle = t + h / 2
         none = MX.zeros(self.process.ne)
         shift, _ = sweep(none, P, self._linear(x, s, a, (a + b) / 2, t, h / 2), h / 2)
-        about = self._moved(x, shift, held, p, t, middle)
+        about = self._move(x, shift, held, p, t, middle)
         begin = model.difference(x, about, p, middle)
-        P = carried(model, P, x, none, about, p, middle)
+        P = transform_covariance(model, P, x, none, about, p, middle)
         shift, P = sweep(begin, P, self._linear(about, s, a, b, middle, h), h)
-        after = self._moved(about, shift, held, p, middle, t + h)
-        return after, carried(model, P, about, shift, after, p, t + h)
+        after = self._move(about, shift, held, p, middle, t + h)
+        return after, transform_covariance(model, P, about, shift, after, p, t + h)
 
     def _linear(self, x: Expr, s: dict[str, Any], a: float, b: float, t: Expr, h: Expr) -> tuple[Any, ...]:
         """A, Q, Cᵀ R⁻¹ C, f, and r, s with Cᵀ R⁻¹ (y - g(x)) = r + s τ over a part of h seconds: what `sweep` takes.
@@ -202,7 +210,7 @@ class ExtendedKalmanBucy(Filter):
         """Cᵀ R⁻¹ of the rows that are seen."""
         return solve_positive(factor(keep_measured(R, seen)), ca.diag(seen) @ C).T
 
-    def _moved(self, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, later: Expr) -> Expr:
+    def _move(self, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, later: Expr) -> Expr:
         """x ⊞ e at a later time."""
         model = self.model
         after = model.retract(x, e, p, later)
@@ -224,7 +232,9 @@ class ExtendedKalmanBucy(Filter):
         raise ModelError("not-supported", "a continuous filter has no smoother.", discrete)
 
     # -- use ---------------------------------------------------------------------------------------------------------
-    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+    def run(
+        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+    ) -> Estimate:
         """Estimate along a record, evenly sampled or not; innovations are taken as linear between the samples.
 
         A NaN is a sample that was not taken: that row is left out of the intervals on both sides of it.
@@ -264,7 +274,7 @@ class ExtendedKalmanBucy(Filter):
         return ExtendedKalmanBucy(model, **self._given, **options, deviations=True)
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
-        """Covariance to which the filter of the model linearised at a state settles (CARE)."""
+        """Limit of the covariance of the model linearised at a state (CARE)."""
         A, C, Q, R = self._numbers_at(x, u, t)
         names = self.process.errors.names
         hidden = hidden_modes(A, C, names, continuous=True)
@@ -315,7 +325,7 @@ class ExtendedKalmanBucy(Filter):
         seen = ca.DM.ones(m.ny)
         CR = self._weight(C, model.R(x, u, p, t), seen)
         moving = m.functions["rate"](x, u, model.own(p), t)
-        moving = moving + pushed(model, x, P @ CR @ model.innovation(y, expected, seen), p, t)
+        moving = moving + push_state(model, x, P @ CR @ model.innovation(y, expected, seen), p, t)
         A = moving_slope(model, x, u, moving, p, t)
         if not m.flat:
             moving = moving + STEERING * (model.step(x, u, p, t, 0) - x)

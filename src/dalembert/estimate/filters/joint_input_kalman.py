@@ -24,11 +24,11 @@ from dalembert.core.errors import DalembertError, DalembertWarning, DataError, M
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
-from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
-from dalembert.estimate.models.process import Names, Process, chosen, process
+from dalembert.estimate.models.process import InitialState, Names, Process, Variances, find_places, process
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 
@@ -62,9 +62,9 @@ class JointInputKalman(Filter):
 
     def __init__(
         self, model: Any, *, unknown: str | Iterable[str], inputs: Names = None, outputs: Names = None,
-        dt: float | None = None, Q: Any = None, P0: Any = None, start: Any = None, **keywords: Any,
+        dt: float | None = None, Q: Variances = None, P0: Variances = None, start: InitialState = None, **keywords: Any,
     ) -> None:  # fmt: skip
-        made, G, H = _augmented(model, unknown, inputs, outputs, dt)
+        made, G, H = _augment(model, unknown, inputs, outputs, dt)
         self.G, self.H = G, H
         self.nx, self.nd = G.shape
         self.explained = self.nd
@@ -74,7 +74,7 @@ class JointInputKalman(Filter):
         for name, given in (("Q", Q), ("P0", P0)):
             if given is None:
                 raise DataError("missing-argument", f"{name} is missing: {MISSING[name]}.")
-        Q, P0 = (_padded(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
+        Q, P0 = (_pad(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
         super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
         self.state_size = self.nx + self.nd + triangle(self.nx + self.nd)
 
@@ -102,7 +102,7 @@ class JointInputKalman(Filter):
 
     # -- the recursion -----------------------------------------------------------------------------------------------
     def begin(self, x0: Array, P0: Array) -> Array:
-        return np.concatenate([x0, packed(P0)])
+        return np.concatenate([x0, pack_numbers(P0)])
 
     def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.nx + self.nd :], self.nx + self.nd)
@@ -158,9 +158,7 @@ class JointInputKalman(Filter):
         raise ModelError("not-supported", "inputs without a model have no smoother.", walk)
 
 
-def _augmented(
-    model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float | None
-) -> tuple[Process, Array, Array]:
+def _augment(model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float | None) -> tuple[Process, Array, Array]:
     """A process with the unknown inputs beside the states, and G, H."""
     if isinstance(model, SecondOrder):
         model = model.state_space()
@@ -170,7 +168,7 @@ def _augmented(
             f"this filter needs a linear model, got {type(model).__name__}.",
             Advice("For a machine use {}.", Call("da.estimate.process", Argument("unknown"))),
         )
-    places = chosen(unknown, model.inputs, "input")
+    places = find_places(unknown, model.inputs, "input")
     if not places:
         raise ModelError("empty", "no unknown input is named.", Advice("Use {}.", Call("da.estimate.Kalman")))
     names = [model.inputs[k] for k in places]
@@ -206,7 +204,7 @@ def _augmented(
     return made, B[:, nu:], D[:, nu:]
 
 
-def _padded(what: str, given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
+def _pad(what: str, given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
     """A covariance of the states as one of states and inputs (which have none)."""
     from dalembert.estimate.algebra.noise import covariance
 

@@ -27,7 +27,7 @@ from dalembert.core.arguments import one_of
 from dalembert.core.errors import DalembertWarning, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_left, solve_positive, triangular
-from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack, unpack_factor
+from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack, unpack_factor
 from dalembert.estimate.algebra.noise import root
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
@@ -101,7 +101,7 @@ class Kalman(Filter):
             )
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        return np.concatenate([x0, packed(P0)])
+        return np.concatenate([x0, pack_numbers(P0)])
 
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x, A = m[: self.n], self.A
@@ -143,7 +143,7 @@ class SquareRootKalman(Kalman):
     factored = True
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        return np.concatenate([x0, packed(root(P0))])
+        return np.concatenate([x0, pack_numbers(root(P0))])
 
     def _factor(self, m: Expr) -> Expr:
         return unpack_factor(m[self.n :], self.n)
@@ -195,7 +195,7 @@ class InformationKalman(Kalman):
             )
         inverse = scipy.linalg.solve_triangular(L, np.eye(self.n), lower=True)
         upper = np.asarray(np.linalg.qr(inverse, mode="r"))  # P⁻¹ = L⁻ᵀ L⁻¹ = Λ Λᵀ
-        return np.concatenate([x0, packed(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))])
+        return np.concatenate([x0, pack_numbers(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))])
 
     def _factor(self, m: Expr) -> Expr:
         return unpack_factor(m[self.n :], self.n)

@@ -20,7 +20,7 @@ from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
-from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.algebra.noise import covariance
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names
@@ -28,7 +28,15 @@ from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes
 from dalembert.estimate.filters.kalman import Kalman
 from dalembert.estimate.filters.riccati_flow import interval
-from dalembert.estimate.models.process import Names, Process, chosen, operating_point, process
+from dalembert.estimate.models.process import (
+    InitialState,
+    Names,
+    Process,
+    Variances,
+    find_places,
+    operating_point,
+    process,
+)
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care
@@ -57,8 +65,9 @@ class KalmanBucy:
     """
 
     def __init__(
-        self, model: Any, *, Q: Any, R: Any, outputs: Names = None, inputs: Names = None, form: str = "covariance",
-        start: Any = None, P0: Any = None, compiled: bool = False, deviations: bool = False,
+        self, model: Any, *, Q: Variances, R: Variances, outputs: Names = None, inputs: Names = None,
+        form: str = "covariance", start: InitialState = None, P0: Variances = None, compiled: bool = False,
+        deviations: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(model, SecondOrder):
             model = model.state_space()
@@ -69,7 +78,7 @@ class KalmanBucy:
             problem = f"this filter takes a continuous model; this one is sampled every {model.dt:g} s."
             raise DataError("not-supported", problem, Advice("Use {}.", Call("da.estimate.Kalman")))
         one_of("form", form, FORMS)
-        rows, columns = chosen(outputs, model.outputs, "output"), chosen(inputs, model.inputs, "input")
+        rows, columns = find_places(outputs, model.outputs, "output"), find_places(inputs, model.inputs, "input")
         self.A, self.B = model.A, model.B[:, columns]
         self.C, self.D = model.C[rows], model.D[np.ix_(rows, columns)]
         self.inputs, self.outputs = tuple(model.inputs[k] for k in columns), tuple(model.outputs[k] for k in rows)
@@ -101,12 +110,12 @@ class KalmanBucy:
         poles = np.linalg.eigvals(self.A - K @ self.C)
         return SteadyGain(K, K, found.X, found.X, self.R, poles, found.residual, self.model.states, True)
 
-    def first_covariance(self, P0: Any = None) -> Array:
+    def first_covariance(self, P0: Variances = None) -> Array:
         if P0 is not None:
             return covariance("P0", P0, self.model.states, "state")
         return self.P0 if self.P0 is not None else self.steady.P
 
-    def covariances(self, times: Any, P0: Any = None) -> Array:
+    def covariances(self, times: Any, P0: Variances = None) -> Array:
         """(N, nx, nx) P at these times [s], the first being that of P0; exact."""
         t = np.asarray(times, dtype=float).reshape(-1)
         if len(t) == 0 or not np.isfinite(t).all() or (np.diff(t) <= 0).any():
@@ -151,7 +160,9 @@ class KalmanBucy:
             start=self.start, P0=self.P0, compiled=self.compiled, deviations=True,
         )  # fmt: skip
 
-    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+    def run(
+        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+    ) -> Estimate:
         """Estimate along an evenly sampled record without gaps; sensors are taken as linear between the samples."""
         if not isinstance(record, Record):
             raise DataError("wrong-type", f"a filter runs over a record, got {type(record).__name__}.")
@@ -190,7 +201,7 @@ class KalmanBucy:
         if not steady:
             rate = ca.vertcat(rate, pack(A @ P + P @ A.T - P @ ca.DM(CR @ self.C) @ P + ca.DM(self.Q)))
         shown, spread = sampled.process.reported, ca.sqrt(ca.fmax(ca.diag(P), 0))
-        first = sampled.start if steady else np.concatenate([sampled.start, packed(self.first_covariance())])
+        first = sampled.start if steady else np.concatenate([sampled.start, pack_numbers(self.first_covariance())])
         states = sampled.process.carried
         more = [] if steady else [f"covariance{k}" for k in range(triangle(n))]
         return ObserverStep(
@@ -228,7 +239,7 @@ class SampledKalmanBucy(Filter):
         return self.bucy.steady.P
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        P = np.empty(0) if self.P is not None else packed(P0)
+        P = np.empty(0) if self.P is not None else pack_numbers(P0)
         return np.concatenate([x0, P, np.zeros(self.state_size - self.carried)])
 
     def covariance(self, m: Expr) -> Expr:

@@ -43,7 +43,7 @@ class Element:
         return np.asarray((P1 + P1.T) / 2, dtype=float)
 
     def then(self, other: Element, start: Array) -> Element:
-        """This interval and the next; `start` carries the signals from the beginning of this one to its end."""
+        """This interval and the next; `start` maps the signals at the beginning of this one to its end."""
         I = np.eye(len(self.N))  # noqa: E741
         inner = np.linalg.solve(
             I + self.N @ other.J, np.hstack([self.Psi, self.N, self.b + self.N @ other.eta @ start])

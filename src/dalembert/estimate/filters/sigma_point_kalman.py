@@ -37,12 +37,12 @@ from dalembert.estimate.algebra.covariance_factors import (
     triangular,
     unrolled,
 )
-from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.algebra.noise import root
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
-from dalembert.estimate.engine.tangent import carried, slope_of_shift
+from dalembert.estimate.engine.tangent import slope_of_shift, transform_covariance
 from dalembert.estimate.filters.sigma_points import Cubature, PointRule, Symmetric
 from dalembert.expressions import Array, Expr
 
@@ -98,7 +98,7 @@ class SigmaPointKalman(Filter):
     # -- the column ------------------------------------------------------------------------------------------------
     def begin(self, x0: Array, P0: Array) -> Array:
         L = root(P0)
-        parts = [x0, packed(L if self.square_root else P0)]
+        parts = [x0, pack_numbers(L if self.square_root else P0)]
         if not self.redraw:
             parts.append((L @ self.set.positions).ravel(order="F"))
         return np.concatenate(parts)
@@ -124,22 +124,22 @@ class SigmaPointKalman(Filter):
     # -- the recursion -----------------------------------------------------------------------------------------------
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.process.nx]
-        mean, E = self._propagated(x, self._factor(m), u, p, t, dt)
+        mean, E = self._propagate(x, self._factor(m), u, p, t, dt)
         V = self.set.spread(E)
         if self.square_root:
             kept = self._root(V, self.model.Q_factor(x, u, p, t, dt))
         else:
-            kept = half_product(self._weighted(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
+            kept = half_product(self._weigh(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, count = m[: self.process.nx], self.process.ne * self.set.count
         if self.redraw:
             L = self._factor(m)
-            expected, W = self._seen(self._around(x, L, p, t), u, p, t)
+            expected, W = self._outputs_of_points(self._around(x, L, p, t), u, p, t)
         else:
             L = ca.reshape(m[-count:], self.process.ne, self.set.count)  # the propagated points stand in its place
-            expected, W = self._seen(self._at(x, L, p, t), u, p, t)
+            expected, W = self._outputs_of_points(self._at(x, L, p, t), u, p, t)
         e = self.model.innovation(y, expected, measured)
         R = self.model.R(x, u, p, t)
         if self.square_root:
@@ -150,15 +150,15 @@ class SigmaPointKalman(Filter):
             cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
             shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, measured)
         x1 = self.model.retract(x, shift, p, t)
-        kept = self._moved(kept, x, shift, x1, p, t)
+        kept = self._transform(kept, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
 
     def _plain_gain(self, P: Expr, L: Expr, W: Expr, R: Expr, e: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected P (lower triangle), S."""
-        S = ca.tril2symm(half_product(self._weighted(W), W)) + R
+        S = ca.tril2symm(half_product(self._weigh(W), W)) + R
         # V = L Ξ for points just drawn: the sums over the points come first, and are few
         own = ca.sparsify(self.set.own_spread * self.set.weights)
-        C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weighted(self.set.spread(L)), W.T)
+        C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weigh(self.set.spread(L)), W.T)
         Ls = factor(keep_measured(S, measured))
         U = solve_right(Ls, ca.mtimes(C, ca.diag(measured)))
         kept, before = P - half_product(U), ca.diag(P)
@@ -175,18 +175,18 @@ class SigmaPointKalman(Filter):
         S, gain = joint[:ny, :ny], joint[ny:, :ny]
         return gain @ solve_left(S, e), ca.tril(joint[ny:, ny:]), ca.densify(S)
 
-    def _moved(self, kept: Expr, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
+    def _transform(self, kept: Expr, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
         """P (or L) of errors about the corrected state."""
         if self.process.flat:
             return kept
         if not self.square_root:
-            return carried(self.model, ca.tril2symm(kept), x, shift, x1, p, t)
+            return transform_covariance(self.model, ca.tril2symm(kept), x, shift, x1, p, t)
         J = slope_of_shift(self.model, x, shift, x1, p, t)
         return kept if J is None else triangular(ca.mtimes(J, kept))
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         L = self._factor(m)
-        _, E = self._propagated(m[: self.process.nx], L, u, p, t, dt)
+        _, E = self._propagate(m[: self.process.nx], L, u, p, t, dt)
         own = ca.sparsify(self.set.own_spread * self.set.weights)
         return ca.mtimes(L, ca.mtimes(own, self.set.spread(E).T))
 
@@ -206,11 +206,11 @@ class SigmaPointKalman(Filter):
             return ca.repmat(x, 1, E.shape[1]) + E
         return ca.horzcat(*[self.model.retract(x, e, p, t) if e.nnz() else x for e in ca.horzsplit(E)])
 
-    def _propagated(self, x: Expr, L: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr]:
+    def _propagate(self, x: Expr, L: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr]:
         """Mean of the states after the step, and the deviation of each from it (ne, N)."""
         after = self._each("step", self._around(x, L, p, t), u, self.model.own(p), t, dt)
         if self.process.flat:
-            return self._centred(after)
+            return self._centre(after)
         points = ca.horzsplit(after)
         centre, late = points[0], t + dt
         for _ in range(MEAN_PASSES):
@@ -219,7 +219,7 @@ class SigmaPointKalman(Filter):
             centre = self.model.retract(centre, shift, p, late)
         return centre, ca.horzcat(*[self.model.difference(point, centre, p, late) for point in points])
 
-    def _centred(self, values: Expr) -> tuple[Any, Any]:
+    def _centre(self, values: Expr) -> tuple[Any, Any]:
         """Mean of columns and their deviations from it, both by way of the first column."""
 
         def code(values: Expr) -> tuple[Any, Any]:
@@ -241,17 +241,17 @@ class SigmaPointKalman(Filter):
         mapped = _of_point_and_rest(function).map(f"{name}{count}", "serial", count, [1], [])
         return mapped(points, rest)
 
-    def _weighted(self, V: Expr) -> Expr:
+    def _weigh(self, V: Expr) -> Expr:
         return V * ca.repmat(ca.DM(self.set.weights).T, V.shape[0], 1)
 
-    def _seen(self, states: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+    def _outputs_of_points(self, states: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """Mean of the outputs and W (ny, K); angles as the nearest to those of the first point."""
         seen = self._each("outputs", states, u, self.model.own(p), t)
         if any(self.process.wrapped):
             first = seen[:, 0]
             turned = [first + self.model.innovation(y, first, 1) for y in ca.horzsplit(seen)]
             seen = ca.horzcat(*turned)
-        mean, E = self._centred(seen)
+        mean, E = self._centre(seen)
         return mean, self.set.spread(E)
 
     def _root(self, V: Expr, noise: Expr) -> Expr:

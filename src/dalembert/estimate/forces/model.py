@@ -25,8 +25,8 @@ from dalembert.equations import Channels, EquationsOfMotion, State, equations, r
 from dalembert.estimate.forces.balance import Balance
 from dalembert.estimate.forces.check import FORMS, ForceCheck
 from dalembert.estimate.forces.laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
-from dalembert.estimate.kinematic.check import rays
-from dalembert.estimate.kinematic.quantities import listed
+from dalembert.estimate.kinematic.check import explore_rays
+from dalembert.estimate.kinematic.quantities import name_list
 from dalembert.estimate.models.process import Names, Process, process
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.model import Mechanism
@@ -55,7 +55,7 @@ def model_forces(
     independent : as many coordinates as the machine has degrees of freedom.
     known : inputs that are measured.
     unknown : inputs to be estimated; a mapping gives each its law (:class:`RandomWalk`, :class:`GaussMarkov`,
-        :class:`LowPassed`, :class:`ForceLaw`), so that ``model.noise`` knows their process noise.
+        :class:`LowPassed`, :class:`ForceLaw`), from which ``model.noise`` takes their process noise.
     inputs : other inputs, which are exactly known; those not named at all are zero.
     form : "known-from-unknown" or "unknown-from-known".
     start : a state of the machine (`da.assemble`) whose way of closing the loops is kept; None: that of the drawing.
@@ -103,7 +103,7 @@ class ForceModel:
                 f"start must be a state of the machine, got {start!r}.",
                 Advice("Make one with {}.", Call("da.assemble")),
             )
-        balance = Balance(eqs, listed(independent, "independent"), start)
+        balance = Balance(eqs, name_list(independent, "independent"), start)
         assign(
             self, eqs=eqs, known=groups[0], unknown=groups[1], exact=groups[2], form=form, balance=balance,
             laws=tuple(laws.get(name) for name in groups[1]),
@@ -191,7 +191,7 @@ class ForceModel:
     def _workspace(self) -> tuple[Array, Array]:
         """B at poses all over the workspace, and per input the largest sum of what its entries are made of."""
         eqs, r = self.eqs, self.balance.relations
-        q = rays(r, self._leading[0](r.begin, eqs.p, 0.0)[1], r.begin, None, 100)[1]
+        q = explore_rays(r, self._leading[0](r.begin, eqs.p, 0.0)[1], r.begin, None, 100)[1]
         kernel = eqs.cached(("acting", r.targets), lambda: Kernel(self.balance.acting))
         B, summed = (x.reshape(len(q), -1, eqs.nu) for x in kernel.many(q, eqs.p, 0.0))
         return B, summed.max(axis=(0, 1))
@@ -254,7 +254,7 @@ class ForceModel:
         return motion.time, h, B
 
     def _begins(self, motion: Record, z: Mapping[str, float]) -> Array:
-        """The pose of the first sample, and whether other coordinates in the record say the same."""
+        """The pose of the first sample, checked against other coordinates of the record."""
         eqs, r = self.eqs, self.balance.relations
         if all(name in motion.names for name in eqs.coordinates.names):
             return np.array([motion[name][0] for name in eqs.coordinates.names])
@@ -319,7 +319,7 @@ class ForceModel:
 
 
 def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
-    names = listed(given, what)
+    names = name_list(given, what)
     for name in names:
         if name not in eqs.inputs.index:
             raise ModelError(

@@ -23,7 +23,7 @@ from dalembert.estimate.algebra.noise import covariance, root
 from dalembert.estimate.engine.tangent import SAME, projector
 from dalembert.estimate.judge.motion_sensitivity import (
     MotionSamples,
-    extended,
+    add_candidates,
     input_names,
     motion_from,
     motion_of_record,
@@ -36,18 +36,18 @@ from dalembert.estimate.judge.observed_directions import (
     FADED,
     HALF,
     PRECISION,
-    TOLD,
+    SENTENCE,
     View,
-    advised,
-    fading,
-    listed,
-    magnitudes,
-    noises,
-    said,
-    shortly,
-    together,
+    describe,
+    describe_decay,
+    format_share,
+    join_limited,
+    join_names,
+    rank_sensors,
+    typical_magnitudes,
+    typical_noise,
 )
-from dalembert.estimate.models.process import Names, Process, chosen, has_channels, process
+from dalembert.estimate.models.process import Names, Process, Variances, find_places, has_channels, process
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.position.assemble import assemble
@@ -118,8 +118,11 @@ class LocalObservability:
         if not self.is_observable:
             text = f"{n - self.rank} of {n} directions of {self.name!r} cannot be seen from {seen}: "
             plain = all(len(direction) == 1 for direction in self.unseen)
-            each = [said(direction) + fading(fade) for direction, fade in zip(self.unseen, self.fades, strict=False)]
-            text += listed(each, 2 * TOLD if plain else TOLD) + "."
+            each = [
+                describe(direction) + describe_decay(fade)
+                for direction, fade in zip(self.unseen, self.fades, strict=False)
+            ]
+            text += join_limited(each, 2 * SENTENCE if plain else SENTENCE) + "."
             if self.weak:
                 text += f" {len(self.weak)} more only weakly: {self._weakly()}."
         elif self.weak:
@@ -129,18 +132,18 @@ class LocalObservability:
             text = f"All {n} states of {self.name!r} can be seen from {seen}."
             left = 1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2)
             if left > WORTH_A_WORD:
-                text += f" The least: {said(self.weakest)}{self._falls(left)}."
+                text += f" The least: {describe(self.weakest)}{self._falls(left)}."
         return text + self._elsewhere() + self._advice()
 
     def _weakly(self) -> str:
         fades = self.fades[len(self.unseen) :]
-        return listed([
-            said(direction) + self._falls(left) + fading(fade)
+        return join_limited([
+            describe(direction) + self._falls(left) + describe_decay(fade)
             for (direction, left), fade in zip(self.weak, fades, strict=True)
         ])  # fmt: skip
 
     def _falls(self, left: float) -> str:
-        return f" (its standard deviation falls from 1 to {shortly(left)} in {self.span:.3g} s)"
+        return f" (its standard deviation falls from 1 to {format_share(left)} in {self.span:.3g} s)"
 
     def _elsewhere(self) -> str:
         poor = self.strength < max(self.floor, 1e-2 * self.strength.max())
@@ -160,10 +163,10 @@ class LocalObservability:
             return " No other quantity of the model would show more along this motion; another motion may."
         names, left = self.sensors[0]
         if left > HALF:
-            return f" {together(names)} would show some of it, not all, along this motion."
+            return f" {join_names(names)} would show some of it, not all, along this motion."
         also = [more[0] for more, _ in self.sensors[1:] if len(more) == 1]
         others = f" (or {', '.join(also)})" if also else ""
-        return f" Measure {together(names)}{others} as well."
+        return f" Measure {join_names(names)}{others} as well."
 
     def table(self) -> str:
         head = ["state", "unseen share", "deviation left", *(["deviation"] if self.deviations else [])]
@@ -184,8 +187,8 @@ def local_observability(
     along: Record | State | Any = None,
     *,
     outputs: str | Iterable[str] | None = None,
-    R: Any = None,
-    P0: Any = None,
+    R: Variances = None,
+    P0: Variances = None,
     dt: float | None = None,
     samples: int = SAMPLES,
     window: int = WINDOW,
@@ -198,7 +201,7 @@ def local_observability(
 
     Parameters
     ----------
-    model : equations of motion, a linear model, or whatever a filter takes.
+    model : equations of motion, a linear model, or another model that a filter takes.
     along : a run (or an estimate) with all states, or a state from which `samples` steps of `dt` are made with inputs
         at zero; the model's own start when left out.
     outputs : sensors, coordinates or rates that are measured; all sensors when left out.
@@ -221,7 +224,7 @@ def local_observability(
     >>> print(found.verdict)
     1 of 2 directions of 'cart' cannot be seen from S.speed: S.displacement. Measure S.displacement (or cart.x) as well.
     """
-    whole, read = extended(_process(model, along, outputs, dt, options), candidates)
+    whole, read = add_candidates(_process(model, along, outputs, dt, options), candidates)
     motion = _motion(whole, along, dt, samples)
     if len(motion.t) < 2:
         raise DataError("too-few-samples", "observability along a motion needs at least two samples.")
@@ -232,7 +235,7 @@ def local_observability(
         raise ModelError("not-finite", problem, Advice("Leave it out."))
     names, ny = whole.errors.names, len(read)
     roots = _start_roots(P0, whole, flow, stacked, motion.x[starts], motion.t[starts])
-    scales = noises(whole.outputs.units, stacked, roots)
+    scales = typical_noise(whole.outputs.units, stacked, roots)
     weights = _weights(R, read, scales[:ny])
     views = [View.of(names, _rows(weights @ part[:, :ny]), start, grown)
              for part, start, grown in zip(stacked, roots, flow, strict=True)]  # fmt: skip
@@ -259,8 +262,8 @@ def local_observability(
         weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
         fades=tuple(view.fade(v) for v in (*view.unseen(), *view.weak())), hidden=_named(names, view.shares),
         left=_named(names, view.kept), weakest=view.direction(view.directions[-1]),
-        deviations=_deviations(view, R, P0), sensors=advised(view, further, seldom),
-        gramian=view.gramian, empirical=moved, name=whole.name, assumed=_assumed(R, P0),
+        deviations=_deviations(view, R, P0), sensors=rank_sensors(view, further, seldom),
+        gramian=view.gramian, empirical=moved, name=whole.name, assumed=_describe_assumptions(R, P0),
     )  # fmt: skip
     return result
 
@@ -268,10 +271,10 @@ def local_observability(
 # ---- scales
 
 
-def _start_roots(P0: Any, model: Process, flow: Array, stacked: Array, x: Array, t: Array) -> Array:
+def _start_roots(P0: Variances, model: Process, flow: Array, stacked: Array, x: Array, t: Array) -> Array:
     """L (windows, ne, d) with L Lᵀ = P₀, of typical magnitudes where that is not given; d errors pass the joints."""
     if P0 is None:
-        sizes = magnitudes(model.errors.units, flow, model.outputs.units, stacked)
+        sizes = typical_magnitudes(model.errors.units, flow, model.outputs.units, stacked)
         whole = np.diag(sizes)
     else:
         whole = root(covariance("P0", P0, model.errors.names, "state"))
@@ -288,7 +291,7 @@ def _start_roots(P0: Any, model: Process, flow: Array, stacked: Array, x: Array,
     return np.asarray(sizes[:, None] * U[:, :, :rank] * values[:, None, :rank])
 
 
-def _weights(R: Any, names: tuple[str, ...], typical: Array) -> Array:
+def _weights(R: Variances, names: tuple[str, ...], typical: Array) -> Array:
     """(ny, ny): outputs in units of their noise."""
     if R is not None:
         try:
@@ -298,13 +301,13 @@ def _weights(R: Any, names: tuple[str, ...], typical: Array) -> Array:
     return np.diag(np.where(typical > 0, 1.0 / np.where(typical > 0, typical, 1.0), 0.0))
 
 
-def _likely(R: Any, model: Process, ny: int, typical: Array) -> Array:
+def _likely(R: Variances, model: Process, ny: int, typical: Array) -> Array:
     """Deviations of everything that can be measured: those of outputs of the same unit where R is given."""
     if R is None:
         return typical
-    told = np.sqrt(np.diag(covariance("R", R, model.outputs.names[:ny], "output")))
+    given = np.sqrt(np.diag(covariance("R", R, model.outputs.names[:ny], "output")))
     units = model.outputs.units
-    alike = {unit: np.exp(np.mean(np.log(told[[k for k in range(ny) if units[k] == unit]]))) for unit in units[:ny]}
+    alike = {unit: np.exp(np.mean(np.log(given[[k for k in range(ny) if units[k] == unit]]))) for unit in units[:ny]}
     return np.array([float(alike.get(unit, own)) for unit, own in zip(units, typical, strict=True)])
 
 
@@ -312,15 +315,15 @@ def _further(model: Process, first: int, stack: Array, flow: Array, noise: Array
     """Rows of everything else that could be measured, in units of its noise; turns of bodies as one."""
     names, units = model.outputs.names, model.outputs.units
     found = {names[k]: stack[:, k] / noise[k] for k in range(first, len(names)) if noise[k] > 0}
-    for body, axes in _turning(model).items():
+    for body, axes in _free_rotations(model).items():
         rows = flow[:, axes]
-        told = [noise[k] for k in range(first) if units[k] == "rad"]
-        size = told[0] if told else PRECISION * np.sqrt(((rows @ start) ** 2).sum(axis=2).mean())
+        known = [noise[k] for k in range(first) if units[k] == "rad"]
+        size = known[0] if known else PRECISION * np.sqrt(((rows @ start) ** 2).sum(axis=2).mean())
         found[f"{ORIENTATION}{body}"] = _rows(rows / size)
     return found
 
 
-def _turning(model: Process) -> dict[str, list[int]]:
+def _free_rotations(model: Process) -> dict[str, list[int]]:
     """Bodies whose turns about all three of their axes are errors of the process, and where those are."""
     index = model.errors.index
     bodies = [name.removesuffix(".rx") for name in model.errors.names if name.endswith(".rx")]
@@ -328,7 +331,7 @@ def _turning(model: Process) -> dict[str, list[int]]:
     return {body: [index[name] for name in names] for body, names in places.items() if all(n in index for n in names)}
 
 
-def _deviations(view: View, R: Any, P0: Any) -> dict[str, float] | None:
+def _deviations(view: View, R: Variances, P0: Variances) -> dict[str, float] | None:
     if R is None or (P0 is None and view.rank < len(view.values)):
         return None
     if P0 is not None:
@@ -337,7 +340,7 @@ def _deviations(view: View, R: Any, P0: Any) -> dict[str, float] | None:
     return _named(view.names, np.sqrt((part**2).sum(axis=1)))
 
 
-def _assumed(R: Any, P0: Any) -> str:
+def _describe_assumptions(R: Variances, P0: Variances) -> str:
     parts = [] if R is not None else [f"errors of readings of {100 * PRECISION:g} % of their range (R not given)"]
     parts += [] if P0 is not None else ["initial errors of typical magnitudes (P0 not given)"]
     return f"assumed: {', '.join(parts)}" if parts else ""
@@ -386,6 +389,6 @@ def _motion(model: Process, along: Any, dt: float | None, samples: int) -> Motio
 
 def _amplitudes(given: Any, names: tuple[str, ...]) -> Array:
     if isinstance(given, Mapping):
-        chosen(list(given), names, "state")
+        find_places(list(given), names, "state")
         return np.array([float(given.get(name, 1e-3)) for name in names])
     return np.full(len(names), positive_number("amplitude", given))

@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
-from dalembert.estimate.models.process import Process, chosen
+from dalembert.estimate.models.process import Process, find_places
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 
@@ -78,14 +78,14 @@ def _column(record: Record, channel: str) -> Array:
     return np.asarray(record[channel])
 
 
-def extended(model: Process, candidates: Any) -> tuple[Process, tuple[str, ...]]:
+def add_candidates(model: Process, candidates: Any) -> tuple[Process, tuple[str, ...]]:
     """The process with everything else it could be asked for as further outputs."""
     known = model.reported if "report" in model.functions else model.carried
     skip = {*model.outputs.names, *_euler_parameters(model)}
-    names = [name for name in _ordered(model, known.names) if name not in skip]
+    names = [name for name in _order(model, known.names) if name not in skip]
     if candidates is not None:
         wanted = [candidates] if isinstance(candidates, str) else list(candidates)
-        chosen(wanted, known.names, "candidate")
+        find_places(wanted, known.names, "candidate")
         names = [name for name in wanted if name not in model.outputs.names]
     places = [known.index[name] for name in names]
     x, u = SX.sym("x", model.nx), SX.sym("u", model.nu)
@@ -107,7 +107,7 @@ def _euler_parameters(model: Process) -> set[str]:
     return {name for block in model.source.quaternions for name in model.source.coordinates.names[block.part]}
 
 
-def _ordered(model: Process, names: tuple[str, ...]) -> list[str]:
+def _order(model: Process, names: tuple[str, ...]) -> list[str]:
     """Sensors that are there already first, then coordinates of joints, of bodies, internal states; rates last."""
     eqs = model.source
     if not isinstance(eqs, EquationsOfMotion):

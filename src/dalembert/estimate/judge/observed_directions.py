@@ -1,10 +1,10 @@
-"""What readings of a machine tell of its state: uncertainty against noise, direction by direction.
+"""Directions of the state that readings determine: uncertainty against noise, direction by direction.
 
 With O of `process_slopes`, a start known to P₀ = L Lᵀ and readings with noise R = N Nᵀ, the singular values s of
 
     A = N⁻¹ O L = Σ s u vᵀ ,     P = L (1 + AᵀA)⁻¹ Lᵀ
 
-compare what an uncertainty makes of the readings with their noise: along L v the standard deviation falls from 1 to
+compare the effect of an uncertainty on the readings with their noise: along L v the standard deviation falls from 1 to
 1/√(1 + s²). A sensor is judged by that with its own rows added to A: by what it takes off the directions that are seen
 badly, |log det| of their block of P. One that shows the rest better but not these takes nothing off.
 
@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from dalembert.expressions import Array
 from dalembert.numerics import ties
 
-PRECISION = 0.01  # of a reading whose noise is not told, of what it sweeps
+PRECISION = 0.01  # error of a reading without R, of its range: a usual sensor of class 1
 AT_LEAST = 0.01  # it sweeps that share of what others of its unit do, or it is held for noise
 HALF = 0.5
 WEAK = (1 / HALF**2 - 1) ** 0.5  # the standard deviation stays above a half
@@ -40,14 +40,14 @@ ONE_WAY = 1e-3  # weight of an influence that is not returned
 WORTH = 0.69  # gain of a sensor that is worth its name: it halves a deviation
 ALIKE = 3.0  # deviations within this factor are alike: the order is that of the list
 MOST, TOGETHER = 5, 8  # sensors that are named, one for the other and all at once
-TOLD = 3  # directions that are told in a sentence
+SENTENCE = 3  # directions of one sentence
 SHOWN = 0.05  # share of a direction that is worth a word
 
 
 # ---- typical magnitudes
 
 
-def magnitudes(units: Sequence[str], flow: Array, others: Sequence[str], stacked: Array) -> Array:
+def typical_magnitudes(units: Sequence[str], flow: Array, others: Sequence[str], stacked: Array) -> Array:
     """(ne,) typical size of every state.
 
     units, others : of the states and of the quantities.  flow, stacked : (..., ne, ne), (..., ny, ne) slopes.
@@ -63,15 +63,15 @@ def magnitudes(units: Sequence[str], flow: Array, others: Sequence[str], stacked
                 for j, column in enumerate(kinds):
                     a, b = place[row], place[column]
                     largest[a, b] = max(largest[a, b], peaks[i, j])
-    logs = _balanced(largest, [(place[kind], place[f"{kind}/s"]) for kind in known if f"{kind}/s" in place])
+    logs = _balance(largest, [(place[kind], place[f"{kind}/s"]) for kind in known if f"{kind}/s" in place])
     return np.asarray(np.exp(logs)[[place[kind] for kind in kinds]])
 
 
-def _balanced(largest: Array, sure: list[tuple[int, int]]) -> Array:
+def _balance(largest: Array, sure: list[tuple[int, int]]) -> Array:
     """log σ with σ_a ≈ g_ab σ_b for the influences that count; `sure` are those that cannot be rounding.
 
-    An influence that makes little of a, next to what others make of it, says nothing of a's magnitude: the least ones
-    go, as long as all that hangs together stays so.
+    An influence on a that is small beside others does not determine the magnitude of a: the least ones are removed, as
+    long as connected parts stay connected.
     """
     n = len(largest)
     pairs = [(a, b) for a in range(n) for b in range(n) if a != b and largest[a, b] > NONE]
@@ -104,7 +104,7 @@ def _parts(n: int, pairs: list[tuple[int, int]]) -> int:
     return int(connected_components(graph, directed=False)[0])
 
 
-def noises(units: Sequence[str], stacked: Array, roots: Array) -> Array:
+def typical_noise(units: Sequence[str], stacked: Array, roots: Array) -> Array:
     """(ny,) standard deviations of readings: 1 % of what each sweeps for starts off by roots (windows, ne, d).
 
     stacked : (windows, samples, ny, ne). One that hardly moves, next to others of its unit, has their noise.
@@ -121,7 +121,7 @@ def noises(units: Sequence[str], stacked: Array, roots: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What one window shows.
+    """Result of one window.
 
     names : of the states.  seen : (samples · ny, ne) O in units of the noise.
     root : L (ne, d); fewer columns than rows where the joints let fewer errors pass.
@@ -142,7 +142,7 @@ class View:
         n = root.shape[1]
         A = seen @ root
         _, values, directions = np.linalg.svd(np.vstack((A, np.zeros((n, n)))), full_matrices=False)
-        inner = np.linalg.pinv(root) @ flow @ root  # rounding of the slopes grows with whatever the motion makes grow
+        inner = np.linalg.pinv(root) @ flow @ root  # rounding of the slopes grows with the motion
         growth = max(1.0, float(np.linalg.norm(inner, axis=(1, 2)).max()))
         return cls(names, seen, root, values, directions, _floor(values, growth), inner[-1])
 
@@ -250,7 +250,9 @@ def _simple(basis: Array, first: Array) -> Array:
 # ---- what to measure besides
 
 
-def advised(view: View, further: Mapping[str, Array], last: Sequence[str]) -> tuple[tuple[tuple[str, ...], float], ...]:
+def rank_sensors(
+    view: View, further: Mapping[str, Array], last: Sequence[str]
+) -> tuple[tuple[tuple[str, ...], float], ...]:
     """What would show the directions that are seen badly, best first, with the largest deviation left then.
 
     further : rows (samples · k, ne) of everything else that could be measured, in units of its noise.
@@ -302,7 +304,7 @@ def _with(view: View, poor: Array, block: Array) -> tuple[float, float]:
 # ---- words
 
 
-def said(direction: Mapping[str, float]) -> str:
+def describe(direction: Mapping[str, float]) -> str:
     """A direction in words; turns about the axes of one body as one turn."""
     names = list(direction)
     if len(names) == 1:
@@ -317,19 +319,19 @@ def said(direction: Mapping[str, float]) -> str:
     return f"{names[0]} by 1 together with {most}{', ...' if len(names) > 4 else ''}"
 
 
-def fading(fade: float) -> str:
+def describe_decay(fade: float) -> str:
     return ", which dies out by itself" if fade <= FADED else ""
 
 
-def shortly(left: float) -> str:
+def format_share(left: float) -> str:
     """Such as 0.83, or 0.99997 where little is taken off."""
     return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
 
 
-def listed(parts: list[str], most: int = TOLD) -> str:
+def join_limited(parts: list[str], most: int = SENTENCE) -> str:
     more = len(parts) - most
     return "; ".join(parts[:most]) + (f"; and {more} more" if more > 0 else "")
 
 
-def together(names: tuple[str, ...]) -> str:
+def join_names(names: tuple[str, ...]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

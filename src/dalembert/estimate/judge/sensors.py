@@ -1,4 +1,4 @@
-"""Sensors as they are: noise, then steps.
+"""Simulated sensors: noise, then steps.
 
     reading = steps(limited(value + bias + σ ξ)) ,    steps(v) = r ⌊v / r + ½⌋ ,    σ of steps alone: r / √12
 
@@ -28,8 +28,8 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensorModel(ABC):
-    """What all sensors share; each says its own deviation, resolution and limits.
+class SimulatedSensor(ABC):
+    """Base class of simulated sensors; each has its own deviation, resolution and limits.
 
     bias : constant error.  delay : [s].  dt : interval between readings where they are slower than the rest [s].
     """
@@ -67,7 +67,7 @@ class SensorModel(ABC):
         return self.sigma**2
 
     def reading(self, value: Any, noise: Any = 0.0) -> Any:
-        """What the sensor shows of a value: number, array or expression; noise : ξ of unit variance, alike."""
+        """Reading of a value: number, array or expression; noise : ξ of unit variance, alike."""
         seen = value + self.bias + self.deviation * noise
         low, high = self.limits
         if math.isfinite(low) or math.isfinite(high):
@@ -79,9 +79,9 @@ class SensorModel(ABC):
 
 
 @dataclass(frozen=True)
-class Quantiser(SensorModel):
+class Quantiser(SimulatedSensor):
     """A sensor by its plain numbers: noise of standard deviation `noise`, steps of `step`, range ± `limit`.
-    bias, delay, dt : see `SensorModel`.
+    bias, delay, dt : see `SimulatedSensor`.
 
     Examples
     --------
@@ -106,8 +106,8 @@ class Quantiser(SensorModel):
         return checked_limits(self.limit, "a quantiser")
 
 
-class Stepped(SensorModel):
-    """A sensor whose noise, where none is said, is one of its steps."""
+class Stepped(SimulatedSensor):
+    """A sensor whose noise is one of its steps, where none is given."""
 
     noise: float | None
 
@@ -119,7 +119,7 @@ class Stepped(SensorModel):
 @dataclass(frozen=True)
 class Encoder(Stepped):
     """Angle in `ppr` steps per turn [rad].  noise : standard deviation [rad]; None: one step; 0: steps only.
-    bias, delay, dt : see `SensorModel`.
+    bias, delay, dt : see `SimulatedSensor`.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Encoder(Stepped):
 class Accelerometer(Stepped):
     """Accelerometer behind a converter: sensitivity [V s²/m], range of the converter from end to end [V].
 
-    noise : standard deviation [m/s²]; None: one step; 0: steps only.  bias, delay, dt : see `SensorModel`.
+    noise : standard deviation [m/s²]; None: one step; 0: steps only.  bias, delay, dt : see `SimulatedSensor`.
 
     Examples
     --------
@@ -164,9 +164,9 @@ class Accelerometer(Stepped):
 
 
 @dataclass(frozen=True)
-class ForceSensor(SensorModel):
+class ForceSensor(SimulatedSensor):
     """Force or torque: noise of `percent` of the full scale [N or N m]; a converter of `bits` over ± full scale.
-    bias, delay, dt : see `SensorModel`.
+    bias, delay, dt : see `SimulatedSensor`.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _number(name: str, given: Any) -> float:
     return float(given)
 
 
-def measure(record: Record, sensors: Mapping[str, SensorModel | float], *, seed: int) -> Record:
+def measure(record: Record, sensors: Mapping[str, SimulatedSensor | float], *, seed: int) -> Record:
     """Readings of sensors along a motion, with the noise that ``da.simulate`` draws for the same seed and channel.
 
     Parameters
@@ -229,19 +229,19 @@ def measure(record: Record, sensors: Mapping[str, SensorModel | float], *, seed:
             raise DataError("unknown-name", unknown_name("channel", name, names, "the record"))
     noise = Noise(sensors=sensors, seed=seed)
     for name, given in sensors.items():
-        sensor = given if isinstance(given, SensorModel) else Quantiser(noise=_number(name, given))
+        sensor = given if isinstance(given, SimulatedSensor) else Quantiser(noise=_number(name, given))
         column = names.index(name)
         value = data[:, column]
         if sensor.delay:
             value = np.interp(record.time - sensor.delay, record.time, value)
         draws = noise.sensor_draws(name, len(record))
         unit = draws / sensor.deviation if sensor.deviation else draws
-        data[:, column] = np.where(_taken(record, sensor.dt), sensor.reading(value, unit), np.nan)
+        data[:, column] = np.where(_sample_mask(record, sensor.dt), sensor.reading(value, unit), np.nan)
     units = [record.units[name] for name in names]
     return Record(record.time, data, names, units, name=record.name, status=record.status)
 
 
-def _taken(record: Record, interval: float | None) -> Array:
+def _sample_mask(record: Record, interval: float | None) -> Array:
     """Which samples a slower sensor takes: the first at or after each multiple of its interval."""
     if interval is None:
         return np.ones(len(record))

@@ -22,7 +22,7 @@ from dalembert.estimate.algebra.matrices import pack, triangle, unpack
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.run import rows_of
+from dalembert.estimate.engine.run import read_rows
 from dalembert.expressions import Array, kernel_family
 from dalembert.record import Record
 
@@ -67,7 +67,7 @@ def smooth(estimate: Estimate, *, progress: Any = None) -> Estimate:
 def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Array:
     """(N, report, variance, x, packed P), from the last sample to the first."""
     filter_states = estimate.filter_states()
-    rows = rows_of(filter_, estimate.data)
+    rows = read_rows(filter_, estimate.data)
     m, p = filter_.process, filter_.model.numbers
     N = len(filter_states)
     u = np.vstack([rows[1:, : m.nu], rows[-1:, m.nu : 2 * m.nu]])  # what acts until the next sample
@@ -99,7 +99,7 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
 
 
 def _kernel(filter_: Filter) -> Any:
-    step = engine.flattened(_step(filter_), filter_.process.ne, filter_.compiled)
+    step = engine.flatten(_step(filter_), filter_.process.ne, filter_.compiled)
     return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
 
 

@@ -7,7 +7,7 @@ The unknowns are logarithms of variances, θ: of every diagonal entry that is no
 
 ∂J/∂θ are differences of runs with θ + 10⁻⁶: all run in step, on the filter's own native code, which takes the numbers
 of the noise as inputs. (Exact derivatives of a sample take longer to run than the differences, and a compiler
-minutes to build; what the differences lose, 10⁻⁸ of θ, is far below what any record can say of a variance.) A few
+minutes to build; the error of the differences, 10⁻⁸ of θ, is far below the accuracy of any variance.) A few
 decades on each side are tried first; from the best of them Levenberg's damped Newton steps go on, with the second
 derivative of Gauss and Newton (reference) or of Berndt, Hall, Hall and Hausman (likelihood: ½ Σ_k g_k g_kᵀ, g_k of a
 sample).
@@ -30,7 +30,7 @@ from dalembert.estimate.algebra.noise import Covariance
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.consistency import same_times
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.run import rows_of
+from dalembert.estimate.engine.run import read_rows
 from dalembert.expressions import Array
 from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record
@@ -61,7 +61,7 @@ class Tuned:
 
     filter : the same filter with the new noise.  Q, R : covariances, None where they depend on the state.
     variances : "Q.speed" -> variance.  before, after : the criterion (mean per sample).  at_bound : names of those
-    that went as far as they may: the data say nothing of them, or they are zero.
+    at their bounds: the data do not determine them, or they are zero.
     """
 
     filter: Any
@@ -129,7 +129,7 @@ def tune(
         tuned = Advice("Tune one with {} and make it steady after.", Argument("form", "covariance"))
         raise DataError("not-supported", "a steady filter has a fixed gain.", tuned)
     wanted = ("Q",) if vary is None and truth is not None else ("Q", "R") if vary is None else vary
-    entries = entries_of(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
+    entries = find_entries(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
     task = Task(filter_, record, entries, truth, channels, settle)
     with Progress(progress, "tuning") as bar:
         try:
@@ -145,7 +145,7 @@ def tune(
     )  # fmt: skip
 
 
-def entries_of(filter_: Filter, wanted: list[str]) -> list[Entry]:
+def find_entries(filter_: Filter, wanted: list[str]) -> list[Entry]:
     """The unknowns that `vary` names."""
     model, noise = filter_.process, filter_.noise
     kinds: dict[str, tuple[Covariance | None, tuple[str, ...]]] = {
@@ -180,10 +180,16 @@ class Task:
     """The criterion and its gradient, as runs of the filter with other numbers."""
 
     def __init__(
-        self, filter_: Filter, record: Record, entries: list[Entry], truth: Record | None, channels: Any, settle: float
+        self,
+        filter_: Filter,
+        record: Record,
+        entries: list[Entry],
+        truth: Record | None,
+        channels: str | Sequence[str] | None,
+        settle: float,
     ) -> None:
         self.filter, self.entries = filter_, entries
-        self.data = rows_of(filter_, record)
+        self.data = read_rows(filter_, record)
         dt = filter_.process.dt or filter_.dt or (float(np.median(np.diff(record.time))) if len(record) > 1 else None)
         self.m0 = filter_.initial_filter_state(
             None, None, dt, self.data[0, : filter_.process.nu], float(record.time[0])
@@ -206,7 +212,7 @@ class Task:
         if (clock.process_time() - began) * self.expected > PAYS:
             self.filter = filter_.in_c()
 
-    def _read_truth(self, record: Record, truth: Record, channels: Any, settle: float) -> None:
+    def _read_truth(self, record: Record, truth: Record, channels: str | Sequence[str] | None, settle: float) -> None:
         reported = self.filter.native.reported
         names = [n for n in reported.names if n in truth.names] if channels is None else channels
         names = [names] if isinstance(names, str) else list(names)
@@ -252,7 +258,7 @@ class Task:
         for done in range(0, len(self.data), engine.CHUNK):
             m, results = self._results(m, self.data[done : done + engine.CHUNK], p)
             total += self._share(results, None, done)[0]
-        self._counted(1, bar)
+        self._count(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
 
     def slopes(self, theta: Array, bar: Progress | None = None) -> tuple[float, Array, Array]:
@@ -269,17 +275,17 @@ class Task:
             rates = np.stack([(there - here) / STEP for _, there in runs[1:]], axis=2)
             part, slope, second = self._share(here, rates, done)
             total, gradient, curvature = total + part, gradient + slope, curvature + second
-        self._counted(k + 1, bar)
+        self._count(k + 1, bar)
         return total / N, gradient / N, curvature / N
 
     def _results(self, m: Array, rows: Array, p: Array) -> tuple[Array, Array]:
-        """Memory after these samples, and what they tell: (n, nr + 2) report, NIS, ln det S."""
+        """Filter state after these samples, and their results: (n, nr + 2) report, NIS, ln det S."""
         native, where = self.filter.native, self.filter.native.columns
         results = native.samples(m, rows, p)
         values = np.column_stack([results[:, where.report], results[:, where.nis], results[:, where.logdet]])
         return results[-1, where.filter_state].copy(), values
 
-    def _counted(self, runs: int, bar: Progress | None) -> None:
+    def _count(self, runs: int, bar: Progress | None) -> None:
         self.count += runs
         if bar is not None:
             bar.update(min(0.99, self.count / max(self.expected, self.count + 1)))

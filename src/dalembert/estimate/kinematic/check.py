@@ -14,7 +14,7 @@ allow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.kinematic.model import KinematicModel
 
 SX = ca.SX
+Workspace = Mapping[str, tuple[float, float]] | None  # range of independent coordinates
 LEVELS = ("positions", "velocities", "accelerations")
 RANK = 1e-6  # of singular values, relative to the largest in the workspace
 OPEN = 1e-9  # gap of a pose that could not be closed [m or rad]
@@ -121,7 +122,7 @@ def check_levels(
         raise ModelError("unobservable", f"sensors of the kinematic model of {relations.name!r}: {' '.join(problems)}")
 
 
-def ranges(r: Relations, z: Array, q: Array, workspace: Any) -> tuple[Array, Array]:
+def ranges(r: Relations, z: Array, q: Array, workspace: Workspace) -> tuple[Array, Array]:
     """Lower and upper ends of the independent coordinates, about z of the pose q."""
     given = {}
     for name, pair in (workspace or {}).items():
@@ -146,13 +147,13 @@ def ranges(r: Relations, z: Array, q: Array, workspace: Any) -> tuple[Array, Arr
     return low_high[:, 0], low_high[:, 1]
 
 
-def explore(model: KinematicModel, workspace: Any, poses: int) -> tuple[Array, Array]:
+def explore(model: KinematicModel, workspace: Workspace, poses: int) -> tuple[Array, Array]:
     """z and pose of closed poses along rays from the start to the ends of the workspace."""
     s, x0 = model.stepper, model.state()
-    return rays(model.relations, x0[: s.n], x0[s.blocks * s.n : s.nx - s.remembers], workspace, poses)
+    return explore_rays(model.relations, x0[: s.n], x0[s.blocks * s.n : s.nx - s.remembers], workspace, poses)
 
 
-def rays(r: Relations, z0: Array, q0: Array, workspace: Any, poses: int) -> tuple[Array, Array]:
+def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses: int) -> tuple[Array, Array]:
     """The same from z₀ at the pose q₀."""
     n = len(r.coordinates)
     low, high = ranges(r, z0, q0, workspace)
@@ -203,7 +204,7 @@ def weighted_slopes(model: KinematicModel, z: Array, q: Array) -> Array:
     return np.asarray(values.reshape(len(z), s.n, len(model.inputs)).transpose(0, 2, 1))
 
 
-def largest_determinant(model: KinematicModel, workspace: Any) -> float:
+def largest_determinant(model: KinematicModel, workspace: Workspace) -> float:
     """Largest det(SᵀWS) in the workspace: what the switching distance is measured by."""
     S = weighted_slopes(model, *explore(model, workspace, 400))
     values = np.linalg.svd(S, compute_uv=False)
@@ -232,7 +233,7 @@ def most_singular(model: KinematicModel, states: Array) -> Array | None:
     return states[int(here.argmin())] if here.min() < NEAR * np.median(usual) else None
 
 
-def along(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Array, Array]:
+def sample_motion(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Array, Array]:
     """z, pose and ż of at most `poses` samples of a record."""
     s, r, x0 = model.stepper, model.relations, model.state()
     if not isinstance(motion, Record):
@@ -254,7 +255,7 @@ def along(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Arr
     return z[kept], q[kept], zd[kept]
 
 
-def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: float, poses: int) -> KinematicCheck:
+def survey(model: KinematicModel, motion: Record | None, workspace: Workspace, dt: float, poses: int) -> KinematicCheck:
     """The rules along a motion, or over the workspace with speeds of about a turn per second."""
     s, r = model.stepper, model.relations
     n = s.n
@@ -262,7 +263,7 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: flo
         z, q = explore(model, workspace, poses)
         zd = 2 * np.pi * np.random.default_rng(1).normal(size=z.shape)
     else:
-        z, q, zd = along(model, motion, poses)
+        z, q, zd = sample_motion(model, motion, poses)
     values = np.linalg.svd(weighted_slopes(model, z, q), compute_uv=False)
     scale = values.max()
     largest, smallest = values[:, 0], values[:, n - 1]

@@ -1,7 +1,7 @@
 """Joints closed around given independent coordinates, with few operations: the inner loop of kinematics-based models.
 
     r = [φ(q,t); s(q,t) - z] ,   J = [A; S_z] ,     q ← q - N J⁺ r  (Newton) ;
-    v = J⁺ [-φ_t; ż - s_t] ,     v̇ = J⁺ [b; z̈ - bias] ;      ∂q/∂z = N J⁺ [0; 1]   (implicit, whatever Newton did)
+    v = J⁺ [-φ_t; ż - s_t] ,     v̇ = J⁺ [b; z̈ - bias] ;      ∂q/∂z = N J⁺ [0; 1]   (implicit)
 
 J is sparse and has many entries that are plain numbers (a body's place appears with ±1). Rows are eliminated with such
 entries first, which never fails and fills in little; what is left, one to three rows per body of a loop, is solved by

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations import Channels, State
-from dalembert.estimate.kinematic.quantities import Measurable, listed, per_second
+from dalembert.estimate.kinematic.quantities import Measurable, name_list, per_second
 from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
@@ -60,7 +60,7 @@ class FormulaRelations:
         self._place = {name: k for k, name in enumerate(expressions)}
 
     def names(self, given: Any, what: str) -> list[str]:
-        found = listed(given, what)
+        found = name_list(given, what)
         for name in found:
             if name not in self.known:
                 raise ModelError(

@@ -18,7 +18,7 @@ from dalembert.equations import State
 from dalembert.estimate.kinematic.check import check_levels, largest_determinant
 from dalembert.estimate.kinematic.model import KinematicModel
 from dalembert.estimate.kinematic.quantities import LEVEL
-from dalembert.estimate.kinematic.relations import relations_of
+from dalembert.estimate.kinematic.relations import find_relations
 from dalembert.estimate.kinematic.step import METHODS, SCHEMES, KinematicStep
 from dalembert.estimate.kinematic.switching import Switching
 
@@ -93,7 +93,7 @@ def model_kinematics(
             Advice("Give {}.", Call("da.estimate.Switching")),
         )
     at, named = (start, None) if isinstance(start, State) else (None, start)
-    relations = relations_of(model, independent, units, at)
+    relations = find_relations(model, independent, units, at)
     given = tuple(relations.names(inputs, "inputs"))
     read = tuple(relations.names(outputs, "outputs"))
     check_levels(relations, given, read, level, chosen)

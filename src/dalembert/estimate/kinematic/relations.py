@@ -24,7 +24,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
 from dalembert.estimate.kinematic.formula import FormulaRelations
-from dalembert.estimate.kinematic.quantities import Measurable, Relations, listed, per_second
+from dalembert.estimate.kinematic.quantities import Measurable, Relations, name_list, per_second
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import projection_function
@@ -162,7 +162,7 @@ class MachineRelations:
 
     def names(self, given: Any, what: str) -> list[str]:
         found: list[str] = []
-        for name in listed(given, what):
+        for name in name_list(given, what):
             full = self.eqs.full_name(name)
             parts = [f"{full}.{axis}" for axis in "xyz" if f"{full}.{axis}" in self.known]
             if full in self._forced or full in self.eqs.inputs.index:
@@ -293,14 +293,14 @@ def _least(moved: Array, rows: Array) -> float:
     return float(np.linalg.svd(moved / np.linalg.norm(rows, axis=1)[:, None], compute_uv=False)[-1])
 
 
-def relations_of(
+def find_relations(
     model: Any, independent: Any, units: Mapping[str, str] | None = None, at: State | None = None
 ) -> Relations:
     """Relations of equations of motion, of a mechanism, or of a function that returns formulas."""
     from dalembert.equations import equations
     from dalembert.model import Mechanism
 
-    names = listed(independent, "independent")
+    names = name_list(independent, "independent")
     if not names:
         raise ModelError("empty", "no independent coordinate is named.")
     if isinstance(model, Mechanism):

@@ -30,7 +30,7 @@ LASTING, POSSIBLE = 0.1, 1e-6
 LARGE = 60  # speeds; above it the start alone decides
 
 
-def lasting(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
+def choose_coordinates(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
     """Names of independent coordinates for a machine that starts at the chart's state."""
     measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
     joints = [measures[k] for k in eqs.recorded_measures]
@@ -38,7 +38,7 @@ def lasting(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
     groups = [joints, *turns, [c for c in measures if c not in joints]]
     candidates = [c for group in groups for c in group]
     count = len(chart.positions)
-    seen = [view for q in _poses(eqs, chart) if (view := _seen(eqs, q, chart.x.t, candidates)).shape[1] == count]
+    seen = [view for q in _poses(eqs, chart) if (view := _gradients(eqs, q, chart.x.t, candidates)).shape[1] == count]
     if not seen:
         return [c.name for c in chart.positions]
     views = np.array(seen)  # (poses, candidates, freedoms)
@@ -60,7 +60,7 @@ def lasting(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
     return [candidates[k].name for k in sorted(taken)]
 
 
-def _seen(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Candidate]) -> Array:
+def _gradients(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Candidate]) -> Array:
     """(candidates, freedoms): gradients of the coordinates on the motions that the joints allow."""
     still = np.zeros(eqs.nv)
     A = eqs.kernel("rows")(q, still, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)[0].reshape(len(eqs.rows), eqs.nv)

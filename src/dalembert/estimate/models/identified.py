@@ -4,14 +4,14 @@
 
 u₀, y₀ are the offsets that identification took off: the filter reads what the sensors read. An input that acts d
 samples late is carried along in d more states, ``force[1]`` to ``force[d]``, the input of so many samples ago; they are
-exact, so that Q and P0 speak of the others. Before a record begins inputs are taken as they are at its first sample.
+exact, so that Q and P0 are those of the others. Before the record, inputs have the values of its first sample.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dalembert.estimate.models.process import Names, Process, chosen, linear_process, process
+from dalembert.estimate.models.process import Names, Process, find_places, linear_process, process
 from dalembert.expressions import Array
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import StateSpace
@@ -21,10 +21,10 @@ from dalembert.linear import StateSpace
 def _(
     model: Identified, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, deviations: bool = False
 ) -> Process:
-    told = [model.inputs[k] for k in chosen(inputs, model.inputs, "input")]
-    delays = {name: count for name, count in model.delays.items() if name in told}
+    known = [model.inputs[k] for k in find_places(inputs, model.inputs, "input")]
+    delays = {name: count for name, count in model.delays.items() if name in known}
     system, lines = with_delays(model.system, delays)
-    held = {place: told.index(name) for place, name in lines.items()}
+    held = {place: known.index(name) for place, name in lines.items()}
 
     def point(_: StateSpace, read: list[str], driven: list[str]) -> tuple[Array, Array, Array] | None:
         u0, y0 = (np.array([model.offsets.get(name, 0.0) for name in names]) for names in (driven, read))

@@ -12,7 +12,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_model import MachineFunctions, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
-from dalembert.estimate.models.process import Names, Process, chosen, process
+from dalembert.estimate.models.process import Names, Process, find_places, process
 from dalembert.expressions import Array
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
@@ -72,7 +72,7 @@ def machine_process(
     drawn = at is None
     at = _start(eqs, at)
     free, estimated = _drives(eqs, inputs, unknown)
-    places, names, units = _measured(eqs, outputs)
+    places, names, units = _read_outputs(eqs, outputs)
     table = _tableau(method)
     one_of("closing", closing, ("independent", "projection"))
     for label, count in (("steps", steps), ("newton_steps", newton_steps)):
@@ -89,7 +89,7 @@ def machine_process(
     else:
         manifold = independent(eqs, at, named, newton_steps)
     machine = MachineFunctions(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(steps),
-                      _further(eqs, report))  # fmt: skip
+                      _read_report(eqs, report))  # fmt: skip
     key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
            tuple(estimated), table, steps, newton_steps, machine.more)  # fmt: skip
     if machine.ne == 0:
@@ -100,12 +100,12 @@ def machine_process(
         eqs.name, machine.errors(), machine.carried(),
         Channels([eqs.inputs.names[k] for k in free], [eqs.inputs.units[k] for k in free]), Channels(names, units),
         eqs.cached(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
-        Channels([c[2] for c in channels], [c[3] for c in channels]), _wrapped(wrapped, names, units),
-        use_c=eqs.use_c, source=eqs, placed=partial(placed, machine, None if drawn else at),
+        Channels([c[2] for c in channels], [c[3] for c in channels]), _find_angles(wrapped, names, units),
+        use_c=eqs.use_c, source=eqs, placed=partial(place, machine, None if drawn else at),
     )  # fmt: skip
 
 
-def placed(machine: MachineFunctions, at: State | None, given: Mapping[str, float] | State) -> Array:
+def place(machine: MachineFunctions, at: State | None, given: Mapping[str, float] | State) -> Array:
     """x of a state, or of named values: the joints are closed around those, from `at` or from the drawing."""
     eqs = machine.eqs
     if isinstance(given, State):
@@ -156,10 +156,10 @@ def _start(eqs: EquationsOfMotion, at: State | None) -> State:
 
 
 def _drives(eqs: EquationsOfMotion, inputs: Names, unknown: Any) -> tuple[list[int], list[int]]:
-    estimated = [] if unknown is None else chosen(unknown, eqs.inputs.names, "input")
+    estimated = [] if unknown is None else find_places(unknown, eqs.inputs.names, "input")
     if inputs is None:
         return [k for k in range(eqs.nu) if k not in estimated], estimated
-    free = chosen(inputs, eqs.inputs.names, "input")
+    free = find_places(inputs, eqs.inputs.names, "input")
     both = [eqs.inputs.names[k] for k in free if k in estimated]
     if both:
         problem = f"{', '.join(map(repr, both))}: an input is either known or estimated."
@@ -168,7 +168,7 @@ def _drives(eqs: EquationsOfMotion, inputs: Names, unknown: Any) -> tuple[list[i
     return free, estimated
 
 
-def _measured(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[str, int]], list[str], list[str]]:
+def _read_outputs(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[str, int]], list[str], list[str]]:
     """Where every output is found, its name and unit."""
     if outputs is None:
         outputs = eqs.outputs.names
@@ -226,14 +226,14 @@ def _tableau(method: Any) -> Tableau:
     return table
 
 
-def _wrapped(given: Any, names: list[str], units: list[str]) -> tuple[bool, ...]:
+def _find_angles(given: Any, names: list[str], units: list[str]) -> tuple[bool, ...]:
     if given is None:
         return tuple(unit == "rad" for unit in units)
-    places = chosen(given, tuple(names), "output")
+    places = find_places(given, tuple(names), "output")
     return tuple(k in places for k in range(len(names)))
 
 
-def _further(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
+def _read_report(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
     known = [name for channels in further_channels(eqs).values() for name in channels.names]
     if report is None:
         return ()

@@ -1,10 +1,10 @@
-"""A machine as a filter takes it: x = (q, v, z) on the joints, its step and outputs as expressions.
+"""The model of a machine for a filter: x = (q, v, z) on the joints, its step and outputs as expressions.
 
     x_{k+1} = Π(x_k + Δt Σ bᵢ kᵢ) ,   kᵢ = ẋ(x_k + Δt Σ aᵢⱼ kⱼ, u_k)
 
-Π closes the joints and steers the speeds, as `da.simulate` does after every step; the input is held. What covariances
-speak of is told in `manifold`. Inputs named ``unknown`` are states too: d_{k+1} = d_k plus noise, random walks.
-Where forces depend on reactions x carries λ along, for the next step to start from.
+Π closes the joints and steers the speeds, as `da.simulate` does after every step; the input is held. The
+errors of the state are defined in `manifold`. Inputs named ``unknown`` are states too, random walks: d_{k+1} = d_k plus
+noise. Where forces depend on reactions, x also holds λ, the initial guess of the next step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
-from dalembert.estimate.models.manifold import Manifold, settled
+from dalembert.estimate.models.manifold import Manifold, update_turn_counters
 from dalembert.expressions import Array, Expr
 from dalembert.numerics.runge_kutta import Tableau, combine
 from dalembert.solve.constrained.solve import depends_on_reactions
@@ -66,7 +66,7 @@ class MachineFunctions:
         return ca.densify(ca.vertcat(q, v, z, *([lam] if self.nl else []), d))
 
     def drive(self, u: Expr, d: Expr) -> Expr:
-        """All inputs of the machine: those told, those estimated, zero for the rest."""
+        """All inputs of the machine: known and estimated ones, zero for the rest."""
         full = [type(u)(0)] * self.eqs.nu
         for k, place in enumerate(self.known):
             full[place] = u[k]
@@ -83,7 +83,7 @@ class MachineFunctions:
         x, u, p, t, _ = self.symbols()
         e, x0 = SX.sym("e", self.ne), SX.sym("x0", self.nx)
 
-        def function(name: str, inputs: list[Any], value: Any) -> ca.Function:
+        def function(name: str, inputs: list[Any], value: Expr) -> ca.Function:
             return ca.Function(name, inputs, [ca.densify(value)], {"cse": self.eqs.nv < 600})
 
         return {
@@ -106,7 +106,7 @@ class MachineFunctions:
         short = h / self.steps
         for k in range(self.steps):
             q, v, z, lam = self.substep(q, v, z, lam, force, p, t + k * short, short)
-        after = self.join(settled(self.eqs, q, p, t + h) if flat else q, v, z, lam, d)
+        after = self.join(update_turn_counters(self.eqs, q, p, t + h) if flat else q, v, z, lam, d)
         return ca.Function("step", list(symbols), [after], {"cse": True} if flat else {})
 
     def substep(
@@ -168,7 +168,7 @@ class MachineFunctions:
         q0, v0, z0, _, d0 = self.split(x0)
         return ca.vertcat(*self.manifold.difference(q, v, q0, v0, p, t), z - z0, d - d0)
 
-    # -- what an estimate tells --------------------------------------------------------------------------------------
+    # -- channels of the estimate -------------------------------------------------------------------------------------
     def reported(self) -> list[tuple[str, int, str, str]]:
         """(kind, index, name, unit) of every channel, none twice; counters of turns are bookkeeping."""
         eqs, joints = self.eqs, self.eqs.recorded_measures
@@ -188,7 +188,7 @@ class MachineFunctions:
         return list(found.values())
 
     def _cheap(self, sensor: int) -> bool:
-        """Whether a sensor is told of: one that needs accelerations or reactions only where it is measured."""
+        """Whether a sensor is reported: one that needs accelerations or reactions only where it is measured."""
         F = self.eqs.functions["outputs"]
         needs = any(sensor in F.jac_sparsity(0, k).row() for k in (2, 3))
         return not needs or ("sensor", sensor) in self.places or self.eqs.outputs.names[sensor] in self.more
@@ -222,6 +222,6 @@ class MachineFunctions:
 
 
 def further_channels(eqs: EquationsOfMotion) -> dict[str, Channels]:
-    """What an estimate tells only if asked to."""
+    """Channels of an estimate on request."""
     energy = Channels(["energy.kinetic", "energy.potential"], ["J", "J"])
     return {"sensor": eqs.outputs, "reaction": eqs.reaction_channels, "energy": energy}

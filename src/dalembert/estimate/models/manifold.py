@@ -25,7 +25,7 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
-from dalembert.estimate.models.coordinates import lasting
+from dalembert.estimate.models.coordinates import choose_coordinates
 from dalembert.estimate.models.machine_rates import factor_at, still
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.rotations import conjugate, exponential, logarithm, multiply, rate_matrix, rotation
@@ -66,8 +66,8 @@ def turn_function() -> ca.Function:
     return ca.Function("turn", [p, p0], [theta, ca.densify(ca.jacobian(theta, p) @ rate_matrix(p))], {"cse": True})
 
 
-def settled(eqs: EquationsOfMotion, q: Expr, p: Expr, t: Expr, share: Expr = 1) -> Expr:
-    """q whose counters of turns hold the angles themselves: what moves a pose leaves them off by a little."""
+def update_turn_counters(eqs: EquationsOfMotion, q: Expr, p: Expr, t: Expr, share: Expr = 1) -> Expr:
+    """q with counters of turns equal to the angles: a move of the pose leaves a small difference."""
     if not eqs.counters:
         return q
     value = eqs.functions["measures"](q, SX.zeros(eqs.nv), p, t)[0]
@@ -77,7 +77,7 @@ def settled(eqs: EquationsOfMotion, q: Expr, p: Expr, t: Expr, share: Expr = 1) 
     return q
 
 
-def shifted(eqs: EquationsOfMotion, q: Expr, xi: Expr, p: Expr, t: Expr) -> Expr:
+def shift_pose(eqs: EquationsOfMotion, q: Expr, xi: Expr, p: Expr, t: Expr) -> Expr:
     """q ⊞ ξ."""
     N, _ = eqs.functions["kinematics"](q, p, t)
     moved = SX(q + N @ xi)
@@ -86,7 +86,7 @@ def shifted(eqs: EquationsOfMotion, q: Expr, xi: Expr, p: Expr, t: Expr) -> Expr
     return moved
 
 
-def apart(eqs: EquationsOfMotion, q: Expr, q0: Expr, p: Expr, t: Expr) -> Expr:
+def pose_difference(eqs: EquationsOfMotion, q: Expr, q0: Expr, p: Expr, t: Expr) -> Expr:
     """ξ with q = q₀ ⊞ ξ."""
     plain = [k for k in range(eqs.nv) if not any(k in block.columns for block in eqs.quaternions)]
     leave = {block.coordinate + i for block in eqs.quaternions for i in range(4)}
@@ -134,24 +134,24 @@ class Tangent:
     def retract(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         eqs = self.eqs
         xi, dv = self.move(q, v, e_s, e_w, p, t)
-        q, v = shifted(eqs, q, xi, p, t), v + dv
+        q, v = shift_pose(eqs, q, xi, p, t), v + dv
         if not eqs.rows:
-            return settled(eqs, q, p, t), v
+            return update_turn_counters(eqs, q, p, t), v
         going = is_going(e_s, e_w)
         for _ in range(self.newton_steps):
             gap = SX.zeros(len(eqs.rows))
             gap[eqs.holonomic_rows] = eqs.functions["position"](q, p, t)
             factor = factor_at(eqs, _rows(eqs, still(q), still(v), p, t), still(q), p, t)
-            q = shifted(eqs, q, going * factor.correction(gap), p, t)
+            q = shift_pose(eqs, q, going * factor.correction(gap), p, t)
         slip = SX.zeros(len(eqs.rows))
         for _ in range(SPEED_PASSES):
             slip[eqs.rate_rows] = eqs.functions["rates"](q, v, p, t)
             factor = factor_at(eqs, _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t), still(q), p, t)
             v = v + going * factor.correction(slip)
-        return settled(eqs, q, p, t, going), v
+        return update_turn_counters(eqs, q, p, t, going), v
 
     def difference(self, q: Expr, v: Expr, q0: Expr, v0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
-        return apart(self.eqs, q, q0, p, t), v - v0
+        return pose_difference(self.eqs, q, q0, p, t), v - v0
 
     def move(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         eqs = self.eqs
@@ -239,24 +239,24 @@ class Independent:
         eqs, F = self.eqs, self.eqs.functions
         q0, v0, w0 = q, v, self._speeds(q, v, p, t)[0]
         xi, dv = self.move(q, v, e_s, e_w, p, t)
-        q, v = shifted(eqs, q, xi, p, t), v + dv
+        q, v = shift_pose(eqs, q, xi, p, t), v + dv
         going = is_going(e_s, e_w)
         for _ in range(self.newton_steps):
-            q = settled(eqs, q, p, t, going)
+            q = update_turn_counters(eqs, q, p, t, going)
             gap = ca.vertcat(F["position"](q, p, t), self._values(q, q0, p, t)[0] - e_s)
             S = self._values(still(q), q0, p, t)[1]
             A = _rows(eqs, still(q), still(v), p, t)[eqs.holonomic_rows, :]
             factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
-            q = shifted(eqs, q, going * factor.correction(gap), p, t)
+            q = shift_pose(eqs, q, going * factor.correction(gap), p, t)
         for _ in range(SPEED_PASSES):
             S = self._speeds(still(q), still(v), p, t)[1]
             A = _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t)[eqs.rate_rows, :]
             factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
             slip = ca.vertcat(F["rates"](q, v, p, t), self._speeds(q, v, p, t)[0] - w0 - e_w)
             v = v + going * factor.correction(slip)
-        return self._put((q0, v0), (settled(eqs, q, p, t, going), v), e_s, e_w)
+        return self._write_entries((q0, v0), (update_turn_counters(eqs, q, p, t, going), v), e_s, e_w)
 
-    def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Expr, e_w: Expr) -> tuple[Expr, Expr]:
+    def _write_entries(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Expr, e_w: Expr) -> tuple[Expr, Expr]:
         """The moved state, with entries of q and v that the error alone decides written so.
 
         Newton's method has brought them there but for rounding; in this form x ⊞ e ⊟ x₁ is seen to be e + constant.
@@ -319,7 +319,7 @@ def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newt
     point = accelerations(eqs, Point(at.q, at.v, at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam))
     chart = Chart(eqs, point, named, world=False)
     if named is None and chart.positions:
-        chart = Chart(eqs, point, lasting(eqs, chart), world=False)
+        chart = Chart(eqs, point, choose_coordinates(eqs, chart), world=False)
     if any(c.kind == "speed" for c in chart.positions):
         problem = f"{eqs.name!r} has no independent coordinates with names."
         raise ModelError("not-supported", problem, Advice("Use {}.", Argument("closing", "projection")))

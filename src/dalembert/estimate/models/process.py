@@ -12,7 +12,7 @@ and covariances are those of e. A flat process has neither function: x₀ + e an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
@@ -22,12 +22,16 @@ import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.equations import Channels
+from dalembert.equations import Channels, State
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 
 Point = Callable[[StateSpace, list[str], list[str]], "tuple[Array, Array, Array] | None"]
 Names = str | Iterable[str] | None  # of channels; None: all
+Variances = (  # a covariance: a number, the diagonal, a matrix, variances by name, or a function of the state
+    float | Sequence[float] | Sequence[Sequence[float]] | Array | Mapping[str, float] | Callable[..., object] | None
+)
+InitialState = Mapping[str, float] | Sequence[float] | Array | State | None  # None: that of the model
 SX = ca.SX
 SAME_TIME = 1e-9  # relative
 ARGUMENTS = {
@@ -188,8 +192,8 @@ def linear_process(
     elif dt is not None and abs(dt - model.dt) > SAME_TIME * model.dt:
         problem = f"the model is sampled every {model.dt:g} s, the filter every {dt:g} s."
         raise DataError("sample-time-mismatch", problem, Advice("Convert the model with {}.", Call("model.resample")))
-    rows = chosen(outputs, model.outputs, "output")
-    columns = chosen(inputs, model.inputs, "input")
+    rows = find_places(outputs, model.outputs, "output")
+    columns = find_places(inputs, model.inputs, "input")
     A, B, C, D = model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]
     states = Channels(model.states, [model.units.get(name, "") for name in model.states])
     names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
@@ -204,12 +208,12 @@ def linear_process(
         "step": ca.Function("step", [x, u, p, t, Δ], [ca.densify(after)]),
         "outputs": ca.Function("outputs", [x, u, p, t], [ca.densify(read)]),
     }
-    told = states if deviations else Channels(machine_names(model), states.units)
+    shown = states if deviations else Channels(machine_names(model), states.units)
     return Process(
         "linear model", states, states,
         Channels(drives, [model.units.get(name, "") for name in drives]),
         Channels(names, [model.units.get(name, "") for name in names]),
-        functions, x0, reported=told, wrapped=(False,) * len(names), dt=model.dt,
+        functions, x0, reported=shown, wrapped=(False,) * len(names), dt=model.dt,
         matrices=(A, B, C, D), about=about, source=model, held=held or {},
     )  # fmt: skip
 
@@ -221,7 +225,7 @@ def has_channels() -> ModelError:
 
 
 def machine_names(model: StateSpace) -> tuple[str, ...]:
-    """Names of the states as the machine knows them: the rate of ``A.angle`` is ``A.rate`` there."""
+    """Names of the states in the machine: the rate of ``A.angle`` is ``A.rate`` there."""
     rates = model.provenance.get("rates", {})
     return tuple(
         rates.get(name.removesuffix(".rate"), name) if name.endswith(".rate") else name for name in model.states
@@ -238,7 +242,7 @@ def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) ->
     return (point[0], point[1], point[2]) if any(part.any() for part in point) else None
 
 
-def chosen(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
+def find_places(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
     """Places of the wanted names, in the order asked for; all of them for None."""
     if wanted is None:
         return list(range(len(known)))

@@ -38,11 +38,11 @@ def step_function(rate: ca.Function, method: Tableau, substeps: int = 1) -> ca.F
 def _explicit(rate: ca.Function, method: Tableau, x: Expr, u: Expr, p: Expr, t: Expr, h: Expr) -> Expr:
     stages: list[Any] = []
     for row, node in zip(method.matrix, method.nodes, strict=True):
-        stages.append(rate(x + h * _combined(row, stages) if row.any() else x, u, p, t + node * h))
-    return x + h * _combined(np.array(method.weights), stages)
+        stages.append(rate(x + h * _combine(row, stages) if row.any() else x, u, p, t + node * h))
+    return x + h * _combine(np.array(method.weights), stages)
 
 
-def _combined(weights: Array, stages: Sequence[Any]) -> Any:
+def _combine(weights: Array, stages: Sequence[Any]) -> Any:
     """Σ w_i κ_i; stages of equal weight are added first."""
     total: Any = 0
     for weight in dict.fromkeys(float(w) for w in weights):
@@ -59,17 +59,17 @@ def implicit_function(rate: ca.Function, method: Tableau) -> ca.Function:
     unknown = SX.sym("k", n * (stages - leading))
     known: list[Any] = []
     for row, node in zip(method.matrix[:leading], method.nodes, strict=False):
-        known.append(rate(x + h * _combined(row, known) if row.any() else x, u, p, t + node * h))
+        known.append(rate(x + h * _combine(row, known) if row.any() else x, u, p, t + node * h))
     all_stages = [*known, *ca.vertsplit(unknown, n)]
     residual = [
-        k - rate(x + h * _combined(row, all_stages), u, p, t + node * h)
+        k - rate(x + h * _combine(row, all_stages), u, p, t + node * h)
         for row, node, k in zip(method.matrix[leading:], method.nodes[leading:], all_stages[leading:], strict=True)
     ]
     r = ca.densify(ca.vertcat(*residual))
     equations = ca.Function("stages", [unknown, x, u, p, t, h], [r])
     options = {"max_iter": method.iterations, "abstol": 0.1 * method.tolerance, "error_on_fail": False}
     solver = ca.rootfinder("closing", "fast_newton", equations, options)
-    ending = ca.Function("ending", [unknown, x, u, p, t, h], [x + h * _combined(np.array(method.weights), all_stages)])
+    ending = ca.Function("ending", [unknown, x, u, p, t, h], [x + h * _combine(np.array(method.weights), all_stages)])
     X = [MX.sym(name, size) for name, size in zip("xupth", _sizes(rate), strict=True)]
     found = solver(np.zeros(unknown.shape[0]), *X)  # from rest: the rate at x would throw stiff stages far away
     gap = ca.norm_inf(equations(found, *X)) / (1 + ca.norm_inf(found))

@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
-from dalembert.estimate.models.process import Names, Process, chosen, process
+from dalembert.estimate.models.process import Names, Process, find_places, process
 from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Array, call_user
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
@@ -72,12 +72,12 @@ class UserModel:
         self.method = find_tableau(method)
         self.substeps = whole_number("substeps", substeps, least=1)
         self.angles = frozenset(angles)
-        chosen(list(angles), self.outputs.names, "output")
+        find_places(list(angles), self.outputs.names, "output")
         self.start = _start(start, self.states)
-        self.rate = self._called(f, "f", ("x", "u"), len(self.states))
-        self.reading = self._called(g, "g", ("x",), len(self.outputs))
+        self.rate = self._call(f, "f", ("x", "u"), len(self.states))
+        self.reading = self._call(g, "g", ("x",), len(self.outputs))
 
-    def _called(self, function: Callable[..., Any], label: str, least: tuple[str, ...], size: int) -> ca.Function:
+    def _call(self, function: Callable[..., Any], label: str, least: tuple[str, ...], size: int) -> ca.Function:
         """(x, u, p, t) -> column, of a user's function called once."""
         symbols = {
             "x": SX.sym("x", len(self.states)), "u": SX.sym("u", len(self.inputs)),
@@ -111,7 +111,10 @@ def _(
         raise ModelError(
             "unknown-name", unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}")
         )
-    rows, columns = chosen(outputs, model.outputs.names, "output"), chosen(inputs, model.inputs.names, "input")
+    rows, columns = (
+        find_places(outputs, model.outputs.names, "output"),
+        find_places(inputs, model.inputs.names, "input"),
+    )
     n = len(model.states)
     x, u = SX.sym("x", n), SX.sym("u", len(columns))
     p, t, Δ = SX.sym("p", len(model.parameters)), SX.sym("t"), SX.sym("dt")
