@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
 
 # a file that is being written: host, process and a random part, so that whoever finds it knows whether its writer lives
 UNFINISHED = re.compile(r"\..*\.dalembert-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}")
@@ -28,9 +29,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise FileFormatError("this is a folder; give a file name.", str(path))
+        raise FileFormatError("not-writable", "this is a folder.", Advice("Give a file name."), path=str(path))
     if not target.parent.is_dir():
-        raise FileFormatError(f"the folder {str(Path(path).parent)!r} does not exist. Make it first.", str(path))
+        raise FileFormatError(
+            "no-such-file",
+            f"the folder {str(Path(path).parent)!r} does not exist.",
+            Advice("Make it first."),
+            path=str(path),
+        )
     _remove_abandoned(target.parent)
     writer = f"{_host()}-{os.getpid()}-{secrets.token_hex(6)}"
     fresh = target.with_name(f".{target.stem}.dalembert-{writer}{target.suffix}")

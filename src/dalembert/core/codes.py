@@ -13,6 +13,7 @@ CODES: dict[str, str] = {
     "unknown-argument": "an argument, key or option that does not exist",
     "taken-name": "two things would have the same name",
     "bad-name": "a name is empty, not a text, or holds characters that it must not",
+    "stem-of-names": "the common stem of several names, where one name is needed",
     "wrong-owner": "a body, joint or state belongs to another machine or model",
     # arguments
     "missing-argument": "something that is needed was not given",
@@ -35,6 +36,10 @@ CODES: dict[str, str] = {
     "not-increasing": "times or frequencies that do not increase",
     "duplicate": "the same thing given twice",
     "several-problems": "more than one problem, listed in the message",
+    "foreign-symbol": "an expression that depends on more than it may",
+    "gaps": "missing samples, where none may be missing",
+    "branch-on-symbol": "a function of the user that takes a decision on a symbol",
+    "record-too-short": "a record that does not cover the time it is needed for",
     # matrices
     "not-symmetric": "a matrix that must be symmetric",
     "not-orthonormal": "a matrix that must be a rotation",
@@ -42,7 +47,6 @@ CODES: dict[str, str] = {
     "singular-matrix": "a matrix without an inverse",
     "rank-deficient": "fewer independent rows or columns than needed",
     # functions of a user
-    "branch-on-symbol": "a function that compares or branches on a symbol, which has no value",
     "user-function-failed": "a function of a user that raised an error",
     "value-of-symbol": "a function that asks a symbol for its value",
     "wrong-signature": "a function that takes more or fewer arguments",
@@ -89,6 +93,13 @@ CODES: dict[str, str] = {
     "not-supported": "a combination that this function does not cover",
     "needs-damping": "a result that exists only with damping",
     "too-large": "a size or a count beyond the bounds that protect memory and time",
+    "no-c-code": "an operation that has no C code",
+    "not-picklable": "an object that cannot be sent to another process",
+    "not-sampled": "a continuous law or observer, where a sampled one is needed",
+    "other-sweep": "a folder that holds another sweep",
+    "slow-engine": "native code is not available, and expressions are interpreted",
+    "trial-failed": "a trial of a sweep raised an error",
+    "worker-died": "a worker process ended without an answer",
     "missing-extra": "an optional package is not installed",
     "kind-not-loaded": "an entry point of another package that cannot be imported",
     # iterations and runs
@@ -103,6 +114,11 @@ CODES: dict[str, str] = {
     "friction-unsettled": "friction and reactions that do not settle on common values",
     "step-too-small": "a time step that fell to the rounding of the time",
     "stiff-friction": "regularised friction that makes many short steps",
+    "comparison-event": "an event that compares, where it must cross zero",
+    "constant-event": "an event whose value is constant",
+    "endless-events": "events that follow each other at ever shorter intervals",
+    "stick-slip-cycle": "friction that changes between sticking and sliding without end",
+    "too-many-events": "an event that happened more often than allowed",
     "too-many-steps": "the number of steps allowed is used up",
     # identification
     "biased-estimate": "a choice of arguments that biases the result",

@@ -147,7 +147,9 @@ def require_extra(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtraError(f'{module} is not installed. Run: pip install "dalembert[{extra}]"') from error
+        raise MissingExtraError(
+            "missing-extra", f"{module} is not installed.", Advice(f'Run: pip install "dalembert[{extra}]"')
+        ) from error
 
 
 def printable(text: str) -> str:

@@ -91,7 +91,7 @@ class Steps:
     def begin(self, name: str) -> None:
         """A step of the plan begins; those before it are done."""
         if name not in self._plan:
-            raise DataError(unknown_name("step", name, self._plan, self._title))
+            raise DataError("unknown-name", unknown_name("step", name, self._plan, self._title))
         names = list(self._plan)
         self._now = name
         self._done = sum(self._plan[one] for one in names[: names.index(name)])

@@ -21,6 +21,9 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
+from dalembert.core.errors import DalembertWarning
+from dalembert.core.findings import Advice, Call
+
 FLAGS = ("-O1", "-fPIC", "-shared")
 CACHE_LOOKUP_LIMIT = 100_000  # instructions; above it looking for a cached build costs more than it may save
 CACHE_LOOKUP_CHARACTERS = 20_000_000
@@ -91,9 +94,13 @@ def _load(folder: Path, key: str, names: Sequence[str]) -> list[ca.Function] | N
         (folder / f"{key}.sha256").unlink(missing_ok=True)
         if not _unloadable:
             warnings.warn(
-                f"a compiled library could not be loaded from {folder}: using the virtual machine. Where programs may "
-                "not run from that folder (a noexec mount), set DALEMBERT_CACHE to another.", stacklevel=4,
-            )  # fmt: skip
+                DalembertWarning(
+                    "slow-engine",
+                    f"a compiled library could not be loaded from {folder}: expressions are interpreted.",
+                    Advice("Where programs may not run from that folder (a noexec mount), set DALEMBERT_CACHE."),
+                ),
+                stacklevel=4,
+            )
         _unloadable.append(key)
         return None
 
@@ -128,12 +135,16 @@ def build(functions: Sequence[ca.Function]) -> list[ca.Function] | None:
         return None
     tool = compiler()
     if tool is None:
-        warnings.warn("no C compiler found: running on CasADi's virtual machine (see da.doctor()).", stacklevel=3)
+        warning = DalembertWarning(
+            "slow-engine", "no C compiler found: expressions are interpreted.", Advice("See {}.", Call("da.doctor"))
+        )
+        warnings.warn(warning, stacklevel=3)
         return None
     with tempfile.TemporaryDirectory(dir=folder) as work:
         failure = _compile(tool, functions, Path(work))
         if failure:
-            warnings.warn(f"the C compiler {tool} failed ({failure}); using the virtual machine.", stacklevel=3)
+            problem = f"the C compiler {tool} failed ({failure}): expressions are interpreted."
+            warnings.warn(DalembertWarning("slow-engine", problem), stacklevel=3)
             return None
         library, seal = Path(work) / "kernel.so", Path(work) / "seal"
         digest = hashlib.sha256(library.read_bytes()).hexdigest()

@@ -64,7 +64,7 @@ class Kernel:
                 if slot.size:
                     slot[:] = value
         except (TypeError, ValueError) as error:
-            raise DataError(self._misfit(arguments)) from error
+            raise DataError("wrong-shape", self._misfit(arguments)) from error
         self._run()
         return self._outputs
 
@@ -110,7 +110,7 @@ class Kernel:
             arrays = [np.asarray(a, dtype=float) for a in arguments]
             batch = self._batch(arrays)
         except (TypeError, ValueError) as error:
-            raise DataError(self._misfit(arguments)) from error
+            raise DataError("wrong-shape", self._misfit(arguments)) from error
         mapped = self._maps.get(batch)
         if mapped is None:
             if len(self._maps) > 8:

@@ -94,7 +94,9 @@ def limit(triple: Triple, tolerance: float = 1e-15) -> FloatArray:
                 break
             if np.linalg.norm(H - before) <= tolerance * np.linalg.norm(H):
                 return H
-    raise ConvergenceError("doubling does not converge: a mode on the border of stability, or beyond, is not reached.")
+    raise ConvergenceError(
+        "no-convergence", "doubling does not converge: a mode on the border of stability, or beyond, is not reached."
+    )
 
 
 def cayley(A: FloatArray, G: FloatArray, Q: FloatArray, shift: float) -> Triple:

@@ -121,5 +121,7 @@ def width(matrix: Any) -> int:
 def _square(matrix: Any) -> Any:
     if not sp.issparse(matrix) or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         shape = getattr(matrix, "shape", ())
-        raise DataError(f"the matrix must be sparse, square and not empty, got {type(matrix).__name__} {shape}.")
+        raise DataError(
+            "wrong-type", f"the matrix must be sparse, square and not empty, got {type(matrix).__name__} {shape}."
+        )
     return sp.csc_array(matrix)

@@ -28,25 +28,27 @@ def numbers(values: npt.ArrayLike, what: str) -> Array:
             raise TypeError(f"dtype {raw.dtype}")
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be an array of real numbers ({error}).") from error
+        raise DataError("not-a-number", f"{what} must be an array of real numbers ({error}).") from error
 
 
 def checked_time(time: npt.ArrayLike) -> Array:
     t = numbers(time, "time")
     if t.ndim != 1:
-        raise DataError(f"time has shape {t.shape}; expected one dimension.")
+        raise DataError("wrong-shape", f"time has shape {t.shape}; expected one dimension.")
     if t.size == 0:
-        raise DataError("a record needs at least one sample; time is empty.")
+        raise DataError("empty", "a record needs at least one sample; time is empty.")
     # an increasing sequence can be infinite at its ends only, and NaN is never greater
     if not (np.isfinite(t[0]) and np.isfinite(t[-1]) and bool((t[1:] > t[:-1]).all())):
         bad = ~np.isfinite(t)
         if bad.any():
             i = int(np.argmax(bad))
-            raise DataError(f"time must be finite; sample {i} is {t[i]}.")
+            raise DataError("not-finite", f"time must be finite; sample {i} is {t[i]}.")
         i = int(np.argmax(t[1:] <= t[:-1]))
-        raise DataError(f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s.")
+        raise DataError(
+            "not-increasing", f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s."
+        )
     if not np.isfinite(float(t[-1]) - float(t[0])):
-        raise DataError(f"time runs from {t[0]:.6g} to {t[-1]:.6g} s, which is too long for a number.")
+        raise DataError("out-of-range", f"time runs from {t[0]:.6g} to {t[-1]:.6g} s, which is too long for a number.")
     return frozen(t)
 
 
@@ -54,7 +56,8 @@ def checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) 
     values = numbers(data, "data")
     if values.shape != (samples, len(columns)):
         raise DataError(
-            f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name."
+            "wrong-shape",
+            f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name.",
         )
     return frozen(values)
 
@@ -62,16 +65,18 @@ def checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) 
 @lru_cache(maxsize=64)  # runs of one machine share their names
 def checked_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
     if isinstance(names, str):
-        raise DataError(f"names must be a list of channel names, not the text {names!r}.")
+        raise DataError("wrong-type", f"names must be a list of channel names, not the text {names!r}.")
     columns: dict[str, int] = {}
     for i, label in enumerate(names):
         if not line(label, "a channel name") or label == "time":
-            raise DataError(f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis.")
+            raise DataError(
+                "bad-name", f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis."
+            )
         if label in columns:
-            raise DataError(f"two channels are named {label!r} (columns {columns[label]} and {i}).")
+            raise DataError("taken-name", f"two channels are named {label!r} (columns {columns[label]} and {i}).")
         columns[label] = i
     if not columns:
-        raise DataError("a record needs at least one channel; names is empty.")
+        raise DataError("empty", "a record needs at least one channel; names is empty.")
     return columns
 
 
@@ -81,10 +86,12 @@ def checked_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mapp
     if isinstance(units, Mapping):
         for label in units:
             if label not in columns:
-                raise DataError(unknown_name("channel", label, columns, "units"))
+                raise DataError("unknown-name", unknown_name("channel", label, columns, "units"))
         return tuple(line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
     if isinstance(units, str) or len(units) != len(columns):
-        raise DataError(f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}.")
+        raise DataError(
+            "wrong-type", f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
+        )
     return _checked_unit_list(tuple(units))
 
 
@@ -96,5 +103,7 @@ def _checked_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
 def line(text: str, what: str) -> str:
     """One printable line without blanks at its ends, so that any file format can hold it."""
     if not isinstance(text, str) or not text.isprintable() or text != text.strip():
-        raise DataError(f"{what} must be one line of printable text without blanks at its ends, not {text!r:.80}.")
+        raise DataError(
+            "bad-name", f"{what} must be one line of printable text without blanks at its ends, not {text!r:.80}."
+        )
     return text

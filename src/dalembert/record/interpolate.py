@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.record.checks import Array
 
 MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
@@ -16,10 +17,12 @@ def regular(time: Array, every: float) -> Array:
     """Times from the first sample on, ``every`` seconds apart."""
     first, last = float(time[0]), float(time[-1])
     if not 0.0 < every < np.inf:
-        raise DataError(f"every must be a positive time [s], not {every}.")
+        raise DataError("not-positive", f"every must be a positive time [s], not {every}.")
     if not (last - first) / every < MOST_SAMPLES:
         many = (last - first) / every
-        raise DataError(f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many.")
+        raise DataError(
+            "too-large", f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many."
+        )
     # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
     wanted: Array = first + every * np.arange(int((last - first) / every + 1e-9) + 1, dtype=np.float64)
     return wanted
@@ -32,7 +35,9 @@ def inside(time: Array, wanted: Array, what: str) -> Array:
     outside = ~((wanted >= first - slack) & (wanted <= last + slack))
     if outside.any():
         worst = float(wanted[int(np.argmax(outside))])
-        raise DataError(f"t = {worst:.6g} s is outside {what}, which runs from {first:.6g} to {last:.6g} s.")
+        raise DataError(
+            "out-of-range", f"t = {worst:.6g} s is outside {what}, which runs from {first:.6g} to {last:.6g} s."
+        )
     clipped: Array = np.clip(wanted, first, last)
     return clipped
 
@@ -46,7 +51,12 @@ def cubic(time: Array, data: Array, wanted: Array, names: Sequence[str]) -> Arra
     broken = ~np.isfinite(data).all(axis=0)
     if broken.any():
         label = names[int(np.argmax(broken))]
-        raise DataError(f"channel {label!r} has gaps, which a cubic spline cannot cross. Use kind='linear'.")
+        raise DataError(
+            "gaps",
+            f"channel {label!r} has gaps, which a cubic spline cannot cross.",
+            Advice("Use {}.", Argument("kind", "linear")),
+            where={"channel": label},
+        )
     return np.asarray(CubicSpline(time, data, axis=0)(wanted), dtype=np.float64)
 
 

@@ -125,16 +125,18 @@ class Record:
             if column.ndim == 0:
                 column = np.full(t.size, float(column))
             if column.shape[:1] != t.shape or column.ndim > 2 or (column.ndim == 2 and column.shape[1] not in (2, 3)):
-                raise DataError(f"channel {label!r} has shape {column.shape}; expected ({t.size},), as long as time.")
+                raise DataError(
+                    "wrong-shape", f"channel {label!r} has shape {column.shape}; expected ({t.size},), as long as time."
+                )
             unit = given.pop(label, "")
             parts = [label] if column.ndim == 1 else [f"{label}.{axis}" for axis in _AXES[: column.shape[1]]]
             for i, part in enumerate(parts):
                 if part in labels:
-                    raise DataError(f"channel {part!r} is given twice.")
+                    raise DataError("taken-name", f"channel {part!r} is given twice.")
                 labels[part] = given.pop(part, unit)
                 columns.append(column if column.ndim == 1 else column[:, i])
         if given:
-            raise DataError(unknown_name("channel", next(iter(given)), labels, "units"))
+            raise DataError("unknown-name", unknown_name("channel", next(iter(given)), labels, "units"))
         data = np.column_stack(columns) if columns else np.empty((t.size, 0))
         return cls(t, data, tuple(labels), tuple(labels.values()), **about)
 
@@ -247,12 +249,13 @@ class Record:
                 return self._time
             vector = self._vector(name)
             if not vector:
-                raise DataError(self._unknown(name))
+                raise self._unknown(name)
             return frozen(self._data[:, vector])
         if not isinstance(name, (list, tuple)):
             raise DataError(
-                f"a record is indexed by channel name, not by {type(name).__name__}. For samples use run.data or "
-                "run.between(start, stop)."
+                "wrong-type",
+                f"a record is indexed by channel name, not by {type(name).__name__}.",
+                Advice("For samples use {}.", Call("Record.between")),
             )
         picked = [self[part] for part in name]
         return frozen(np.column_stack(picked) if picked else np.empty((len(self), 0)))
@@ -260,7 +263,7 @@ class Record:
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
         if not names:
-            raise DataError(f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
+            raise DataError("empty", f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
         columns: dict[int, None] = {}
         for name in names:
             found = self.expand(name)
@@ -275,7 +278,7 @@ class Record:
             return (self._short(name),)
         found = tuple(part for part in self._columns if part.startswith(f"{name}."))
         if not found or not isinstance(name, str):
-            raise DataError(self._unknown(name))
+            raise self._unknown(name)
         return found
 
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
@@ -285,8 +288,9 @@ class Record:
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
         if first >= last:
             raise DataError(
+                "out-of-range",
                 f"no sample of {self._label()} lies between {start} and {stop} s; it runs from {t[0]:.6g} "
-                f"to {t[-1]:.6g} s."
+                f"to {t[-1]:.6g} s.",
             )
         return self._with(t[first:last], self._data[first:last], self.names, self._units)
 
@@ -338,7 +342,11 @@ class Record:
         array([0., 1., 2.])
         """
         if (every is None) == (times is None):
-            raise DataError("resample needs either every= (a sample time) or times= (an array), and not both.")
+            raise DataError(
+                "conflicting-arguments",
+                "resample needs either a sample time or an array of times, and not both.",
+                Advice("Give {}.", Argument("every"), Argument("times")),
+            )
         if times is None:
             assert every is not None
             wanted = regular(self._time, every)
@@ -350,7 +358,7 @@ class Record:
         elif kind == "cubic":
             data = cubic(self._time, self._data, wanted, self.names)
         else:
-            raise DataError(f"kind must be 'linear' or 'cubic', not {kind!r}.")
+            raise DataError("unknown-choice", f"kind must be 'linear' or 'cubic', not {kind!r}.")
         made = self._with(wanted, data, self.names, self._units)
         if not sampling.among(self._time, wanted):
             made = made._told("resampled", f"resampled by {kind} interpolation")
@@ -440,15 +448,19 @@ class Record:
         found = [self._columns[part] for axis in _AXES if (part := f"{stem}.{axis}") in self._columns]
         return found if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
 
-    def _unknown(self, name: object) -> str:
+    def _unknown(self, name: object) -> DataError:
         parts = [part for part in self._columns if part.startswith(f"{name}.")]
         if parts:
             more = f", ... ({len(parts)} in all)" if len(parts) > _ROWS_SHOWN else ""
-            return (
+            return DataError(
+                "stem-of-names",
                 f"{name!r} is neither a channel nor a vector of {self._label()}, but the stem of "
-                f"{', '.join(parts[:_ROWS_SHOWN])}{more}. Take one of them, or all with run.select({name!r})."
+                f"{', '.join(parts[:_ROWS_SHOWN])}{more}.",
+                Advice("Take one of them, or all with {}.", Call("Record.select")),
+                where={"name": str(name)},
             )
-        return unknown_name("channel", str(name), self._columns, self._label())
+        problem = unknown_name("channel", str(name), self._columns, self._label())
+        return DataError("unknown-name", problem, where={"name": str(name)})
 
     def _told(self, key: str, *texts: str) -> Record:
         """The record with more to tell of its making."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.errors import DalembertWarning
+from dalembert.core.findings import Advice, Call
 from dalembert.record.checks import Array
 
 EVEN = 1e-3  # of a step: lets through times that a logger rounded, and no missing sample
@@ -23,7 +24,7 @@ MOST_LOST = 1e15  # samples: a time that is nonsense must not overflow the count
 EVERY = "(all)"
 _ROWS_SHOWN = 30
 _BLOCK = 1 << 16  # samples looked at together
-_HOLES_TOLD = 5
+_HOLES_SHOWN = 5
 
 
 class GapWarning(DalembertWarning):
@@ -143,12 +144,14 @@ def filled(time: Array, wanted: Array) -> list[str]:
 
 
 def warn_of_filled(holes: Sequence[str], label: str) -> None:
-    """Say what was made up, at the place of the user's call."""
-    more = "; ..." if len(holes) > _HOLES_TOLD else ""
+    """Warn of interpolated samples, at the place of the user's call."""
+    more = "; ..." if len(holes) > _HOLES_SHOWN else ""
     warnings.warn(
-        f"{label}: {'; '.join(holes[:_HOLES_TOLD])}{more}: filled by interpolation. Cut the record there with parts() "
-        "if it shall be measured data only.",
-        GapWarning,
+        GapWarning(
+            "gaps",
+            f"{label}: {'; '.join(holes[:_HOLES_SHOWN])}{more}: filled by interpolation.",
+            Advice("Cut the record there with {} if it shall be measured data only.", Call("Record.parts")),
+        ),
         stacklevel=3,
     )
 

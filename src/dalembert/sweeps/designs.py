@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
 from dalembert.expressions.quantities import is_real
 
@@ -26,7 +27,7 @@ class Normal:
 
     def __post_init__(self) -> None:
         if not (is_real(self.mean) and is_real(self.deviation) and self.deviation > 0):
-            raise DataError(f"Normal needs a mean and a positive standard deviation, got {self!r}.")
+            raise DataError("out-of-range", f"Normal needs a mean and a positive standard deviation, got {self!r}.")
 
 
 class Design:
@@ -65,7 +66,11 @@ class Grid(Design):
         object.__setattr__(self, "axes", values)
         count = int(np.prod([float(len(v)) for v in values.values()]))
         if count > MOST:
-            raise DataError(f"a grid of {count} points is more than {MOST}; use a Latin hypercube or Sobol's sequence.")
+            raise DataError(
+                "too-large",
+                f"a grid of {count} points is more than {MOST}.",
+                Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol")),
+            )
 
     @cached_property
     def points(self) -> Array:
@@ -83,7 +88,9 @@ class Points(Design):
     def __post_init__(self) -> None:
         values = {name: _values(name, given) for name, given in _axes(self.axes).items()}
         if len({len(v) for v in values.values()}) > 1:
-            raise DataError(f"every axis needs as many values, got { ({n: len(v) for n, v in values.items()}) }.")
+            raise DataError(
+                "wrong-shape", f"every axis needs as many values, got { ({n: len(v) for n, v in values.items()}) }."
+            )
         object.__setattr__(self, "axes", values)
 
     @cached_property
@@ -132,10 +139,10 @@ class Sobol(Design):
 
 def _axes(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not given:
-        raise DataError("a design needs axes by name, such as {'rod.mass': [1.0, 2.0]}.")
+        raise DataError("wrong-type", "a design needs axes by name: a mapping of names to values.")
     for name in given:
         if not isinstance(name, str) or not name:
-            raise DataError(f"the name of an axis must be text, got {name!r}.")
+            raise DataError("bad-name", f"the name of an axis must be text, got {name!r}.")
     return given
 
 
@@ -143,9 +150,9 @@ def _values(name: str, given: Any) -> tuple[float, ...]:
     try:
         values = np.atleast_1d(np.asarray(given, dtype=float))
     except (TypeError, ValueError):
-        raise DataError(f"axis {name!r} must be numbers, got {given!r}.") from None
+        raise DataError("not-a-number", f"axis {name!r} must be numbers, got {given!r}.") from None
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise DataError(f"axis {name!r} must be a list of finite numbers, got {given!r}.")
+        raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {given!r}.")
     return tuple(values.tolist())
 
 
@@ -157,14 +164,14 @@ def _check_random(axes: Any, samples: Any, seed: Any) -> None:
             low, high = (float(x) for x in axis)
         except (TypeError, ValueError):
             raise DataError(
-                f"axis {name!r} must be (low, high) or da.sweeps.Normal(mean, deviation), got {axis!r}."
+                "wrong-type", f"axis {name!r} must be (low, high) or Normal(mean, deviation), got {axis!r}."
             ) from None
         if not (np.isfinite([low, high]).all() and low < high):
-            raise DataError(f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
+            raise DataError("out-of-range", f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:
-        raise DataError(f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
+        raise DataError("not-a-count", f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise DataError(f"seed must be a whole number, not negative, got {seed!r}.")
+        raise DataError("not-a-count", f"seed must be a whole number, not negative, got {seed!r}.")
 
 
 def _spread(axes: Mapping[str, Any], unit: Array) -> Array:

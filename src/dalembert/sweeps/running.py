@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, Interrupted
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.sweeps.designs import Design
 from dalembert.sweeps.store import Store, packed, swept_of
@@ -65,9 +66,9 @@ def sweep(
     [1.0, 4.0, 9.0]
     """
     if not callable(trial):
-        raise DataError(f"a trial must be a function of a point, got {trial!r}.")
+        raise DataError("wrong-type", f"a trial must be a function of a point, got {trial!r}.")
     if not isinstance(design, Design):
-        raise DataError(f"a design of da.sweeps is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
+        raise DataError("wrong-type", f"a design is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
     if hasattr(trial, "check"):
         trial.check(design.names)
     if executor is not None or workers != 0:
@@ -91,7 +92,7 @@ def sweep(
                     _raise_first(finished)
     except KeyboardInterrupt:
         where = "" if store is None else f" {store} holds them; run the same sweep again to go on."
-        error = Interrupted(f"interrupted after {len(lines)} of {len(points)} points.{where}")
+        error = Interrupted("interrupted", f"interrupted after {len(lines)} of {len(points)} points.{where}")
         error.record = swept_of(design.names, points, lines, design.seed)
         raise error from None
     finally:
@@ -107,7 +108,7 @@ def _example(point: Point) -> dict[str, float]:
 def _raise_first(finished: list[dict[str, Any]]) -> None:
     for line in finished:
         if line.get("error") is not None:
-            raise DataError(f"the trial at point {line['index']} failed: {line['error']}")
+            raise DataError("trial-failed", f"the trial at point {line['index']} failed: {line['error']}")
 
 
 def _identity(trial: Any) -> str:
@@ -127,8 +128,10 @@ def _require_sendable(trial: Any) -> None:
         pickle.dumps(trial)
     except Exception as error:  # whatever it says of a closure
         raise DataError(
-            f"the trial cannot be sent to another process ({error}): define it at the top of a module, or use "
-            "workers=0."
+            "not-picklable",
+            f"the trial cannot be sent to another process ({error}).",
+            Advice("Define it at the top of a module."),
+            Advice("Use {}.", Argument("workers", 0)),
         ) from error
 
 
@@ -185,8 +188,9 @@ def _runs(
         yield from _submitted(task, pool, _batches(points, todo, seed, count), count)
     except BrokenProcessPool as error:
         raise DataError(
-            "a worker process died (killed, or out of memory). What was finished is kept if store= is given: run the "
-            "same sweep again."
+            "worker-died",
+            "a worker process died (killed, or out of memory).",
+            Advice("With {} the finished points are kept: run the same sweep again.", Argument("store")),
         ) from error
     except (KeyboardInterrupt, GeneratorExit):  # a trial under way may take long
         for process in set(multiprocessing.active_children()) - others:

@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, FileFormatError
+from dalembert.core.findings import Advice
 from dalembert.sweeps.swept import Swept
 
 HEAD, LINES = "sweep.json", "results.jsonl"
@@ -47,7 +48,9 @@ class Store:
                 if found.get(key) != head[key]:
                     what = {"trial": "another trial", "points": "other points"}.get(key, f"another {key}")
                     raise DataError(
-                        f"{self.folder} holds a sweep of {what}: use another folder, or remove it to begin anew."
+                        "other-sweep",
+                        f"{self.folder} holds a sweep of {what}.",
+                        Advice("Use another folder, or remove this one."),
                     )
         else:
             write_text(known, json.dumps({"format": FORMAT, **head}, indent=1))
@@ -71,7 +74,7 @@ def packed(value: Any) -> Any:
     """A number as it is, an array as its bytes: both come back bit by bit."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
-        raise DataError(f"a trial must return numbers or arrays of them, got {value!r}.")
+        raise DataError("not-a-number", f"a trial must return numbers or arrays of them, got {value!r}.")
     if array.ndim == 0:
         return float(array)
     array = np.ascontiguousarray(array, dtype="<f8")
@@ -99,14 +102,14 @@ def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     path = folder / HEAD
     try:
         if path.stat().st_size > _longest(max_bytes):
-            raise StoreError("the head of a sweep is too long.", path=str(path))
+            raise StoreError("too-large", "the head of a sweep is too long.", path=str(path))
         head = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(f"{folder} holds no sweep ({HEAD} is missing).") from None
+        raise DataError("no-such-file", f"{folder} holds no sweep ({HEAD} is missing).") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"not the head of a sweep: {error}", path=str(path)) from error
+        raise StoreError("damaged", f"not the head of a sweep: {error}", path=str(path)) from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise StoreError("not the head of a sweep that this version can read.", path=str(path))
+        raise StoreError("bad-version", "not the head of a sweep that this version can read.", path=str(path))
     return head
 
 
@@ -121,18 +124,20 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
     with path.open("rb") as file:
         for number, raw in enumerate(iter(lambda: file.readline(longest + 1), b""), start=1):
             if len(raw) > longest:
-                raise StoreError("a line of results is too long.", path=str(path), line=number)
+                raise StoreError("too-large", "a line of results is too long.", path=str(path), line=number)
             if not raw.endswith(b"\n"):
                 break
             try:
                 line = _checked(json.loads(raw), count)
             except (ValueError, OverflowError, RecursionError) as error:
-                raise StoreError(f"not a line of results: {error}.", path=str(path), line=number) from error
+                raise StoreError("damaged", f"not a line of results: {error}.", path=str(path), line=number) from error
             results = line.get("results", {})
             sizes.update({label: np.size(unpacked(results[label])) for label in results if label not in sizes})
             kept += len(raw) + _ENTRY * (1 + len(results))
             if kept + 8 * count * sum(sizes.values()) > max_bytes:
-                raise StoreError(f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number)
+                raise StoreError(
+                    "too-large", f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number
+                )
             found[line["index"]] = line
             good += len(raw)
     if good < path.stat().st_size:
@@ -176,7 +181,7 @@ def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
         if np.shape(points) != (count, len(names)):
             raise ValueError(f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})")
     except (KeyError, ValueError, OverflowError) as error:
-        raise StoreError(f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
+        raise StoreError("damaged", f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
     return swept_of(tuple(names), points, read_lines(where / LINES, len(points), max_bytes), seed)
 
 
@@ -197,7 +202,8 @@ def swept_of(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any
                 array = results[label] = np.full((count, *np.shape(found)), np.nan)
             if array.shape[1:] != np.shape(found):
                 raise DataError(
-                    f"result {label!r} has shape {np.shape(found)} at point {index}, {array.shape[1:]} elsewhere."
+                    "wrong-shape",
+                    f"result {label!r} has shape {np.shape(found)} at point {index}, {array.shape[1:]} elsewhere.",
                 )
             array[index] = found
     return Swept(names, np.asarray(points), results, tuple(status.tolist()), errors, seed)

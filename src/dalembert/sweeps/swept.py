@@ -46,7 +46,9 @@ class Swept:
             return self.results[name]
         if name in self.names:
             return self.points[:, self.names.index(name)]
-        raise DataError(unknown_name("axis or result", name, (*self.results, *self.names), "this sweep"))
+        raise DataError(
+            "unknown-name", unknown_name("axis or result", name, (*self.results, *self.names), "this sweep")
+        )
 
     @property
     def complete(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion, require_equations
 from dalembert.loop.simulate import simulate
 from dalembert.record import Record
@@ -39,7 +40,7 @@ class Point(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values_by_name:
-            raise DataError(unknown_name("axis", name, tuple(self.values_by_name), "the design"))
+            raise DataError("unknown-name", unknown_name("axis", name, tuple(self.values_by_name), "the design"))
         return self.values_by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -82,8 +83,10 @@ class Simulated:
                 continue
             known = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
             raise ModelError(
-                f"{unknown_name('axis', name, known, f'equations {self.eqs.name!r}')} An axis is a parameter, "
-                "'start <coordinate>' or 'velocity <coordinate>'."
+                "unknown-name",
+                unknown_name("axis", name, known, f"equations {self.eqs.name!r}"),
+                Advice("An axis is a parameter, 'start <coordinate>' or 'velocity <coordinate>'."),
+                where={"name": name},
             )
 
 
@@ -111,10 +114,10 @@ def simulated(
     require_equations(eqs)
     read: dict[str, tuple[str, str]] = {}
     if not isinstance(outputs, Mapping) or not outputs:
-        raise DataError("outputs must name at least one result, such as {'peak': ('A.angle', 'peak')}.")
+        raise DataError("empty", "outputs must name at least one result: a label with a channel and a reduction.")
     for label, given in outputs.items():
         channel, how = (given, "last") if isinstance(given, str) else tuple(given)
         if how not in REDUCTIONS:
-            raise DataError(unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}"))
+            raise DataError("unknown-name", unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}"))
         read[str(label)] = (str(channel), how)
     return Simulated(eqs, float(until), read, dict(start or {}), dict(velocity or {}), options, dict(guess or {}))

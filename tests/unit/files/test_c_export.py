@@ -16,6 +16,7 @@ from dalembert.equations import Channels
 from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c, identifier
 from dalembert.loop.interfaces import Law, ObserverStep
+from tests.helpers.findings import raises
 from tests.helpers.loops import CART_GAINS, CART_READS, channels, gain_law, integral_law, luenberger, predictor_law
 
 CC = compiler()
@@ -149,25 +150,25 @@ def test_what_has_no_c_code_is_refused(tmp_path: Path) -> None:
     root = ca.rootfinder("root", "newton", ca.Function("f", [x, p], [x**3 - p]))
     y, m, r, q, t = ca.MX.sym("y"), ca.MX.sym("m", 0), ca.MX.sym("r", 0), ca.MX.sym("q", 0), ca.MX.sym("t")
     law = Law("root", ("y",), ("u",), ca.Function("law", [y, m, r, q, t], [root(1.0, y), m]), 0.1)
-    with pytest.raises(da.errors.ModelError, match="has no C code"):
+    with raises(da.errors.ModelError, "no-c-code"):
         export_c(law, tmp_path)
 
 
 def test_mistakes_are_told(tmp_path: Path) -> None:
     law = integral_law(0.05)
     for wrong in ("1st", "a-b", "int", "", 3, "x" * 50):
-        with pytest.raises(da.errors.DataError, match="C identifier"):
+        with raises(da.errors.DataError, "bad-name"):
             export_c(law, tmp_path, name=wrong)  # type: ignore[arg-type]
-    with pytest.raises(da.errors.DataError, match="'double' or 'float'"):
+    with raises(da.errors.DataError, "unknown-choice", "'double'", "'float'"):
         export_c(law, tmp_path, real="half")
-    with pytest.raises(da.errors.ModelError, match="acts continuously"):
+    with raises(da.errors.ModelError, "not-sampled"):
         export_c(gain_law([[1.0]], ["x"], ["u"]), tmp_path)
-    with pytest.raises(da.errors.ModelError, match="takes a controller"):
+    with raises(da.errors.ModelError, "wrong-type"):
         export_c(3.0, tmp_path)
-    with pytest.raises(da.errors.DataError, match="no channel 'y'"):
+    with raises(da.errors.DataError, "unknown-name", "'y'"):
         export_c(law, tmp_path, example=da.Record([0.0, 1.0], [[1.0], [2.0]], ["z"]))
     (tmp_path / "file").write_text("")
-    with pytest.raises(da.errors.DataError, match="cannot be made"):
+    with raises(da.errors.DataError, "not-writable"):
         export_c(law, tmp_path / "file" / "folder")
 
 

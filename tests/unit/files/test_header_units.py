@@ -179,9 +179,9 @@ def test_a_last_time_that_is_nonsense_is_told_and_stops_nothing(tmp_path: Path, 
     record = read(tmp_path, "time,a", *rows, f"{last},1")
     assert "longest after t = 1.1 s" in repr(record)
     assert len(record.gaps()) == 1 and len(record.parts()) == 2
-    with pytest.raises(da.errors.DataError, match="samples"):
+    with raises(da.errors.DataError, "too-large"):
         record.resample(every=0.1)
-    with pytest.raises(FileFormatError, match="too long for a number"):
+    with raises(FileFormatError, "out-of-range"):
         read(tmp_path, "time,a", "-1.7e308,0", *rows, f"{last},1")
 
 

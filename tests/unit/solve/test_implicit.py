@@ -13,6 +13,7 @@ import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.constrained.elimination import Elimination
 from dalembert.solve.integrate.methods.generalized_alpha import move
+from tests.helpers.findings import raises
 
 P1 = np.array([-0.275087462576, -0.961419205099])  # peers.md, P(10)
 
@@ -273,7 +274,7 @@ def test_a_step_that_does_not_converge_names_time_and_joint() -> None:
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
     eqs = da.equations(m)
     start = da.assemble(eqs, {"hinge": 0.0}, velocity={"hinge": 40.0})
-    with pytest.raises(da.errors.ConvergenceError, match=r"t = .*joint 'hinge'.*smaller step \(now 0.2 s\)") as caught:
+    with raises(da.errors.ConvergenceError, "no-convergence", "'hinge'", "0.2 s") as caught:
         da.simulate(eqs, 5.0, start=start, method=da.GeneralizedAlpha(step=0.2))
     assert caught.value.record is not None
 
@@ -308,20 +309,20 @@ def test_the_exponential_map_turns_by_the_given_vector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "finding"),
     [
-        (lambda: da.GeneralizedAlpha(step=-1), "step"),
-        (lambda: da.GeneralizedAlpha(step=0.1, rho=2), "rho"),
-        (lambda: da.GeneralizedAlpha(step=0.1, index=1), "index"),
-        (lambda: da.Rosenbrock(step=0.0), "step"),
-        (lambda: da.Rosenbrock(rtol=-1), "rtol"),
-        (lambda: da.Rosenbrock(max_step=0), "max_step"),
-        (lambda: da.Sundials(rtol=0), "rtol"),
-        (lambda: da.Sundials(solver="ode45"), "solver"),
+        (lambda: da.GeneralizedAlpha(step=-1), ("not-positive",)),
+        (lambda: da.GeneralizedAlpha(step=0.1, rho=2), ("out-of-range",)),
+        (lambda: da.GeneralizedAlpha(step=0.1, index=1), ("unknown-choice",)),
+        (lambda: da.Rosenbrock(step=0.0), ("not-positive",)),
+        (lambda: da.Rosenbrock(rtol=-1), ("not-positive",)),
+        (lambda: da.Rosenbrock(max_step=0), ("not-positive",)),
+        (lambda: da.Sundials(rtol=0), ("not-positive",)),
+        (lambda: da.Sundials(solver="ode45"), ("unknown-choice",)),
     ],
 )
-def test_wrong_options_are_told(make: Any, message: str) -> None:
-    with pytest.raises(da.errors.DataError, match=message):
+def test_wrong_options_are_told(make: Any, finding: tuple[str, ...]) -> None:
+    with raises(da.errors.DataError, *finding):
         make()
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels
 from dalembert.expressions import Array, Kernel
 from dalembert.files.export import c_texts
@@ -39,8 +40,8 @@ HEAP = re.compile(r"\b(malloc|calloc|realloc|free|alloca)\s*\(")
 
 
 @dataclass(frozen=True)
-class Argument:
-    """One array of the C function: its name, what stands in it, and whether it is a single number."""
+class CArgument:
+    """One array of the C function: its name, its meaning, and whether it is a single number."""
 
     name: str
     channels: Channels
@@ -60,8 +61,8 @@ class Step:
     name: str
     title: str
     kernel: ca.Function
-    inputs: tuple[Argument, ...]
-    output: Argument
+    inputs: tuple[CArgument, ...]
+    output: CArgument
     memory: Channels
     start: Array
     dt: float | None
@@ -113,14 +114,14 @@ def export_c(
     CExport with the paths of the files. ``make -C folder test`` builds and runs the test program.
     """
     if real not in REALS:
-        raise DataError(f"real must be 'double' or 'float', got {real!r}.")
+        raise DataError("unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else checked_name(name)
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"the folder {str(folder)!r} cannot be made ({error.strerror}).") from None
+        raise DataError("not-writable", f"the folder {str(folder)!r} cannot be made ({error.strerror}).") from None
     code, work = generated(what, prefix, real)
     vectors = reference_steps(what, example)
     texts = {
@@ -151,8 +152,9 @@ def read_step(given: Any, dt: float | None) -> Step:
     if isinstance(given, ObserverStep):
         return _of_observer(given)
     raise ModelError(
+        "wrong-type",
         f"export_c takes a controller (with law()), an observer (with observer_step(dt)), a Law or a ObserverStep; got "
-        f"{type(given).__name__}."
+        f"{type(given).__name__}.",
     )
 
 
@@ -166,7 +168,7 @@ def with_units(step: Step, run: Record | None) -> Step:
         candidates = (name, f"measured.{name}", f"estimate.{name}", f"reference.{name}")
         return own or next((known[n] for n in candidates if n in known), "")
 
-    def labelled(a: Argument) -> Argument:
+    def labelled(a: CArgument) -> CArgument:
         pairs = zip(a.channels.names, a.channels.units, strict=True)
         return replace(a, channels=Channels(a.channels.names, [unit(name, own) for name, own in pairs]))
 
@@ -175,33 +177,41 @@ def with_units(step: Step, run: Record | None) -> Step:
 
 def _of_law(law: Law) -> Step:
     if law.dt is None:
-        raise ModelError(f"law {law.name!r} acts continuously; a step needs a sampling interval: give the law dt [s].")
-    reads = Argument("reads", Channels(law.reads, [""] * len(law.reads)), "what the law reads")
-    references = Argument("references", law.references, "what it follows")
-    time = Argument("t", Channels(["t"], ["s"]), "time", scalar=True)
+        raise ModelError(
+            "not-sampled",
+            f"law {law.name!r} acts continuously; a step needs a sampling interval.",
+            Advice("Give the law {} [s].", Argument("dt")),
+        )
+    reads = CArgument("reads", Channels(law.reads, [""] * len(law.reads)), "outputs that the law reads")
+    references = CArgument("references", law.references, "references")
+    time = CArgument("t", Channels(["t"], ["s"]), "time", scalar=True)
     m, y = MX.sym("memory", len(law.state)), MX.sym("reads", len(law.reads))
     r, t = MX.sym("references", len(law.references)), MX.sym("t")
     u, after = law.function(y, m, r, ca.DM(np.array(law.parameters, dtype=float)), t)
     kernel = ca.Function("step", [m, y, r, t], [_dense(after, len(law.state)), _dense(u, len(law.drives))])
     return Step(
         "law", law.name, f"control law {law.name!r}", kernel, (reads, references, time),
-        Argument("u", Channels(law.drives, [""] * len(law.drives)), "inputs to hold until the next step"),
+        CArgument("u", Channels(law.drives, [""] * len(law.drives)), "inputs to hold until the next step"),
         law.state, np.array(law.start, dtype=float), law.dt, not law.direct,
     )  # fmt: skip
 
 
 def _of_observer(w: ObserverStep) -> Step:
     if w.dt is None:
-        raise ModelError(f"observer {w.name!r} is continuous; a step needs a sampling interval: give dt [s].")
+        raise ModelError(
+            "not-sampled",
+            f"observer {w.name!r} is continuous; a step needs a sampling interval.",
+            Advice("Give {} [s].", Argument("dt")),
+        )
     known = Channels(w.known, [""] * len(w.known))
     reads = Channels(w.reads, [""] * len(w.reads))
     inputs = (
-        Argument("u_before", known, "inputs held since the last step"),
-        Argument("u_now", known, "inputs that act while the sensors are read"),
-        Argument("y", reads, "sensors"),
-        Argument("measured", reads, "1 where a sensor has a new reading, else 0"),
-        Argument("t", Channels(["t"], ["s"]), "time", scalar=True),
-        Argument("dt", Channels(["dt"], ["s"]), "time since the last step, 0 at the first", scalar=True),
+        CArgument("u_before", known, "inputs held since the last step"),
+        CArgument("u_now", known, "inputs that act while the sensors are read"),
+        CArgument("y", reads, "sensors"),
+        CArgument("measured", reads, "1 where a sensor has a new reading, else 0"),
+        CArgument("t", Channels(["t"], ["s"]), "time", scalar=True),
+        CArgument("dt", Channels(["dt"], ["s"]), "time since the last step, 0 at the first", scalar=True),
     )
     m = MX.sym("memory", len(w.state))
     symbols = [MX.sym(a.name, a.size) for a in inputs]
@@ -209,7 +219,7 @@ def _of_observer(w: ObserverStep) -> Step:
     after, estimate = w.function(m, *symbols[:4], numbers, *symbols[4:])
     kernel = ca.Function("step", [m, *symbols], [_dense(after, len(w.state)), _dense(estimate, len(w.gives))])
     return Step(
-        "observer", w.name, f"observer {w.name!r}", kernel, inputs, Argument("estimate", w.gives, "the estimate"),
+        "observer", w.name, f"observer {w.name!r}", kernel, inputs, CArgument("estimate", w.gives, "the estimate"),
         w.state, np.array(w.start, dtype=float), w.dt, False,
     )  # fmt: skip
 
@@ -229,7 +239,9 @@ def identifier(text: str) -> str:
 
 def checked_name(name: Any) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name) or name in C_WORDS.split():
-        raise DataError(f"name must be a C identifier of at most 41 characters (letters, digits, _), got {name!r}.")
+        raise DataError(
+            "bad-name", f"name must be a C identifier of at most 41 characters (letters, digits, _), got {name!r}."
+        )
     return name
 
 
@@ -251,11 +263,12 @@ def generated(what: Step, prefix: str, real: str) -> tuple[str, dict[str, int]]:
     failed = re.search(r"#error\s*(.*)", code)
     if failed:
         raise ModelError(
-            f"{what.title} holds something that has no C code ({failed.group(1).strip()}). Iterations of variable "
-            "length and solvers of other libraries have none; a fixed number of steps and factorizations do."
+            "no-c-code",
+            f"{what.title} holds an operation that has no C code ({failed.group(1).strip()}). Iterations of variable "
+            "length and solvers of other libraries have none; a fixed number of steps and factorizations do.",
         )
     if HEAP.search(code):
-        raise ModelError(f"{what.title} needs memory from the heap, which a microcontroller may not have.")
+        raise ModelError("no-c-code", f"{what.title} needs memory from the heap, which a microcontroller may not have.")
     sizes = {"arg": kernel.sz_arg(), "res": kernel.sz_res(), "iw": kernel.sz_iw(), "w": kernel.sz_w()}
     return c_texts.QUIET + code, sizes
 
@@ -285,8 +298,9 @@ def reference_steps(what: Step, example: Record | None) -> list[list[Array]]:
         after, output = kernel(memory, *inputs)
         if not (np.isfinite(after).all() and np.isfinite(output).all()):
             raise DataError(
-                f"{what.title} gives values that are not finite for the inputs of the test program; give a run of it "
-                "to take them from: example=run."
+                "not-finite",
+                f"{what.title} gives values that are not finite for the inputs of the test program.",
+                Advice("Give a run to take them from with {}.", Argument("example")),
             )
         steps.append([memory, *inputs, after, output])
         memory = after
@@ -314,14 +328,14 @@ def _random(what: Step) -> list[list[Array]]:
 def _recorded(what: Step, run: Record) -> list[list[Array]]:
     count = min(VECTORS, len(run))
     if count < 2:
-        raise DataError("example= must be a run with at least two samples.")
+        raise DataError("too-few-samples", "the example must be a run with at least two samples.")
     names = set(run.names)
 
     def channel(name: str, prefixes: Sequence[str]) -> Array:
         for candidate in (*(f"{p}.{name}" for p in prefixes), name):
             if candidate in names:
                 return np.asarray(run[candidate])
-        raise DataError(f"example= has no channel {name!r}, which {what.title} needs.")
+        raise DataError("unknown-name", f"the example has no channel {name!r}, which {what.title} needs.")
 
     steps = []
     for k in range(count):

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, one_value
 from dalembert.solve.integrate.column import Layout
@@ -73,15 +74,18 @@ class Event:
 
     def __post_init__(self) -> None:
         if not isinstance(self.after, (int, float, np.floating)) or np.isnan(self.after):
-            raise ModelError(f"event {self.name!r}: after must be a time [s], got {self.after!r}.")
+            raise ModelError("not-a-number", f"event {self.name!r}: after must be a time [s], got {self.after!r}.")
         if not callable(self.function):
-            raise ModelError(f"event {self.name!r}: function must be callable, got {self.function!r}.")
+            raise ModelError("wrong-type", f"event {self.name!r}: function must be callable, got {self.function!r}.")
         if self.direction not in (-1, 0, 1):
-            raise ModelError(f"event {self.name!r}: direction must be -1, 0 or +1, got {self.direction!r}.")
+            raise ModelError(
+                "unknown-choice", f"event {self.name!r}: direction must be -1, 0 or +1, got {self.direction!r}."
+            )
         if self.action not in ("stop", "note") and not isinstance(self.action, Switch) and not callable(self.action):
             raise ModelError(
-                f"event {self.name!r}: action must be 'stop', 'note', a da.Switch or a function of the state, "
-                f"got {self.action!r}."
+                "unknown-choice",
+                f"event {self.name!r}: action must be 'stop', 'note', a Switch or a function of the state, "
+                f"got {self.action!r}.",
             )
 
 
@@ -120,7 +124,7 @@ class EventView:
             if found:
                 return ca.vertcat(*found)
         known = [n for names, _ in self._groups for n in names]
-        raise ModelError(unknown_name("channel", name, known, f"equations {self._eqs.name!r}"))
+        raise ModelError("unknown-name", unknown_name("channel", name, known, f"equations {self._eqs.name!r}"))
 
 
 def event_function(eqs: EquationsOfMotion, events: Sequence[Event]) -> ca.Function | None:
@@ -129,18 +133,22 @@ def event_function(eqs: EquationsOfMotion, events: Sequence[Event]) -> ca.Functi
         return None
     names = [event.name for event in events]
     if len(set(names)) < len(names):
-        raise ModelError(f"two events have the same name: {', '.join(names)}.")
+        raise ModelError("taken-name", f"two events have the same name: {', '.join(names)}.")
     view = EventView(eqs)
     values = []
     for event in events:
         what = f"function of event {event.name!r}"
         value = one_value(event.function, what, view)
         if value.is_constant():
-            raise ModelError(f"{what} returns the constant {float(value):g}, which never crosses zero.")
+            raise ModelError(
+                "constant-event", f"{what} returns the constant {float(value):g}, which never crosses zero."
+            )
         if value.op() in LOGIC:
             raise ModelError(
-                f"{what} returns a comparison, which is true or false and does not cross zero. Return the difference: "
-                's["A.angle"] + 1.0, not s["A.angle"] < -1.0; direction=-1 is falling below, +1 rising above.'
+                "comparison-event",
+                f"{what} returns a comparison, which is true or false and does not cross zero.",
+                Advice('Return the difference, s["A.angle"] + 1.0 in place of s["A.angle"] < -1.0.'),
+                Advice("An event where it falls below zero has {}.", Argument("direction", -1)),
             )
         values.append(value)
     return ca.Function("events", view.arguments, [ca.densify(ca.vertcat(*values))], {"cse": True})
@@ -150,7 +158,7 @@ def as_events(given: Any) -> tuple[Event, ...]:
     items = (given,) if isinstance(given, Event) else tuple(given or ())
     for item in items:
         if not isinstance(item, Event):
-            raise ModelError(f"events must be da.Event objects, got {type(item).__name__}.")
+            raise ModelError("wrong-type", f"events must be Event objects, got {type(item).__name__}.")
     return items
 
 
@@ -264,13 +272,18 @@ class Watch:
             gaps = np.diff(times)
             if len(gaps) == 8 and gaps[-1] < ENDLESS and (np.diff(gaps) < 0).all():
                 raise ConvergenceError(
+                    "endless-events",
                     f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s "
-                    f"(the last interval was {gaps[-1]:.1e} s). Stop the run there, or let its action hold the machine."
+                    f"(the last interval was {gaps[-1]:.1e} s).",
+                    Advice("Stop the run there, or let its action hold the machine."),
+                    where={"event": event.name},
                 )
             if self.counts[i] > event.limit:
                 raise ConvergenceError(
-                    f"event {event.name!r} happened {event.limit} times until t = {crossing.x[0]:.9g} s. "
-                    "Raise limit= if that is right."
+                    "too-many-events",
+                    f"event {event.name!r} happened {event.limit} times until t = {crossing.x[0]:.9g} s.",
+                    Advice("Raise {} if that is right.", Argument("limit")),
+                    where={"event": event.name},
                 )
 
 
@@ -278,7 +291,9 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: Any, what: str) ->
     """Speeds after a jump of the named ones: M (v⁺ - v⁻) = Jᵀ μ with the joints and the jump in J."""
     wanted = given(state) if callable(given) else given
     if not isinstance(wanted, Mapping):
-        raise ModelError(f"velocity of {what} must give a dict of names and speeds, got {type(wanted).__name__}.")
+        raise ModelError(
+            "wrong-type", f"velocity of {what} must give a dict of names and speeds, got {type(wanted).__name__}."
+        )
     if not eqs.nv and not wanted:
         return np.array(state.v)
     zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
@@ -299,9 +314,9 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: Any, what: str) ->
             jumps.append(float(value) - rate[k])
         else:
             known = [*eqs.speeds.names, *eqs.measure_rates.names]
-            raise ModelError(unknown_name("speed", name, known, f"velocity of {what}"))
+            raise ModelError("unknown-name", unknown_name("speed", name, known, f"velocity of {what}"))
     if not np.all(np.isfinite(jumps)):
-        raise ModelError(f"velocity of {what} gives a value that is not finite.")
+        raise ModelError("not-finite", f"velocity of {what} gives a value that is not finite.")
     (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
     (M,) = eqs.kernel("inertia")(q, eqs.p, t)
     J = np.vstack((A, *forms)) if forms else A
@@ -312,5 +327,7 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: Any, what: str) ->
     change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=1e-12)[0][: eqs.nv]
     missed = J @ change - right
     if len(missed) and np.abs(missed).max() > 1e-8 * (1 + np.abs(right).max()):
-        raise ModelError(f"velocity of {what}: the joints do not allow the speeds asked for ({dict(wanted)}).")
+        raise ModelError(
+            "no-solution", f"velocity of {what}: the joints do not allow the speeds asked for ({dict(wanted)})."
+        )
     return np.asarray(v + change)

@@ -47,11 +47,15 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
     if isinstance(given, Record):
         given = {name: given for name in given.names if name in eqs.inputs.index}
     if given is not None and not isinstance(given, Mapping):
-        raise DataError(f"inputs must name channels, such as inputs={{'u': 1.0}}; got {given!r}.")
+        raise DataError(
+            "wrong-type",
+            f"inputs must be values by the name of their channel, got {given!r}.",
+            where={"argument": "inputs"},
+        )
     given = dict(given or {})
     for name in given:
         if name not in eqs.inputs.index:
-            raise ModelError(unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
+            raise ModelError("unknown-name", unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
     t, constants = MX.sym("t"), MX.sym("constants", eqs.nu)
     values = np.zeros(eqs.nu)
     entries: list[Any] = []
@@ -74,10 +78,10 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
                 values[k] = float(source)
             except (TypeError, ValueError):
                 raise DataError(
-                    f"input {name!r} must be a number, a function of time or a Record, got {source!r}."
+                    "wrong-type", f"input {name!r} must be a number, a function of time or a Record, got {source!r}."
                 ) from None
             if not np.isfinite(values[k]):
-                raise DataError(f"input {name!r} is not finite.")
+                raise DataError("not-finite", f"input {name!r} is not finite.")
             entries.append(constants[k])
             key.append("constant")
 
@@ -95,22 +99,28 @@ def _time_function(source: Callable[[Any], Any], name: str) -> ca.Function:
     try:
         value = ca.SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
     except Exception:  # whatever CasADi says of a foreign type
-        raise ModelError(f"input {name!r} must return one value, got {type(value).__name__}.") from None
+        raise ModelError("wrong-type", f"input {name!r} must return one value, got {type(value).__name__}.") from None
     if value.shape != (1, 1):
-        raise ModelError(f"input {name!r} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+        raise ModelError(
+            "wrong-shape", f"input {name!r} must return one value, got {value.shape[0]} x {value.shape[1]}."
+        )
     free = [s for s in ca.symvar(value) if not ca.is_equal(s, t)]
     if free:
-        raise ModelError(f"input {name!r} depends on {free[0]}, but an input is a function of time only.")
+        raise ModelError(
+            "foreign-symbol", f"input {name!r} depends on {free[0]}, but an input is a function of time only."
+        )
     return ca.Function("u", [t], [value])
 
 
 def _channel(record: Record, name: str, unit: str) -> Array:
     """The channel of a record that drives an input, in the unit of the input."""
     if name not in record.names:
-        raise DataError(unknown_name("channel", name, record.names, f"the record given for input {name!r}"))
+        raise DataError(
+            "unknown-name", unknown_name("channel", name, record.names, f"the record given for input {name!r}")
+        )
     channel = record[name]
     if not np.all(np.isfinite(channel)):
-        raise DataError(f"input {name!r}: the record has gaps (values that are not finite).")
+        raise DataError("not-finite", f"input {name!r}: the record has gaps (values that are not finite).")
     factor = conversion(record.units[name], unit, f"input {name!r}")
     return channel if factor == 1.0 else factor * channel
 

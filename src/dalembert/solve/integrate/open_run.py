@@ -44,9 +44,9 @@ def end_time(until: Any, begin: float) -> float:
     try:
         end = float(until)
     except (TypeError, ValueError):
-        raise DataError(f"until must be a number of seconds, got {until!r}.") from None
+        raise DataError("not-a-number", f"until must be a number of seconds, got {until!r}.") from None
     if not np.isfinite(end) or end <= begin:
-        raise DataError(f"until must be a finite time after the start ({begin:g} s), got {until!r}.")
+        raise DataError("out-of-range", f"until must be a finite time after the start ({begin:g} s), got {until!r}.")
     return end
 
 
@@ -56,18 +56,20 @@ def sample_times(begin: float, end: float, every: Any, step: float | None) -> Ar
     if np.ndim(every) == 1:
         times = np.asarray(every, dtype=float)
         if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
-            raise DataError("sample times must be finite and strictly increasing.")
+            raise DataError("not-increasing", "sample times must be finite and strictly increasing.")
         if len(times) == 0 or times[0] < begin or times[-1] > end * (1 + 1e-12):
-            raise DataError(f"sample times must lie between {begin:g} and {end:g} s.")
+            raise DataError("out-of-range", f"sample times must lie between {begin:g} and {end:g} s.")
         return times
     try:
         interval = float(every)
     except (TypeError, ValueError):
-        raise DataError(f"every must be a sampling interval or a list of times, got {every!r}.") from None
+        raise DataError("wrong-type", f"every must be a sampling interval or a list of times, got {every!r}.") from None
     if not (np.isfinite(interval) and interval > 0):
-        raise DataError(f"every must be a positive interval, got {every!r}.")
+        raise DataError("not-positive", f"every must be a positive interval, got {every!r}.")
     if (end - begin) / interval > MOST_SAMPLES:
-        raise DataError(f"every = {interval:g} s means more than {MOST_SAMPLES:g} samples from {begin:g} to {end:g} s.")
+        raise DataError(
+            "too-large", f"every = {interval:g} s are more than {MOST_SAMPLES:g} samples from {begin:g} to {end:g} s."
+        )
     count = int(np.floor((end - begin) / interval * (1 + 1e-12) + 1e-9))
     times = np.asarray(begin + interval * np.arange(count + 1), dtype=float)
     if end - times[-1] > 1e-9 * interval:

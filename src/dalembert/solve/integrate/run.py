@@ -17,6 +17,7 @@ from dalembert.core.errors import (
     ModelError,
     SimulationWarning,
 )
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
@@ -75,7 +76,8 @@ class Run:
         first, last = self.inputs.span
         if first > t or last < self.end:
             raise DataError(
-                f"a record given as input covers {first:g} to {last:g} s, the run needs {t:g} to {self.end:g} s."
+                "record-too-short",
+                f"a record given as input covers {first:g} to {last:g} s, the run needs {t:g} to {self.end:g} s.",
             )
 
     def go(self, begin: State, times: Array) -> Record:
@@ -129,7 +131,12 @@ class Run:
                     x, stopped = self._happen(crossing, x)
                 self.progress.update((x[0] - begin.t) / (self.end - begin.t))
         except KeyboardInterrupt:
-            error: Any = Interrupted(f"interrupted at t = {x[0]:.6g} s; error.record holds the run so far.")
+            error: Any = Interrupted(
+                "interrupted",
+                f"interrupted at t = {x[0]:.6g} s.",
+                Advice("The run so far is in {}.", Call("error.record")),
+                where={"time": float(x[0])},
+            )
             error.record = self._record(x, began, f"interrupted at t = {x[0]:.6g} s")
             raise error from None
         except DalembertError as failure:
@@ -161,10 +168,13 @@ class Run:
 
     def _opened(self, t: float, detail: str = "") -> ConvergenceError:
         step = self.method.step
-        now = "" if step is None else f" (now {step:g} s)"
+        now = () if step is None else (Advice("Use a smaller {} (now " + f"{step:g} s).", Argument("step")),)
         return ConvergenceError(
-            f"step at t = {t:.6g} s did not close the machine{detail}. Use a smaller step{now} or tolerance, unless a "
-            "driver or joint is beyond its reach there."
+            "joint-open",
+            f"step at t = {t:.6g} s did not close the machine{detail}, or a driver or joint is beyond its reach there.",
+            *now,
+            *(() if step is not None else (Advice("Use a smaller {}.", Argument("rtol")),)),
+            where={"time": t},
         )
 
     def _chunk_size(self, x: Array, pace: float) -> int:
@@ -203,7 +213,9 @@ class Run:
                 x, switched = self._switch(f"event {event.name!r}", self.stick_slip.released(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
-                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
+                    "wrong-type",
+                    f"action of event {event.name!r} must return None, 'stop', 'note' or a Switch, got {action!r}.",
+                    where={"event": event.name},
                 )
         fired = [i - self.own for i in crossing.which if i >= self.own and not switched]
         if self.stick_slip and (fired or switched):
@@ -258,8 +270,13 @@ class Run:
         bad = int(np.argmin(np.isfinite(block).all(axis=1)))
         good = before if bad == 0 else block[bad - 1]
         step = self.method.step
-        hint = "" if step is None else f" Use a smaller step (now {step:g} s)."
-        error = ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
+        hint = () if step is None else (Advice("Use a smaller {} (now " + f"{step:g} s).", Argument("step")),)
+        error = ConvergenceError(
+            "diverged",
+            f"the motion leaves finite numbers after t = {good[0]:.6g} s.",
+            *hint,
+            where={"time": float(good[0])},
+        )
         if bad == 0:
             raise error
         return block[:bad].copy(), error
@@ -284,13 +301,21 @@ class Run:
         if self.method.iterates:
             if change > NEWTON_TOLERANCE:
                 raise ConvergenceError(
+                    "no-convergence",
                     f"step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds; "
-                    f"{self._widest(x)}). Use a smaller step (now {self.method.step:g} s)."
+                    f"{self._widest(x)}).",
+                    Advice("Use a smaller {} (now " + f"{self.method.step:g} s).", Argument("step")),
+                    where={"time": float(x[0])},
+                    evidence={"change": change},
                 )
         elif self.friction and change > FRICTION_TOLERANCE:
             raise ConvergenceError(
+                "friction-unsettled",
                 f"friction and reactions did not settle near t = {x[0]:.6g} s (last change "
-                f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
+                f"{change:.1e} of the reactions). The joint may be jamming.",
+                Advice("Lower the friction coefficient."),
+                where={"time": float(x[0])},
+                evidence={"change": change},
             )
         if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
             raise self._stuck(x)
@@ -329,10 +354,17 @@ class Run:
         speeds = self.eqs.speeds
         fastest = f", largest speed {speeds.names[k]} = {v[k]:.1e} {speeds.units[k]}" if len(v) else ""
         return ConvergenceError(
+            "too-many-steps",
             f"{budget} steps brought the run from t = {since:.6g} s to t = {x[0]:.6g} s (step "
-            f"{x[1]:.1e} s{fastest}); to the end at {self.end:g} s it would take about {more:.0e}. If something is "
-            "much faster than the motion of interest (a stiff or unstable spring, a growing input), mend it or use "
-            "method=da.Rosenbrock(); if the run is meant to be this long, raise max_steps= of the method."
+            f"{x[1]:.1e} s{fastest}); to the end at {self.end:g} s it would take about {more:.0e}.",
+            Advice(
+                "Correct what is much faster than the motion of interest (a stiff or unstable spring, a growing "
+                "input), or use {}.",
+                Argument("method", Call("da.Rosenbrock")),
+            ),
+            Advice("Raise {} of the method if the run is meant to be this long.", Argument("max_steps")),
+            where={"time": float(x[0])},
+            evidence={"steps": budget, "step": float(x[1])},
         )
 
     def _advise(self, before: Array, block: Array) -> None:
@@ -353,13 +385,19 @@ class Run:
         rates = self.eqs.kernel("measures")(*(x[slice(*self.where[n])] for n in "qv"), self.eqs.p, x[0])[1]
         slow = [d for d in smooth if d.measure < 0 or abs(rates[d.measure]) <= 10 * (d.speed or 0.0)]
         if slow and not self.advice:
-            names = ", ".join(f"{d.name!r} (speed={d.speed:g})" for d in slow)
-            exact = " In joints, leave speed= out: sticking and sliding are exact then." if slow[0].coordinate else ""
-            self.advice = (
+            names = ", ".join(f"{d.name!r} (speed {d.speed:g})" for d in slow)
+            leave = Advice("In joints, leave {} out: sticking and sliding are exact then.", Argument("speed"))
+            warning = SimulationWarning(
+                "stiff-friction",
                 f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
-                f"it hardly slides. Use method=da.Rosenbrock().{exact}"
+                "it hardly slides.",
+                Advice("Use {}.", Argument("method", Call("da.Rosenbrock"))),
+                *([leave] if slow[0].coordinate else []),
+                where={"time": float(x[0])},
+                evidence={"steps": steps},
             )
-            warnings.warn(self.advice, SimulationWarning, stacklevel=6)
+            self.advice = str(warning)
+            warnings.warn(warning, stacklevel=6)
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
@@ -367,13 +405,22 @@ class Run:
         if load > forces + 10 * self._most_loaded(self.first)[1]:
             kind = "driver" if owner in self.eqs.drivers else "joint"
             text += (
-                f"What holds {kind} {owner!r} grows without bound there ({load:.1e} N or N m): a driver or joint may "
-                "be beyond its reach, or the machine in a dead point. If it is not, the equations are stiff"
+                f"The load on {kind} {owner!r} grows without bound there ({load:.1e} N or N m): a driver or joint may "
+                "be beyond its reach, or the machine in a dead point."
             )
         else:
-            text += "The equations are too stiff or singular there, or a driver or joint is beyond its reach. If stiff"
+            text += "The equations are too stiff or singular there, or a driver or joint is beyond its reach."
         return ConvergenceError(
-            f"{text}: try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
+            "step-too-small",
+            text,
+            Advice(
+                "If the equations are stiff, try {}.",
+                Argument("method", Call("da.Rosenbrock")),
+                Argument("method", Call("da.GeneralizedAlpha", Argument("step"))),
+                Argument("rtol"),
+            ),
+            where={"time": float(x[0])},
+            evidence={"step": float(x[1])},
         )
 
     def _most_loaded(self, x: Array) -> tuple[str, float, float]:

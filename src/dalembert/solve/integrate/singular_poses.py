@@ -20,6 +20,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import SimulationWarning
+from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
@@ -140,21 +141,25 @@ class SingularPoses:
 
     def warn(self) -> None:
         if self.found:
-            warnings.warn(in_words(self.eqs.name, self.found, self.more), SimulationWarning, stacklevel=5)
+            warnings.warn(describe(self.eqs.name, self.found, self.more), stacklevel=5)
 
 
-def in_words(name: str, found: list[dict[str, Any]], more: bool = False) -> str:
-    """One sentence about the singular poses of a run."""
+def describe(name: str, found: list[dict[str, Any]], more: bool = False) -> SimulationWarning:
+    """The warning of the singular poses of a run."""
     times = ", ".join(f"{one['time']:.6g}" for one in found[:4]) + (", ..." if len(found) > 4 else "")
     joints = list(dict.fromkeys(owner for one in found for owner in one["joints"]))
     shown = ", ".join(joints[:8]) + (", ..." if len(joints) > 8 else "")
     lost = max((one["energy lost"] for one in found), key=abs)
     count = f"{len(found)}{' or more' if more else ''} singular pose{'s' if len(found) > 1 or more else ''}"
-    return (
+    return SimulationWarning(
+        "singular-pose",
         f"the run of {name!r} passes {count} (t = {times} s), where the rows of {shown} lose rank: from there the "
         f"machine could move on in more than one way, and the joints do not decide which. Energy lost: {lost:.1e} J"
-        f"{' at most' if len(found) > 1 else ''}. Compare with smaller steps, or keep it away from there by a driver "
-        "or other dimensions."
+        f"{' at most' if len(found) > 1 else ''}.",
+        Advice("Compare with smaller steps."),
+        Advice("Keep the machine away from there by a driver or other dimensions."),
+        where={"time": found[0]["time"], "joints": joints},
+        evidence={"energy lost": lost},
     )
 
 

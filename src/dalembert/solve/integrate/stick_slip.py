@@ -23,6 +23,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import (
     ARGUMENTS,
     HOLONOMIC,
@@ -135,8 +136,11 @@ class StickSlip:
         if self.repeats > ENDLESS:
             names = ", ".join(sorted({repr(self.dry[k].name) for k in fired})) or "of the joints"
             raise ConvergenceError(
-                f"friction {names} changes between sticking and sliding without end at t = {state.t:.9g} s. Use the "
-                "regularised law there (speed=), or make static equal to coulomb."
+                "stick-slip-cycle",
+                f"friction {names} changes between sticking and sliding without end at t = {state.t:.9g} s.",
+                Advice("Use the regularised law there with {}.", Argument("speed")),
+                Advice("Make static and coulomb equal."),
+                where={"time": float(state.t)},
             )
         found = self.decide(eqs, state, u, fired)
         self._note(state.t, found)
@@ -254,8 +258,12 @@ class _Judge:
                     return Found(modes, lam, share, names)
         own = ", ".join(repr(self.run.dry[k].name) for k in self.free)
         raise ConvergenceError(
+            "no-solution",
             f"friction {own} has no consistent sticking or sliding at t = {self.state.t:.9g} s: the joint may be "
-            "jamming. Lower the coefficients, or use the regularised law (speed=)."
+            "jamming.",
+            Advice("Lower the coefficients."),
+            Advice("Use the regularised law with {}.", Argument("speed")),
+            where={"time": float(self.state.t)},
         )
 
 
