@@ -148,9 +148,9 @@ class CouplingMethods:
         driven = name_of(coordinate, f"driver {name!r}: coordinate")
         what = f"motion of driver {name!r}"
         if isinstance(motion, Record):
-            from dalembert.model.recorded import recorded_driver
+            from dalembert.model.recorded import interpolate_motion
 
-            motion = recorded_driver(motion, driven, what)
+            motion = interpolate_motion(motion, driven, what)
         if not callable(motion) and driven.endswith((".rotation", ".pose")):
             from dalembert.model.orientation import as_rotation, split_pose
 

@@ -20,7 +20,7 @@ DEGREE = 5  # of the splines: accelerations are smooth, their error goes with in
 MOST_SAMPLES = 1000  # the expression of a driver holds them all
 
 
-def recorded_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:
+def read_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:
     """Channels of an orientation, and its quaternions (n, 4) of unit length without jumps of sign."""
     for form, parts in (("quaternion", FORMS["quaternion"]), *FORMS.items()):
         names = tuple(f"{body}.{part}" for part in parts)
@@ -71,7 +71,7 @@ class Spline:
         return result
 
 
-def recorded_driver(record: Record, coordinate: str, what: str) -> Callable[[Any], Any]:
+def interpolate_motion(record: Record, coordinate: str, what: str) -> Callable[[Any], Any]:
     """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record."""
     if not DEGREE < len(record.time) <= MOST_SAMPLES:
         few = len(record.time) <= DEGREE
@@ -86,7 +86,7 @@ def recorded_driver(record: Record, coordinate: str, what: str) -> Callable[[Any
     names, columns = [coordinate], []
     turned = kind in ("rotation", "pose") and coordinate not in record.names
     if turned:
-        found = recorded_orientation(record, owner)
+        found = read_orientation(record, owner)
         if found is None:
             forms = "; ".join(", ".join(f"{owner}.{part}" for part in parts) for parts in FORMS.values())
             problem = f"{what}: the record has no orientation of {owner!r}. It needs {forms}."

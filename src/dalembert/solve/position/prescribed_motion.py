@@ -19,7 +19,7 @@ from dalembert.core.errors import DalembertWarning, DataError, ModelError, unkno
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, call_user
 from dalembert.model.orientation import Rotation, logarithm, rotation
-from dalembert.model.recorded import recorded_orientation
+from dalembert.model.recorded import read_orientation
 from dalembert.record import Record
 from dalembert.solve.position.orientations import (
     between,
@@ -234,7 +234,7 @@ class RecordMotion:
         positional = [] if whole else positional_outputs(eqs)  # whole poses need no sensors
         names = [n for n in record.names if eqs.full_name(n) in eqs.measures.index or n in positional]
         owners = [block.owner for block in eqs.quaternions]
-        turned = {b: x for b in owners if (x := recorded_orientation(record, b)) is not None}
+        turned = {b: x for b in owners if (x := read_orientation(record, b)) is not None}
         if not names and not turned:
             known = [*(eqs.measures.names[k] for k in eqs.recorded_measures), *positional]
             raise DataError(
