@@ -157,8 +157,11 @@ def test_wrong_arguments_are_refused(tower: SecondOrder) -> None:
 def test_an_unclear_order_is_warned_of() -> None:
     k = np.arange(60.0)
     noise = Record(k, 0.97 ** k[:, None] * np.random.default_rng(0).standard_normal((60, 1)), ["y"])
-    with warns(IdentificationWarning, "unclear-order"):
-        decay_era(noise)
+    for method in (decay_era, ibrahim, lambda record: next_era(record, lags=20)):
+        with warns(IdentificationWarning, "unclear-order") as caught:
+            found = method(noise)
+        assert "unclear-order" in [finding.code for finding in found.findings]
+        assert {one.filename for one in caught} == {__file__}  # the line of the caller
 
 
 def test_an_order_above_the_size_of_the_hankel_matrix_is_refused(tower: SecondOrder) -> None:

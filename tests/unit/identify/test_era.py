@@ -324,7 +324,8 @@ def test_wrong_arguments_are_refused(exact: Record) -> None:
 def test_noise_alone_has_no_clear_gap() -> None:
     noise = np.random.default_rng(0).standard_normal((60, 1, 1))
     with warns(IdentificationWarning, "unclear-order", "order="):
-        era(noise, dt=1.0)
+        found = era(noise, dt=1.0)
+    assert "unclear-order" in [finding.code for finding in found.findings]
 
 
 def test_names_and_units_travel_with_the_model(exact: Record) -> None:

@@ -107,15 +107,23 @@ def decay_era(
     >>> decay_era(bell, order=2).modes().damped_frequencies.round(6).tolist()
     [6.0]
     """
+    found = realize_decays(decays, order, outputs, rows, columns)
+    IdentificationWarning.report(found.findings)
+    return found
+
+
+def realize_decays(
+    decays: Decays | Record | Sequence[Record], order: int | None, outputs: str | Iterable[str] | None,
+    rows: int | None, columns: int | None,
+) -> Identified:  # fmt: skip
+    """As :func:`decay_era`, without warnings: the findings are for the caller to report."""
     source, findings = decays_of(decays, outputs)
     a, b = choose_window(source, rows, columns)
     svd = decompose(hankel(source.values, a, b))
     n, why, more = choose_order(svd[1], order)
     made = realize_era(source.values, a, b, n, svd)
-    findings += [*more, *unstable_model(made.A)]
-    IdentificationWarning.report(findings)
     window = f"singular values of the Hankel matrix of {a} x {b} blocks"
-    return name_modes(source, made.A, made.C, made.singular_values, "ERA", [why, window])
+    return name_modes(source, made.A, made.C, made.singular_values, "ERA", [why, window], [*findings, *more])
 
 
 # ---- shared by the methods that take decays
@@ -203,11 +211,15 @@ def choose_order(values: FloatArray, order: int | None) -> tuple[int, str, list[
 
 
 def name_modes(
-    source: Decays, A: FloatArray, C: FloatArray, values: FloatArray, method: str, notes: list[str]
-) -> Identified:
-    """The model of decays, with names."""
+    source: Decays, A: FloatArray, C: FloatArray, values: FloatArray, method: str, notes: list[str],
+    findings: list[Finding],
+) -> Identified:  # fmt: skip
+    """The model of decays, with names and findings."""
+    findings = [*findings, *unstable_model(A)]
     units = {name: unit for name, unit in source.units.items() if name in source.outputs}
     system = StateSpace(A, C=C, dt=source.dt, outputs=source.outputs, units=units)
-    notes = [*source.notes, *notes, *(finding.problem for finding in unstable_model(A))]
+    notes = [*source.notes, *notes]
     method = f"NExT and {method}" if source.kind == "correlations" else f"{method} of free decays"
-    return Identified(system, method=method, singular_values=values, notes=notes, provenance=source.provenance)
+    return Identified(
+        system, method=method, singular_values=values, notes=notes, findings=findings, provenance=source.provenance
+    )

@@ -56,7 +56,7 @@ def era(
     window = HankelWindow(order, rows, columns, None)
     found, findings = realize(markov, window, "ERA", realize_era, (dt, inputs, outputs), combined=combined)
     IdentificationWarning.report(findings)
-    return found
+    return found.replace(findings=findings)
 
 
 def realize_era(

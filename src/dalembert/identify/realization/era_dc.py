@@ -46,7 +46,7 @@ def era_dc(
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau))
     found, findings = realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
     IdentificationWarning.report(findings)
-    return found
+    return found.replace(findings=findings)
 
 
 def check_lags(gamma: int, delta: int, tau: int | None) -> tuple[int, int, int | None]:

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.decays import Decays, choose_order, choose_window, decays_of, name_modes
-from dalembert.identify.realization.hankel import decompose, hankel, unstable_model
+from dalembert.identify.realization.hankel import decompose, hankel
 from dalembert.identify.records.data import IdentificationWarning
 from dalembert.record import Record
 
@@ -43,10 +43,11 @@ def ibrahim(
     basis = U[:, :n]
     now, later = basis.T @ hankel(source.values, a, b), basis.T @ hankel(source.values, a, b, 1)
     A = double_least_squares(now, later)
-    findings += [*more, *unstable_model(A)]
-    IdentificationWarning.report(findings)
     notes = [why, f"singular values of {a} delayed copies; two least squares averaged"]
-    return name_modes(source, A, basis[: len(source.outputs)], s, "Ibrahim's method", notes)
+    C = basis[: len(source.outputs)]
+    found = name_modes(source, A, C, s, "Ibrahim's method", notes, [*findings, *more])
+    IdentificationWarning.report(found.findings)
+    return found
 
 
 def double_least_squares(now: FloatArray, later: FloatArray) -> FloatArray:

@@ -17,8 +17,8 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.realization.decays import FEWEST, Decays, decay_era
-from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.realization.decays import FEWEST, Decays, realize_decays
+from dalembert.identify.records.data import Data, IdentificationWarning, read_data
 from dalembert.record import Record
 
 Detrend = Literal["none", "mean", "linear"]
@@ -89,8 +89,10 @@ def next_era(
     detrend: Detrend = "mean",
 ) -> Identified:
     """Modes from ambient records: :func:`correlation_decays`, then :func:`decay_era`."""
-    found = correlation_decays(record, outputs, references=references, lags=lags, detrend=detrend)
-    return decay_era(found, order=order, rows=rows, columns=columns)
+    decays = correlation_decays(record, outputs, references=references, lags=lags, detrend=detrend)
+    found = realize_decays(decays, order, None, rows, columns)
+    IdentificationWarning.report(found.findings)
+    return found
 
 
 def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int) -> FloatArray:
