@@ -42,7 +42,47 @@ def late() -> da.Record:
     return da.Record(test.time[2:], data[2:], test.names)
 
 
+def arm() -> da.Mechanism:
+    m = da.Mechanism("arm", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    return m
+
+
+def checked(add: Callable[[da.Mechanism], Any]) -> None:
+    m = arm()
+    add(m)
+    m.check()
+
+
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "a torque on a joint": (
+        "wrong-type",
+        lambda: arm().add_torque("motor", "hinge", 1.0),  # type: ignore[arg-type]
+        "torque 'motor': expected a body, got 'hinge'. For a joint use m.add_actuator(joint='hinge').",
+    ),
+    "a stop without its stiffness": (
+        "missing-argument",
+        lambda: arm().add_stop("end", "hinge", upper=1.0),  # type: ignore[call-arg]
+        "stop 'end' needs stiffness: beyond a limit: N/m, or N m/rad of an angle.",
+    ),
+    "an actuator of an unknown joint": (
+        "unknown-name",
+        lambda: checked(lambda m: m.add_actuator("motor", joint="hing", input="torque")),
+        "actuator 'motor': no joint or coordinate named 'hing' in mechanism 'arm'. Did you mean 'hinge'? "
+        "Known: hinge, hinge.angle, rod.angle, rod.x, rod.y.",
+    ),
+    "a displacement of a hinge": (
+        "unit-mismatch",
+        lambda: checked(lambda m: m.add_sensor("place", da.displacement("hinge"))),
+        "sensor 'place': 'hinge.angle' is an angle [rad]. Use da.angle(...) or da.rate(...), or name another "
+        "coordinate.",
+    ),
+    "a sensor that is no measure": (
+        "wrong-type",
+        lambda: arm().add_sensor("encoder", "hinge"),
+        "sensor 'encoder': expected a measure, got 'hinge'. Measures are made by da.angle(...) or da.position(...).",
+    ),
     "fewer rows than the order needs": (
         "order-too-high",
         lambda: identify.moesp(record(), "force", FLOORS, order=6, rows=2),
