@@ -29,7 +29,7 @@ def numbers(**changes):
 
 def frequencies(s, count):
     """ω [rad/s], by a dense solver that knows nothing of the package; massless directions are condensed."""
-    K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
+    K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
     inverse = scipy.linalg.eigh(M, K, eigvals_only=True)[::-1]
     return 1 / np.sqrt(inverse[:count])
 
@@ -427,7 +427,7 @@ def test_penalty_supports_are_good_up_to_a_point_and_deletion_is_better():
         f.add_spring("clamp", "root", None, [factor * largest] * 6)
         s = assemble(f)
         softened.append(frequencies(s, 1)[0] / (2 * np.pi))
-        K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
+        K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
         usual.append(np.sqrt(np.abs(scipy.linalg.eigh(K, M, eigvals_only=True)[0])) / (2 * np.pi))
     assert softened[1] == pytest.approx(65.719654, abs=3e-6)  # the printed value carries 2e-6 of rounding
     assert np.all(np.diff([*softened[:3], SPATIAL[0] + 5e-7]) > 0)
@@ -483,7 +483,7 @@ def test_loss_factors_are_assembled_element_by_element():
     w = 2.0
     system = s.system(inputs=["p3.y"], outputs=["p3.y"])
     x = np.linalg.solve(
-        -(w**2) * s.reduced(s.M).toarray() + s.reduced(s.K).toarray() + 1j * s.reduced(s.K_loss).toarray(),
+        -(w**2) * s.reduce(s.M).toarray() + s.reduce(s.K).toarray() + 1j * s.reduce(s.K_loss).toarray(),
         system.B.toarray(),
     )
     found = np.asarray(system.frequency_response([w], kind="output").values).ravel()[0]
@@ -517,7 +517,7 @@ def test_base_motion_acts_through_the_participation_factors():
     system = s.system(base="y")
     r = s.base_motion("y")
     np.testing.assert_allclose(system.B.toarray()[:, 0], -(s.T.T @ (s.M @ r)), rtol=1e-14)
-    K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
+    K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
     _, shapes = scipy.linalg.eigh(K, M)
     effective = (shapes.T @ system.B.toarray()[:, 0]) ** 2
     np.testing.assert_allclose(effective[:3], [0.61308, 0.18830, 0.06473], atol=1e-5)
@@ -595,7 +595,7 @@ def test_index_maps_are_the_boolean_connectivity():
             B_c = np.eye(N)[places]
             T = group.transform()[e]
             total += B_e.T @ B_c.T @ T.T @ local[e] @ T @ B_c @ B_e
-        np.testing.assert_allclose(s.reduced(matrix).toarray(), total, atol=1e-14)
+        np.testing.assert_allclose(s.reduce(matrix).toarray(), total, atol=1e-14)
     np.testing.assert_array_equal(s.T.toarray(), B_e)
 
 

@@ -80,8 +80,8 @@ def test_the_largest_shear_stress_is_that_of_its_own_shear_flow(section: Section
         (Section.thin_square_tube(0.06, 0.001), "z", 2.25),
         (HALF, "z", 4 / 3),
         (Section.spar(0.2, 0.004, 0.0), "y", 1.5),
-        (Section.rectangle(0.1, 0.03).turned(), "y", 1.5),
-        (Section.circle(0.06).turned(), "y", 4 / 3),
+        (Section.rectangle(0.1, 0.03).rotate(), "y", 1.5),
+        (Section.circle(0.06).rotate(), "y", 4 / 3),
         (Section(1e-3, 1e-7, 1e-7, 1e-7), "y", 1.0),
         (Section(1e-3, 1e-7, 1e-7, 1e-7, shear_y=1.2), "y", 1.2),
         (Section(1e-3, 1e-7, 1e-7, 1e-7, shear_y=1.2, shear_peak_y=1.5), "y", 1.5),
@@ -95,7 +95,7 @@ def test_a_force_along_z_on_an_i_section_goes_through_its_flanges() -> None:
     found = root(I_BEAM, {"z": 1e4})
     assert found.shear[0] == pytest.approx(1.5 * 1e4 / (2 * 0.15 * 0.0107), rel=1e-9)
     for section in (I_BEAM, T_BEAM, HALF, BOX, Section.spar(0.2, 0.004, 1e-4)):
-        across, back = root(section.turned(), {"y": 1e4}), root(section.turned().turned(), {"z": 1e4})
+        across, back = root(section.rotate(), {"y": 1e4}), root(section.rotate().rotate(), {"z": 1e4})
         assert across.shear[0] == pytest.approx(root(section, {"z": 1e4}).shear[0], rel=1e-9)
         assert back.shear[0] == pytest.approx(across.shear[0], rel=1e-12)
 
@@ -214,12 +214,12 @@ def test_a_box_with_unequal_walls_twists_as_bredt_says() -> None:
     """A_m = 190 × 95 mm², ∮ds/t = 2 (190/5 + 95/10) = 95: J = 4 A_m²/95 = 1.3718e-5 m⁴; τ = T/(2 A_m t) in the thin."""
     assert pytest.approx(4 * (0.190 * 0.095) ** 2 / 95, rel=1e-12) == BOX.J
     assert pytest.approx(1.371800e-5, rel=1e-6) == BOX.J
-    for box in (BOX, BOX.turned()):
+    for box in (BOX, BOX.rotate()):
         assert root(box, {"rx": 1e3}).torsion[0] == pytest.approx(1e3 / (2 * 0.190 * 0.095 * 0.005), rel=1e-12)
 
 
 def test_an_open_section_twists_most_in_its_thickest_wall() -> None:
-    for section in (I_BEAM, I_BEAM.turned()):
+    for section in (I_BEAM, I_BEAM.rotate()):
         assert root(section, {"rx": 100.0}).torsion[0] == pytest.approx(100.0 * 0.0107 / I_BEAM.J, rel=1e-12)
 
 
@@ -232,10 +232,10 @@ def test_the_result_names_the_rule_of_a_section_by_properties() -> None:
 
 
 def test_a_turned_section_keeps_its_shape() -> None:
-    turned = I_BEAM.turned()
+    turned = I_BEAM.rotate()
     assert turned.shape == "i_section turned"
-    assert turned.turned() == I_BEAM
+    assert turned.rotate() == I_BEAM
     assert turned.with_poisson(0.0).shear_z == pytest.approx(I_BEAM.with_poisson(0.0).shear_y, rel=1e-14)
-    half = turned.between(I_BEAM.scaled(2.0).turned(), 0.5)
-    assert half.I_y == pytest.approx(I_BEAM.scaled(1.5).I_z, rel=1e-12)
-    assert BOX.turned() == Section.box(0.1, 0.2, 0.010, 0.005)
+    half = turned.between(I_BEAM.scale(2.0).rotate(), 0.5)
+    assert half.I_y == pytest.approx(I_BEAM.scale(1.5).I_z, rel=1e-12)
+    assert BOX.rotate() == Section.box(0.1, 0.2, 0.010, 0.005)

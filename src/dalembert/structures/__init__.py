@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dalembert.structures.continuous.bars import String as String
     from dalembert.structures.continuous.beam_modes import BeamModes as BeamModes
     from dalembert.structures.continuous.beams import Beam as Beam
-    from dalembert.structures.continuous.ends import End as End
+    from dalembert.structures.continuous.end_conditions import End as End
     from dalembert.structures.continuous.timoshenko import SupportedBranches as SupportedBranches
     from dalembert.structures.continuous.timoshenko import supported_branches as supported_branches
     from dalembert.structures.continuous.timoshenko import supported_ratios as supported_ratios

@@ -161,7 +161,7 @@ def test_modes_are_frozen_copied_and_tabulated():
     assert copy.deepcopy(found).shape(0.5) == pytest.approx(found.shape(0.5))
     assert "61.31 %" in found.table()
     assert found.table() in repr(found)
-    z, shapes = found.sampled(11)
+    z, shapes = found.sample(11)
     assert shapes.shape == (3, 11)
     assert z[-1] == 1.0
 

@@ -177,8 +177,8 @@ class TestBuckling:
         assert many.factors == pytest.approx(few.factors, rel=1e-4)
         assert many.factors[:2] == pytest.approx([EULER, EULER], rel=1e-3)
         model = many.structure
-        K_g = model.reduced(geometric_stiffness(model, "down"))
-        K = model.reduced(model.K)
+        K_g = model.reduce(geometric_stiffness(model, "down"))
+        K = model.reduce(model.K)
         for k, factor in enumerate(many.factors):
             left, right = K @ many.shapes[:, k], factor * (K_g @ many.shapes[:, k])
             assert np.abs(left + right).max() < 1e-5 * np.abs(left).max()

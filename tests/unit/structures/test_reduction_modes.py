@@ -20,7 +20,7 @@ from dalembert.structures import (
     serep,
     truncate_modal,
 )
-from dalembert.structures.assembly import symmetric_factors as f
+from dalembert.structures.assembly import stiffness_factor as f
 from tests.helpers.chains import chain, frequencies, grid
 from tests.helpers.findings import raises, warns
 

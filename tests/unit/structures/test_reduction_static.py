@@ -9,7 +9,7 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.structures import condense_static, condense_substructures, find_substructures, guyan
-from dalembert.structures.assembly import symmetric_factors as f
+from dalembert.structures.assembly import stiffness_factor as f
 from tests.helpers.chains import ALL, chain
 from tests.helpers.findings import raises
 
@@ -152,7 +152,7 @@ def test_a_soft_but_sound_slender_structure_is_not_taken_for_a_mechanism():
         rows.append(np.repeat(at, 4)), columns.append(np.tile(at, 4)), values.append(k.ravel())
     K = scipy.sparse.coo_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))).tocsc()
     K = K[4:, 4:]  # clamped at point 0; point 1 is the master
-    assert f.Factor(K).free_motions().shape[1] == 0
-    free = f.Factor(scipy.sparse.csc_array(scipy.sparse.coo_array(
+    assert f.StiffnessFactor(K).free_motions().shape[1] == 0
+    free = f.StiffnessFactor(scipy.sparse.csc_array(scipy.sparse.coo_array(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))))).free_motions()  # fmt: skip
     assert free.shape[1] == 2

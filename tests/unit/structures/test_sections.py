@@ -229,7 +229,7 @@ def test_semicircle_and_spar_against_integrals():
 
 def test_a_box_bends_alike_both_ways_when_turned():
     upright, lying = Section.box(0.2, 0.1, 0.004, 0.006), Section.box(0.1, 0.2, 0.006, 0.004)
-    turned = upright.turned()
+    turned = upright.rotate()
     for what in ("area", "I_y", "I_z", "J", "shear_y", "shear_z", "height", "width"):
         assert getattr(turned, what) == pytest.approx(getattr(lying, what))
 
@@ -281,7 +281,7 @@ def test_the_ends_of_a_taper_are_the_given_sections():
 
 def test_scaling_multiplies_lengths():
     s = Section.spar(0.2, 0.002, 3e-4)
-    assert s.scaled(2.0) == replace(Section.spar(0.4, 0.004, 12e-4), shear_y=s.shear_y)
+    assert s.scale(2.0) == replace(Section.spar(0.4, 0.004, 12e-4), shear_y=s.shear_y)
 
 
 def test_another_poisson_changes_the_shear_factors_only():

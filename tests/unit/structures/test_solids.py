@@ -48,11 +48,11 @@ def test_a_box_is_filled_and_its_surface_is_closed(kind):
 
 @pytest.mark.parametrize("kind", SOLID_ELEMENTS)
 def test_cells_numbered_inside_out_are_turned(kind):
-    from dalembert.structures.solid.shapes import mirrored
+    from dalembert.structures.solid.shapes import mirror_order
 
     mesh = box_mesh((1, 1, 1), (2, 1, 1), kind)
     cells = mesh.cells.copy()
-    cells[1] = cells[1][mirrored(kind)]
+    cells[1] = cells[1][mirror_order(kind)]
     again = Mesh(mesh.points, cells, kind)
     assert again.turned == 1 and np.array_equal(again.cells, mesh.cells)
 

@@ -379,9 +379,9 @@ def test_the_fibres_of_an_unsymmetric_section_are_pulled_and_pressed_on_their_ow
     up = solve_static(assemble(f), {"B.z": 100.0}).beam("beam", 2)  # local y is global z
     assert up.highest[0] == pytest.approx(-100 * L * low / T.I_z, rel=1e-9)
     assert up.lowest[0] == pytest.approx(-100 * L * high / T.I_z, rel=1e-9)
-    g = beam(planar=False, section=T.turned())
+    g = beam(planar=False, section=T.rotate())
     g.add_support("A", "fixed")
-    low, high = T.turned().fibres_z
+    low, high = T.rotate().fibres_z
     side = solve_static(assemble(g), {"B.y": -100.0}).beam("beam", 2)  # local z is -y: pushed towards +z
     wanted = (-100 * L * low / T.I_z, -100 * L * high / T.I_z)
     assert (side.highest[0], side.lowest[0]) == pytest.approx(wanted, rel=1e-9)

@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
 from dalembert.numerics.sparse_factor import Factor as InertiaFactor
 from dalembert.structures.analysis.prestress import solve, stiffness_under
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.assembly.structure import Structure, needs_structure
 
 # 1/λ of a load that does nothing is rounding; below this part of the largest |1/λ| it is no buckling load.
@@ -96,7 +96,7 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise DataError("not-a-count", f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
     state = solve(structure, load, hanging=False)
-    K, K_g = (structure.reduced(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
+    K, K_g = (structure.reduce(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
     name = (
         load if isinstance(load, str) else " + ".join(f"{x:g} {case}" for case, x in state.factors.items()) or "given"
     )
@@ -127,7 +127,7 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
     return Buckling(1.0 / inverse, shapes / largest, structure, name)
 
 
-def _largest(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[FloatArray, FloatArray]:
+def _largest(K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor) -> tuple[FloatArray, FloatArray]:
     """μ descending, with shapes, of ``-K_g φ = μ K φ``."""
     n = int(K.shape[0])
     if n <= factors.DENSE_EIGEN or 2 * count > n:
@@ -147,7 +147,7 @@ def _largest(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
     )
 
 
-def _size(K: Any, K_g: Any, factor: factors.Factor) -> float:
+def _size(K: Any, K_g: Any, factor: factors.StiffnessFactor) -> float:
     """A lower bound of the largest |μ|, near it: the quotient after two steps of the power method."""
     x = np.random.default_rng(1).standard_normal(int(K.shape[0]))
     for _ in range(2):
@@ -159,7 +159,7 @@ def _size(K: Any, K_g: Any, factor: factors.Factor) -> float:
     return abs(float(x @ (K_g @ x))) / energy if energy > 0.0 else 0.0
 
 
-def _lanczos(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[FloatArray, FloatArray]:
+def _lanczos(K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor) -> tuple[FloatArray, FloatArray]:
     n = int(K.shape[0])
     solve = scipy.sparse.linalg.LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
     start = factor.solve(K_g @ np.random.default_rng(0).standard_normal(n))  # the same shapes every time

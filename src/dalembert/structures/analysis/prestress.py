@@ -24,8 +24,8 @@ from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.analysis.statics import load_vector, named_group, solve_static
 from dalembert.structures.assembly.element_group import on_rotations
+from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure
-from dalembert.structures.assembly.symmetric_factors import Factor
 from dalembert.structures.beams.beam_elements import carry
 
 # Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
@@ -88,7 +88,7 @@ class Solved:
     u: FloatArray
     f: FloatArray
     factors: Mapping[str, float]
-    factor: Factor
+    factor: StiffnessFactor
 
 
 def solve(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
@@ -97,17 +97,17 @@ def solve(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
     ``hanging`` lets a structure pass whose free motions the load does not move (a chain under its weight).
     """
     f, cases = load_vector(structure, load)
-    K = structure.reduced(structure.K)
-    factor = Factor(K)
+    K = structure.reduce(structure.K)
+    factor = StiffnessFactor(K)
     if not structure.free or factor.free_motions().shape[1] or not factor.exists:
-        return Solved(_hanging(structure, load) if hanging else solve_static(structure, load).u, f, cases, factor)
+        return Solved(_solve_hanging(structure, load) if hanging else solve_static(structure, load).u, f, cases, factor)
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
     x = factor.solve(right)
     x = x + factor.solve(right - K @ x)
     return Solved(structure.expand(x, prescribed=True), f, cases, factor)
 
 
-def _hanging(structure: Structure, load: Any) -> FloatArray:
+def _solve_hanging(structure: Structure, load: Any) -> FloatArray:
     """(N,) displacements of a structure with free motions, if the load is in balance without them."""
     try:
         found = solve_static(structure, load, inertia_relief=True)

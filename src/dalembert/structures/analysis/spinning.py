@@ -34,7 +34,7 @@ from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs
 
 
 @dataclass(frozen=True)
-class Spin:
+class SpinEffects:
     """G, K = -M_g (N, N) and the centrifugal load f (N,) of a spinning structure; `loads` of each group by number."""
 
     G: sp.csc_array
@@ -80,7 +80,7 @@ def spin(
         K = K + stiffness_under_spin(structure, spun)
     system = structure.system(**options)
     turned = prestress.with_stiffness(structure, K, "turning")
-    changes: dict[str, Any] = {"K": turned.reduced(turned.K)}
+    changes: dict[str, Any] = {"K": turned.reduce(turned.K)}
     if coriolis:
         changes["G"] = _skew(structure.T.T @ spun.G @ structure.T)
     return system.replace(**changes, provenance={**system.provenance, "axis": str(axis), "speed": float(speed)})
@@ -131,7 +131,7 @@ def spin_rotor(structure: Structure, axis: str | Sequence[float], speed: float, 
     )
 
 
-def find_spin(structure: Structure, rotation: FloatArray, centre: FloatArray) -> Spin:
+def find_spin(structure: Structure, rotation: FloatArray, centre: FloatArray) -> SpinEffects:
     """Everything that a rotation (3,) [rad/s] adds, on all coordinates."""
     N, d = len(structure.coordinates), len(structure.directions)
     G, K, f = sp.csc_array((N, N)), sp.csc_array((N, N)), np.zeros(N)
@@ -143,8 +143,8 @@ def find_spin(structure: Structure, rotation: FloatArray, centre: FloatArray) ->
             loads[number] = own.loads
     masses = find_point_masses(structure)
     if masses.shared is not None:
-        G_s, K_s, f_s = _shared(structure, masses.shared, rotation, centre)
-        return Spin(sp.csc_array(G + G_s), sp.csc_array(K + K_s), f + f_s, loads)
+        G_s, K_s, f_s = _spin_shared_masses(structure, masses.shared, rotation, centre)
+        return SpinEffects(sp.csc_array(G + G_s), sp.csc_array(K + K_s), f + f_s, loads)
     if len(masses.points):
         places = structure.positions[masses.points] + masses.offset - centre
         G6, K6, f6 = bodies.spin_matrices(
@@ -152,10 +152,10 @@ def find_spin(structure: Structure, rotation: FloatArray, centre: FloatArray) ->
         )
         G, K = G + _on_points(structure, masses.points, G6), K + _on_points(structure, masses.points, K6)
         np.add.at(f.reshape(-1, d), masses.points, f6[:, _kept(structure)])
-    return Spin(sp.csc_array(G), sp.csc_array(K), f, loads)
+    return SpinEffects(sp.csc_array(G), sp.csc_array(K), f, loads)
 
 
-def stiffness_under_spin(structure: Structure, spun: Spin) -> sp.csc_array:
+def stiffness_under_spin(structure: Structure, spun: SpinEffects) -> sp.csc_array:
     """Geometric stiffness of the centrifugal load."""
     prestress.refuse_bare(structure)
     solution = prestress.solve(structure, spun.f)
@@ -165,7 +165,7 @@ def stiffness_under_spin(structure: Structure, spun: Spin) -> sp.csc_array:
     return total
 
 
-def _shared(
+def _spin_shared_masses(
     structure: Structure, mass: sp.csc_array, spin: FloatArray, centre: FloatArray
 ) -> tuple[sp.csc_array, sp.csc_array, FloatArray]:
     """G, K, f of points whose masses are shared by the same functions in each direction (solids)."""

@@ -23,8 +23,8 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.numerics import ties
 from dalembert.structures.assembly.element_group import ElementGroup
 from dalembert.structures.assembly.free_motions import free_motions, not_held
+from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure, needs_structure
-from dalembert.structures.assembly.symmetric_factors import Factor
 from dalembert.structures.beams.beam_stresses import BeamResult
 
 # Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
@@ -233,11 +233,11 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
     if not structure.free:
         return StaticSolution(structure, np.array(structure.prescribed), f, factors)
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
-    K, factor, motions = _factored(structure)
+    K, factor, motions = _factor_stiffness(structure)
     if motions.shape[1] and not inertia_relief:
         raise not_held(structure, K, motions)
     if motions.shape[1]:
-        x, free = _relieved(structure, K, right, motions)
+        x, free = _relieve_by_inertia(structure, K, right, motions)
         taken = structure.expand(free)
         return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
     else:
@@ -263,12 +263,12 @@ def named_group(structure: Structure, name: str) -> ElementGroup:
     raise DataError("unknown-name", problem, where={"element": name, "structure": structure.name})
 
 
-def _factored(structure: Structure) -> tuple[sp.csc_array, Factor, FloatArray]:
+def _factor_stiffness(structure: Structure) -> tuple[sp.csc_array, StiffnessFactor, FloatArray]:
     """Stiffness, its factors and the free motions; kept with a structure of moderate size for the next load."""
     kept = structure.__dict__.get("_statics")
     if kept is None:
-        K = structure.reduced(structure.K)
-        factor = Factor(K)
+        K = structure.reduce(structure.K)
+        factor = StiffnessFactor(K)
         kept = (K, factor, free_motions(structure, K, factor))
         if len(structure.free) <= KEPT:
             structure.__dict__["_statics"] = kept
@@ -326,11 +326,11 @@ def _on_point(structure: Structure, name: str) -> bool:
     return name.rpartition(".")[0] in structure._point_index
 
 
-def _relieved(
+def _relieve_by_inertia(
     structure: Structure, K: sp.csc_array, right: FloatArray, motions: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Displacements and rigid accelerations x, a with ``K x = f − M V a'``, VᵀM x = 0."""
-    M = structure.reduced(structure.M)
+    M = structure.reduce(structure.M)
     momenta = M @ motions
     inertia = motions.T @ momenta
     if np.linalg.matrix_rank(inertia) < len(inertia):

@@ -15,8 +15,8 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
 from dalembert.numerics import ties
+from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure
-from dalembert.structures.assembly.symmetric_factors import Factor
 
 # A rigid motion whose held part is below this, relative to its size, is not held.
 HELD = 1e-9
@@ -26,7 +26,7 @@ COSTLESS = 1e-13
 SAME = 1e-9
 
 
-def free_motions(structure: Structure, K: sp.csc_array, factor: Factor) -> FloatArray:
+def free_motions(structure: Structure, K: sp.csc_array, factor: StiffnessFactor) -> FloatArray:
     """(n, k) motions of the free coordinates that cost nothing: rigid ones first, then mechanisms."""
     rigid = structure.rigid_motions() @ rigid_freedom(structure, K)
     known = rigid[structure.free_index]

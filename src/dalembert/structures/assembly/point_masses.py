@@ -49,7 +49,7 @@ def find_point_masses(structure: Structure) -> PointMasses:
     if not at.nnz:
         return empty
     if (row != column).any():
-        return PointMasses(empty.points, empty.mass, empty.offset, empty.inertia, _shared(structure, rest))
+        return PointMasses(empty.points, empty.mass, empty.offset, empty.inertia, _read_shared_mass(structure, rest))
     points = np.unique(row)
     blocks = np.zeros((len(points), 6, 6))
     keep = np.array([DIRECTIONS.index(way) for way in structure.directions])
@@ -98,7 +98,7 @@ def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) ->
     return PointMasses(points, mass, offset, np.where(known, inertia, 0.0))
 
 
-def _shared(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
+def _read_shared_mass(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
     """Mass matrix of one direction; all three are the same, and rotations have none."""
     d = len(structure.directions)
     at = rest.tocoo()

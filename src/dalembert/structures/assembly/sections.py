@@ -288,15 +288,15 @@ class Section:
         """The same section, rigid in shear."""
         return replace(self, shear_y=0.0, shear_z=0.0)
 
-    def turned(self) -> Section:
+    def rotate(self) -> Section:
         """The section turned by 90 degrees about the beam axis: y and z exchanged."""
         return replace(
             self, I_y=self.I_z, I_z=self.I_y, shear_y=self.shear_z, shear_z=self.shear_y, height=self.width,
             width=self.height, fibres_y=self.fibres_z, fibres_z=self.fibres_y, shear_peak_y=self.shear_peak_z,
-            shear_peak_z=self.shear_peak_y, **_turned(self.shape, self.dimensions),
+            shear_peak_z=self.shear_peak_y, **_rotate_shape(self.shape, self.dimensions),
         )  # fmt: skip
 
-    def scaled(self, factor: float) -> Section:
+    def scale(self, factor: float) -> Section:
         """All lengths times ``factor``."""
         _sizes("scaled section", factor=factor)
         k = factor
@@ -305,8 +305,8 @@ class Section:
             self, area=self.area * k**2, I_y=self.I_y * k**4, I_z=self.I_z * k**4, J=self.J * k**4,
             height=None if self.height is None else self.height * k,
             width=None if self.width is None else self.width * k,
-            fibres_y=_mixed(self.fibres_y, self.fibres_y, k, 0.0),
-            fibres_z=_mixed(self.fibres_z, self.fibres_z, k, 0.0),
+            fibres_y=_interpolate(self.fibres_y, self.fibres_y, k, 0.0),
+            fibres_z=_interpolate(self.fibres_z, self.fibres_z, k, 0.0),
             dimensions=MappingProxyType(times),
         )  # fmt: skip
 
@@ -327,7 +327,7 @@ class Section:
         return Section(
             a * self.area + b * other.area, a * self.I_y + b * other.I_y, a * self.I_z + b * other.I_z,
             a * self.J + b * other.J, chi[0], chi[1], height, width, self.name,
-            _mixed(self.fibres_y, other.fibres_y, a, b), _mixed(self.fibres_z, other.fibres_z, a, b),
+            _interpolate(self.fibres_y, other.fibres_y, a, b), _interpolate(self.fibres_z, other.fibres_z, a, b),
             shear_peak_y=_blend(self.shear_peak_y, other.shear_peak_y, t),
             shear_peak_z=_blend(self.shear_peak_z, other.shear_peak_z, t),
         )  # fmt: skip
@@ -388,13 +388,13 @@ def _blend(one: float | None, other: float | None, t: float) -> float | None:
 _Fibres = tuple[float, float] | None
 
 
-def _mixed(one: _Fibres, other: _Fibres, a: float, b: float) -> _Fibres:
+def _interpolate(one: _Fibres, other: _Fibres, a: float, b: float) -> _Fibres:
     if one is None or other is None:
         return None
     return (a * one[0] + b * other[0], a * one[1] + b * other[1])
 
 
-def _turned(shape: str, sizes: Mapping[str, float]) -> dict[str, Any]:
+def _rotate_shape(shape: str, sizes: Mapping[str, float]) -> dict[str, Any]:
     """Shape and dimensions of a section turned by 90 degrees."""
     swapped = {"height": "width", "width": "height", **({"wall": "flange", "flange": "wall"} if shape == "box" else {})}
     if shape in ("rectangle", "ellipse", "box"):
@@ -407,7 +407,7 @@ def _turned(shape: str, sizes: Mapping[str, float]) -> dict[str, Any]:
 def _make(shape: str, sizes: Mapping[str, float], **options: Any) -> Section:
     """A section by its shape and dimensions."""
     made = _MAKERS[shape.removesuffix(TURNED)](**sizes, **options)
-    return made.turned() if shape.endswith(TURNED) else made
+    return made.rotate() if shape.endswith(TURNED) else made
 
 
 _MAKERS: dict[str, Callable[..., Section]] = {

@@ -21,9 +21,9 @@ from dalembert.core.arrays import FloatArray, assign, frozen, plain_state
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import channels
-from dalembert.structures.assembly.channels import Channels
+from dalembert.structures.assembly import named_channels as channels
 from dalembert.structures.assembly.element_group import ElementGroup
+from dalembert.structures.assembly.named_channels import Channels
 
 if TYPE_CHECKING:
     from dalembert.linear.modes import Modes
@@ -209,7 +209,7 @@ class Structure:
 
     # -- algebra -----------------------------------------------------------------------------------------------------
 
-    def reduced(self, matrix: sp.csc_array) -> sp.csc_array:
+    def reduce(self, matrix: sp.csc_array) -> sp.csc_array:
         """``Tᵀ A T`` of a symmetric (N, N) matrix, on the free coordinates."""
         if not self.has_links:
             return _frozen(matrix[:, self.free_index][self.free_index, :])
@@ -294,9 +294,12 @@ class Structure:
 
         if not self.free:
             raise ModelError("empty", f"structure {self.name!r} has no free coordinate: every point is held.")
-        M, K = self.reduced(self.M), self.reduced(self.K)
-        C = damping_matrix(damping if damping is not None else self.damping, M, K, self.reduced(self.C))
-        forces, read = channels.named(inputs, "inputs", self.name), channels.named(outputs, "outputs", self.name)
+        M, K = self.reduce(self.M), self.reduce(self.K)
+        C = damping_matrix(damping if damping is not None else self.damping, M, K, self.reduce(self.C))
+        forces, read = (
+            channels.name_channels(inputs, "inputs", self.name),
+            channels.name_channels(outputs, "outputs", self.name),
+        )
         if base is not None and not np.iterable(base):
             raise DataError(
                 "wrong-type", f"base must be directions, got {base!r}.", Advice("Give {}.", Argument("base", "x y"))
@@ -305,7 +308,7 @@ class Structure:
         B, input_names = channels.input_matrix(self, forces, ways)
         optional: dict[str, Any] = {}
         if self.K_loss.nnz:
-            optional["K_loss"] = self.reduced(self.K_loss)
+            optional["K_loss"] = self.reduce(self.K_loss)
         if outputs is not None:
             optional.update(channels.output_matrices(self, read, input_names, ways))
         return SecondOrder(

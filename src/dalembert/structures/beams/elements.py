@@ -63,7 +63,7 @@ def stiffness(b: BeamNumbers) -> FloatArray:
     _put(K, AXIAL, two_point(b.EA / b.length))
     _put(K, TORSION, two_point(b.GJ / b.length))
     _put(K, PLANE_XY, bending_stiffness(b.EI_z, b.length, b.phi_y))
-    _put(K, PLANE_XZ, flipped(bending_stiffness(b.EI_y, b.length, b.phi_z)))
+    _put(K, PLANE_XZ, flip(bending_stiffness(b.EI_y, b.length, b.phi_z)))
     return K
 
 
@@ -73,7 +73,7 @@ def mass(b: BeamNumbers) -> FloatArray:
     _put(M, AXIAL, linear_mass(b.rhoA * b.length))
     _put(M, TORSION, linear_mass(b.rhoI_p * b.length))
     _put(M, PLANE_XY, bending_mass(b.rhoA, b.rhoI_z, b.length, b.phi_y))
-    _put(M, PLANE_XZ, flipped(bending_mass(b.rhoA, b.rhoI_y, b.length, b.phi_z)))
+    _put(M, PLANE_XZ, flip(bending_mass(b.rhoA, b.rhoI_y, b.length, b.phi_z)))
     return M
 
 
@@ -200,7 +200,7 @@ def linear_mass(total: FloatArray) -> FloatArray:
     return matrix
 
 
-def flipped(matrix: FloatArray) -> FloatArray:
+def flip(matrix: FloatArray) -> FloatArray:
     """``S A S``: from the xy-plane to the xz-plane."""
     turned: FloatArray = matrix * np.outer(SIGNS, SIGNS)
     return turned

@@ -83,21 +83,21 @@ class Loaded:
         result = self._statics(self.end_forces, e, x)
         if self.before is None:
             return result
-        start = self._turned(e, np.zeros(len(e)))[1]
+        start = self._slopes_and_rotations(e, np.zeros(len(e)))[1]
         result[:, 3:] += 0.5 * np.cross(start, self.before.forces(e, np.zeros(len(e)))[:, 3:])
         for s, w in self._pieces(e, x, self.before.places(e)):
             which = np.repeat(e, s.shape[1])
-            slope, turn = self._turned(which, s.ravel())
+            slope, turn = self._slopes_and_rotations(which, s.ravel())
             moment = np.cross(slope, self.before.forces(which, s.ravel())[:, :3]) + 0.5 * np.cross(
                 turn, self.couple[which]
             )
             result[:, 3:] -= (moment.reshape(*s.shape, 3) * w[:, :, None]).sum(axis=1)
-        turn, carried = self._turned(e, x)[1], self.before.forces(e, x)
+        turn, carried = self._slopes_and_rotations(e, x)[1], self.before.forces(e, x)
         result[:, :3] -= np.cross(turn, carried[:, :3])
         result[:, 3:] -= np.cross(turn, carried[:, 3:])
         return result
 
-    def _turned(self, e: IntArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _slopes_and_rotations(self, e: IntArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(k, 3) each: slopes u′, v′, w′ of the axis and rotations of the section."""
         turn = self.deflections(e, x)[:, 3:]
         strain = self._first_strains(e, x)
@@ -116,7 +116,7 @@ class Loaded:
         xi, weights = gauss(12 if group.tapered is not None else 6)
         g, L = len(xi), group.length
         e, x = np.repeat(np.arange(ne), g), (xi * L[:, None]).ravel()
-        slope, turn = (values.reshape(ne, g, 3) for values in self._turned(e, x))
+        slope, turn = (values.reshape(ne, g, 3) for values in self._slopes_and_rotations(e, x))
         strain, give = self._first_strains(e, x).reshape(ne, g, 6), self.give(e, x).reshape(ne, g, 6)
         across, twist = _bubble(xi, 2), _bubble(xi, 1)
         shapes, rates = np.zeros((ne, g, 6, 3 * m + 1)), np.zeros((6, ne, g, 3 * m + 1))

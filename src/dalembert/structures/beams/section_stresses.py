@@ -29,12 +29,12 @@ from dalembert.structures.assembly.sections import TURNED, Section
 
 ROUND = ("circle", "tube", "thin_tube")
 ELLIPTIC = (*ROUND, "ellipse")
-# Points along a line of a section: even steps, ends and middle among them.
+# SectionPoints along a line of a section: even steps, ends and middle among them.
 STEPS = np.linspace(-1.0, 1.0, 17)
 RIM = np.linspace(0.0, 2 * np.pi, 72, endpoint=False)
 
 
-class Points(NamedTuple):
+class SectionPoints(NamedTuple):
     """Points of a section, (n,) or (k, n): y, z [m], shear stress of unit V_y and V_z, two components each, and of T.
 
     Components of ``along_y`` and ``along_z`` (2, n): both along a wall or rim, or along y and z.
@@ -73,16 +73,16 @@ def shear_rule(section: Section) -> str:
 
 
 @lru_cache(maxsize=1024)
-def points(section: Section) -> Points:
-    """Points of a section that is no ellipse."""
+def points(section: Section) -> SectionPoints:
+    """SectionPoints of a section that is no ellipse."""
     kind = section.shape.removesuffix(TURNED)
     if kind != section.shape:
-        at = points(section.turned())
-        return Points(at.z, at.y, at.along_z[::-1], at.along_y[::-1], at.torsion)
+        at = points(section.rotate())
+        return SectionPoints(at.z, at.y, at.along_z[::-1], at.along_y[::-1], at.torsion)
     return SHAPES[kind](section) if kind else _by_properties(section)
 
 
-def _by_properties(section: Section) -> Points:
+def _by_properties(section: Section) -> SectionPoints:
     y, z = section.fibres_y or (np.nan, np.nan), section.fibres_z or (np.nan, np.nan)
     corners = np.array([(a, b) for a in y for b in z])
     peaks = [
@@ -92,10 +92,10 @@ def _by_properties(section: Section) -> Points:
     one, none = np.ones(4), np.zeros(4)
     along_y, along_z = np.stack([peaks[0] * one, none]), np.stack([none, peaks[1] * one])
     torsion = one / torsion_modulus(section)
-    return Points(corners[:, 0], corners[:, 1], along_y / section.area, along_z / section.area, torsion)
+    return SectionPoints(corners[:, 0], corners[:, 1], along_y / section.area, along_z / section.area, torsion)
 
 
-def _rim(section: Section, forces: FloatArray) -> Points:
+def _rim(section: Section, forces: FloatArray) -> SectionPoints:
     """Even places on the rim y = a cos t, z = b sin t, with those of the largest bending and shear: (k, n)."""
     V_y, V_z, M_y, M_z = forces[:, [1, 2, 4, 5]].T
     a, b = (section.height or 0.0) / 2, (section.width or 0.0) / 2
@@ -112,22 +112,22 @@ def _rim(section: Section, forces: FloatArray) -> Points:
     }.get(section.shape, (1.0, 0.0))
     peak = 4 / 3 * (R**2 + R * r + r**2) / (R**2 + r**2) / area
     none = np.zeros_like(t)
-    return Points(
+    return SectionPoints(
         a * np.cos(t), b * np.sin(t), np.stack([-peak * np.sin(t) * tangent / a, none]),
         np.stack([peak * np.cos(t) * tangent / b, none]), np.hypot(np.cos(t) / a, np.sin(t) / b) * min(a, b)
         / torsion_modulus(section),
     )  # fmt: skip
 
 
-def _rectangle(section: Section) -> Points:
+def _rectangle(section: Section) -> SectionPoints:
     h, b = section.dimensions["height"], section.dimensions["width"]
     y, z = (grid.ravel() for grid in np.meshgrid(STEPS, STEPS, indexing="ij"))
     peak, none = 1.5 / section.area, np.zeros(y.size)
     along_y, along_z = np.stack([peak * (1 - y**2), none]), np.stack([none, peak * (1 - z**2)])
-    return Points(y * h / 2, z * b / 2, along_y, along_z, np.full(y.size, 1 / torsion_modulus(section)))
+    return SectionPoints(y * h / 2, z * b / 2, along_y, along_z, np.full(y.size, 1 / torsion_modulus(section)))
 
 
-def _semicircle(section: Section) -> Points:
+def _semicircle(section: Section) -> SectionPoints:
     r = section.dimensions["diameter"] / 2
     centroid = 4 * r / (3 * np.pi)
     above, across = (grid.ravel() for grid in np.meshgrid(r * (STEPS + 1) / 2, STEPS, indexing="ij"))
@@ -138,10 +138,10 @@ def _semicircle(section: Section) -> Points:
         flow = (2 / 3 * half**3 - centroid * segment) / (section.I_z * 2 * half)
     along_y = np.stack([np.where(half > 1e-9 * r, flow, 0.0), np.zeros(z.size)])
     along_z = np.stack([np.zeros(z.size), (r**2 - z**2) / (3 * section.I_y)])
-    return Points(above - centroid, z, along_y, along_z, np.full(z.size, 1 / torsion_modulus(section)))
+    return SectionPoints(above - centroid, z, along_y, along_z, np.full(z.size, 1 / torsion_modulus(section)))
 
 
-def _walls(walls: Sequence[tuple[FloatArray, ...]]) -> Points:
+def _walls(walls: Sequence[tuple[FloatArray, ...]]) -> SectionPoints:
     """Of walls: y, z, flow of unit V_y and V_z along the wall [1/m], thickness, torsion [1/m³]."""
     columns = []
     for y, z, flow_y, flow_z, thick, torsion in walls:
@@ -149,7 +149,7 @@ def _walls(walls: Sequence[tuple[FloatArray, ...]]) -> Points:
         columns.append(np.stack([y * one, z * one, flow_y / thick * one, flow_z / thick * one, torsion * one]))
     y, z, along_y, along_z, torsion = np.concatenate(columns, axis=1)
     none = np.zeros_like(y)
-    return Points(y, z, np.stack([along_y, none]), np.stack([along_z, none]), torsion)
+    return SectionPoints(y, z, np.stack([along_y, none]), np.stack([along_z, none]), torsion)
 
 
 def _flange(section: Section, outer: float, middle: float, count: int) -> tuple[FloatArray, ...]:
@@ -161,7 +161,7 @@ def _flange(section: Section, outer: float, middle: float, count: int) -> tuple[
     return (np.full_like(z, outer), z, flow_y, flow_z, f * np.ones(1), f / section.J * np.ones(1))
 
 
-def _i_section(section: Section) -> Points:
+def _i_section(section: Section) -> SectionPoints:
     h, b, t, f = (section.dimensions[k] for k in ("height", "width", "web", "flange"))
     y = STEPS * (h - 2 * f) / 2
     flow = (b * f * (h - f) / 2 + t * ((h / 2 - f) ** 2 - y**2) / 2) / section.I_z
@@ -170,7 +170,7 @@ def _i_section(section: Section) -> Points:
     return _walls([web, *flanges])
 
 
-def _t_section(section: Section) -> Points:
+def _t_section(section: Section) -> SectionPoints:
     h, t, f = (section.dimensions[k] for k in ("height", "web", "flange"))
     low, high = section.fibres_y or (0.0, 0.0)
     y = np.sort(np.append(low + (STEPS + 1) / 2 * (h - f), min(0.0, high - f)))
@@ -180,7 +180,7 @@ def _t_section(section: Section) -> Points:
     return _walls([*foot, _flange(section, high, high - f / 2, 1)])
 
 
-def _box(section: Section) -> Points:
+def _box(section: Section) -> SectionPoints:
     d = section.dimensions
     if section.shape == "box":
         h, b, t, f = (d[k] for k in ("height", "width", "wall", "flange"))
@@ -209,7 +209,7 @@ def _box(section: Section) -> Points:
     return _walls(walls)
 
 
-def _spar(section: Section) -> Points:
+def _spar(section: Section) -> SectionPoints:
     h, t, flange = (section.dimensions[k] for k in ("height", "web", "flange_area"))
     y = STEPS * h / 2
     flow = (flange * h / 2 + t * ((h / 2) ** 2 - y**2) / 2) / section.I_z
@@ -220,7 +220,7 @@ def _spar(section: Section) -> Points:
     return _walls([*sides, middle])
 
 
-SHAPES: dict[str, Callable[[Section], Points]] = {
+SHAPES: dict[str, Callable[[Section], SectionPoints]] = {
     "rectangle": _rectangle, "semicircle": _semicircle, "i_section": _i_section, "t_section": _t_section, "box": _box,
     "thin_square_tube": _box, "spar": _spar,
 }  # fmt: skip
@@ -233,7 +233,7 @@ def torsion_modulus(section: Section) -> float:
     wall for open sections; J / (smaller of height and width) for a section by properties, NaN without them.
     """
     if section.shape.endswith(TURNED):
-        return torsion_modulus(section.turned())
+        return torsion_modulus(section.rotate())
     d = section.dimensions
     if section.shape in ROUND:
         return section.J / (section.height or np.nan) * 2

@@ -27,8 +27,8 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice
 from dalembert.linear import SecondOrder
-from dalembert.structures.continuous.ends import End, end
-from dalembert.structures.continuous.line_modes import checked_count
+from dalembert.structures.continuous.continuous_modes import checked_count
+from dalembert.structures.continuous.end_conditions import End, end
 
 MOST = 40  # polynomials
 
@@ -249,11 +249,11 @@ def _orthonormal(
         )
     mix = size[:, None] * vectors / np.sqrt(values)
     turned = mix.T @ K @ mix
-    made = tuple(_mixed(trials, column) for column in mix.T)
+    made = tuple(_mix(trials, column) for column in mix.T)
     return made, np.eye(len(trials)), 0.5 * (turned + turned.T)
 
 
-def _mixed(trials: tuple[Trial, ...], column: FloatArray) -> Trial:
+def _mix(trials: tuple[Trial, ...], column: FloatArray) -> Trial:
     def of(what: str) -> Callable[[FloatArray], FloatArray]:
         return lambda z: column @ _values(trials, what, z)
 

@@ -29,8 +29,8 @@ from dalembert.record import Record
 from dalembert.structures.assembly.materials import Material, is_number
 from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
-from dalembert.structures.continuous.ends import End
-from dalembert.structures.continuous.line_modes import ContinuousModes, checked_count
+from dalembert.structures.continuous.continuous_modes import ContinuousModes, checked_count
+from dalembert.structures.continuous.end_conditions import End
 
 HELD = {"free": End(), "fixed": End(spring=math.inf, rotational_spring=math.inf)}
 _OTHER_NAMES = {"clamped": "fixed", "held": "fixed"}

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.structures.continuous.waves import LONG_WAVE, TERMS
-from dalembert.structures.continuous.wittrick_williams import Held
+from dalembert.structures.continuous.harmonic_fields import LONG_WAVE, TERMS
+from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
 FIELDS = {"displacement": 0, "slope": 1, "moment": 2, "shear force": 3}
 
 
 def response(
-    lam: ComplexArray, soft: ComplexArray, held: Held, kind: str, at: float, places: FloatArray
+    lam: ComplexArray, soft: ComplexArray, held: HeldBeam, kind: str, at: float, places: FloatArray
 ) -> ComplexArray:
     """Fields (m, 4, places) per unit force or moment, without dimension.
 
@@ -61,7 +61,7 @@ def response(
 
 
 def _end_rows(
-    lam: ComplexArray, soft: ComplexArray, held: Held, side: int, loaded: str
+    lam: ComplexArray, soft: ComplexArray, held: HeldBeam, side: int, loaded: str
 ) -> tuple[ComplexArray, ComplexArray]:
     sign = -1.0 if side == 0 else 1.0
     rows = np.zeros((len(lam), 2, 4), dtype=np.complex128)
@@ -78,7 +78,7 @@ def _end_rows(
     return rows, load
 
 
-def _waves(lam: ComplexArray, held: Held, low: float, high: float, z: FloatArray) -> ComplexArray:
+def _waves(lam: ComplexArray, held: HeldBeam, low: float, high: float, z: FloatArray) -> ComplexArray:
     """(m, 4 fields, 4 waves, nz) in the piece from low to high."""
     d = 0.5 * lam * (held.s2 - held.r2)
     R = np.sqrt(lam + d * d)
@@ -95,7 +95,7 @@ def _waves(lam: ComplexArray, held: Held, low: float, high: float, z: FloatArray
     return out
 
 
-def _series(lam: ComplexArray, held: Held, z: FloatArray) -> ComplexArray:
+def _series(lam: ComplexArray, held: HeldBeam, z: FloatArray) -> ComplexArray:
     A = np.zeros((len(lam), 4, 4), dtype=np.complex128)
     A[:, 0, 1], A[:, 0, 3], A[:, 1, 2], A[:, 2, 3] = 1.0, held.s2, 1.0, -1.0
     A[:, 2, 1], A[:, 3, 0] = -lam * held.r2, -lam

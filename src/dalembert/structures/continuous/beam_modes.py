@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.structures.continuous import waves
+from dalembert.structures.continuous import harmonic_fields
 from dalembert.structures.continuous import wittrick_williams as spectrum
-from dalembert.structures.continuous.line_modes import ContinuousModes, gauss
-from dalembert.structures.continuous.waves import Waves
-from dalembert.structures.continuous.wittrick_williams import Held
+from dalembert.structures.continuous.continuous_modes import ContinuousModes, gauss
+from dalembert.structures.continuous.harmonic_fields import Waves
+from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
 U, PHI, MOMENT, SHEAR = range(4)
 # Numbers of wave fields held at once: 16 MB.
@@ -52,10 +52,10 @@ class BeamModes(ContinuousModes):
     _waves: tuple[Waves, ...]
     _amplitudes: FloatArray
     _numbers: Numbers
-    _held: Held
+    _held: HeldBeam
 
     def __init__(
-        self, held: Held, numbers: Numbers, count: int, *, provenance: Mapping[str, Any] | None = None
+        self, held: HeldBeam, numbers: Numbers, count: int, *, provenance: Mapping[str, Any] | None = None
     ) -> None:
         b = spectrum.eigenvalues(count, held)
         each = tuple(Waves(float(value) ** 4, held.r2, held.s2) for value in b)
@@ -134,7 +134,7 @@ class BeamModes(ContinuousModes):
         some = max(1, CHUNK // (16 * max(len(z), 1)))
         for first in range(0, len(lam), some):
             part = slice(first, first + some)
-            values = waves.fields(lam[part], self._held.r2, self._held.s2, z)
+            values = harmonic_fields.fields(lam[part], self._held.r2, self._held.s2, z)
             out[part] = np.einsum("mfsz,sm->mfz", values, self._amplitudes[:, part])
         return out
 
@@ -148,12 +148,12 @@ class BeamModes(ContinuousModes):
         return f"BeamModes of a beam of {self.length:g} m, normalised {self.normalisation!r}\n{self.table()}"
 
 
-def moving_mass(held: Held) -> float:
+def moving_mass(held: HeldBeam) -> float:
     """Mass of the beam and of the end masses that can move, over ρA l."""
     return 1.0 + sum(mu for mu, spring in zip(held.mu, held.kt, strict=True) if not np.isinf(spring))
 
 
-def _amplitudes(b: FloatArray, each: tuple[Waves, ...], held: Held) -> FloatArray:
+def _amplitudes(b: FloatArray, each: tuple[Waves, ...], held: HeldBeam) -> FloatArray:
     """Amplitudes (4, k) of every mode; equal frequencies get modes orthogonal in mass."""
     columns = np.zeros((4, len(b)))
     rigid = held.rigid().shape[1]
@@ -171,7 +171,7 @@ def _amplitudes(b: FloatArray, each: tuple[Waves, ...], held: Held) -> FloatArra
     return columns
 
 
-def _rigid(held: Held) -> FloatArray:
+def _rigid(held: HeldBeam) -> FloatArray:
     """Translation (where it is free) and rotation about the centre of mass, as (u, φ, M, V) at z = 0."""
     motions = held.rigid()
     if motions.shape[1] == 2:
@@ -180,7 +180,7 @@ def _rigid(held: Held) -> FloatArray:
     return np.vstack([motions, np.zeros_like(motions)])
 
 
-def _orthogonal(wave: Waves, columns: FloatArray, held: Held) -> FloatArray:
+def _orthogonal(wave: Waves, columns: FloatArray, held: HeldBeam) -> FloatArray:
     z, w = gauss(wave.longest)
     fields = np.einsum("fsz,sm->mfz", wave.fields(z), columns)
     ends = np.einsum("fsz,sm->mfz", wave.fields(np.array([0.0, 1.0])), columns)
@@ -191,7 +191,7 @@ def _orthogonal(wave: Waves, columns: FloatArray, held: Held) -> FloatArray:
     return turned
 
 
-def _integrals(wave: Waves, column: FloatArray, held: Held) -> tuple[float, float, float]:
+def _integrals(wave: Waves, column: FloatArray, held: HeldBeam) -> tuple[float, float, float]:
     """Modal mass, modal stiffness and participation, without dimension."""
     z, w = gauss(wave.longest)
     u, phi, moment, shear = np.einsum("fsz,s->fz", wave.fields(z), column)

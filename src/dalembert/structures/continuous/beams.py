@@ -28,13 +28,13 @@ from dalembert.structures.assembly.materials import Material, is_number
 from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.continuous import beam_harmonic
-from dalembert.structures.continuous import ends as end_names
+from dalembert.structures.continuous import end_conditions as end_names
 from dalembert.structures.continuous import wittrick_williams as spectrum
 from dalembert.structures.continuous.beam_modes import BeamModes, Numbers
-from dalembert.structures.continuous.ends import End
-from dalembert.structures.continuous.line_modes import checked_count
+from dalembert.structures.continuous.continuous_modes import checked_count
+from dalembert.structures.continuous.end_conditions import End
 from dalembert.structures.continuous.modal_system import Loads, Places, modal_system, named_places
-from dalembert.structures.continuous.wittrick_williams import Held
+from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
 # Which of rotary inertia and shear a theory has.
 THEORIES = {
@@ -91,7 +91,7 @@ class Beam:
     section: Section | None
     material: Material | None
     provenance: Mapping[str, Any]
-    _held: Held
+    _held: HeldBeam
 
     def __init__(
         self,
@@ -333,11 +333,11 @@ def _stiffness(
 
 def _without_dimension(
     length: float, values: Mapping[str, float], both: tuple[End, End], rotary: bool, shear: bool
-) -> Held:
+) -> HeldBeam:
     EI, rhoA = values["EI"], values["rhoA"]
     left, right = both
     mass, bend = rhoA * length, EI / length**3
-    return Held(
+    return HeldBeam(
         r2=values["rhoI"] / (rhoA * length**2) if rotary else 0.0,
         s2=EI / (values["GA"] * length**2) if shear else 0.0,
         kt=(left.spring / bend, right.spring / bend),

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures.continuous.beams import Beam
-from dalembert.structures.continuous.line_modes import checked_count
+from dalembert.structures.continuous.continuous_modes import checked_count
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """All eigenvalues of a uniform beam between any two ends, none skipped and none twice.
 
-In the units of :mod:`dalembert.structures.continuous.waves`, with springs κ, mass μ and inertia ι at the ends:
+In the units of `harmonic_fields`, with springs κ, mass μ and inertia ι at the ends:
 
     left:   -V + (κ - λμ) u = 0,   -M + (κ_r - λι) φ = 0,        right:   V + (κ - λμ) u = 0,   M + (κ_r - λι) φ = 0,
 
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import ConvergenceError
-from dalembert.structures.continuous import waves
-from dalembert.structures.continuous.waves import FloatArray
+from dalembert.structures.continuous import harmonic_fields
+from dalembert.structures.continuous.harmonic_fields import FloatArray
 
 IntArray = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldBeam:
     """A beam and its ends in numbers without dimension: (left, right) pairs; inf = held."""
 
     r2: float
@@ -65,7 +65,7 @@ class Held:
         return rows
 
 
-def count_below(b: FloatArray, held: Held) -> IntArray:
+def count_below(b: FloatArray, held: HeldBeam) -> IntArray:
     """Number of eigenvalues λ < b⁴, rigid-body motions included; b (m,) > 0."""
     total = np.zeros(len(b), dtype=np.int64)
     lam = b**4
@@ -79,14 +79,14 @@ def count_below(b: FloatArray, held: Held) -> IntArray:
     return total
 
 
-def _halvings(lam: FloatArray, held: Held) -> IntArray:
+def _halvings(lam: FloatArray, held: HeldBeam) -> IntArray:
     """n for which a piece of length 2⁻ⁿ, clamped at both ends, has no eigenvalue below λ and only long waves.
 
     A clamped piece of length h has λ ≥ min(½ (π/h)⁴/(1 + ½ s² (π/h)²), ½ (π/h)²/r²), from Wirtinger's inequality
     on both fields and (u′-φ)² ≥ (1-ε) u′² - (1/ε-1) φ² with 1/ε = 1 + ½ s² (π/h)².
     """
     n = np.zeros(len(lam), dtype=np.int64)
-    wave = waves.shortest(lam, held.r2, held.s2)
+    wave = harmonic_fields.shortest(lam, held.r2, held.s2)
     for _ in range(60):
         x = (np.pi * 2.0**n) ** 2
         safe = 0.5 * x**2 / (1.0 + 0.5 * held.s2 * x) > lam
@@ -99,9 +99,9 @@ def _halvings(lam: FloatArray, held: Held) -> IntArray:
     return n
 
 
-def stiffness(lam: FloatArray, length: float, held: Held) -> FloatArray:
+def stiffness(lam: FloatArray, length: float, held: HeldBeam) -> FloatArray:
     """Dynamic stiffness (m, 4, 4) of a short piece on (u, φ) at its left and right end."""
-    T = waves.taylor(lam, held.r2, held.s2, np.array([length]))[..., 0]
+    T = harmonic_fields.taylor(lam, held.r2, held.s2, np.array([length]))[..., 0]
     swap = [1, 0]  # forces (M, V) in the order of their motions (φ, u)
     Taa, Tab = T[:, :2, :2], T[:, :2, 2:]
     Tba, Tbb = T[:, 2:, :2], T[:, 2:, 2:]
@@ -117,7 +117,7 @@ def _negative(K: FloatArray) -> IntArray:
     return count
 
 
-def _count(lam: FloatArray, halvings: int, held: Held) -> IntArray:
+def _count(lam: FloatArray, halvings: int, held: HeldBeam) -> IntArray:
     K = stiffness(lam, 0.5**halvings, held)
     clamped = np.zeros(len(lam), dtype=np.int64)
     for _ in range(halvings):
@@ -142,24 +142,24 @@ def _count(lam: FloatArray, halvings: int, held: Held) -> IntArray:
     return clamped + _negative(K * size[:, :, None] * size[:, None, :])
 
 
-def end_matrix(lam: FloatArray, held: Held) -> FloatArray:
+def end_matrix(lam: FloatArray, held: HeldBeam) -> FloatArray:
     """(m, 4, 4) end conditions on the amplitudes of the four waves at each λ (m,), in rows of order one.
 
     Rows are scaled by the size of the fields, never by their own: a row or column may vanish at an eigenvalue.
     """
-    at = waves.fields(lam, held.r2, held.s2, np.array([0.0, 1.0]))
+    at = harmonic_fields.fields(lam, held.r2, held.s2, np.array([0.0, 1.0]))
     size = np.abs(at).max(axis=(2, 3))[:, :, None]
     both = [held.conditions(side, lam) for side in (0, 1)]
     return np.concatenate([rows @ at[..., side] / (np.abs(rows) @ size) for side, rows in enumerate(both)], axis=1)
 
 
-def characteristic(b: FloatArray, held: Held) -> FloatArray:
+def characteristic(b: FloatArray, held: HeldBeam) -> FloatArray:
     """Zero at every eigenvalue λ = b⁴, (m,) for b (m,); its sign does not depend on the basis in use."""
     value: FloatArray = np.linalg.det(end_matrix(b**4, held))
     return value
 
 
-def eigenvalues(count: int, held: Held) -> FloatArray:
+def eigenvalues(count: int, held: HeldBeam) -> FloatArray:
     """The ``count`` lowest b = λ^¼, ascending, with zeros for rigid-body motions; as exact as doubles allow."""
     rigid = held.rigid().shape[1]
     wanted = np.arange(rigid, count)
@@ -176,7 +176,7 @@ def eigenvalues(count: int, held: Held) -> FloatArray:
     return found
 
 
-def _isolate(wanted: IntArray, rigid: int, held: Held) -> tuple[FloatArray, FloatArray]:
+def _isolate(wanted: IntArray, rigid: int, held: HeldBeam) -> tuple[FloatArray, FloatArray]:
     """Brackets with exactly one eigenvalue each, or narrower than CLOSE."""
     top = (wanted[-1] + 2.0) * np.pi
     for _ in range(60):
@@ -203,7 +203,7 @@ def _isolate(wanted: IntArray, rigid: int, held: Held) -> tuple[FloatArray, Floa
     return low, high
 
 
-def _chandrupatla(x1: FloatArray, x2: FloatArray, f1: FloatArray, f2: FloatArray, held: Held) -> FloatArray:
+def _chandrupatla(x1: FloatArray, x2: FloatArray, f1: FloatArray, f2: FloatArray, held: HeldBeam) -> FloatArray:
     """Roots of the characteristic function in brackets, all at once (Chandrupatla 1997)."""
     x3, f3 = x2.copy(), f2.copy()
     t = np.full(len(x1), 0.5)
@@ -231,7 +231,7 @@ def _chandrupatla(x1: FloatArray, x2: FloatArray, f1: FloatArray, f2: FloatArray
     return best
 
 
-def _by_counting(low: float, high: float, index: int, held: Held) -> float:
+def _by_counting(low: float, high: float, index: int, held: HeldBeam) -> float:
     """Eigenvalues that coincide, or a bracket whose ends touch one."""
     while True:
         middle = 0.5 * (low + high)
@@ -243,7 +243,7 @@ def _by_counting(low: float, high: float, index: int, held: Held) -> float:
             low = middle
 
 
-def _check(found: FloatArray, rigid: int, held: Held) -> None:
+def _check(found: FloatArray, rigid: int, held: HeldBeam) -> None:
     """Between neighbours that are clearly apart the count must be what was found."""
     gaps = np.flatnonzero(np.diff(found) > 1e-6 * found[1:])
     # not halfway: there the joints of the pieces often have a pole, and the count is lost in rounding
@@ -256,7 +256,7 @@ def _check(found: FloatArray, rigid: int, held: Held) -> None:
     )
 
 
-def amplitudes(lam: float, multiplicity: int, held: Held) -> FloatArray:
+def amplitudes(lam: float, multiplicity: int, held: HeldBeam) -> FloatArray:
     """Amplitudes (4, multiplicity) of the waves that meet the end conditions best."""
     _, _, right = np.linalg.svd(end_matrix(np.array([lam]), held)[0])
     null: FloatArray = right[4 - multiplicity :].T

@@ -199,7 +199,7 @@ def couple(
             Advice("Use equal names, or {}.", Argument("join", {"left.A": "right.B"})),
         )
     extra = {"K": _between(meet, springs or {}, "spring"), "C": _between(meet, dampers or {}, "damper")}
-    system, inputs = _assembled(systems, meet, extra)
+    system, inputs = _assemble(systems, meet, extra)
     return Coupled(system, parts, meet.maps, meet.joined, inputs)
 
 
@@ -245,7 +245,7 @@ def _between(meet: BoundaryCoordinates, pairs: Springs, kind: str) -> Any:
     return scipy.sparse.coo_array((values, (rows, columns)), shape=(n, n)).tocsc()
 
 
-def _assembled(
+def _assemble(
     systems: Mapping[str, SecondOrder], meet: BoundaryCoordinates, extra: Mapping[str, Any]
 ) -> tuple[SecondOrder, dict[str, dict[str, str]]]:
     n, sparse = len(meet.names), any(system.is_sparse for system in systems.values())

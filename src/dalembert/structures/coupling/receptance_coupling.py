@@ -59,10 +59,10 @@ def couple_receptances(
     >>> couple_receptances(response)["A", "A"].real.round(6).tolist()  # 1 / (8 - 2)
     [0.166667]
     """
-    frequencies, kind = _checked(parts)
+    frequencies, kind = _check(parts)
     names = {part: tuple(dict.fromkeys((*fr.outputs, *fr.inputs))) for part, fr in parts.items()}
     meet = BoundaryCoordinates(names, {}, shared, join or {})
-    out, sent = _numbered(parts, names, "outputs"), _numbered(parts, names, "inputs")
+    out, sent = _number_channels(parts, names, "outputs"), _number_channels(parts, names, "inputs")
     joints, softness = _joints(meet, names, springs or {})
     if not joints:
         raise ModelError(
@@ -71,7 +71,7 @@ def couple_receptances(
             Advice("Use equal names, or {}.", Argument("join", {"left.A": "right.B"})),
         )
     Y = _block_diagonal(parts, frequencies)
-    rows, columns = _signed(joints, out, "outputs"), _signed(joints, sent, "inputs")
+    rows, columns = _sign_channels(joints, out, "outputs"), _sign_channels(joints, sent, "inputs")
     Z = softness[None, :] * _derivative(kind, frequencies)[:, None]
     joined = joined_response(Y, rows, columns, Z, frequencies)
     pick_out, pick_in = _kept(meet, names, out), _kept(meet, names, sent)
@@ -103,7 +103,7 @@ def joined_response(
     return np.asarray(Y - (Y @ columns.T) @ np.linalg.solve(inner, rows @ Y))
 
 
-def _checked(parts: Mapping[str, FrequencyResponse]) -> tuple[FloatArray, str]:
+def _check(parts: Mapping[str, FrequencyResponse]) -> tuple[FloatArray, str]:
     if not parts:
         raise ModelError("empty", "there are no parts to couple.")
     for name, part in parts.items():
@@ -123,7 +123,7 @@ def _checked(parts: Mapping[str, FrequencyResponse]) -> tuple[FloatArray, str]:
     return first.frequencies, first.kind
 
 
-def _numbered(
+def _number_channels(
     parts: Mapping[str, FrequencyResponse], names: Mapping[str, tuple[str, ...]], side: str
 ) -> dict[Any, int]:
     """Row (or column) of the block-diagonal response for (part, number of the coordinate)."""
@@ -158,7 +158,7 @@ def _joints(
     return joints, np.array(softness)
 
 
-def _signed(joints: list[tuple[Any, Any, str]], at: Mapping[Any, int], side: str) -> FloatArray:
+def _sign_channels(joints: list[tuple[Any, Any, str]], at: Mapping[Any, int], side: str) -> FloatArray:
     result = np.zeros((len(joints), at["size"]))
     for row, (a, b, name) in enumerate(joints):
         for place, sign in ((a, 1.0), (b, -1.0)):

@@ -32,7 +32,7 @@ EDGE = 1e-9
 
 
 @dataclass(frozen=True)
-class Orientation:
+class BeamAxes:
     """Ends and axes of the beams of one set."""
 
     arms: FloatArray  # (n, 2, 3), global
@@ -46,7 +46,7 @@ def end_places(beams: Beams, start: FloatArray, end: FloatArray) -> tuple[FloatA
     return (start, end) if offsets is None else (start + np.array(offsets[0]), end + np.array(offsets[1]))
 
 
-def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> Orientation:
+def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> BeamAxes:
     """Axes of beams between points: x along the beam, y the direction of the height, z = x × y."""
     first, last = end_places(beams, start, end)
     along = last - first
@@ -62,7 +62,7 @@ def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> Or
         size = np.linalg.norm(y, axis=1)
         y /= np.where(size > 0, size, 1.0)[:, None]
     R = np.stack([x, y, np.cross(x, y)], axis=1)
-    return Orientation(np.stack([first - start, last - end], axis=1), length, R)
+    return BeamAxes(np.stack([first - start, last - end], axis=1), length, R)
 
 
 def section_of(frame: Frame, given: Section | str) -> Section:
@@ -95,7 +95,7 @@ def make_group(frame: Frame, beams_of: Sequence[Beams], numbering: Numbering, ke
     released = joined.pop("released")
     arms = joined.pop("arms")
     names = [name for beams in beams_of for name in beams.names]
-    tapered, tapered_index = _tapered(frame, beams_of, joined["span"], numbers)
+    tapered, tapered_index = _taper_elements(frame, beams_of, joined["span"], numbers)
     if tapered is not None:
         numbers = _with_means(numbers, tapered, tapered_index)
     place = dict(zip(names, range(len(names))))
@@ -152,7 +152,7 @@ def _set_arrays(frame: Frame, beams: Beams, positions: FloatArray, chain: IntArr
     }  # fmt: skip
 
 
-def _tapered(
+def _taper_elements(
     frame: Frame, beams_of: Sequence[Beams], span: FloatArray, numbers: BeamNumbers
 ) -> tuple[TaperedElements | None, IntArray]:
     """The elements with an end section: their numbers at the Gauss points, from ``Section.between``."""

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.linear.modes import Modes
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 
 if TYPE_CHECKING:
     from dalembert.structures.reduction.reduction import Reduction
@@ -128,7 +128,7 @@ def correlate(reference: Modes, model: Modes, *, mass: Matrix | None = None) -> 
             "wrong-shape",
             f"mass has shape {mass.shape}, expected {(len(reference.coordinates),) * 2}: one row per coordinate.",
         )
-    return _compared(
+    return _compare(
         "modes against modes", reference.frequencies, reference.shapes, model.frequencies, model.shapes, mass, MAC
     )
 
@@ -148,20 +148,20 @@ def of_reduction(reduced: Reduction, count: int | None, modes: Modes | None) -> 
             raise DataError("wrong-owner", "modes must be those of the full system, with all its coordinates.")
         frequencies, shapes = modes.frequencies[:count], modes.shapes[:, :count]
     own, small = factors.dense_pairs(np.asarray(system.M), np.asarray(system.K))
-    return _compared(
+    return _compare(
         f"{reduced.method}, {full.nq} -> {system.nq} coordinates",
         frequencies, shapes, np.sqrt(np.abs(own)), reduced.T @ small, full.M, None,
     )  # fmt: skip
 
 
-def _compared(
+def _compare(
     method: str, f: FloatArray, u: Any, g: FloatArray, v: Any, mass: Matrix | None, MAC: FloatArray | None
 ) -> Fidelity:
     MAC = _squared_cosines(u, v, None) if MAC is None else MAC
     NCO = np.full(MAC.shape, np.nan) if mass is None else _squared_cosines(u, v, mass)
     best = MAC if mass is None else NCO
     partners, nco, mac = np.zeros(len(f), dtype=np.intp), np.full(len(f), np.nan), np.zeros(len(f))
-    for group in repeated(f):
+    for group in find_repeated(f):
         if len(group) == 1:
             i, j = group[0], int(np.argmax(best[group[0]]))
             partners[i], nco[i], mac[i] = j, NCO[i, j], MAC[i, j]
@@ -178,7 +178,7 @@ def _compared(
     )  # fmt: skip
 
 
-def repeated(frequencies: FloatArray) -> Sequence[np.ndarray[Any, np.dtype[np.intp]]]:
+def find_repeated(frequencies: FloatArray) -> Sequence[np.ndarray[Any, np.dtype[np.intp]]]:
     """Places of equal frequencies, group by group."""
     order = np.argsort(frequencies, kind="stable")
     f = frequencies[order]

@@ -16,7 +16,7 @@ import scipy.sparse.csgraph
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction import reduction
 from dalembert.structures.reduction.partition import Names, Partition, judge_rounding, make_reduction
 from dalembert.structures.reduction.reduction import Reduction
@@ -45,7 +45,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
         MT = np.asarray(system.M @ T)
         what, advice = "the reduced mass matrix", Advice("Choose masters that have mass.")
         M = T.T @ MT
-        inertia = factors.regular(0.5 * (M + M.T), split.names, what, advice)
+        inertia = factors.factor_regular(0.5 * (M + M.T), split.names, what, advice)
         load = MT[split.second] @ inertia.solve(K)
         correction = factor.solve(load)
         B, added = guess + correction, correction.T @ load

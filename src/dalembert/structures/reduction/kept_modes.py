@@ -20,8 +20,8 @@ from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import symmetric_factors as factors
-from dalembert.structures.assembly.symmetric_factors import Factor
+from dalembert.structures.assembly import stiffness_factor as factors
+from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.reduction.partition import block, rest
 
 ModesKept = int | Sequence[int] | None
@@ -47,7 +47,7 @@ class KeptModes:
 
 
 def choose_modes(
-    M: Matrix, K: Matrix, modes: ModesKept, up_to: float | None, margin: float, factor: Factor | None = None
+    M: Matrix, K: Matrix, modes: ModesKept, up_to: float | None, margin: float, factor: StiffnessFactor | None = None
 ) -> KeptModes:
     """Lowest modes by count, by number or by frequency."""
     if up_to is not None:
@@ -88,7 +88,7 @@ class Flexibility:
         self.held = scipy.linalg.qr(rigid.T, mode="r", pivoting=True)[1][:r].astype(np.intp)
         self.rest = rest(n, self.held)
         names = [system.coordinates[i] for i in self.rest]
-        self.factor = factors.regular(
+        self.factor = factors.factor_regular(
             block(system.K, self.rest, self.rest) if r else system.K, names, "the stiffness matrix",
             Advice("Keep all rigid-body modes (ask for more modes), or hold the structure."),
         )  # fmt: skip

@@ -21,7 +21,7 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
 from dalembert.numerics import ties
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 
 Indices = NDArray[np.intp]
 # The greedy rule updates a dense matrix per eliminated coordinate.
@@ -105,7 +105,7 @@ def choose_masters(
                 Advice("Use {}.", Argument("rule", "ratio")),
             )
         dense = system.dense()
-        order = _eliminated(dense.M, dense.K, set(kept.tolist()))[::-1]
+        order = _elimination_order(dense.M, dense.K, set(kept.tolist()))[::-1]
     else:
         raise DataError("unknown-name", unknown_name("rule", rule, ["ratio", "greedy"]))
     free = [int(i) for i in order if i not in set(kept.tolist())]
@@ -117,7 +117,7 @@ def ratio(mass: FloatArray, stiffness: FloatArray) -> FloatArray:
     return np.asarray(np.divide(stiffness, mass, out=np.full(len(mass), np.inf), where=mass > 0.0))
 
 
-def _eliminated(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
+def _elimination_order(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
     """All places but ``kept`` in the order in which Guyan's reduction would drop them one by one."""
     M, K = M.copy(), K.copy()
     left = np.array([i not in kept for i in range(len(M))])

@@ -24,8 +24,8 @@ from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
 from dalembert.linear.eigen import massless
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import symmetric_factors as factors
-from dalembert.structures.assembly.symmetric_factors import Factor
+from dalembert.structures.assembly import stiffness_factor as factors
+from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.reduction import reduction
 from dalembert.structures.reduction.master_coordinates import Indices, checked_system, find
 from dalembert.structures.reduction.reduction import Reduction
@@ -65,16 +65,16 @@ class Partition:
         at = {1: self.first, 2: self.second}
         return block(X, at[rows], at[columns])
 
-    def factor(self) -> Factor:
+    def factor(self) -> StiffnessFactor:
         """Factors of K22 - shift M22; an error names the slaves that move freely with the masters held."""
         K = self.part(self.system.K, 2, 2)
         if self.shift == 0.0:
-            return factors.regular(K, self.slaves, "the stiffness of the slaves with the masters held", HOLD)
+            return factors.factor_regular(K, self.slaves, "the stiffness of the slaves with the masters held", HOLD)
         what = f"K22 - ω² M22 at ω = {np.sqrt(self.shift):.6g} rad/s"
         advice = Advice("The slaves resonate there with the masters held: condense at another frequency.")
-        return factors.regular(K - self.shift * self.part(self.system.M, 2, 2), self.slaves, what, advice)
+        return factors.factor_regular(K - self.shift * self.part(self.system.M, 2, 2), self.slaves, what, advice)
 
-    def constraint_modes(self, factor: Factor) -> FloatArray:
+    def constraint_modes(self, factor: StiffnessFactor) -> FloatArray:
         """-(K22 - shift M22)⁻¹ (K21 - shift M21), (s, m)."""
         right = self.part(self.system.K, 2, 1)
         if self.shift:

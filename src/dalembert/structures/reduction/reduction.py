@@ -23,7 +23,7 @@ from dalembert.core.text import listed
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction.master_coordinates import Indices, find, load_vector
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Reduction:
         u = input_values(self.system, inputs)
         K = self.system.K_full
         advice = Advice("Hold the full system, or choose masters that hold it, or ask for modes.")
-        factor = factors.regular(K, self.system.coordinates, "the reduced stiffness", advice)
+        factor = factors.factor_regular(K, self.system.coordinates, "the reduced stiffness", advice)
         return np.asarray(self.expand(factor.solve(self.system.B @ u), inputs=u))
 
     def fidelity(self, count: int | None = None, *, modes: Modes | None = None) -> Fidelity:

@@ -15,7 +15,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import listed
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction.partition import Names, Partition, judge_rounding, make_reduction
 from dalembert.structures.reduction.reduction import Reduction
 

@@ -20,7 +20,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import symmetric_factors as factors
+from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction import reduction
 from dalembert.structures.reduction.master_coordinates import Indices, find, load_vector
 from dalembert.structures.reduction.partition import HOLD, Names, Partition, block, make_reduction
@@ -73,9 +73,9 @@ def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: Floa
                 Advice("Or use {}, which projects H on the static shapes of K.", Call("da.structures.guyan")),
             )
     K = split.part(system.K_full, 2, 2)
-    factor = factors.regular(K, split.slaves, "K + H of the slaves with the masters held", HOLD, symmetric=False)
+    factor = factors.factor_regular(K, split.slaves, "K + H of the slaves with the masters held", HOLD, symmetric=False)
     T = split.basis(-factor.solve(reduction.dense(split.part(system.K_full, 2, 1))))
-    turned = factors.Factor(K.T.tocsc() if scipy.sparse.issparse(K) else K.T, symmetric=False)
+    turned = factors.StiffnessFactor(K.T.tocsc() if scipy.sparse.issparse(K) else K.T, symmetric=False)
     W = split.basis(-turned.solve(reduction.dense(split.part(system.K_full, 1, 2)).T))
     R = np.zeros((system.nq, forces.shape[1]))
     R[second] = factor.solve(forces[second])
@@ -140,7 +140,7 @@ def condense_substructures(
     for name, inside in parts.items():
         names = [system.coordinates[i] for i in inside]
         what = f"the stiffness of part {name!r} with the frame held"
-        factor = factors.regular(block(system.K, inside, inside), names, what, HOLD)
+        factor = factors.factor_regular(block(system.K, inside, inside), names, what, HOLD)
         T[inside, : len(split.first)] = -factor.solve(reduction.dense(block(system.K, inside, split.first)))
         R[inside] = factor.solve(forces[inside])
     return make_reduction(split, T, f"static substructuring of {len(parts)} parts", residual=R, loads=cases)

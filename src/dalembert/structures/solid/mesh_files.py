@@ -263,7 +263,7 @@ def _kept(
             "damaged", f"its {chosen} cells do not have {SOLID_ELEMENTS[chosen].size} points each", path=str(file)
         )
     starts = dict(zip(blocks, np.cumsum([0, *(len(raw.cells[k].data) for k in blocks)]).tolist(), strict=False))
-    return points, cells, chosen, *_named(raw, starts)
+    return points, cells, chosen, *_name_sets(raw, starts)
 
 
 def _kind_of_type(name: str) -> str:
@@ -303,7 +303,7 @@ def _choose(raw: Any, file: Path, kind: str | None) -> str:
     return only
 
 
-def _named(raw: Any, starts: dict[int, int]) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
+def _name_sets(raw: Any, starts: dict[int, int]) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
     """Named point sets and cell sets; ``starts``: where the cells of each kept block begin."""
     points: dict[str, list[IntArray]] = {}
     cells: dict[str, list[IntArray]] = {}

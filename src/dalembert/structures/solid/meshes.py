@@ -87,7 +87,7 @@ class Mesh:
         number = np.cumsum(used) - 1
         where, corners = where[used], number[corners]
         points_in = {key: number[members[used[members]]] for key, members in points_in.items()}
-        corners, turned = _right_handed(where, corners, kind, name)
+        corners, turned = _make_right_handed(where, corners, kind, name)
         _middles_on_edges(where, corners, kind, name)
         for members in (*points_in.values(), *cells_in.values()):
             members.setflags(write=False)
@@ -185,8 +185,8 @@ class Mesh:
         weights, _, slopes = solid_shapes.at_quadrature(self.kind, SOLID_ELEMENTS[self.kind].mass_degree)
         return np.asarray(_determinants(self.points, self.cells, slopes) @ weights)
 
-    def scaled(self, factor: float) -> Mesh:
-        """The same mesh with all positions multiplied: ``mesh.scaled(1e-3)`` for a file in millimetres."""
+    def scale(self, factor: float) -> Mesh:
+        """The same mesh with all positions multiplied: ``mesh.scale(1e-3)`` for a file in millimetres."""
         if not np.isfinite(factor) or factor <= 0.0:
             raise DataError("not-positive", f"the scale of {self.name} must be a positive number, got {factor!r}.")
         return self.replace(points=self.points * factor)
@@ -316,7 +316,7 @@ def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> Fl
     return np.concatenate(found)
 
 
-def _right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
+def _make_right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
     """Cells with a positive determinant everywhere, and how many had to be turned."""
     # also at the corners: a collapsed edge shows there and nowhere else
     places = [
@@ -327,7 +327,7 @@ def _right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> 
     sizes = _determinants(points, cells, slopes)
     inside_out = (sizes < 0.0).all(axis=1)
     if inside_out.any():
-        cells[inside_out] = cells[inside_out][:, solid_shapes.mirrored(kind)]
+        cells[inside_out] = cells[inside_out][:, solid_shapes.mirror_order(kind)]
         sizes[inside_out] = _determinants(points, cells[inside_out], slopes)
     side = np.ptp(points[cells], axis=1).max(axis=1)
     bad = np.flatnonzero((sizes <= 1e-12 * side[:, None] ** 3).any(axis=1))

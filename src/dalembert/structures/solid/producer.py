@@ -25,7 +25,7 @@ from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
 from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 from dalembert.structures.solid.solid import Interface, Solid
-from dalembert.structures.solid.stresses import SolidGroup, assembled, widened
+from dalembert.structures.solid.stresses import SolidGroup, assemble_cells, widen
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -112,12 +112,12 @@ def _matrices(solid: Solid, group: SolidGroup) -> tuple[sp.csc_array, sp.csc_arr
         laws = group.laws[group.material[part]]
         K_parts[part] = solid_elements.stiffness(corners, laws, kind.name, group.degree, group.incompatible)[0]
         M_parts[part] = solid_elements.mass(corners, densities[part], kind.name, kind.mass_degree)
-    K = assembled(mesh, K_parts, group.count, group.size)
+    K = assemble_cells(mesh, K_parts, group.count, group.size)
     scalar = assembly.assemble(len(mesh.points), 1, [assembly.blocks(mesh.cells, M_parts)])
-    M = widened(sp.kron(scalar, sp.eye_array(3), format="csc"), group.count, group.size)
+    M = widen(sp.kron(scalar, sp.eye_array(3), format="csc"), group.count, group.size)
     K_loss = sp.csc_array(K.shape)
     if losses.any():
-        K_loss = assembled(mesh, K_parts * losses[:, None, None], group.count, group.size)
+        K_loss = assemble_cells(mesh, K_parts * losses[:, None, None], group.count, group.size)
     return K + _foundations(solid, group), K_loss, M
 
 
@@ -132,7 +132,7 @@ def _foundations(solid: Solid, group: SolidGroup) -> sp.csc_array:
         nv = cells.shape[1]
         full = np.einsum("fij,ab->fiajb", scalar, np.diag(foundation.stiffness)).reshape(-1, 3 * nv, 3 * nv)
         three = assembly.assemble(len(mesh.points), 3, [assembly.blocks(cells, full)])
-        total = total + widened(three, group.count, group.size)
+        total = total + widen(three, group.count, group.size)
     return total
 
 
@@ -185,7 +185,7 @@ def _links(solid: Solid, count: int) -> sp.csc_array:
     rows, columns, values = [], [], []
     for k, interface in enumerate(solid.interfaces.values()):
         own = 6 * (first + k) + np.arange(6)
-        block, dependent, others = _rigid(solid, interface) if interface.rigid else _averaging(solid, interface)
+        block, dependent, others = _rigid(solid, interface) if interface.rigid else _average(solid, interface)
         independent[dependent] = 0.0
         source = np.concatenate([own, others])
         rows.append(np.repeat(dependent, len(source)))
@@ -213,7 +213,7 @@ def _rigid(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, In
     return block.reshape(-1, 6), _coordinates(interface), np.zeros(0, dtype=np.intp)
 
 
-def _averaging(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
+def _average(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
     """Block (6, 6 + 3 m − 6), the six dependent coordinates, the others (3 m − 6,)."""
     places = solid.mesh.points[interface.points]
     centre = places.mean(axis=0)

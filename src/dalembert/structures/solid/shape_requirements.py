@@ -77,7 +77,7 @@ def shape_report(kind: str, *, incompatible: bool = False) -> ShapeReport:
     cell = SOLID_ELEMENTS[kind]
     places, _ = solid_shapes.quadrature(kind, 4)
     values, slopes = solid_shapes.shapes(kind, places)
-    corners = _distorted(kind)
+    corners = _distort(kind)
     gradient, size = solid_elements.gradients(corners[None], slopes)
     B = solid_elements.strain_matrix(gradient)[0]
     rng = np.random.default_rng(3)
@@ -106,7 +106,7 @@ def shape_report(kind: str, *, incompatible: bool = False) -> ShapeReport:
     )
 
 
-def _distorted(kind: str) -> FloatArray:
+def _distort(kind: str) -> FloatArray:
     """Points of the reference cell moved by a smooth map that the element can follow: straight edges stay straight."""
     reference = SOLID_ELEMENTS[kind].reference
     shear = np.array([[1.2, 0.3, -0.1], [0.1, 0.9, 0.2], [-0.2, 0.1, 1.1]])

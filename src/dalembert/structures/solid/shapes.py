@@ -74,7 +74,7 @@ def on_faces(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray
 
 
 @lru_cache(maxsize=8)
-def mirrored(kind: str) -> IntArray:
+def mirror_order(kind: str) -> IntArray:
     """Order of the points that turns a cell inside out (its mirror image)."""
     reference = SOLID_ELEMENTS[kind].reference
     image = reference * [-1, 1, 1] + [1, 0, 0] if SOLID_ELEMENTS[kind].is_hexahedron else reference[:, [1, 0, 2]]

@@ -22,7 +22,7 @@ _WAY = re.compile(r"r?[xyz]")
 
 
 @dataclass(frozen=True, eq=False)
-class Support:
+class SolidSupport:
     """Points, or an interface, held along some of the directions x y z rx ry rz, displaced by ``values`` (6,)."""
 
     points: IntArray
@@ -62,7 +62,7 @@ class SurfaceLoad:
 
 
 @dataclass(frozen=True, eq=False)
-class PointLoad:
+class SolidPointLoad:
     """A force (3,) [N] and moment (3,) [N m] shared by points, or on an interface."""
 
     case: str
@@ -132,11 +132,11 @@ class Solid:
                 "out-of-range", f"quadrature of solid {name!r} must be a degree from 1 to 12, got {quadrature!r}."
             )
         self.quadrature = quadrature
-        self.supports: list[Support] = []
+        self.supports: list[SolidSupport] = []
         self.foundations: list[Foundation] = []
         self.interfaces: dict[str, Interface] = {}
         self.surface_loads: list[SurfaceLoad] = []
-        self.point_loads: list[PointLoad] = []
+        self.point_loads: list[SolidPointLoad] = []
         self.damping: Damping | None = None
 
     # -- what holds it -----------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Solid:
         ways = tuple(SIX.index(way) for way in asked)
         shift[list(ways)] = given
         points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
-        self.supports.append(Support(points, str(where) if on_interface else None, ways, shift))
+        self.supports.append(SolidSupport(points, str(where) if on_interface else None, ways, shift))
 
     def add_foundation(self, where: Where, stiffness: Any) -> None:
         """Springs to the ground spread over faces: [N/m³] along x, y and z (three numbers, or one for all)."""
@@ -227,7 +227,7 @@ class Solid:
         turn = np.zeros(3) if moment is None else _vector(moment, "moment [N m]")
         points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
         interface = str(where) if on_interface else None
-        self.point_loads.append(PointLoad(self._case(name), points, interface, _vector(force, "force [N]"), turn))
+        self.point_loads.append(SolidPointLoad(self._case(name), points, interface, _vector(force, "force [N]"), turn))
 
     def set_damping(self, damping: Damping | None) -> None:
         """`Rayleigh` or `ModalDamping` of the whole solid."""

@@ -117,7 +117,7 @@ class SolidGroup(ElementGroup):
             stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
             corners = self.mesh.points[self.mesh.cells[part]]
             found[part] = solid_elements.geometric(corners, tensor(stress), self.mesh.kind, self.degree)
-        return assembled(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
+        return assemble_cells(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
 
     def stresses_of(self, state: Displaced, stations: int, *, total: bool) -> SolidStresses:
         return self.stresses(state.u + state.before if total and state.before is not None else state.u)
@@ -164,13 +164,13 @@ class SolidGroup(ElementGroup):
         return strains, positions
 
 
-def assembled(mesh: Mesh, matrices: FloatArray, count: int, size: int) -> sp.csc_array:
+def assemble_cells(mesh: Mesh, matrices: FloatArray, count: int, size: int) -> sp.csc_array:
     """Sum of element matrices (ne, 3 nv, 3 nv) on ``count`` points of ``size`` coordinates, x, y, z first."""
     three = assembly.assemble(len(mesh.points), 3, [assembly.blocks(mesh.cells, matrices)])
-    return widened(three, count, size)
+    return widen(three, count, size)
 
 
-def widened(three: Any, count: int, size: int) -> sp.csc_array:
+def widen(three: Any, count: int, size: int) -> sp.csc_array:
     """A matrix on x, y, z of the first points as one on ``size`` coordinates of ``count`` points."""
     if three.shape[0] == count * size:
         return sp.csc_array(three)

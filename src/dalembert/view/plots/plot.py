@@ -25,7 +25,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "linear.eigen.stability.Stability": ("linear.pole_map", "plot_stability"),
     "linear.modes.Modes": ("structures.modes", "plot_modes"),
     "linear.transforms.balanced_truncation.BalancedTruncation": ("linear.comparisons", "plot_truncation"),
-    "structures.continuous.line_modes.ContinuousModes": ("structures.modes", "plot_continuous_modes"),
+    "structures.continuous.continuous_modes.ContinuousModes": ("structures.modes", "plot_continuous_modes"),
     "structures.reduction.fidelity.Fidelity": ("linear.comparisons", "plot_fidelity"),
     "structures.assembly.structure.Structure": ("structures.structures", "plot_structure"),
     "structures.frame.frame.Frame": ("structures.structures", "plot_description"),

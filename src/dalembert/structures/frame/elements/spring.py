@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spring(FrameElement):
+class SpringElement(FrameElement):
     """Stiffness and damping between two points, or a point and the ground.
 
     Along the line of its ends (numbers in ``line``) or on the six relative displacements (6 x 6 matrices).
@@ -59,7 +59,7 @@ class Spring(FrameElement):
         ]
 
     @classmethod
-    def assemble(cls, elements: Sequence[Spring], model: FrameModel) -> None:
+    def assemble(cls, elements: Sequence[SpringElement], model: FrameModel) -> None:
         """Blocks k to the ground, [[k, −k], [−k, k]] between points."""
         index, positions = model.numbering.index, model.numbering.positions
         for grounded in (True, False):
@@ -133,7 +133,7 @@ class SpringMethods:
             )
             if not k and not c:
                 raise ModelError("empty", f"{what} has neither stiffness nor damping.")
-            self.elements.append(Spring(name, a, b, None, None, (k, c), loss))
+            self.elements.append(SpringElement(name, a, b, None, None, (k, c), loss))
             return
         for word, value in (("stiffness", stiffness), ("damping", damping)):
             if value is not None and direction is None and np.ndim(value) == 0 and not isinstance(value, dict):
@@ -149,7 +149,7 @@ class SpringMethods:
         )
         if K is None and C is None:
             raise ModelError("empty", f"{what} has neither stiffness nor damping.")
-        self.elements.append(Spring(name, a, b, K, C, None, loss))
+        self.elements.append(SpringElement(name, a, b, K, C, None, loss))
 
     def add_damper(
         self, name: str, a: str, b: str | None = None, damping: Any = None, *, direction: Any = None
@@ -158,4 +158,4 @@ class SpringMethods:
         self.add_spring(name, a, b, None, direction=direction, damping=damping)
 
 
-FRAME_ELEMENTS.register("spring", Spring)
+FRAME_ELEMENTS.register("spring", SpringElement)

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from dalembert.core.errors import DataError
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
-from dalembert.structures.continuous.line_modes import ContinuousModes
+from dalembert.structures.continuous.continuous_modes import ContinuousModes
 from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, chosen_modes, heading, new_figure
 from dalembert.view.plots.linear import comparisons, pole_map
 
@@ -131,7 +131,7 @@ def _words(modes: Modes, number: int) -> str:
 def plot_continuous_modes(modes: ContinuousModes, *, mode: Any = None, title: str | None = None) -> Figure:
     """Exact shapes of a beam, bar, shaft or string over its length."""
     numbers = chosen_modes(mode, len(modes), 5)
-    z, shapes = modes.sampled(401)
+    z, shapes = modes.sample(401)
     figure = new_figure(8.0, 3.6)
     ax: Axes = figure.subplots()
     for k, number in enumerate(numbers):

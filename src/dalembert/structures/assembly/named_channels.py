@@ -21,7 +21,7 @@ OUTPUT_KINDS = ("position", "velocity", "acceleration", "absolute_acceleration")
 PER_TIME = {"velocity": "/s", "acceleration": "/s²", "absolute_acceleration": "/s²"}
 
 
-def named(given: Channels | None, what: str, structure: str) -> dict[str, str]:
+def name_channels(given: Channels | None, what: str, structure: str) -> dict[str, str]:
     """Names of channels and the coordinates they belong to; ``what``: "inputs" or "outputs"."""
     if isinstance(given, Mapping):
         return dict(given)

@@ -46,7 +46,7 @@ DENSE_ALL = 3000
 COLUMNS = 64
 
 
-class Factor:
+class StiffnessFactor:
     """Factors of a square matrix, made once: ``solve(b)`` for (n,) or (n, k).
 
     A sparse symmetric matrix goes to :func:`dalembert.numerics.ordering.factor_symmetric`; ``exists`` is False where a
@@ -109,7 +109,7 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     scaled = scaling @ matrix @ scaling
     shift = 1e-10  # far above rounding, so that the factors exist; far below what holds a coordinate
     identity = scipy.sparse.eye_array(n) if scipy.sparse.issparse(matrix) else np.eye(n)
-    factor = Factor(scaled + shift * identity, symmetric=abs(scaled - scaled.T).max() == 0.0)
+    factor = StiffnessFactor(scaled + shift * identity, symmetric=abs(scaled - scaled.T).max() == 0.0)
     width = min(n, start)
     block: FloatArray = np.random.default_rng(0).standard_normal((n, width))
     for _ in range(4):
@@ -133,9 +133,11 @@ def resistance(matrix: Matrix, motions: FloatArray) -> FloatArray:
     return np.asarray(np.abs((matrix @ motions) / size).max(axis=0) / np.abs(motions * size).max(axis=0))
 
 
-def regular(matrix: Matrix, names: Sequence[str], what: str, advice: Advice, *, symmetric: bool = True) -> Factor:
+def factor_regular(
+    matrix: Matrix, names: Sequence[str], what: str, advice: Advice, *, symmetric: bool = True
+) -> StiffnessFactor:
     """Factors of a matrix, or an error that names the coordinates it leaves free."""
-    factor = Factor(matrix, symmetric=symmetric)
+    factor = StiffnessFactor(matrix, symmetric=symmetric)
     motions = factor.free_motions()
     if motions.shape[1]:
         free = moving(motions, names)
@@ -157,7 +159,7 @@ def moving(motions: FloatArray, names: Sequence[str]) -> list[str]:
     return [names[int(i)] for i in np.flatnonzero(size > 1e-6)]
 
 
-def lowest(M: Matrix, K: Matrix, count: int, factor: Factor | None = None) -> tuple[FloatArray, FloatArray]:
+def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = None) -> tuple[FloatArray, FloatArray]:
     """ω² ascending (k,) and mass-normalised shapes (n, k), k ≤ ``count``, of ``K φ = ω² M φ``.
 
     ``factor`` of K, where it exists already, saves factoring again (K regular). Modes without mass do not exist:
@@ -181,7 +183,9 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: Factor | None = None) -> tu
     return squares, shapes
 
 
-def lowest_below(M: Matrix, K: Matrix, limit: float, factor: Factor | None = None) -> tuple[FloatArray, FloatArray]:
+def lowest_below(
+    M: Matrix, K: Matrix, limit: float, factor: StiffnessFactor | None = None
+) -> tuple[FloatArray, FloatArray]:
     """As :func:`lowest`, all modes with ω ≤ ``limit`` [rad/s]."""
     n, count = int(M.shape[0]), 16
     while True:
@@ -216,7 +220,7 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
     return shift + 1.0 / mu, shapes / np.sqrt(mu)
 
 
-def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[FloatArray, FloatArray]:
+def _lanczos(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None) -> tuple[FloatArray, FloatArray]:
     n = int(M.shape[0])
     if count >= n:
         problem = f"all {n} modes of a sparse system are more than Lanczos gives."
@@ -226,7 +230,7 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
     # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
     shift = _shift(M, K)
     for _ in range(3):
-        factor = _shifted(M, K, shift)
+        factor = _factor_shifted(M, K, shift)
         squares, shapes = _near(M, K, count, factor, shift)
         elastic = squares[resistance(K, shapes) > RESIDUAL_OF_RIGID]
         low = float(np.abs(elastic).min(initial=np.inf))
@@ -246,12 +250,12 @@ def _without_idle(M: FloatArray, K: FloatArray, idle: Any) -> tuple[FloatArray, 
     return squares, shapes
 
 
-def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: Factor | None) -> tuple[FloatArray, FloatArray]:
+def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: StiffnessFactor | None) -> tuple[FloatArray, FloatArray]:
     """All modes where few coordinates have mass: the flexibility of those alone, exact by static condensation."""
     if not len(massive):
         return np.zeros(0), np.zeros((M.shape[0], 0))
     shift = 0.0 if factor is not None else _shift(M, K)
-    factor = factor or _shifted(M, K, shift)
+    factor = factor or _factor_shifted(M, K, shift)
     forces = np.zeros((M.shape[0], len(massive)))
     forces[massive, np.arange(len(massive))] = 1.0
     motion = factor.solve(forces)
@@ -268,8 +272,8 @@ def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[
     return found.mu[order], found.shapes[:, order]
 
 
-def _shifted(M: Matrix, K: Matrix, shift: float) -> Factor:
-    factor = Factor(K - shift * M)
+def _factor_shifted(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
+    factor = StiffnessFactor(K - shift * M)
     if not factor.exists:
         raise DataError("singular-matrix", "K - σ M is singular: a motion without mass meets no stiffness.")
     return factor

@@ -106,7 +106,7 @@ class ContinuousModes(ABC):
         """Mode shapes at z [m]: (k,) for one place, (k, ...) for an array of places."""
         return self._field(0, z, 1.0)
 
-    def sampled(self, count: int = 201) -> tuple[FloatArray, FloatArray]:
+    def sample(self, count: int = 201) -> tuple[FloatArray, FloatArray]:
         """Evenly spaced places (count,) [m] and the shapes there (k, count), for plots."""
         z = np.linspace(0.0, self.length, checked_count(count, "samples"))
         return z, self.shape(z)
