@@ -7,10 +7,10 @@ Joint and force formulas are written once in terms of r and R; δR = R skew(δθ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.rotations import rate_matrix, rotation, skew
 
 SX = ca.SX
@@ -20,17 +20,17 @@ SX = ca.SX
 class Pose:
     """Position r, rotation R, and the turning angle (planar; a zero in space)."""
 
-    r: Any
-    R: Any
-    angle: Any
+    r: Expr
+    R: Expr
+    angle: Expr
 
 
 @dataclass(frozen=True)
 class Twist:
     """Velocity of the centre of mass (world axes) and angular velocity (body axes; a scalar in the plane)."""
 
-    v: Any
-    w: Any
+    v: Expr
+    w: Expr
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class Space:
         turn = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
         return (("vx", "m/s"), ("vy", "m/s"), ("vz", "m/s"), *turn)
 
-    def pose(self, q: Any) -> Pose:
+    def pose(self, q: Expr) -> Pose:
         if self.planar:
             c, s = ca.cos(q[2]), ca.sin(q[2])
             return Pose(q[0:2], ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c)), q[2])
         return Pose(q[0:3], rotation(q[3:7]), SX(0))
 
-    def twist(self, v: Any) -> Twist:
+    def twist(self, v: Expr) -> Twist:
         return Twist(v[0 : self.dim], v[self.dim : self.nv])
 
     def ground_pose(self) -> Pose:
@@ -83,29 +83,29 @@ class Space:
     def ground_twist(self) -> Twist:
         return Twist(SX.zeros(self.dim), SX.zeros(self.turns))
 
-    def rate_matrix(self, q: Any) -> Any:
+    def rate_matrix(self, q: Expr) -> Expr:
         """N(q) of one body: q̇ = N v."""
         if self.planar:
             return SX.eye(3)
         return ca.diagcat(SX.eye(3), rate_matrix(q[3:7]))
 
-    def spin(self, R: Any, w: Any) -> Any:
+    def spin(self, R: Expr, w: Expr) -> Expr:
         """Ṙ for the angular velocity w."""
         if self.planar:
             return w * ca.horzcat(R[:, 1], -R[:, 0])
         return R @ skew(w)
 
-    def turn_about(self, arm: Any, force: Any) -> Any:
+    def turn_about(self, arm: Expr, force: Expr) -> Expr:
         """Moment of a force (both in world axes): scalar in the plane, vector in space."""
         if self.planar:
             return arm[0] * force[1] - arm[1] * force[0]
         return ca.cross(arm, force)
 
-    def turn_velocity(self, pose: Pose, w: Any, local: Any) -> Any:
+    def turn_velocity(self, pose: Pose, w: Expr, local: Expr) -> Expr:
         """Velocity of a body-fixed vector due to the body's turning, world axes."""
         return self.spin(pose.R, w) @ local
 
-    def along(self, expression: Any, moving: list[tuple[Pose, Twist]]) -> Any:
+    def along(self, expression: Expr, moving: list[tuple[Pose, Twist]]) -> Expr:
         """Directional derivative of an expression of poses (with symbols r, R, angle) along twists."""
         total = SX.zeros(expression.shape)
         for pose, twist in moving:
@@ -115,7 +115,7 @@ class Space:
                 total = total + ca.jtimes(expression, pose.angle, twist.w)
         return total
 
-    def gradient(self, expression: Any, pose: Pose) -> Any:
+    def gradient(self, expression: Expr, pose: Pose) -> Expr:
         """Derivative of an expression of a pose by the body's speeds v (rows x nv)."""
         shift = ca.jacobian(expression, pose.r)
         by_rotation = ca.jacobian(expression, ca.vec(pose.R))

@@ -8,14 +8,14 @@ All functions take CasADi expressions or NumPy arrays shaped as columns. Twists 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.model import orientation
 
 
-def skew(a: Any) -> Any:
+def skew(a: Expr) -> Expr:
     """Matrix with skew(a) b = a × b."""
     return ca.vertcat(
         ca.horzcat(0, -a[2], a[1]),
@@ -24,12 +24,12 @@ def skew(a: Any) -> Any:
     )
 
 
-def rotation(p: Any) -> Any:
+def rotation(p: Expr) -> Expr:
     """Rotation matrix of unit Euler parameters (A = E Ēᵀ)."""
     return ca.vertcat(*(ca.horzcat(*row) for row in orientation.entries(p)))
 
 
-def rate_matrix(p: Any) -> Any:
+def rate_matrix(p: Expr) -> Expr:
     """½ G(p)ᵀ: ṗ = rate_matrix(p) ω, ω in body axes (4x3)."""
     w, x, y, z = p[0], p[1], p[2], p[3]
     return 0.5 * ca.vertcat(
@@ -40,31 +40,31 @@ def rate_matrix(p: Any) -> Any:
     )
 
 
-def multiply(p: Any, r: Any) -> Any:
+def multiply(p: Expr, r: Expr) -> Expr:
     """Quaternion product: rotation(multiply(p, r)) = rotation(p) rotation(r)."""
     return ca.vertcat(*orientation.product(p, r))
 
 
-def conjugate(p: Any) -> Any:
+def conjugate(p: Expr) -> Expr:
     """Euler parameters of the inverse rotation."""
     return ca.vertcat(p[0], -p[1:4])
 
 
-def exponential(turn: Any) -> Any:
+def exponential(turn: Expr) -> Expr:
     """Euler parameters of a rotation vector (smooth through zero)."""
     return ca.vertcat(*orientation.exponential(turn))
 
 
 HALVINGS = 3
-# asin(s)/s = Σ c_k s²ᵏ with c_k = (2k)! / (4ᵏ k!² (2k + 1)); s² ≤ sin²(π/16) = 0.038: what is left out is below 1e-18
+# asin(s)/s = Σ c_k s²ᵏ with c_k = (2k)! / (4ᵏ k!² (2k + 1)); s² ≤ sin²(π/16) = 0.038: the rest is below 1e-18
 ARCSINE = tuple(math.comb(2 * k, k) / (4**k * (2 * k + 1)) for k in range(12))
 
 
-def logarithm(p: Any) -> Any:
+def logarithm(p: Expr) -> Expr:
     """Rotation vector θ of unit Euler parameters, |θ| ≤ π; smooth, with all derivatives, for |θ| < π.
 
     With p = (cos h, n sin h) and h = |θ|/2 the half angle is halved three more times by square roots that never vanish,
-    sin²(h/2) = sin² h / (2 (1 + cos h)), and the arc sine of what is left is a short series in sin²: no quotient 0/0 at
+    sin²(h/2) = sin² h / (2 (1 + cos h)), and the arc sine of the rest is a short series in sin²: no quotient 0/0 at
     θ = 0, no branch. p and -p are the same rotation: the one with a scalar part ≥ 0 is taken, so θ jumps to -θ at π.
     """
     p = ca.if_else(p[0] < 0, -1, 1) * p
@@ -81,13 +81,13 @@ def logarithm(p: Any) -> Any:
     return 2 * (series / product) * p[1:4]
 
 
-def turn_between(target: Any, p: Any) -> Any:
+def turn_between(target: Expr, p: Expr) -> Expr:
     """The turn from one orientation to another in body axes, to first order; zero for equal ones only."""
     gap = orientation.product([target[0], *(-target[k] for k in (1, 2, 3))], p)
     return 2 * ca.if_else(gap[0] < 0, -1.0, 1.0) * ca.vertcat(*gap[1:])
 
 
-def logarithm_and_rate(p: Any) -> tuple[Any, Any]:
+def logarithm_and_rate(p: Expr) -> tuple[Expr, Expr]:
     """θ = logarithm(p) and T with θ̇ = T w, where Ṙ = skew(w) R: ṗ = ½ (0, w) p."""
     own = ca.SX.sym("p", 4)
     theta = logarithm(own)
@@ -95,24 +95,24 @@ def logarithm_and_rate(p: Any) -> tuple[Any, Any]:
     return tuple(ca.Function("logarithm", [own], [theta, ca.jacobian(theta, own) @ rate])(p))
 
 
-def motion_transform(R: Any, r: Any) -> Any:
+def motion_transform(R: Expr, r: Expr) -> Expr:
     """Change of frame of a twist (ω, v): X = [R, 0; r× R, R]."""
     return ca.vertcat(ca.horzcat(R, ca.DM.zeros(3, 3)), ca.horzcat(skew(r) @ R, R))
 
 
-def force_transform(R: Any, r: Any) -> Any:
+def force_transform(R: Expr, r: Expr) -> Expr:
     """Change of frame of a wrench (τ, f): X* = [R, r× R; 0, R] with X*ᵀ X = 1."""
     return ca.vertcat(ca.horzcat(R, skew(r) @ R), ca.horzcat(ca.DM.zeros(3, 3), R))
 
 
-def spatial_inertia(mass: Any, center: Any, inertia: Any) -> Any:
+def spatial_inertia(mass: Expr, center: Expr, inertia: Expr) -> Expr:
     """6x6 inertia at the frame's origin, for twists (ω, v): I_B = X* diag(I*, m 1) X."""
     c = skew(center)
     top = ca.horzcat(inertia - mass * (c @ c), mass * c)
     return ca.vertcat(top, ca.horzcat(-mass * c, mass * ca.DM.eye(3)))
 
 
-def force_cross(twist: Any) -> Any:
+def force_cross(twist: Expr) -> Expr:
     """v×* = [ω×, v×; 0, ω×]: I v̇ + (v×*) I v = f."""
     w, v = skew(twist[0:3]), skew(twist[3:6])
     return ca.vertcat(ca.horzcat(w, v), ca.horzcat(ca.DM.zeros(3, 3), w))

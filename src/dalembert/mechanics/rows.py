@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 from dalembert.equations import Row
+from dalembert.expressions import Expr
 
 SX = ca.SX
 
@@ -16,14 +16,14 @@ SX = ca.SX
 class Form:
     """A few rows linear in the speeds, kept as (row, column, value) triplets."""
 
-    def __init__(self, rows: list[int], columns: list[int], values: list[Any], count: int) -> None:
+    def __init__(self, rows: list[int], columns: list[int], values: list[Expr], count: int) -> None:
         self.rows, self.columns, self.values, self.count = rows, columns, values, count
 
     @classmethod
-    def of_blocks(cls, blocks: Iterable[tuple[range | None, Any]]) -> Form:
+    def of_blocks(cls, blocks: Iterable[tuple[range | None, Expr]]) -> Form:
         rows: list[int] = []
         columns: list[int] = []
-        values: list[Any] = []
+        values: list[Expr] = []
         count = 0
         for where, block in blocks:
             block = ca.sparsify(SX(block))
@@ -37,12 +37,12 @@ class Form:
         return cls(rows, columns, values, count)
 
     @classmethod
-    def of_matrix(cls, matrix: Any) -> Form:
+    def of_matrix(cls, matrix: Expr) -> Form:
         matrix = ca.sparsify(matrix)
         r, c = matrix.sparsity().get_triplet()
         return cls(list(r), list(c), matrix.nonzeros(), matrix.shape[0])
 
-    def scaled(self, factor: Any) -> Form:
+    def scale(self, factor: Expr) -> Form:
         return Form(self.rows, self.columns, [factor * x for x in self.values], self.count)
 
     def __add__(self, other: Form) -> Form:
@@ -53,7 +53,7 @@ class Form:
             max(self.count, other.count),
         )
 
-    def transposed_times(self, effort: Any, size: int) -> Any:
+    def multiply_transposed(self, effort: Expr, size: int) -> Expr:
         """Formᵀ effort, as a column of the given size; `effort` has one entry per row."""
         result = SX.zeros(size)
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
@@ -61,9 +61,9 @@ class Form:
         return result
 
     @staticmethod
-    def stack(forms: Sequence[Form], width: int) -> Any:
+    def stack(forms: Sequence[Form], width: int) -> Expr:
         """Sparse matrix of all forms, one below the other; repeated entries add up."""
-        entries: dict[tuple[int, int], Any] = {}
+        entries: dict[tuple[int, int], Expr] = {}
         offset = 0
         for form in forms:
             for row, column, value in zip(form.rows, form.columns, form.values, strict=True):
@@ -80,10 +80,10 @@ class Form:
 class Measured:
     """A named coordinate: value, rate ṡ, form S and bias with s̈ = S v̇ + bias."""
 
-    value: Any
-    rate: Any
+    value: Expr
+    rate: Expr
     form: Form
-    bias: Any
+    bias: Expr
     unit: str
     rate_name: str
 
@@ -95,15 +95,15 @@ class RowSet:
         self.width = width
         self.tags: list[Row] = []
         self._forms: list[Form] = []
-        self._right: list[Any] = []
-        self._positions: list[Any] = []
-        self._velocities: list[Any] = []
-        self._matrix: Any = None
+        self._right: list[Expr] = []
+        self._positions: list[Expr] = []
+        self._velocities: list[Expr] = []
+        self._matrix: Expr = None
 
     def __len__(self) -> int:
         return len(self.tags)
 
-    def add(self, owner: str, levels: list[str], form: Form, b: Any, phi: Any, rates: Any) -> tuple[int, ...]:
+    def add(self, owner: str, levels: list[str], form: Form, b: Expr, phi: Expr, rates: Expr) -> tuple[int, ...]:
         first = len(self.tags)
         self.tags += [Row(owner, level, k) for k, level in enumerate(levels)]
         self._forms.append(Form(form.rows, form.columns, form.values, len(levels)))
@@ -115,16 +115,16 @@ class RowSet:
         self._matrix = None
         return tuple(range(first, len(self.tags)))
 
-    def matrix(self) -> Any:
+    def matrix(self) -> Expr:
         if self._matrix is None:
             self._matrix = Form.stack(self._forms, self.width)
         return self._matrix
 
-    def right_hand_side(self) -> Any:
+    def right_hand_side(self) -> Expr:
         return ca.densify(ca.vertcat(*self._right)) if self._right else SX.zeros(0, 1)
 
-    def positions(self) -> Any:
+    def positions(self) -> Expr:
         return ca.densify(ca.vertcat(*self._positions)) if self._positions else SX.zeros(0, 1)
 
-    def velocities(self) -> Any:
+    def velocities(self) -> Expr:
         return ca.densify(ca.vertcat(*self._velocities)) if self._velocities else SX.zeros(0, 1)

@@ -1,4 +1,4 @@
-"""The machine as its user said it: bodies, joints, forces, inputs, sensors. Plain data, no mathematics."""
+"""The machine as its user describes it: bodies, joints, forces, inputs, sensors. Plain data, no mathematics."""
 
 from typing import TYPE_CHECKING
 

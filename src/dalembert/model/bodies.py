@@ -328,7 +328,7 @@ def read_mesh(name: str, mesh: Any, center: tuple[Any, ...]) -> Any:
 
 
 def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any, Any, tuple[Any, ...], Shape | None]:
-    """(mass, inertia, centre, shape) from what the user gave."""
+    """(mass, inertia, centre, shape) of a body, from its arguments."""
     center: tuple[Any, ...] = ()
     shape: Shape | None = None
     if isinstance(inertia, Composite):

@@ -36,7 +36,7 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
 
 
 def find_problems(m: Mechanism) -> list[Finding]:
-    """What is wrong with a mechanism. Their ``where`` names the parts concerned."""
+    """Problems of a mechanism. Their ``where`` names the parts concerned."""
     names = _name_problems(m)
     if not all(isinstance(part.name, str) for part in m.parts()):
         return names  # nothing else can be distinguished
@@ -329,7 +329,7 @@ def _massless(body: Body) -> list[Finding]:
 
 
 def input_unit(m: Mechanism, name: str) -> str:
-    """Unit of an input channel, from what it drives; "" where that differs."""
+    """Unit of an input channel, from the coordinates it drives; "" where they differ."""
     names = coordinate_names(m)
     turning = {f"{j.name}.{c.name}" for j in m.joints for c in j.coordinates if c.unit == "rad"}
     turning |= {f"{b.name}.angle" for b in m.bodies if m.planar}

@@ -1,4 +1,4 @@
-"""The machine as its user said it."""
+"""The machine as its user describes it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             raise ModelError("wrong-type", f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
         self.name = name.strip()
         self.planar = planar
-        self.description = ""  # what it is, in words; goes along into files and reports
+        self.description = ""  # in words, for files and reports
         size = 2 if planar else 3
         down = (0.0,) * (size - 1) + (-9.81,)
         if gravity is None:
@@ -67,7 +67,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.sensors: list[Sensor] = []
         self.parameters: dict[str, float] = {}
         self.start: dict[str, Any] = {}  # where its motion starts: arguments of `assemble`
-        self.simulation: dict[str, Any] = {}  # how it is simulated unless told otherwise: arguments of `simulate`
+        self.simulation: dict[str, Any] = {}  # default arguments of `simulate`
 
     if not TYPE_CHECKING:  # a misspelt method is an error for type checkers
 

@@ -195,12 +195,12 @@ def rotation(
     if tait_bryan is not None:
         return Rotation(from_angles(*_parts(tait_bryan, 3, "Tait-Bryan angles")))
     if quaternion is not None:
-        return Rotation(normalised(_parts(quaternion, 4, "a quaternion")))
+        return Rotation(normalise(_parts(quaternion, 4, "a quaternion")))
     w, x, y, z = map(float, quaternion_from_matrix(rotation_matrix(matrix, "the matrix of a rotation")))
     return Rotation((w, x, y, z))
 
 
-def normalised(p: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
+def normalise(p: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
     """A quaternion of unit length."""
     import numpy as np
 

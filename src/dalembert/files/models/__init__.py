@@ -1,7 +1,7 @@
 """Model files: a machine as TOML or JSON, with units, expressions and includes, and a library of them.
 
     name = "pendulum"
-    planar = true                                  # motion in the x-y plane; gravity along -y unless said otherwise
+    planar = true                                  # motion in the x-y plane; gravity along -y unless given
 
     [parameters]                                   # stay symbolic: eqs.replace(length=0.3)
     length = "500 mm"
@@ -42,7 +42,7 @@
     method = { type = "RK4", step = "1 ms" }
 
 Further sections: ground (points), couplers (gears), drivers, constraints, variables. ``schema.json`` beside this file
-tells editors all keys. Nothing in a file is executed; size, nesting, number of parts and includes are bounded.
+lists all keys for editors. Nothing in a file is executed; size, nesting, number of parts and includes are bounded.
 """
 
 from dalembert.files.models.reading import library_path, list_models, parse_model, read_model

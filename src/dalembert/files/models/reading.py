@@ -56,7 +56,7 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
     -------
     Mechanism. Parameters of the file stay symbolic (``eqs.replace(length=0.3)``); ``start`` holds where the motion
     starts (``da.assemble(eqs, **m.start)``) and ``simulation`` the defaults of a run (``da.simulate(eqs,
-    **m.simulation)``), as far as the file says so.
+    **m.simulation)``), as far as the file has them.
 
     Raises
     ------
@@ -97,17 +97,17 @@ def parse_model(text: str | bytes, *, is_json: bool = False, name: str = "model"
 
 def _build(source: Source, folders: Folders) -> Mechanism:
     try:
-        m = _built(source, folders)
+        m = _read_parts(source, folders)
     except TooMany:
         m = Mechanism("model")
     source.problems.raise_if_any()
     return m
 
 
-def _built(source: Source, folders: Folders) -> Mechanism:
-    from dalembert.files.models.mending import validated
+def _read_parts(source: Source, folders: Folders) -> Mechanism:
+    from dalembert.files.models.repair import validate
 
-    model = validated(source)
+    model = validate(source)
     m = Mechanism(_title(source, model), planar=bool(model is not None and model.planar), gravity=0)
     m.description = (model.description or "") if model is not None else ""
     if model is not None:
@@ -133,10 +133,10 @@ def _gravity(scope: Scope, model: Any) -> Any:
 
 
 def _fill(scope: Scope) -> None:
-    """Everything of one file, in an order in which what is needed is there."""
+    """Everything of one file, each section after those it needs."""
     if len(scope.m.bodies) + len(scope.model.bodies) > MAX_BODIES:
         problem = f"more than {MAX_BODIES} bodies with those of the included files."
-        scope.source.problem(("bodies",), "too-large", problem)
+        scope.source.report(("bodies",), "too-large", problem)
         return
     add_bodies(scope)
     add_includes(scope, _include)
@@ -150,33 +150,33 @@ def _fill(scope: Scope) -> None:
     if not scope.prefix:
         _add_simulation(scope)
     if scope.source.remains:
-        from dalembert.files.models.values.looking import look_over_remains
+        from dalembert.files.models.values.remaining_checks import check_remains
 
-        look_over_remains(scope)
+        check_remains(scope)
 
 
 def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
     """One included file: its names preceded by ``name.``, its ground a body of the outer file."""
-    from dalembert.files.models.mending import validated
+    from dalembert.files.models.repair import validate
 
     where: Where = ("include", name)
-    model = validated(source)
+    model = validate(source)
     if model is None:
         raise Skip
     if model.planar != outer.m.planar:
         kinds = ("planar", "spatial") if outer.m.planar else ("spatial", "planar")
         problem = f"this file is {kinds[0]}, {table.file!r} is {kinds[1]}."
-        raise outer.wrong((*where, "file"), "not-supported", problem)
+        raise outer.refuse((*where, "file"), "not-supported", problem)
     ground: Body = outer.body(table.ground, (*where, "ground"))
     values = {}
     for key, raw in table.parameters.items():
         place = (*where, "parameters", key)
         known = [*model.constants, *model.parameters]
         if key not in known:
-            outer.source.problem(place, "unknown-name", unknown("parameter", key, known, repr(table.file)))
+            outer.source.report(place, "unknown-name", unknown("parameter", key, known, repr(table.file)))
             continue
         tree = outer.parse(raw, place)
-        values[key] = (outer.resolved(tree, place), outer.dimension(tree, place))
+        values[key] = (outer.resolve(tree, place), outer.dimension(tree, place))
     scope = Scope(source, model, outer.parts, f"{outer.prefix}{name}.", ground, outer.folders)
     scope.define(values)
     _fill(scope)
@@ -205,7 +205,7 @@ def _add_simulation(scope: Scope) -> None:
             if value is not None:
                 if not float(value) > 0:
                     problem = f"{key} must be positive, got {float(value):g}."
-                    raise scope.wrong(("simulate", key), "not-positive", problem)
+                    raise scope.refuse(("simulate", key), "not-positive", problem)
                 simulation[key] = float(value)
     inputs = {}
     for name, raw in table.inputs.items():
@@ -215,7 +215,7 @@ def _add_simulation(scope: Scope) -> None:
                 if name in _refused_inputs(scope):
                     raise Skip
                 known = [*scope.m.inputs(), *_refused_inputs(scope)]
-                raise scope.wrong(where, "unknown-name", unknown("input", name, known))
+                raise scope.refuse(where, "unknown-name", unknown("input", name, known))
             inputs[name] = plain_or_law(law_of_time(scope, raw, where, InputLaw))
     if inputs:
         simulation["inputs"] = inputs
@@ -238,36 +238,36 @@ def plain_or_law(value: Any) -> Any:
 def _method(scope: Scope, table: Any) -> Any:
     from pydantic import ValidationError
 
-    from dalembert.files.models.schema.complaints import finding_of
     from dalembert.files.models.schema.methods import keys_table
+    from dalembert.files.models.schema.validation import finding_of
     from dalembert.files.models.schema.values import declared_kind
     from dalembert.solve.integrate.method import METHODS, options_of
 
     where: Where = ("simulate", "method")
     if table.type not in METHODS:
-        raise scope.wrong((*where, "type"), "unknown-name", unknown("method of integration", table.type, METHODS))
+        raise scope.refuse((*where, "type"), "unknown-name", unknown("method of integration", table.type, METHODS))
     kind = METHODS[table.type]
     known, given = options_of(kind), table.model_extra
     for key in given:
         if key not in known:
-            raise scope.wrong((*where, key), "unknown-argument", unknown("option", key, known, table.type))
+            raise scope.refuse((*where, key), "unknown-argument", unknown("option", key, known, table.type))
     missing = [key for key, option in known.items() if option.needed and key not in given]
     if missing:
-        raise scope.wrong(where, "missing-argument", f"{table.type} needs the key {missing[0]!r}.")
+        raise scope.refuse(where, "missing-argument", f"{table.type} needs the key {missing[0]!r}.")
     try:
         keys = keys_table(kind).model_validate(given)
     except ValidationError as error:
         problem = error.errors()[0]
         place = (*where, problem["loc"][0])
         found = finding_of(problem, place)
-        raise scope.wrong(place, found.code, found.problem) from None
+        raise scope.refuse(place, found.code, found.problem) from None
     numbers = {key: declared_kind(keys, key) is not None for key in given}
     return kind(**{
         key: float(scope.get(keys, key, where)) if number else getattr(keys, key) for key, number in numbers.items()
     })  # fmt: skip
 
 
-# -- names that only the whole mechanism knows ----------------------------------------------------------------------
+# -- names that can be checked in the whole mechanism only -----------------------------------------------------------
 def _settle_names(scope: Scope) -> None:
     """The mechanism's own check, and the names in laws and start, each at its line."""
     parts, m = scope.parts, scope.m
@@ -278,7 +278,7 @@ def _settle_names(scope: Scope) -> None:
             if name not in known and not parts.is_refused(name):
                 kind, likely = _candidates(m, names, where)
                 near = [n.removeprefix(prefix) for n in likely if n.startswith(prefix)]
-                source.problem(where, "unknown-name", unknown(kind, name.removeprefix(prefix), near))
+                source.report(where, "unknown-name", unknown(kind, name.removeprefix(prefix), near))
     refused = [n for n, (_, where) in parts.places.items() if where[0] == "joints" and n in parts.failed]
     refused += scope.refused("joints")
     known = {*names, *(joint.name for joint in m.joints)}
@@ -286,7 +286,7 @@ def _settle_names(scope: Scope) -> None:
         if name not in known and not parts.is_refused(name):
             near = [n.removeprefix(prefix) for n in (*names, *refused) if n.startswith(prefix)]
             problem = unknown("joint or coordinate", name.removeprefix(prefix), near)
-            source.problem(where, "unknown-name", problem)
+            source.report(where, "unknown-name", problem)
     if _hopeless(scope, names):
         return
     for found in m.problems():
@@ -306,7 +306,7 @@ def _with_refused(found: Finding, names: Mapping[str, str], refused: list[str]) 
 
 
 def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[str, list[str]]:
-    """What a name at this place can only have meant, and what that is called."""
+    """Word for the names that are possible at this place, and these names."""
     rates = [f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates]
     parts = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz")
     rates += [f"{body.name}.{part}" for body in m.bodies for part in parts]
@@ -318,7 +318,7 @@ def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[s
 
 
 def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
-    """Names that do not exist, or exist twice, by the hundred: said here, since the full check takes long over each."""
+    """Note names that do not exist, or exist twice, by the hundred: the full check would take long over each."""
     m = scope.m
     used = [(force.name, target) for force in m.forces for target in force.given("coordinate", "joint")]
     used += [(driver.name, driver.coordinate) for driver in m.drivers]
@@ -332,7 +332,7 @@ def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
         return False
     for part, code, problem in wrong:
         source, where = scope.parts.places.get(part, (scope.source, ()))
-        source.problem(where, code, problem)
+        source.report(where, code, problem)
     return True
 
 

@@ -19,7 +19,7 @@ from dalembert.mechanics.rows import Form
 from dalembert.mechanics.user_view import as_column
 from dalembert.model.couplings import ROTATION_VECTOR, Coupler, Driver, UserConstraint
 from dalembert.model.forces import Rotor
-from dalembert.model.orientation import as_rotation, normalised, split_pose
+from dalembert.model.orientation import as_rotation, normalise, split_pose
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
@@ -44,7 +44,7 @@ def add_coupler(host: Absolute, coupler: Coupler) -> None:
     """second - ratio first - offset = 0."""
     first, second = host.measure(coupler.first), host.measure(coupler.second)
     ratio, offset = host.number(coupler.ratio), host.number(coupler.offset)
-    form = second.form + first.form.scaled(-ratio)
+    form = second.form + first.form.scale(-ratio)
     rate = second.rate - ratio * first.rate
     bias = second.bias - ratio * first.bias
     gap = second.value - ratio * first.value - offset
@@ -96,7 +96,7 @@ def _add_pose_driver(host: Absolute, driver: Driver) -> None:
     what = f"motion of driver {driver.name!r}"
     given = call_user(driver.motion, what, host.t) if callable(driver.motion) else driver.motion
     place, turned = split_pose(given, what) if part == "pose" else ((), as_rotation(given, what))
-    target = normalised(tuple(as_column(c, what, host.p_symbols) for c in turned.quaternion))
+    target = normalise(tuple(as_column(c, what, host.p_symbols) for c in turned.quaternion))
     gap = turn_between(target, host.euler_parameters(body))
     if part == "pose":
         gap = ca.vertcat(host.body_state(body)[0].r - as_column(list(place), what, host.p_symbols), gap)
@@ -107,7 +107,7 @@ def add_rotor(host: Absolute, owner: str, rotor: Rotor) -> None:
     """A rotor is tied to its joint: rotor angle = ratio times joint coordinate."""
     own, side = host.measured[rotor.name], host.measure(rotor.coordinate)
     ratio = host.number(rotor.ratio)
-    form = own.form + side.form.scaled(-ratio)
+    form = own.form + side.form.scale(-ratio)
     gap, rate = own.value - ratio * side.value, own.rate - ratio * side.rate
     host.rows.add(owner, [HOLONOMIC], form, ratio * side.bias, gap, rate)
 

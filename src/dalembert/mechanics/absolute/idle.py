@@ -7,7 +7,7 @@ any other body and without changing any joint coordinate:
     ω_b = e ,   v_b = e × (r_b - p₁)     for every body b of the group
 
 A single body on one ball joint spins likewise about the line through its centre of mass. Where the bodies of a group
-have no inertia about that line (thin rods), nothing says how the spin changes: it keeps its speed, which an inertia of
+have no inertia about that line (thin rods), no equation determines the spin: it keeps its speed, which an inertia of
 any size achieves, since no joint and no force acts along the spin.
 """
 
@@ -134,7 +134,7 @@ def spin_directions(host: Absolute, spins: list[Spin]) -> tuple[Any, Any]:
 
 
 def massless_spins(m: Mechanism, spins: list[Spin]) -> Iterator[tuple[Body, Any]]:
-    """Bodies whose spin has no inertia and meets no force, with its axis in body axes."""
+    """Bodies whose spin has no inertia and on which no force acts, with its axis in body axes."""
     for spin in spins:
         axes = [_massless_axis(m, body) for body in spin.bodies]
         if all(axis is not None for axis in axes):

@@ -211,7 +211,7 @@ class Absolute:
             measured, sliding = self.measured[d.coordinate], self.p_symbols[d.sliding]
             at_work = ca.if_else(sliding == 0, 1.0, 0.0)
             (row,) = self.rows.add(
-                d.name, [VELOCITY], measured.form.scaled(at_work), -at_work * measured.bias, SX.zeros(0, 1),
+                d.name, [VELOCITY], measured.form.scale(at_work), -at_work * measured.bias, SX.zeros(0, 1),
                 at_work * measured.rate,
             )  # fmt: skip
             self.sticking[d.name, d.coordinate] = (row, sliding)
@@ -230,7 +230,7 @@ class Absolute:
         return kernel(*arguments)  # type: ignore[no-any-return]
 
     def _turns(self, joint: Joint, k: int, angle: Any) -> Any:
-        """Whole turns to add to an angle that the kernel knows up to a turn."""
+        """Whole turns to add to an angle that the kernel gives up to a turn."""
         if self.space.planar:
             return self._whole_turns(joint)
         turned = self.q[self.coordinates.index[f"{joint.name}.{joint.coordinates[k][0]}.turned"]]
@@ -238,7 +238,7 @@ class Absolute:
 
     @staticmethod
     def _whole_turns(joint: Joint) -> float:
-        """Turns that the kernel loses from the angles of the joint's frames, since it sees their axes only."""
+        """Turns that the kernel loses from the angles of the joint's frames, since it takes their axes only."""
         given = float(joint.b.angle) - float(joint.a.angle)
         kept = math.remainder(float(joint.b.angle), math.tau) - math.remainder(float(joint.a.angle), math.tau)
         return math.tau * round((given - kept) / math.tau)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, coincide, nearest_turn
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     if s.planar:
         return [s.d, nearest_turn(s.angle())]
     return [s.d, *s.square(), ca.dot(s.E[:, 0], s.G[:, 1])]

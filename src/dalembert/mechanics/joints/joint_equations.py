@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from dalembert.core.registry import Registry
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.model import Frame
 from dalembert.model.joints import Joint
@@ -37,44 +37,44 @@ class Sides:
     b: Pose
     twist_a: Twist
     twist_b: Twist
-    place_a: Any
-    place_b: Any
-    axes_a: Any
-    axes_b: Any
-    numbers: Any
+    place_a: Expr
+    place_b: Expr
+    axes_a: Expr
+    axes_b: Expr
+    numbers: Expr
 
     @property
     def planar(self) -> bool:
         return self.space.planar
 
     @cached_property
-    def d(self) -> Any:
+    def d(self) -> Expr:
         """From the first point to the second, world axes."""
         return self.b.r + self.b.R @ self.place_b - self.a.r - self.a.R @ self.place_a
 
     @cached_property
-    def E(self) -> Any:
+    def E(self) -> Expr:
         """World axes of the first frame."""
         return self.a.R @ self.axes_a
 
     @cached_property
-    def G(self) -> Any:
+    def G(self) -> Expr:
         """World axes of the second frame."""
         return self.b.R @ self.axes_b
 
-    def square(self) -> list[Any]:
+    def square(self) -> list[Expr]:
         """e₁·g₃ = e₂·g₃ = 0: the z axes are parallel."""
         return [ca.dot(self.E[:, 0], self.G[:, 2]), ca.dot(self.E[:, 1], self.G[:, 2])]
 
-    def across(self) -> list[Any]:
+    def across(self) -> list[Expr]:
         """e₁·d = e₂·d = 0: the second point is on the z axis of the first frame."""
         return [ca.dot(self.E[:, 0], self.d), ca.dot(self.E[:, 1], self.d)]
 
-    def along(self) -> Any:
+    def along(self) -> Expr:
         """Displacement along the axis: x of a planar frame, z of a spatial one."""
         return ca.dot(self.E[:, 0 if self.planar else 2], self.d)
 
-    def angle(self) -> Any:
+    def angle(self) -> Expr:
         """Angle of the second frame from the first, about its z axis."""
         if self.planar:
             # the axes carry the frames' own angles as rotations; the difference of body angles keeps many turns apart
@@ -83,17 +83,17 @@ class Sides:
         E, G = self.E, self.G
         return ca.atan2(ca.dot(E[:, 1], G[:, 0]), ca.dot(E[:, 0], G[:, 0]))
 
-    def slip(self, contact: Any) -> Any:
+    def slip(self, contact: Expr) -> Expr:
         """Velocity of the material point of the second body at a place relative to that of the first."""
 
-        def material(pose: Pose, twist: Twist) -> Any:
+        def material(pose: Pose, twist: Twist) -> Expr:
             local = pose.R.T @ (contact - pose.r)
             return twist.v + self.space.turn_velocity(pose, twist.w, local)
 
         return material(self.b, self.twist_b) - material(self.a, self.twist_a)
 
 
-def nearest_turn(angle: Any) -> Any:
+def nearest_turn(angle: Expr) -> Expr:
     """An angle without its whole turns: a weld or slide is as closed at 2π as at zero. Its derivative is one."""
     return angle - 2 * ca.pi * ca.floor(angle / (2 * ca.pi) + 0.5)
 
@@ -138,16 +138,16 @@ class JointEquations:
         place of `rows`.
     """
 
-    rows: Callable[[Sides], list[Any]] | None = None
-    slip: Callable[[Sides], list[Any]] | None = None
-    coordinates: Callable[[Sides], list[Any]] | None = None
+    rows: Callable[[Sides], list[Expr]] | None = None
+    slip: Callable[[Sides], list[Expr]] | None = None
+    coordinates: Callable[[Sides], list[Expr]] | None = None
     relative: Callable[[Sequence[float], bool], Array] | None = None
     hinge: bool = False
     axial: bool = False
     frames: Callable[[Joint], tuple[Frame, Frame]] = own_frames
     balls: tuple[int, ...] = ()
     rigid: bool = False
-    residual: Callable[[Absolute, Joint], tuple[Any, Any, Any]] | None = None
+    residual: Callable[[Absolute, Joint], tuple[Expr, Expr, Expr]] | None = None
 
 
 JOINT_EQUATIONS: Registry[JointEquations] = Registry(
@@ -175,7 +175,7 @@ def joint_kernel(planar: bool, own: JointEquations, count: int) -> ca.Function:
     Ja, Jb = SX.sym("Ja", dim, dim), SX.sym("Jb", dim, dim)
     numbers = SX.sym("numbers", count)
 
-    def column(make: Callable[[Sides], list[Any]] | None) -> Any:
+    def column(make: Callable[[Sides], list[Expr]] | None) -> Expr:
         if make is None:
             return SX.zeros(0, 1)
         return ca.vertcat(*make(Sides(space, a, b, ta, tb, la, lb, Ja, Jb, numbers)))
@@ -183,7 +183,7 @@ def joint_kernel(planar: bool, own: JointEquations, count: int) -> ca.Function:
     moving = [(a, ta), (b, tb)]
     phi, slip, value = column(own.rows), column(own.slip), column(own.coordinates)
 
-    def by_speeds(expression: Any, twist: Twist) -> Any:
+    def by_speeds(expression: Expr, twist: Twist) -> Expr:
         return ca.jacobian(expression, ca.vertcat(twist.v, twist.w))
 
     gradient = [ca.vertcat(space.gradient(phi, p), by_speeds(slip, t)) for p, t in moving]

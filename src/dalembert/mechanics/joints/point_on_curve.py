@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.core.errors import ModelError
-from dalembert.expressions import call_user
+from dalembert.expressions import Expr, call_user
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations
 from dalembert.mechanics.user_view import as_column
 from dalembert.model.joints import Joint
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 
-def residual(host: Absolute, joint: Joint) -> tuple[Any, Any, Any]:
+def residual(host: Absolute, joint: Joint) -> tuple[Expr, Expr, Expr]:
     s = host.q[host.coordinates.index[f"{joint.name}.parameter"]]
     what = f"curve of joint {joint.name!r}"
     curve = as_column(call_user(joint.options["curve"], what, s), what, host.p_symbols)

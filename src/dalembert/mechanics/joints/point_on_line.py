@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, slide
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     return [ca.dot(s.E[:, 1], s.d)] if s.planar else s.across()
 
 
-def coordinates(s: Sides) -> list[Any]:
+def coordinates(s: Sides) -> list[Expr]:
     return [s.along()]
 
 

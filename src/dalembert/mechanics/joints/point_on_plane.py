@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     return [ca.dot(s.E[:, 2], s.d)]
 
 

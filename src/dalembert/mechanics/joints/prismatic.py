@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, nearest_turn, slide
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     if s.planar:
         return [ca.dot(s.E[:, 1], s.d), nearest_turn(s.angle())]
     return [*s.across(), *s.square(), ca.dot(s.E[:, 0], s.G[:, 1])]
 
 
-def coordinates(s: Sides) -> list[Any]:
+def coordinates(s: Sides) -> list[Expr]:
     return [s.along()]
 
 

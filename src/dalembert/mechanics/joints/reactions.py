@@ -1,11 +1,13 @@
-"""What a joint does to its second body, and where its frames are: Aᵀ λ brought to the joint's point."""
+"""Force and torque of a joint on its second body: Aᵀ λ brought to the joint's point."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
+
+from dalembert.expressions import Expr
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
@@ -15,15 +17,15 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Reactions:
-    """All joints' forces and torques, with names and units; `first` says where each joint's begin."""
+    """All joints' forces and torques, with names and units; `first` is the index of the first entry of each joint."""
 
     names: list[str]
     units: list[str]
-    value: Any
+    value: Expr
     first: list[int]
 
 
-def reaction_of(host: Absolute, name: str) -> tuple[Any, Any, Any]:
+def reaction_of(host: Absolute, name: str) -> tuple[Expr, Expr, Expr]:
     """(force, torque) of a joint on its second body at the joint's point, world axes; and the joint's axes."""
     joint, rows, place = host.joints[name]
     lam = host.lam[list(rows)]
@@ -45,10 +47,10 @@ def reaction_of(host: Absolute, name: str) -> tuple[Any, Any, Any]:
     return sign * force, sign * torque, place["axes"]
 
 
-def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Any, str]]) -> Reactions:
+def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Expr, str]]) -> Reactions:
     names: list[str] = []
     units: list[str] = []
-    values: list[Any] = []
+    values: list[Expr] = []
     firsts: list[int] = []
     axes = ("x", "y", "z")
     for name in host.joints:
@@ -75,7 +77,7 @@ def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Any, str
     return Reactions(names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts)
 
 
-def joint_axes(host: Absolute) -> Any:
+def joint_axes(host: Absolute) -> Expr:
     """World axes of the first frame of every joint, side by side (dim x dim·joints)."""
     axes = [place["axes"] for _, _, place in host.joints.values()]
     return ca.densify(ca.horzcat(*axes)) if axes else SX.zeros(host.space.dim, 0)

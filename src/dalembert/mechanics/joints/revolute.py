@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     return [s.d] if s.planar else [s.d, *s.square()]
 
 
-def coordinates(s: Sides) -> list[Any]:
+def coordinates(s: Sides) -> list[Expr]:
     return [s.angle()]
 
 

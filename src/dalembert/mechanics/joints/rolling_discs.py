@@ -5,26 +5,25 @@ The sign is minus where the second disc rolls inside the ring of the first.
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides
 
 
-def _reaches(s: Sides) -> tuple[Any, Any]:
+def _reaches(s: Sides) -> tuple[Expr, Expr]:
     """Distances from the contact to both centres; that of a disc inside a ring is negative."""
     radius, second_radius, inside = s.numbers[0], s.numbers[1], s.numbers[2]
     return radius, (1 - 2 * inside) * second_radius
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     reach_a, reach_b = _reaches(s)
     reach = reach_a + reach_b
     return [(ca.dot(s.d, s.d) - reach**2) / (2 * reach)]
 
 
-def slip(s: Sides) -> list[Any]:
+def slip(s: Sides) -> list[Expr]:
     normal = s.d / ca.sqrt(ca.dot(s.d, s.d))
     side = ca.vertcat(-normal[1], normal[0])
     reach_a, reach_b = _reaches(s)

@@ -5,21 +5,20 @@ The height of the centre above the plane is the radius times the sine of the ang
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     if s.planar:
         return [ca.dot(s.E[:, 1], s.d) - s.numbers[0]]
     lean = ca.dot(s.E[:, 2], s.G[:, 2])
     return [ca.dot(s.E[:, 2], s.d) - s.numbers[0] * ca.sqrt(1 - lean**2)]
 
 
-def slip(s: Sides) -> list[Any]:
+def slip(s: Sides) -> list[Expr]:
     center = s.b.r + s.b.R @ s.place_b
     if s.planar:
         return [ca.dot(s.E[:, 0], s.slip(center + s.numbers[0] * -s.E[:, 1]))]

@@ -6,27 +6,26 @@ The difference of angles is brought into (-π, π], so that the row is right ove
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     E, G, lead = s.E, s.G, s.numbers[0]
     turn = wrap(2 * ca.pi * ca.dot(E[:, 2], s.d) / lead, ca.dot(E[:, 1], G[:, 0]), ca.dot(E[:, 0], G[:, 0]))
     return [*s.across(), *s.square(), lead / (2 * ca.pi) * turn]
 
 
-def wrap(alpha: Any, sine: Any, cosine: Any) -> Any:
+def wrap(alpha: Expr, sine: Expr, cosine: Expr) -> Expr:
     """The angle α - θ brought into (-π, π], from α and sine, cosine of θ."""
     c, s = ca.cos(alpha), ca.sin(alpha)
     return ca.atan2(s * cosine - c * sine, c * cosine + s * sine)
 
 
-def coordinates(s: Sides) -> list[Any]:
+def coordinates(s: Sides) -> list[Expr]:
     return [s.angle(), s.along()]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, coincide
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     return [s.d]
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
 from dalembert.model import Frame
 from dalembert.model.bodies import axes_from
@@ -18,11 +17,11 @@ from dalembert.model.joints import Joint
 _PARALLEL = 1e-6  # sine of the angle between the two axes below which a drawing does not show where zero is
 
 
-def rows(s: Sides) -> list[Any]:
+def rows(s: Sides) -> list[Expr]:
     return [s.d, ca.dot(s.E[:, 2], s.G[:, 2])]
 
 
-def coordinates(s: Sides) -> list[Any]:
+def coordinates(s: Sides) -> list[Expr]:
     """The arm g₃ of the cross turns about e₃ from e₁; the second body turns about g₃, from g₂ along e₃."""
     E, G = s.E, s.G
     return [
@@ -41,10 +40,10 @@ def relative(values: Sequence[float], planar: bool) -> Array:
 def frames(joint: Joint) -> tuple[Frame, Frame]:
     """Frames turned so that both angles are zero in the drawing."""
     sides = (joint.a, joint.b)
-    turns: list[Any] = [np.array(side.body.rotation) for side in sides]
+    turns: list[Expr] = [np.array(side.body.rotation) for side in sides]
     first, second = (turn @ np.array(side.axes)[:, 2] for turn, side in zip(turns, sides, strict=True))
     across = np.cross(first, second)
-    if np.linalg.norm(across) < _PARALLEL:  # the drawing does not show it: zero is where the frames say
+    if np.linalg.norm(across) < _PARALLEL:  # the drawing does not show it: zero is that of the frames as given
         return sides
     # x of the first frame along the second axis, y of the second frame along the first
     a, b = (

@@ -24,7 +24,7 @@ def acceleration(machine: MachineQuantities, measure: JointAccelerationMeasure) 
     """s̈ = S v̇ + bias."""
     host = machine.host
     measured = host.measure(str(measure.joint))
-    row: Any = measured.form.transposed_times(ca.SX.ones(1), host.nv)
+    row: Any = measured.form.multiply_transposed(ca.SX.ones(1), host.nv)
     return Output(ca.dot(row, host.a) + measured.bias, f"{measured.unit}/s^2")
 
 

@@ -1,4 +1,4 @@
-"""What a kind of joint declares, and a joint between two bodies.
+"""The declaration of a kind of joint, and a joint between two bodies.
 
 A kind is registered by the file that declares it. Methods of `Mechanism`, model files, their schema and reference, and
 pictures are made from this declaration; `mechanics/joints/` holds the rows of the same name. A package adds kinds

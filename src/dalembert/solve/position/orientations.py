@@ -19,7 +19,7 @@ from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import exponential, rate_matrix, turn_between
-from dalembert.model.orientation import Rotation, as_rotation, logarithm, normalised, rotation, split_pose
+from dalembert.model.orientation import Rotation, as_rotation, logarithm, normalise, rotation, split_pose
 
 SX = ca.SX
 AXES = ("rx", "ry", "rz")
@@ -69,7 +69,7 @@ def turn_gap(s: Any, p: Any) -> Any:
 def rates_of_time(turned: Rotation, t: Any, what: str) -> tuple[Any, Any, Any]:
     """Rotation vector, ω and ω̇ (body axes) of an orientation that is an expression of time."""
     try:
-        p = ca.vertcat(*(SX(c) for c in normalised(tuple(turned.quaternion))))
+        p = ca.vertcat(*(SX(c) for c in normalise(tuple(turned.quaternion))))
     except NotImplementedError:
         raise ModelError(f"{what} must be made of expressions or numbers.") from None
     omega = 4 * rate_matrix(p).T @ ca.jacobian(p, t)  # the rate matrix is ½ Ēᵀ

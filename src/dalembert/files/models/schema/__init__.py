@@ -1,1 +1,1 @@
-"""What may stand in a model file."""
+"""The keys and values of a model file."""

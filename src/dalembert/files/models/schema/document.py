@@ -1,4 +1,4 @@
-"""The model file as pydantic models: what may stand where. `make_schema` makes the JSON Schema of it.
+"""The model file as pydantic models: keys, and the values they take. `make_schema` makes the JSON Schema of it.
 
 Numbers are SI; a text in place of a number is a quantity with a unit or an expression (see `arithmetic`).
 """
@@ -137,7 +137,7 @@ class ConstraintTable(Table):
 
     residual: OneOrMore = Field(description="one expression or several")
     level: Literal["position", "velocity", "acceleration"] = Field(
-        "position", description="what the expression holds: positions, speeds or accelerations"
+        "position", description="level of the expression: of positions, speeds or accelerations"
     )
 
 
@@ -220,9 +220,9 @@ def model_type() -> type[Model]:
         couplers = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items())
         forces = any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items())
         sensors = any_of(kind_table(name, kind.summary(), kind.options(), "Sensor") for name, kind in SENSORS.items())
-        doc = "what holds bodies together, by name; each has a type"
+        doc = "joints between bodies, by name; each has a type"
         acting = "springs, dampers, actuators, contacts, by name; each has a type"
-        measured = "what is measured, by name; each has a type"
+        measured = "measured quantities, by name; each has a type"
         model = create_model(
             "Model",
             __base__=Model,

@@ -1,6 +1,6 @@
 """Kinds of numbers of a model file by name, and places on bodies.
 
-Type checkers see ``Any``: pydantic reads what is made here when the module is imported.
+Type checkers see ``Any``: pydantic reads these types when the module is imported.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def reference_text() -> str:
 
 
 def _lines(schema: dict[str, Any]) -> Iterator[str]:
-    told: set[str] = set()
+    shown: set[str] = set()
     units = ", ".join(f"`{unit}`" for unit in UNITS)
     yield INTRODUCTION.read_text(encoding="utf-8").replace("UNITS", units).rstrip()
     yield from ("", "## The file", "")
@@ -37,16 +37,16 @@ def _lines(schema: dict[str, Any]) -> Iterator[str]:
         yield from ("", f"## {section}", "", _sentence(own.get("description", "")))
         parts = [*_referred(own)]
         for name in parts:
-            yield from _table(schema, name, told, heading=len(parts) > 1)
-    later = [name for name in schema["$defs"] if name not in told]
-    yield from ("", "## Tables inside tables", "", "What the sections above refer to.")
+            yield from _table(schema, name, shown, heading=len(parts) > 1)
+    later = [name for name in schema["$defs"] if name not in shown]
+    yield from ("", "## Tables inside tables", "", "Tables that the sections above refer to.")
     for name in later:
-        yield from _table(schema, name, told)
+        yield from _table(schema, name, shown)
 
 
-def _table(schema: dict[str, Any], name: str, told: set[str], *, heading: bool = True) -> Iterator[str]:
+def _table(schema: dict[str, Any], name: str, shown: set[str], *, heading: bool = True) -> Iterator[str]:
     own = schema["$defs"][name]
-    told.add(name)
+    shown.add(name)
     if heading:
         yield from ("", f"### {_title(own, name)}", "", _plain(own.get("description", "")))
     if set(own["properties"]) - {"type"}:
@@ -90,7 +90,7 @@ def _words(name: str) -> str:
 
 
 def _value(given: dict[str, Any]) -> str:
-    """What may stand there, in a few words."""
+    """The values that a key takes, in a few words."""
     if "$ref" in given:
         name = _words(given["$ref"].rpartition("/")[2])
         return name if name == "place" else f"table: {name}"
@@ -104,8 +104,8 @@ def _value(given: dict[str, Any]) -> str:
             law = "expression of" in given.get("description", "")
             unit = re.search(r" \[(.*)\]$", given.get("description", ""))
             return "expression" if law else f"number [{unit[1]}]" if unit else "number"
-        told = dict.fromkeys(_value(form) for form in forms if form.get("type") != "null")
-        return "place" if "place" in told else " or ".join(told)
+        shown = dict.fromkeys(_value(form) for form in forms if form.get("type") != "null")
+        return "place" if "place" in shown else " or ".join(shown)
     if given.get("type") == "array":
         least, most = given.get("minItems"), given.get("maxItems")
         if least == most == 3 and given["items"].get("type") == "array":

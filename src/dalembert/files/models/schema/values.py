@@ -1,4 +1,4 @@
-"""Kinds of values of a model file, as pydantic sees them: numbers with a dimension, vectors, places, laws."""
+"""Kinds of values of a model file, as types of pydantic: numbers with a dimension, vectors, places, laws."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def matrix(kind: str) -> Any:
 
 
 def either(*members: tuple[str, Any], hint: str) -> Any:
-    """A value of one of several forms, chosen by what it looks like, so that only one form complains.
+    """A value of one of several forms, chosen by its look, so that only one form reports a problem.
 
     Forms: "text", "number", "vector" (a list of numbers), "matrix" (a list of lists), "table".
     """
@@ -128,7 +128,7 @@ def kind_of(table: Table, key: str) -> str:
 
 
 def declared_kind(table: Table | type[Table], key: str) -> str | None:
-    """The same, but None for what is not a number: a law, a name, a choice."""
+    """The same, but None for values that are no numbers: a law, a name, a choice."""
     info = (table if isinstance(table, type) else type(table)).model_fields[key]
     return _find_kind((*info.metadata, info.annotation))
 

@@ -32,7 +32,7 @@ def add_points(scope: Scope, body: Any, points: dict[str, Any], where: Where) ->
     for name, raw in points.items():
         with scope.part((*where, name), f"{body.name}.{name}"):
             place = scope.numbers(raw, "length", (*where, name))
-            body.at(*place)  # says what is wrong with it
+            body.at(*place)  # raises if it is wrong
             body.points[own_point(scope, body, name)] = tuple(place)
 
 
@@ -80,7 +80,7 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
     if len(forms) != 1:
         what = "one of rod, box, cylinder, sphere, composite, mesh"
         problem = f"expected {what}, got {' and '.join(forms) or 'none'}."
-        raise scope.wrong(where, "conflicting-arguments" if forms else "missing-argument", problem)
+        raise scope.refuse(where, "conflicting-arguments" if forms else "missing-argument", problem)
     if forms[0] != "mesh":
         _refuse(scope, given, ("density", "scale"), "a mesh", where)
     if forms[0] == "composite":
@@ -95,14 +95,14 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
 def _refuse(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, where: Where) -> None:
     for key in keys:
         if getattr(table, key) is not None:
-            raise scope.wrong((*where, key), "ineffective-argument", f"{key} is for {owner}.")
+            raise scope.refuse((*where, key), "ineffective-argument", f"{key} is for {owner}.")
 
 
 def _shape(scope: Scope, table: Any, where: Where) -> Shape:
     kinds = [key for key in _SHAPES if getattr(table, key) is not None]
     if len(kinds) != 1:
         problem = f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}."
-        raise scope.wrong(where, "conflicting-arguments" if kinds else "missing-argument", problem)
+        raise scope.refuse(where, "conflicting-arguments" if kinds else "missing-argument", problem)
     kind = kinds[0]
     size = scope.get(table, kind, where)
     if kind != "sphere":
@@ -128,7 +128,7 @@ def _composite(scope: Scope, parts: list[Any], where: Where) -> Composite:
         found.append((_shape(scope, part, own), mass, position))
     if symbolic and len(parts) > MAX_SYMBOLIC_PARTS:
         problem = f"more than {MAX_SYMBOLIC_PARTS} parts with parameters."
-        raise scope.wrong(where, "too-large", problem, Advice("Give the others as numbers."))
+        raise scope.refuse(where, "too-large", problem, Advice("Give the others as numbers."))
     return composite(*found)
 
 
@@ -145,7 +145,7 @@ def _with_mesh(scope: Scope, given: dict[str, Any], where: Where) -> dict[str, A
     mesh, mass = given["inertia"], given.get("mass")
     if (mass is None) == (mesh.density is None):
         code = "missing-argument" if mass is None else "conflicting-arguments"
-        raise scope.wrong((*where, "inertia"), code, "a mesh needs either its density or the mass of the body.")
+        raise scope.refuse((*where, "inertia"), code, "a mesh needs either its density or the mass of the body.")
     volume = mesh.mass
     density = mesh.density if mass is None else mass / volume.volume
     if scope.m.planar:

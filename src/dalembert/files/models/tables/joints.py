@@ -67,6 +67,6 @@ def add_constraints(scope: Scope) -> None:
         with scope.part(where, scope.full(name), table):
             raws = table.residual if isinstance(table.residual, list) else [table.residual]
             if not raws:
-                raise scope.wrong((*where, "residual"), "empty", "expected at least one expression.")
+                raise scope.refuse((*where, "residual"), "empty", "expected at least one expression.")
             law = scope.law(StateLaw, raws, (*where, "residual"), (TIME,), state=True)
             scope.m.add_constraint(scope.full(name), law, level=table.level)

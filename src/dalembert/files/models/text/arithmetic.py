@@ -71,13 +71,13 @@ class Tree:
                 todo.extend(reversed(tree.arguments))
         return list(found)
 
-    def renamed(self, rename: Callable[[str], Tree]) -> Tree:
+    def rename(self, rename: Callable[[str], Tree]) -> Tree:
         """The same expression with every name replaced by what `rename` gives for it."""
         if self.operation == "name":
             return rename(self.arguments[0])
         if not any(isinstance(a, Tree) for a in self.arguments):
             return self
-        arguments = [a.renamed(rename) if isinstance(a, Tree) else a for a in self.arguments]
+        arguments = [a.rename(rename) if isinstance(a, Tree) else a for a in self.arguments]
         return node(self.operation, *arguments)
 
 
@@ -90,7 +90,7 @@ def name(text: str) -> Tree:
 
 
 def node(operation: str, *arguments: Any) -> Tree:
-    """An operation on trees; refuses what is too deep or too large to be meant."""
+    """An operation on trees; refuses trees that are too deep or too large."""
     trees = [a for a in arguments if isinstance(a, Tree)]
     depth = 1 + max((a.depth for a in trees), default=0)
     size = 1 + sum(a.size for a in trees)
@@ -129,9 +129,9 @@ class _Reader:
 
     def expect(self, symbol: str) -> None:
         if self.take(symbol) is None:
-            raise self.wrong(f"expected {symbol!r}")
+            raise self.refuse(f"expected {symbol!r}")
 
-    def wrong(self, what: str) -> DataError:
+    def refuse(self, what: str) -> DataError:
         rest = self.text[self.at : self.at + 20]
         return DataError("bad-syntax", f"{what} {'before ' + repr(rest) if rest else 'at the end'}.")
 
@@ -190,7 +190,7 @@ class _Reader:
             return self.quantity(digits)
         word = _NAME.match(self.text, self.at)
         if word is None:
-            raise self.wrong("expected a number, a name or '('")
+            raise self.refuse("expected a number, a name or '('")
         self.at = word.end()
         self.skip()
         text = word.group()
@@ -240,7 +240,7 @@ class _Reader:
         return node(function, *arguments)
 
 
-def _checked(text: str) -> _Reader:
+def _start_reading(text: str) -> _Reader:
     if len(text) > MAX_LENGTH:
         problem = f"an expression of {len(text)} characters is too long (at most {MAX_LENGTH})."
         raise DataError("too-large", problem)
@@ -250,28 +250,28 @@ def _checked(text: str) -> _Reader:
 
 
 def parse(text: str) -> Tree:
-    """The tree of an expression; `DataError` says what is wrong with it.
+    """The tree of an expression; `DataError` where its syntax is wrong.
 
     Examples
     --------
     >>> value(parse("2*(30 mm + 0.02)"), lambda name: None)
     0.1
     """
-    reader = _checked(text)
+    reader = _start_reading(text)
     tree = reader.comparison()
     if reader.at < len(text):
-        raise reader.wrong("expected an operator")
+        raise reader.refuse("expected an operator")
     return tree
 
 
 def parse_list(text: str) -> list[Tree]:
     """Expressions separated by commas."""
-    reader = _checked(text)
+    reader = _start_reading(text)
     trees = [reader.comparison()]
     while reader.take(",") is not None:
         trees.append(reader.comparison())
     if reader.at < len(text):
-        raise reader.wrong("expected an operator")
+        raise reader.refuse("expected an operator")
     return trees
 
 
@@ -372,7 +372,7 @@ def name_text(text: str) -> str:
 
 
 def dimension_of(tree: Tree, known: Callable[[str], Dimension | None]) -> Dimension | None:
-    """Dimension of an expression, None where it cannot be told; `DataError` where dimensions do not fit."""
+    """Dimension of an expression, None where it is not determined; `DataError` where dimensions do not fit."""
     if tree.operation == "number":
         return tree.dimension
     if tree.operation == "name":

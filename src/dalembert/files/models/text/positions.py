@@ -1,7 +1,7 @@
 """Where the values of a TOML or JSON file stand: path of keys and indices -> line.
 
 The parsers of the standard library give values without lines; this pass over the same text gives the lines. It runs
-first and refuses what is nested deeper or longer than in any model, so that the parser never meets it. Wrong syntax
+first and refuses texts that are nested deeper or longer than any model, before the parser reads them. Wrong syntax
 is left to the parser, whose messages are better.
 """
 
@@ -36,7 +36,7 @@ class TooDeep(Exception):
 
 
 class _Stop(Exception):
-    """The text is not what it should be; the parser will say so."""
+    """The syntax is wrong; the parser will report it."""
 
 
 class _Scan:

@@ -83,7 +83,7 @@ class Source:
     dropped: set[positions.Path] = field(default_factory=set, repr=False)  # wrong in form, and left out
     remains: dict[positions.Path, Any] = field(default_factory=dict, repr=False)  # of parts that were left out
 
-    def problem(self, where: Any, code: str, problem: str, *advice: Advice) -> None:
+    def report(self, where: Any, code: str, problem: str, *advice: Advice) -> None:
         """Note a problem at a place of the file."""
         self.note(where, Finding(code, problem, advice=advice))
 
@@ -96,7 +96,7 @@ class Source:
 
 
 def read_source(path: Path, shown: str, problems: Problems) -> Source:
-    """Read and parse a file; what is wrong with it as a whole is raised."""
+    """Read and parse a file; problems of the file as a whole are raised."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
     try:
@@ -160,8 +160,8 @@ def _toml_error(message: str, text: str) -> tuple[str, int]:
     """The message of tomllib without its line, and the line, which it has in the message only."""
     found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
     line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
-    said = message[: found.start()] if found else message
-    return f"not valid TOML: {said}.", line
+    rest = message[: found.start()] if found else message
+    return f"not valid TOML: {rest}.", line
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:

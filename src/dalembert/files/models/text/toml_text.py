@@ -42,7 +42,7 @@ def _table(path: tuple[str, ...], table: dict[str, Any], lines: list[str]) -> No
 
 
 def _is_section(path: tuple[str, ...], value: Any) -> bool:
-    """Sections and parts are tables of their own; what is inside a part stays on its line when it is short."""
+    """Sections and parts are tables of their own; the content of a part stays on its line when it is short."""
     return isinstance(value, dict) and (len(path) < 2 or len(_value(value)) > _WIDTH)
 
 

@@ -20,18 +20,18 @@ def inside(scope: Scope, name: str, where: Where, suffixes: tuple[str, ...] = SU
     """The file of this name beside the file of the scope."""
     folders = scope.folders
     if folders.root is None:
-        raise scope.wrong(where, "no-folder", "a model without a folder cannot read other files.")
+        raise scope.refuse(where, "no-folder", "a model without a folder cannot read other files.")
     if "\0" in name or not name.lower().endswith(suffixes):
         problem = f"{name!r}: expected the name of a file that ends in {' or '.join(suffixes)}."
-        raise scope.wrong(where, "unknown-suffix", problem)
+        raise scope.refuse(where, "unknown-suffix", problem)
     beside = folders.trail[-1].parent if folders.trail else folders.root
     try:
         path = Path(os.path.realpath(beside / name))
     except (OSError, ValueError) as error:  # a loop of links, a name the system does not take
-        raise scope.wrong(where, "not-readable", f"{name!r} cannot be found ({error}).") from None
+        raise scope.refuse(where, "not-readable", f"{name!r} cannot be found ({error}).") from None
     if not folders.allow_outside and not path.is_relative_to(folders.root):
         problem, advice = f"{name!r} lies outside the folder of the model.", Advice("Allow it by {}.", ALLOW_OUTSIDE)
-        raise scope.wrong(where, "outside-folder", problem, advice)
+        raise scope.refuse(where, "outside-folder", problem, advice)
     return path
 
 
@@ -43,17 +43,17 @@ def add_includes(scope: Scope, build: Callable[[Source, Scope, str, Any], None])
         with scope.part(where, scope.full(name)):
             path = inside(scope, table.file, (*where, "file"))
             if path in folders.trail:
-                raise scope.wrong((*where, "file"), "circular-include", f"{table.file!r} includes itself.")
+                raise scope.refuse((*where, "file"), "circular-include", f"{table.file!r} includes itself.")
             if len(folders.trail) > MAX_DEPTH:
-                raise scope.wrong((*where, "file"), "too-large", f"files are included more than {MAX_DEPTH} deep.")
+                raise scope.refuse((*where, "file"), "too-large", f"files are included more than {MAX_DEPTH} deep.")
             scope.parts.includes += 1
             if scope.parts.includes > MAX_COUNT:
-                raise scope.wrong((*where, "file"), "too-large", f"more than {MAX_COUNT} files are included.")
+                raise scope.refuse((*where, "file"), "too-large", f"more than {MAX_COUNT} files are included.")
             try:
                 shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.file))
                 source = read_source(path, shown, scope.source.problems)
             except DalembertError as error:
-                raise scope.wrong((*where, "file"), error.code, str(error)) from None
+                raise scope.refuse((*where, "file"), error.code, str(error)) from None
             folders.trail.append(path)
             try:
                 build(source, scope, name, table)

@@ -13,7 +13,7 @@ from dalembert.model.bodies import IDENTITY, rotation_matrix, vector
 
 
 def body_or_place(scope: Scope, given: Any, where: Where) -> Body | Point | Frame:
-    """A bare name of a body stays the body, for joints that say where they are."""
+    """A bare name of a body stays the body, for joints placed in the drawing."""
     if isinstance(given, str):
         found = scope.find_body(given)
         if found is not None:
@@ -37,22 +37,22 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
         try:
             trees = ar.parse_list(rest[:-1])
         except DataError as error:
-            raise scope.wrong(where, error.code, f"{text!r}: {error}") from None
+            raise scope.refuse(where, error.code, f"{text!r}: {error}") from None
         coordinates = []
         for tree in trees:
             found = scope.dimension(tree, where)
             if found is not None and found != (0.0, 1.0, 0.0, 0.0):
-                raise scope.wrong(where, "unit-mismatch", f"{text!r}: coordinates are lengths.")
+                raise scope.refuse(where, "unit-mismatch", f"{text!r}: coordinates are lengths.")
             try:
-                coordinates.append(ar.value(scope.resolved(tree, where), scope.lookup))
+                coordinates.append(ar.value(scope.resolve(tree, where), scope.lookup))
             except DataError as error:
-                raise scope.wrong(where, error.code, f"{text!r}: {error}") from None
+                raise scope.refuse(where, error.code, f"{text!r}: {error}") from None
         return owner.at(*vector(coordinates, owner.dimension, f"a point of body {owner.name!r}"))
     if "(" in text or text.endswith(")"):
         count = text.count("(") - text.count(")")
         what = "')' is missing" if count > 0 else "'(' is missing" if count < 0 else "expected nothing after the ')'"
         advice = Advice("A place is written like 'crank(0.1, 0)'.")
-        raise scope.wrong(where, "bad-syntax", f"{text!r}: {what}.", advice)
+        raise scope.refuse(where, "bad-syntax", f"{text!r}: {what}.", advice)
     name, dot, point = text.rpartition(".")
     if dot and scope.find_body(name) is not None:
         return _named(scope, scope.body(name, where), point, where)
@@ -66,7 +66,7 @@ def _named(scope: Scope, body: Body, point: str, where: Where) -> Point:
             raise Skip
         start = scope.prefix if body is scope.ground else ""
         known = [name.removeprefix(start) for name in body.points if name.startswith(start)]
-        raise scope.wrong(where, "unknown-name", unknown("point", point, known, f"body {body.name!r}"))
+        raise scope.refuse(where, "unknown-name", unknown("point", point, known, f"body {body.name!r}"))
     return body.at(*body.points[own])
 
 
@@ -79,7 +79,7 @@ def _table_place(scope: Scope, table: Any, where: Where) -> Point | Frame:
     body = scope.body(table.body, (*where, "body"))
     given = [key for key in ("point", "at", "offset") if getattr(table, key) is not None]
     if len(given) > 1:
-        raise scope.wrong(where, "conflicting-arguments", f"give one of {' and '.join(given)}, not both.")
+        raise scope.refuse(where, "conflicting-arguments", f"give one of {' and '.join(given)}, not both.")
     if table.point is not None:
         point = _named(scope, body, table.point, (*where, "point"))
     elif table.offset is not None:
@@ -91,7 +91,7 @@ def _table_place(scope: Scope, table: Any, where: Where) -> Point | Frame:
     if table.axes is not None:
         if body.planar or any(v is not None for v in (table.axis, table.x, table.angle)):
             problem = "axes is for spatial frames, without axis, x and angle."
-            raise scope.wrong(where, "conflicting-arguments", problem)
+            raise scope.refuse(where, "conflicting-arguments", problem)
         axes = plain(scope.get(table, "axes", where), scope, (*where, "axes"))
         return Frame(body, point.coordinates, rotation_matrix(axes, f"axes of a frame of body {body.name!r}"))
     axis, x, angle = (scope.get(table, key, where) for key in ("axis", "x", "angle"))

@@ -33,11 +33,11 @@ class Folders:
 
 
 class Skip(Exception):
-    """A part cannot be made; what is wrong has been noted."""
+    """A part cannot be made; its problems have been noted."""
 
 
 class Parts:
-    """What has been made so far of all files: bodies, and where every part stands in its file."""
+    """The parts made so far of all files: bodies, and the place of every part in its file."""
 
     def __init__(self, m: Mechanism) -> None:
         self.m = m
@@ -77,7 +77,7 @@ class Scope:
                 self._refuse(str(section), [str(name) for name in names])
 
     def _refuse(self, section: str, names: list[str]) -> None:
-        """What was left out of the file counts as known, so that nobody else is blamed for it."""
+        """Names left out of the file count as known, so that parts that use them are not reported."""
         if section == "ground" and names[0] == "points" and len(names) == 2:
             self.parts.failed.add(f"{self.ground.name}.{names[1]}")
         elif len(names) == 1:
@@ -88,9 +88,9 @@ class Scope:
             self.parts.failed.add(f"{self.full(names[0])}.{names[2]}")
 
     # -- problems ---------------------------------------------------------------------------------------------------
-    def wrong(self, where: Where, code: str, problem: str, *advice: Advice) -> Skip:
+    def refuse(self, where: Where, code: str, problem: str, *advice: Advice) -> Skip:
         """Note a problem; the returned exception ends the part."""
-        self.source.problem(where, code, problem, *advice)
+        self.source.report(where, code, problem, *advice)
         return Skip()
 
     @contextmanager
@@ -102,20 +102,20 @@ class Scope:
             yield
         except Skip:
             self.parts.failed.add(name or "")
-            self._look_over(table, where)
+            self._check_values(table, where)
         except DalembertError as error:
             self.parts.failed.add(name or "")
             self.source.note(where, error.finding)
-            self._look_over(table, where)
+            self._check_values(table, where)
         except (ArithmeticError, TypeError, ValueError):  # derived numbers that overflow or are not real
             self.parts.failed.add(name or "")
-            self.source.problem(where, "not-finite", "its numbers have no finite real values together.")
+            self.source.report(where, "not-finite", "its numbers have no finite real values together.")
 
-    def _look_over(self, table: Any, where: Where) -> None:
-        from dalembert.files.models.values.looking import look_over
+    def _check_values(self, table: Any, where: Where) -> None:
+        from dalembert.files.models.values.remaining_checks import check_values
 
         if table is not None:
-            look_over(self, table, where)
+            check_values(self, table, where)
 
     def full(self, name: str) -> str:
         return f"{self.prefix}{name}"
@@ -125,7 +125,7 @@ class Scope:
         """Constants and parameters of the file; values given from outside replace its own."""
         twice = [key for key in self.model.parameters if key in self.model.constants]
         for key in twice:
-            self.source.problem(("parameters", key), "taken-name", f"{key!r} is a constant already.")
+            self.source.report(("parameters", key), "taken-name", f"{key!r} is a constant already.")
         self._define("constants", self.model.constants, overrides)
         self._define("parameters", self.model.parameters, overrides)
 
@@ -136,19 +136,19 @@ class Scope:
             where = (section, key)
             with self.part(where, self.full(key)):
                 if key in (TIME, *ar.CONSTANTS):
-                    raise self.wrong(where, "bad-name", f"a parameter may not be called {key!r}.")
+                    raise self.refuse(where, "bad-name", f"a parameter may not be called {key!r}.")
                 tree, dimension = overrides[key] if key in overrides else (self.parse(raw, where), None)
                 if key not in overrides and any(name not in ar.CONSTANTS for name in tree.names()):
                     waiting[key] = tree
                     continue
                 if key not in overrides:
                     dimension = self.dimension(tree, where)
-                    tree = self.resolved(tree, where)
+                    tree = self.resolve(tree, where)
                 self.settle(section, key, tree, dimension)
         self._define_derived(section, waiting)
 
     def _define_derived(self, section: str, waiting: dict[str, Tree]) -> None:
-        """Names that depend on others: each as soon as what it needs is there."""
+        """Names that depend on others: each as soon as those it needs are defined."""
         needs = {key: {n for n in tree.names() if n in waiting} for key, tree in waiting.items()}
         users: dict[str, list[str]] = defaultdict(list)
         for key, names in needs.items():
@@ -159,14 +159,14 @@ class Scope:
             key = ready.pop()
             where = (section, key)
             with self.part(where, self.full(key)):
-                self.settle(section, key, self.resolved(waiting[key], where), self.dimension(waiting[key], where))
+                self.settle(section, key, self.resolve(waiting[key], where), self.dimension(waiting[key], where))
             del needs[key]
             for user in users[key]:
                 needs[user].discard(key)
                 if not needs[user]:
                     ready.append(user)
         for key in needs:
-            self.source.problem((section, key), "circular-definition", f"{key!r} depends on itself.")
+            self.source.report((section, key), "circular-definition", f"{key!r} depends on itself.")
             self.parts.failed.add(self.full(key))
 
     def settle(self, section: str, key: str, tree: Tree, dimension: Dimension | None) -> None:
@@ -175,7 +175,7 @@ class Scope:
         if section == "constants":
             if isinstance(now, Quantity):
                 problem = f"constant {key!r} depends on a parameter."
-                raise self.wrong((section, key), "not-constant", problem, Advice("Make it a parameter too."))
+                raise self.refuse((section, key), "not-constant", problem, Advice("Make it a parameter too."))
             tree = ar.number(now)
         elif not isinstance(now, Quantity):
             self.m.parameter(self.full(key), now)
@@ -191,15 +191,15 @@ class Scope:
         try:
             tree = ar.parse(raw)
         except DataError as error:
-            raise self.wrong(where, error.code, f"{_short(raw)}: {error}") from None
+            raise self.refuse(where, error.code, f"{_short(raw)}: {error}") from None
         self.parts.operations += tree.size
         if self.parts.operations > MAX_OPERATIONS:
             problem = f"the expressions of the model have more than {MAX_OPERATIONS} operations."
-            self.source.problem(where, "too-large", problem)
+            self.source.report(where, "too-large", problem)
             raise TooMany
         return tree
 
-    def resolved(self, tree: Tree, where: Where, special: tuple[str, ...] = (), state: bool = False) -> Tree:
+    def resolve(self, tree: Tree, where: Where, special: tuple[str, ...] = (), state: bool = False) -> Tree:
         """The tree in full names: parameters written out, state names with the scope before them."""
 
         def rename(name: str) -> Tree:
@@ -214,18 +214,18 @@ class Scope:
             if state:
                 return ar.name(self.full(name))
             known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
-            raise self.wrong(where, "unknown-name", unknown("parameter", name, known), *_unit_hint(name))
+            raise self.refuse(where, "unknown-name", unknown("parameter", name, known), *_unit_hint(name))
 
         try:
-            return tree.renamed(rename)
+            return tree.rename(rename)
         except DataError as error:
-            raise self.wrong(where, error.code, str(error)) from None
+            raise self.refuse(where, error.code, str(error)) from None
 
     def dimension(self, tree: Tree, where: Where) -> Dimension | None:
         try:
             return ar.dimension_of(tree, lambda name: self.dimensions.get(name))
         except DataError as error:
-            raise self.wrong(where, error.code, str(error)) from None
+            raise self.refuse(where, error.code, str(error)) from None
 
     # -- values -----------------------------------------------------------------------------------------------------
     def number(self, raw: Any, kind: str, where: Where) -> Any:
@@ -237,12 +237,12 @@ class Scope:
         if kind and found is not None and found != KINDS[kind][1]:
             wanted = KINDS[kind][0] or "a plain number"
             problem = f"{_short(raw)} is in {unit_text(found)}; expected {kind} [{wanted}]."
-            raise self.wrong(where, "unit-mismatch", problem)
-        tree = self.resolved(tree, where)
+            raise self.refuse(where, "unit-mismatch", problem)
+        tree = self.resolve(tree, where)
         try:
             return ar.value(tree, self.lookup)
         except DataError as error:
-            raise self.wrong(where, error.code, f"{_short(raw)}: {error}") from None
+            raise self.refuse(where, error.code, f"{_short(raw)}: {error}") from None
 
     def numbers(self, raw: Any, kind: str, where: Where) -> Any:
         """A number, or lists of numbers."""
@@ -264,7 +264,7 @@ class Scope:
         for raw in raws:
             tree = self.parse(raw, where)
             self.dimension(tree, where)
-            trees.append(self.resolved(tree, where, special, state))
+            trees.append(self.resolve(tree, where, special, state))
         used = list(dict.fromkeys(name for tree in trees for name in tree.names()))
         if state:
             own = [n for n in used if n not in special and n not in self.m.parameters]
@@ -284,7 +284,7 @@ class Scope:
                 raise Skip
             known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
             known += self.refused("bodies")
-            raise self.wrong(where, "unknown-name", unknown("body", name, [*known, "ground"]))
+            raise self.refuse(where, "unknown-name", unknown("body", name, [*known, "ground"]))
         return found
 
     def refused(self, section: str) -> list[str]:

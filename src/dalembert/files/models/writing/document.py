@@ -32,9 +32,9 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """Write a machine to a model file (``.toml`` or ``.json``), whole or not at all.
 
     Nothing of the machine is lost: reading it gives the same equations, names, parameters and expressions of them,
-    named points, description, start and simulation. What only a file has is not written again: comments, units (all
+    named points, description, start and simulation. A file has more, which is not written again: comments, units (all
     numbers are SI), constants, expressions in drawn positions and angles of bodies (the numbers they give are), and
-    which file a part was included from (its name says it: ``leg.foot``).
+    which file a part was included from (its name shows it: ``leg.foot``).
 
     A machine that holds Python functions (laws, constraints) is refused with the names of the parts; laws that came
     from a file are written as they were read. Meshes that show bodies go into STL files beside it.
@@ -45,8 +45,8 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     document = model_document(mechanism)
     for k, body in enumerate(body for body in mechanism.bodies if body.mesh is not None):
         name = f"{Path(path).stem}-{k + 1}.stl"  # numbered: names of bodies need not be names of files
-        with replacing(Path(path).with_name(name)) as fresh:
-            fresh.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
+        with replacing(Path(path).with_name(name)) as temporary:
+            temporary.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
         document["bodies"][body.name]["picture"] = {"mesh": name, "scale": 1.0}
     write_text(path, json_text(document) if suffix == ".json" else toml_text(document))
 
@@ -124,7 +124,7 @@ class Document:
 
     # -- places -----------------------------------------------------------------------------------------------------
     def place(self, place: Body | Point | Frame, what: str, *, own_axes: bool = False) -> Any:
-        """``"crank(0.1, 0.0)"`` where that says everything, else a table."""
+        """``"crank(0.1, 0.0)"`` where that is enough, else a table."""
         body = place if isinstance(place, Body) else place.body
         if isinstance(place, Body):
             coordinates: tuple[Any, ...] = (0.0,) * body.dimension
@@ -188,7 +188,7 @@ class Document:
         return self.values(body.inertia, what)
 
     def shapes(self, shape: Shape, what: str) -> list[tuple[Shape, dict[str, Any]]]:
-        """Shapes of the same size, with their tables: only the inertia tells a shell from a ball."""
+        """Shapes of the same size, with their tables: only the inertia distinguishes a shell from a ball."""
         size, axis = self.values(shape.size, what), shape.axis
         if shape.kind == "rod":
             return [(rod(*shape.size, axis=axis), {"rod": size[0], "axis": axis})]

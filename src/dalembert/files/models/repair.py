@@ -1,7 +1,7 @@
-"""A document with mistakes in its structure, mended so that everything else in it can be looked at as well.
+"""A document with mistakes in its structure, repaired so that the rest of it can be checked as well.
 
 A misspelt key counts as the one it is near to, a value of the wrong form is left out, and a part that cannot be made
-is taken away. What was left out is kept in ``Source.dropped``: a complaint that only follows from it is not made.
+is removed. ``Source.dropped`` holds the places left out: a problem that only follows from them is not reported.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dalembert.files.models.schema.complaints import finding_of, keys_at, kind_at, near_kind, place_of
 from dalembert.files.models.schema.document import model_type
+from dalembert.files.models.schema.validation import finding_of, keys_at, kind_at, near_kind, place_of
 from dalembert.files.models.text.positions import Path
 from dalembert.files.models.text.sources import Source
 
@@ -24,10 +24,10 @@ CERTAIN = 0.75  # likeness above which a key is taken for the known one
 LIKELY = 0.5  # likeness above which it probably stands for a known one, which is missing then
 
 
-def validated(source: Source) -> Any:
-    """The document as tables, as far as it is sound; what is wrong with it has been noted.
+def validate(source: Source) -> Any:
+    """The document as tables, as far as it is sound; its problems have been noted.
 
-    None when it is wrong as a whole, so that anything more said about it would be a guess.
+    None when it is wrong as a whole, so that any further problem would be a guess.
     """
     document = source.document
     for _ in range(MAX_PASSES):
@@ -42,7 +42,7 @@ def validated(source: Source) -> Any:
 
 
 def _mend(source: Source, document: dict[str, Any], problems: list[Any]) -> bool:
-    """Note every problem and take what is wrong out of the document; False where nothing sensible is left."""
+    """Note every problem and remove wrong values from the document; False where nothing sensible is left."""
     places = [place_of(problem["loc"]) for problem in problems]
     flagged, renamed = set(), set()
     sound = True
@@ -78,7 +78,7 @@ def _other_key(source: Source, document: dict[str, Any], location: Path, where: 
     for step in where[:-1]:
         inside = step in here if isinstance(here, dict) else isinstance(here, list) and step in range(len(here))
         if not inside:
-            return None  # taken away with what holds it
+            return None  # removed with its table
         here = here[step]
     if not isinstance(here, dict) or where[-1] not in here:
         return None

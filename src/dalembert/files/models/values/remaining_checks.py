@@ -15,11 +15,11 @@ from dalembert.files.models.values.places import place
 from dalembert.files.models.values.scopes import Scope, Skip, Where
 
 
-def look_over(scope: Scope, table: Any, where: Where) -> None:
-    """Every value of a part for itself; what is said already is not said twice."""
+def check_values(scope: Scope, table: Any, where: Where) -> None:
+    """Check every value of a part for itself; a problem that is noted already is not noted twice."""
     for key, value in _given(table):
         try:
-            _look(scope, table, key, value, where)
+            _check(scope, table, key, value, where)
         except Skip:
             pass
         except DalembertError as error:
@@ -28,10 +28,10 @@ def look_over(scope: Scope, table: Any, where: Where) -> None:
             pass  # numbers that only make no sense together
 
 
-def look_over_remains(scope: Scope) -> None:
+def check_remains(scope: Scope) -> None:
     """Parts of the file that lack a key or have an unknown type."""
     for where, (kind, values) in scope.source.remains.items():
-        look_over(scope, kind.model_construct(**values), where)
+        check_values(scope, kind.model_construct(**values), where)
 
 
 def _given(table: Any) -> Iterator[tuple[str, Any]]:
@@ -41,16 +41,16 @@ def _given(table: Any) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
+def _check(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
     place_here: Where = (*where, key)
     form = _form(table, key)
     if isinstance(value, PlaceTable) or (form in ("point", "frame", "place") and isinstance(value, str)):
         place(scope, value, place_here)
     elif isinstance(value, BaseModel):
-        look_over(scope, value, place_here)
+        check_values(scope, value, place_here)
     elif isinstance(value, list) and value and all(isinstance(item, BaseModel) for item in value):
         for k, item in enumerate(value):
-            look_over(scope, item, (*place_here, k))
+            check_values(scope, item, (*place_here, k))
     elif key == "points" and isinstance(value, dict):
         for name, raw in value.items():
             with scope.part((*place_here, name)):
@@ -63,9 +63,9 @@ def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
         found = scope.get(table, key, where)
         if form in ("direction", "axis") and isinstance(found, list) and all(float(x) == 0 for x in found):
             problem = f"{key} has no direction: all its numbers are zero."
-            scope.source.problem(place_here, "zero-length", problem)
+            scope.source.report(place_here, "zero-length", problem)
         if key == "mass" and float(found) < 0:
-            scope.source.problem(place_here, "negative", f"mass is negative ({float(found):g} kg).")
+            scope.source.report(place_here, "negative", f"mass is negative ({float(found):g} kg).")
 
 
 def _form(table: Any, key: str) -> str:

@@ -67,7 +67,7 @@ def _owner(where: tuple[int | str, ...]) -> str:
 
 
 def _path(where: tuple[int | str, ...]) -> str:
-    """A place as a reader of the file sees it: bodies.rod.mass."""
+    """A place as it is written in messages: bodies.rod.mass."""
     steps = [str(step) for step in where]
     return ".".join(step if len(step) <= 60 else step[:57] + "..." for step in steps)
 
