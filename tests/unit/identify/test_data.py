@@ -239,7 +239,7 @@ def test_the_shortest_record_decides_where_each_must_be_long_enough():
 
 
 def test_an_unknown_channel_gets_a_suggestion():
-    with pytest.raises(DataError, match=r"'forse'.*'force'"):
+    with raises(DataError, "unknown-name", "'forse'", "'force'"):
         read_data(good(), "forse")
 
 
