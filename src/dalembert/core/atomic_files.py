@@ -39,19 +39,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         )
     _remove_abandoned(target.parent)
     writer = f"{_host()}-{os.getpid()}-{secrets.token_hex(6)}"
-    fresh = target.with_name(f".{target.stem}.dalembert-{writer}{target.suffix}")
+    temporary = target.with_name(f".{target.stem}.dalembert-{writer}{target.suffix}")
     try:
         # not tempfile: its files are private to the user, while this one keeps the old mode or follows the umask
-        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         if target.exists():
-            os.chmod(fresh, target.stat().st_mode & 0o777)
-        yield fresh
-        with fresh.open("rb+") as file:
+            os.chmod(temporary, target.stat().st_mode & 0o777)
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        os.replace(fresh, target)
+        os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
-            fresh.unlink()
+            temporary.unlink()
         raise
 
 
@@ -83,5 +83,5 @@ def _lives(process: int) -> bool:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text as UTF-8, whole or not at all."""
-    with replacing(path) as fresh:
-        fresh.write_text(text, encoding="utf-8", newline="\n")
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""Errors that say what, where, what was expected and what to do."""
+"""Errors and warnings: code, problem, place, evidence and advice."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class MissingExtraError(DalembertError, ImportError):
 
 
 class FileFormatError(DalembertError):
-    """A file does not say what its format promises; ``path`` and ``line`` say where."""
+    """A file does not keep to its format; ``path`` and ``line`` give the place."""
 
     def __init__(self, code: str, *rest: Any, path: str | None = None, line: int | None = None, **where: Any) -> None:
         if not re.fullmatch(CODE, code) or not all(isinstance(one, Advice) for one in rest[1:]):  # message, path, line
@@ -122,7 +122,7 @@ class Interrupted(DalembertError, KeyboardInterrupt):
 
 
 class SimulationWarning(DalembertWarning):
-    """A run is complete, but its result is not to be trusted without a second look; the message says where."""
+    """A run is complete, but its result needs a check; the message gives the place."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
@@ -143,7 +143,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
 
 
 def require_extra(module: str, extra: str) -> Any:
-    """Import an optional module or say which extra brings it."""
+    """Import an optional module; the error names the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -171,7 +171,7 @@ def _reader(name: str) -> Callable[..., Sections]:
     module, _, function = name.partition(":")
     holder = importlib.import_module(module)
     for library in getattr(holder, "LIBRARIES", ()):
-        with contextlib.suppress(ImportError):  # the reader says which extra brings it
+        with contextlib.suppress(ImportError):  # the reader names the extra that installs it
             importlib.import_module(library)
     found: Callable[..., Sections] = getattr(holder, function)
     return found

@@ -57,7 +57,7 @@ class Progress:
 class Steps:
     """Work in named steps, one bar for all: ``with Steps(None, "study", {"model": 2.0, "runs": 20.0}): ...``.
 
-    Inside, :func:`step` says which one begins, wherever it is called.
+    Inside, :func:`step` names the one that begins, wherever it is called.
 
     Parameters
     ----------
@@ -106,12 +106,12 @@ class Steps:
             self._show(None)
 
     def left(self) -> float:
-        """Seconds to go, as far as can be told."""
+        """Estimate of the seconds to go."""
         return max(0.0, self._estimate - (time.monotonic() - self._start))
 
     def _show(self, words: str | None) -> None:
         spent = time.monotonic() - self._start
-        # a slow machine is slow also in what comes; too little done says nothing of it
+        # a slow machine stays slow; a small fraction done gives no estimate
         pace = spent / self._done if self._done > 0.05 * self._total else 1.0
         self._estimate = spent + pace * (self._total - self._done)
         if self._call is not None:
@@ -120,8 +120,8 @@ class Steps:
             return
         if self._bar is None:
             self._bar, self._task = _bar(words or self._title, _time_left(self))
-        told = {} if words is None else {"description": words}
-        self._bar.update(self._task, completed=self._done / self._total, **told)
+        text = {} if words is None else {"description": words}
+        self._bar.update(self._task, completed=self._done / self._total, **text)
 
     def __enter__(self) -> Self:
         self._token = _steps.set(self)

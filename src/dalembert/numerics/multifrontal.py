@@ -149,7 +149,7 @@ def _extend_add(front: Front, rows: NDArray[np.intp], update: FloatArray) -> Non
 
 
 class _Pool:
-    """Square work arrays that are used again: fresh memory costs more than the sums done in it."""
+    """Square work arrays that are used again: new memory costs more than the sums done in it."""
 
     def __init__(self) -> None:
         self._free: list[FloatArray] = []

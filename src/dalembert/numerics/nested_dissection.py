@@ -42,7 +42,7 @@ class Tree:
 
     Blocks are numbered so that children precede parents. ``order`` (n,) lists all unknowns block by block;
     block ``i`` owns positions ``starts[i]:starts[i + 1]`` of it, touches the later positions ``borders[i]``, and
-    hangs below ``parents[i]`` (-1: a root).
+    stands below ``parents[i]`` (-1: a root).
     """
 
     order: IntArray

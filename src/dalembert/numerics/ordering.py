@@ -10,7 +10,7 @@ Two ways, each the better one on its ground (measured on one core: seconds for o
     chain of 16 000 points                     96 000      11        0.2  0.01                 3.9   0.10
 
 So solids and thick lattices go to :mod:`dalembert.numerics.multifrontal`, slender and flat structures to SuperLU.
-What tells them apart is the width of the matrix: the most unknowns equally far from an end of its graph.
+The width of the matrix decides: the largest number of unknowns equally far from an end of its graph.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def width(matrix: Any) -> int:
     """
     graph = _square(matrix).tocsr()
     count, label = connected_components(graph, directed=False)
-    if count > 1:  # a straight beam, say: stretching and bending know nothing of each other
+    if count > 1:  # in a straight beam stretching and bending are not coupled
         largest = np.flatnonzero(label == np.argmax(np.bincount(label)))
         graph = graph[largest][:, largest].tocsr()
     far = distances(graph, int(np.argmax(distances(graph, 0))))

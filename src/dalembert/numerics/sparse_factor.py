@@ -5,7 +5,7 @@
 SuperLU with a minimum-degree order of A + Aᵀ and pivots on the diagonal: for the structures this package meets that is
 several to a hundred times faster than its defaults, which are for unsymmetric matrices. Rows and columns are then
 permuted alike, so L U is L D Lᵀ and by Sylvester's law the signs of D are those of the eigenvalues of A. A matrix that
-does not take diagonal pivots (its solution is tried) is factored with row exchanges, and says nothing on its inertia.
+does not take diagonal pivots (its solution is tried) is factored with row exchanges, which does not give its inertia.
 """
 
 from __future__ import annotations

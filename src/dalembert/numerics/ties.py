@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dalembert.core.arrays import FloatArray
 
 IntArray = NDArray[np.intp]
-# Relative difference of numbers that count as equal: far above rounding, far below what anybody tells apart.
+# Relative difference of numbers that count as equal: far above rounding, far below any difference that matters.
 ALIKE = 1e-9
 # Difference relative to the largest number, for those near zero.
 ROUNDING = 1e-14

@@ -31,7 +31,7 @@ _ROWS_SHOWN = 20
 
 
 class About(TypedDict, total=False):
-    """What a record says of itself besides its numbers."""
+    """Name, status, statistics, provenance and scene of a record."""
 
     name: str
     status: str
@@ -306,9 +306,9 @@ class Record:
         holes = sampling.holes(self._time)
         if not holes:
             return (self,)
-        told = self._told("parted", *(sampling.in_words(hole, self._time) for hole in holes))
+        noted = self._with_note("parted", *(sampling.in_words(hole, self._time) for hole in holes))
         starts, stops = [None, *(hole.stop for hole in holes)], [*(hole.start for hole in holes), None]
-        return tuple(told.between(start, stop) for start, stop in zip(starts, stops, strict=True))
+        return tuple(noted.between(start, stop) for start, stop in zip(starts, stops, strict=True))
 
     def at(self, t: float) -> dict[str, float]:
         """Every channel at one time, by linear interpolation."""
@@ -331,7 +331,7 @@ class Record:
         times : or the new times themselves [s].
         kind : "linear" (gaps stay gaps), or "cubic" (a spline through all samples; no gaps allowed).
 
-        Interpolated rates are not the rates of interpolated values: ``provenance["resampled"]`` says so.
+        Interpolated rates are not the rates of interpolated values: ``provenance["resampled"]`` notes it.
 
         Where time itself jumps, values in between are made up: warned of (``GapWarning``), and kept in
         ``provenance["filled"]``. ``parts()`` cuts a record there instead.
@@ -361,12 +361,12 @@ class Record:
             raise DataError("unknown-choice", f"kind must be 'linear' or 'cubic', not {kind!r}.")
         made = self._with(wanted, data, self.names, self._units)
         if not sampling.among(self._time, wanted):
-            made = made._told("resampled", f"resampled by {kind} interpolation")
+            made = made._with_note("resampled", f"resampled by {kind} interpolation")
         holes = sampling.filled(self._time, wanted)
         if not holes:
             return made
         sampling.warn_of_filled(holes, self._label())
-        return made._told("filled", *holes)
+        return made._with_note("filled", *holes)
 
     # ---- to others
 
@@ -462,8 +462,8 @@ class Record:
         problem = unknown_name("channel", str(name), self._columns, self._label())
         return DataError("unknown-name", problem, where={"name": str(name)})
 
-    def _told(self, key: str, *texts: str) -> Record:
-        """The record with more to tell of its making."""
+    def _with_note(self, key: str, *texts: str) -> Record:
+        """The record with further notes in its provenance."""
         provenance = {**self.provenance, key: [*self.provenance.get(key, []), *texts]}
         about: About = {**self._about, "provenance": provenance}
         return Record(self._time, self._data, self.names, self._units, **about)

@@ -111,7 +111,7 @@ def jumps(time: Array) -> list[Gap]:
         return []
     steps = np.diff(time)
     usual = float(np.median(steps))
-    # loggers round times: what is a step must be told from two of them, no more
+    # loggers round times: one step must be distinguished from two, no more
     if (np.abs(steps - usual) < (LOST - 1.0) * usual).mean() < MOSTLY:
         return []
     return [

@@ -138,7 +138,7 @@ def unit_text(dimension: Dimension) -> str:
 
 
 def conversion(given: str, expected: str, what: str) -> float:
-    """Factor from the unit a record gives a channel to the one that is expected; 1 where either says nothing.
+    """Factor from the unit a record gives a channel to the one that is expected; 1 where either is empty.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def conversion(given: str, expected: str, what: str) -> float:
 
 
 def spelled(unit: str) -> str:
-    """One spelling: [N*m], N·m and N m are the same; - says nothing."""
+    """One spelling: [N*m], N·m and N m are the same; - stands for no unit."""
     for written, meant in (("**", "^"), ("*", " "), ("·", " "), ("⋅", " ")):
         unit = unit.replace(written, meant)
     unit = " ".join(unit.strip("[]() ").split())

@@ -126,7 +126,7 @@ def _identity(trial: Any) -> str:
 def _require_sendable(trial: Any) -> None:
     try:
         pickle.dumps(trial)
-    except Exception as error:  # whatever it says of a closure
+    except Exception as error:  # pickle raises different errors for closures
         raise DataError(
             "not-picklable",
             f"the trial cannot be sent to another process ({error}).",
@@ -153,7 +153,7 @@ class _Task:
                 found = trial(point)
                 results = {str(label): packed(value) for label, value in dict(found).items()}
                 lines.append({"index": index, "results": results})
-            except Exception as error:  # a trial may fail in any way: it is told, the others go on
+            except Exception as error:  # a trial may fail in any way: it is reported, the others go on
                 lines.append({"index": index, "error": f"{type(error).__name__}: {error}"})
         return lines
 

@@ -1,6 +1,6 @@
 """What a sweep has computed, on disk: one line per point, so that a killed sweep goes on where it stopped.
 
-``sweep.json`` says what is swept (axes, seed, number of points, a digest of the points and of the trial);
+``sweep.json`` describes the sweep (axes, seed, number of points, a digest of the points and of the trial);
 ``results.jsonl`` gets one line per point, numbers in full precision. A line that was cut off when the process died is
 dropped on the next start.
 """

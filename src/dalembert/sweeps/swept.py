@@ -56,7 +56,7 @@ class Swept:
 
     @property
     def failed(self) -> FloatArray:
-        """(f, k) points at which the trial failed; ``errors`` says why."""
+        """(f, k) points at which the trial failed; ``errors`` gives the reasons."""
         return np.asarray(self.points[sorted(self.errors)])
 
     def to_xarray(self) -> Any:
@@ -84,5 +84,5 @@ class Swept:
 
     def __repr__(self) -> str:
         counts = {kind: self.status.count(kind) for kind in ("done", "failed", "missing")}
-        told = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
-        return f"Swept: {len(self)} points over {', '.join(self.names)} ({told})\n{self.table()}"
+        counted = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+        return f"Swept: {len(self)} points over {', '.join(self.names)} ({counted})\n{self.table()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from dalembert.equations import State
 from dalembert.solve import Baumgarte
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.open_run import sample_times
-from dalembert.solve.integrate.run import Run
+from dalembert.solve.integrate.run import THRESHOLDS, Run
 from tests.helpers.findings import raises
 
 G = 9.81
@@ -329,16 +330,44 @@ def test_wrong_times_and_methods_are_refused(four_bar: Any, until: Any, options:
         da.simulate(four_bar[0], until, **options)
 
 
-def test_friction_that_does_not_settle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_friction_that_does_not_settle_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     m = da.Mechanism("rub", planar=True)
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
     m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
     m.add_friction("friction", "A", coulomb=0.2, radius=0.05, speed=0.05)
     eqs = da.equations(m)
-    monkeypatch.setattr("dalembert.solve.integrate.run.FRICTION_TOLERANCE", -1.0)  # nothing settles to less
+    monkeypatch.setattr("dalembert.solve.integrate.run.THRESHOLDS", replace(THRESHOLDS, friction=-1.0))  # never met
     with raises(da.errors.ConvergenceError, "friction-unsettled") as caught:
         da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A": 0.0}), method=da.RK4(step=1e-3))
     assert caught.value.record.status.startswith("failed")
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+@pytest.mark.parametrize(
+    ("part", "method", "code"),
+    [
+        ("change", da.GeneralizedAlpha(1e-3), "no-convergence"),
+        ("q", da.RK4(1e-3), "joint-open"),
+        ("h", da.DormandPrince(), "step-too-small"),
+    ],
+)
+def test_a_step_is_refused_beyond_its_thresholds(part: str, method: Any, code: str, factor: float) -> None:
+    eqs = hinged_rod()
+    start = da.assemble(eqs, {eqs.measures.names[0]: 0.0})
+    run = Run(eqs, method, read_inputs(eqs, None), (), 1.0, False)
+    run.first = x = run.steps.begin(0.0, 1e-3, start.q, start.v, start.z, 0.0, start.lam)
+    place, _ = run.where[part]
+    if part == "change":
+        x[place] = factor * THRESHOLDS.newton
+    elif part == "q":
+        x[place] += factor * THRESHOLDS.gap  # the rod moves off its hinge
+    else:
+        x[place] = THRESHOLDS.smallest_step / factor
+    if factor < 1.0:
+        run._check(x)
+    else:
+        with raises(da.errors.ConvergenceError, code):
+            run._check(x)
 
 
 # --- native code ----------------------------------------------------------------------------------------------------

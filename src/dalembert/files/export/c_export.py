@@ -253,7 +253,7 @@ def generated(what: Step, prefix: str, real: str) -> tuple[str, dict[str, int]]:
     kernel = flat(what.kernel, f"{prefix}_kernel")
     options = {"with_header": False, "casadi_real": real, "casadi_int": "int", "verbose_runtime": False}
     generator = ca.CodeGenerator(f"{prefix}_kernel.c", options)
-    with tempfile.TemporaryDirectory() as work, redirect_stderr(io.StringIO()):  # CasADi warns there; told below
+    with tempfile.TemporaryDirectory() as work, redirect_stderr(io.StringIO()):  # CasADi warns there; reported below
         try:
             generator.add(kernel)
             generator.generate(work + os.sep)

@@ -3,7 +3,7 @@
 The file is walked tag by tag. Of every variable its class, dimensions and name are read; the numbers only of those that
 are asked for, in pieces, straight to their place. Structures, cells, objects, functions, text and sparse matrices are
 passed over by their length, without looking inside. Every length is checked against what is left of the file, and of a
-compressed variable no more is unpacked than its dimensions say.
+compressed variable no more is unpacked than its dimensions need.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def check_footer(file: BinaryIO, total: int, max_bytes: int, path: Path) -> None
 
 
 def largest_page(file: BinaryIO, start: int, length: int, path: Path) -> int:
-    """Bytes that the largest page of a column chunk says it unpacks to."""
+    """Declared size of the largest page of a column chunk, unpacked [bytes]."""
     return max(_pages(file, start, length, path), default=0)
 
 

@@ -98,8 +98,8 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
         raise FileFormatError(
             "not-supported", problem, Advice(f"Use one of {', '.join(suffixes(written=True))}."), path=str(file)
         )
-    with replacing(file) as fresh:
-        kind.write(record, fresh, file.suffix.lower())
+    with replacing(file) as temporary:
+        kind.write(record, temporary, file.suffix.lower())
 
 
 def _absent(file: Path) -> FileFormatError:

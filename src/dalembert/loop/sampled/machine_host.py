@@ -17,10 +17,10 @@ from dalembert.loop.wiring import SwitchOn
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Samples, to_record
-from dalembert.solve.integrate.events import Event, Switch, Watch, event_function, speeds_after
+from dalembert.solve.integrate.events import Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.method import OneStep
 from dalembert.solve.integrate.native_steps import NativeSteps
-from dalembert.solve.integrate.run import FRICTION_TOLERANCE, GAP_TOLERANCE, NEWTON_TOLERANCE
+from dalembert.solve.integrate.run import THRESHOLDS
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
@@ -129,10 +129,10 @@ class MachineHost:
 
     # -- events ------------------------------------------------------------------------------------------------------
     def arm(self, run: Any, x: Array) -> None:
-        self.watch = Watch(self.events, self.plant.layout, self.own)
+        self.monitor = EventMonitor(self.events, self.plant.layout, self.own)
         self.before = x.copy()
         if self.events:
-            self.watch.arm(self.steps, x)
+            self.monitor.arm(self.steps, x)
 
     def look(self, run: Any, rows: Array) -> Happening | None:
         """The first event of a chunk that does something; those only to be noted are noted."""
@@ -145,7 +145,7 @@ class MachineHost:
         held = self._held(run, rows)
         offset = 0
         while True:
-            crossing = self.watch.find(held, self.before, block[offset:])
+            crossing = self.monitor.find(held, self.before, block[offset:])
             if crossing is None:
                 self.before = block[-1].copy()
                 return None
@@ -153,12 +153,12 @@ class MachineHost:
             which = self._counting(crossing.which)
             if which:
                 crossing.which = which
-                self.watch.note(crossing)
+                self.monitor.note(crossing)
             doing = [i for i in which if self.events[i].action != "note" or i in (self.switch_event, *self._friction)]
             if doing:
                 return Happening(row // width, crossing.x, doing, rows[row // width])
             self.before, offset = block[row].copy(), row + 1
-            self.watch.side[: self.own] = np.sign(self.before[self.watch.first : self.watch.first + self.own])
+            self.monitor.side[: self.own] = np.sign(self.before[self.monitor.first : self.monitor.first + self.own])
             if offset >= len(block):
                 return None
 
@@ -185,7 +185,7 @@ class MachineHost:
             event = self.events[i]
             if i == self.switch_event:
                 self.switched = True
-                self.watch.after[i] = np.inf  # it has done its work
+                self.monitor.after[i] = np.inf  # it has done its work
                 run.data[run.k :, run.graph.data.starts["on"][0]] = 1.0
                 continue
             action = event.action
@@ -213,7 +213,7 @@ class MachineHost:
         fired = [i - self.own for i in happening.which if i in self._friction and not changed]
         if self.stick_slip and (fired or changed):
             x = self._stick_or_slide(x, run.constants(row)[self._piece(run, x)], fired)
-        self.watch.arm(HeldSteps(self.steps, np.array([-np.inf]), run.constants(row)[-1:]), x, happening.which)
+        self.monitor.arm(HeldSteps(self.steps, np.array([-np.inf]), run.constants(row)[-1:]), x, happening.which)
         self.finish(run, x, row)
 
     @staticmethod
@@ -283,11 +283,11 @@ class MachineHost:
                 x = self._restarted(x, c)
             rows = self._walk(x, stop, c)
             if self.events:
-                crossing = self.watch.find(HeldSteps(self.steps, np.array([-np.inf]), c[None, :]), x, rows)
+                crossing = self.monitor.find(HeldSteps(self.steps, np.array([-np.inf]), c[None, :]), x, rows)
                 which = [] if crossing is None else self._counting(crossing.which)
                 if crossing is not None and which:
                     crossing.which = which
-                    self.watch.note(crossing)
+                    self.monitor.note(crossing)
                     run.take_between(x, np.vstack((rows[: crossing.step], crossing.x)), c, row)
                     run.put(crossing.x)
                     self.happen(run, Happening(0, crossing.x, which, row))
@@ -320,12 +320,12 @@ class MachineHost:
         x = rows[:, : self.plant.size]
         change = x[:, self.where["change"][0]]
         alpha = self.method.iterates
-        limit = NEWTON_TOLERANCE if alpha else FRICTION_TOLERANCE if self.friction else np.inf
+        limit = THRESHOLDS.newton if alpha else THRESHOLDS.friction if self.friction else np.inf
         gaps = np.zeros((len(x), 1))
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             (gaps,) = self.eqs.kernel("position").many(x[:, slice(*self.where["q"])], self.p, x[:, :1])
             gaps = np.abs(gaps.reshape(len(x), -1))
-        bad = (change > limit) | ~(gaps.max(axis=1) <= GAP_TOLERANCE)
+        bad = (change > limit) | ~(gaps.max(axis=1) <= THRESHOLDS.gap)
         if not bad.any():
             return None
         k = int(np.argmax(bad))
@@ -387,7 +387,7 @@ class MachineHost:
         if self.stick_slip:
             statistics["friction"] = self.stick_slip.changes
         if self.own:
-            statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
+            statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         run = to_record(self.eqs, states, inputs, parameters, statistics=statistics, **details)
         about: dict[str, Any] = {
             "name": run.name,

@@ -46,7 +46,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Event:
-    """A zero crossing to watch for.
+    """A zero crossing to look for.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Crossing:
     which: list[int]
 
 
-class Watch:
+class EventMonitor:
     """Looks for crossings in the blocks of a run."""
 
     def __init__(self, events: Sequence[Event], layout: Layout, above: int | None = None) -> None:

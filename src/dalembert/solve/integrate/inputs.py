@@ -98,7 +98,7 @@ def _time_function(source: Callable[[Any], Any], name: str) -> ca.Function:
     value = call_user(source, f"input {name!r}", t)
     try:
         value = ca.SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
-    except Exception:  # whatever CasADi says of a foreign type
+    except Exception:  # any error of CasADi on a foreign type
         raise ModelError("wrong-type", f"input {name!r} must return one value, got {type(value).__name__}.") from None
     if value.shape != (1, 1):
         raise ModelError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,40 @@ from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
-from dalembert.solve.integrate.events import Crossing, Event, Switch, Watch, event_function, speeds_after
+from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.singular_poses import SingularPoses
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
-CHUNK_SECONDS = 0.2  # between looks at the keyboard and the progress bar
-CALL_SECONDS = 6e-5  # what Python does around one call
-FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
-NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
-GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
-SMALLEST_STEP = 1e-14
-MANY_STEPS = 10_000  # after which a run whose friction is regularised gets advice
-PATIENCE, SLOWEST = 400, 1e-9  # attempts that together must do more than this share of what is left
-FARTHEST = 1e6  # times as long as the run so far: what lies beyond says nothing of a step that fell
+CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
+CALL_SECONDS = 6e-5  # time of Python around one call
 STRETCHES = 1000  # of a run; each has the method's budget of attempts
+
+
+@dataclass(frozen=True)
+class RunThresholds:
+    """Judgements on the steps of a run."""
+
+    # Relative change of the reactions in the last pass: friction forces are known to six digits then.
+    friction: float = 1e-6
+    # Relative change of the speeds in the last of eight Newton iterations: further ones would change less.
+    newton: float = 1e-8
+    # Gap of a joint [m or rad]: runs of the test machines stay below 1e-9 with every method.
+    gap: float = 1e-5
+    # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
+    smallest_step: float = 1e-14
+    # Steps after which a run with regularised friction gets advice: a second of work.
+    many_steps: int = 10_000
+    # 400 attempts in a row must cover more than this share of the time left, or the run has come to a stop.
+    attempts: int = 400
+    slowest: float = 1e-9
+    # The time left counts up to this multiple of the run so far: an end far away does not count as slowness.
+    farthest: float = 1e6
+
+
+THRESHOLDS = RunThresholds()
 
 
 class Run:
@@ -93,7 +111,7 @@ class Run:
         self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
         self.span = self.end - begin.t
         self.steps.plan(times, self.span)
-        self.watch = Watch(self.events, self.steps.layout, self.own)
+        self.monitor = EventMonitor(self.events, self.steps.layout, self.own)
         self.segments.append((0, self.eqs, self.inputs))
         self.singular = SingularPoses(self.eqs)
         self._finite(x[None, :], x)
@@ -107,7 +125,7 @@ class Run:
         stopped = ""
         try:
             if self.events:
-                self.watch.arm(self.steps, x)
+                self.monitor.arm(self.steps, x)
             while x[0] < self.end and not stopped:
                 size = self._chunk_size(x, pace)
                 tick = clock.perf_counter()
@@ -117,7 +135,7 @@ class Run:
                 crossing = None
                 if self.events:
                     block = block.copy()
-                    crossing = self.watch.find(self.steps, x, block)
+                    crossing = self.monitor.find(self.steps, x, block)
                     if crossing is not None:
                         block = np.vstack((block[: crossing.step], crossing.x))
                 self._take(x, block)
@@ -159,7 +177,7 @@ class Run:
         """The samples before the joints first stand open, and when that is (None: never)."""
         if self.method.stabilise is not None:
             return record, None
-        opened = record["residual.position"] > GAP_TOLERANCE
+        opened = record["residual.position"] > THRESHOLDS.gap
         if not opened.any():
             return record, None
         first = int(np.argmax(opened))
@@ -197,7 +215,7 @@ class Run:
     # -- events ------------------------------------------------------------------------------------------------------
     def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
         """What the events do: the state to go on from, and the status if they stop the run."""
-        self.watch.note(crossing)
+        self.monitor.note(crossing)
         switched = False
         for i in (i for i in crossing.which if i < self.own):
             event = self.events[i]
@@ -222,7 +240,7 @@ class Run:
             u = self.inputs.values(self.eqs, x[:1])[0]
             change = self.stick_slip.changed(self.eqs, self._full_state(x), u, fired)
             x = self._switch("friction", change, x)
-        self.watch.arm(self.steps, x, crossing.which)
+        self.monitor.arm(self.steps, x, crossing.which)
         return x, ""
 
     def _state(self, x: Array) -> State:
@@ -299,7 +317,7 @@ class Run:
     def _check(self, x: Array) -> None:
         change = float(x[self.where["change"][0]])
         if self.method.iterates:
-            if change > NEWTON_TOLERANCE:
+            if change > THRESHOLDS.newton:
                 raise ConvergenceError(
                     "no-convergence",
                     f"step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds; "
@@ -308,7 +326,7 @@ class Run:
                     where={"time": float(x[0])},
                     evidence={"change": change},
                 )
-        elif self.friction and change > FRICTION_TOLERANCE:
+        elif self.friction and change > THRESHOLDS.friction:
             raise ConvergenceError(
                 "friction-unsettled",
                 f"friction and reactions did not settle near t = {x[0]:.6g} s (last change "
@@ -317,11 +335,11 @@ class Run:
                 where={"time": float(x[0])},
                 evidence={"change": change},
             )
-        if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
+        if x[0] < self.end and x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
             raise self._stuck(x)
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
-            if not gap <= GAP_TOLERANCE:
+            if not gap <= THRESHOLDS.gap:
                 raise self._opened(float(x[0]), f" ({self._widest(x)})")
 
     def _advances(self, x: Array, attempts: int) -> None:
@@ -335,12 +353,12 @@ class Run:
         elif made - self.stretch[1] >= budget:
             raise self._spent(x, budget)
         since, tried = self.slow
-        left = min(self.end - since, FARTHEST * (since - self.first[0]))
-        if x[0] - since > SLOWEST * left or x[0] >= self.end:
+        left = min(self.end - since, THRESHOLDS.farthest * (since - self.first[0]))
+        if x[0] - since > THRESHOLDS.slowest * left or x[0] >= self.end:
             self.slow = (float(x[0]), 0)
             return
         self.slow = (since, tried + attempts)
-        if self.slow[1] >= PATIENCE:
+        if self.slow[1] >= THRESHOLDS.attempts:
             raise self._stuck(x)
 
     def _spent(self, x: Array, budget: int) -> ConvergenceError:
@@ -376,7 +394,7 @@ class Run:
             return
         accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
         made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
-        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= MANY_STEPS))
+        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= THRESHOLDS.many_steps))
         for k in due:
             self._advise_at(block[k], int(made[k + 1]))
 
@@ -468,7 +486,7 @@ class Run:
         if self.singular.found:
             statistics["singular poses"] = self.singular.found
         if self.own:
-            statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
+            statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
         inputs = np.vstack(
             [

@@ -121,7 +121,7 @@ class SingularPoses:
         if self.found and t - self.found[-1]["time"] <= span[1] - span[0]:  # one pass, noise of tiny steps
             return
         left_over = int(np.count_nonzero(singular > NEAR_SINGULAR * singular[0]))
-        weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be told apart here
+        weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be distinguished here
         owners = dict.fromkeys(
             row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > SHARE * weight.max()
         )

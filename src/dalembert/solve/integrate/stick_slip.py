@@ -41,7 +41,7 @@ from dalembert.solve.integrate.events import Event, EventView, Switch, speeds_af
 SLACK = 1e-12  # m/s or rad/s per (1 + fastest speed) that a sliding coordinate may go backwards before it counts
 STILL = 1e-10  # the same, below which a coordinate at an event or a start counts as standing still
 STOPPED = 1e-7  # the same: a larger change of speeds to make a coordinate stand still would be an impact
-REACHED = 1e-7  # share of the limit: how far from it a coordinate whose event says so may be
+REACHED = 1e-7  # largest distance of a coordinate from its limit at its event, as a share of the limit
 OVER = 1e-9  # share of the limit that counts as beyond it
 BACKWARDS = 1e-7  # of the acceleration the limit gives: more against the direction of sliding is a contradiction
 PASSES = 20  # of friction and reactions, eight in each
@@ -247,7 +247,7 @@ class _Judge:
             elif back >= 0:
                 modes[back] = 0.0
                 self.reached.discard(back)
-            elif settled or not self.free:  # all slide: the run says what does not settle
+            elif settled or not self.free:  # all slide: the run reports what does not settle
                 return Found(modes, lam, share, names)
         if len(self.free) <= MOST_TOGETHER:
             self.reached.clear()

@@ -1,7 +1,7 @@
 """CSV text to and from records.
 
 The whole body is parsed by NumPy at once; only when that fails are the lines read one by one, either because empty
-cells are gaps, or to say which line is wrong.
+cells are gaps, or to find the line that is wrong.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def read(path: Path, how: Reading) -> Record:
         clock = clock.copy()  # only now: the checks above take as much memory as it does
         table = without_column(table, head.clock)
         del headings[head.clock]
-    provenance |= _told(head)
+    provenance |= _notes(head)
     return Record(
         clock,
         table,
@@ -118,7 +118,7 @@ def _unless(heading: Heading, cell: str, given: Container[str]) -> Heading:
     return Heading(heading.name) if cell in given or heading.name in given else heading
 
 
-def _told(head: _Head) -> dict[str, Any]:
+def _notes(head: _Head) -> dict[str, Any]:
     """What was made of the units in the header, for the provenance; and the names that it had."""
     pairs = list(zip(head.cells, head.headings, strict=True))
     notes = [note for cell, heading in pairs if (note := heading.said(cell))]

@@ -94,17 +94,17 @@ def _sections(file: Any, path: Path, time: str, max_bytes: int) -> Iterator[Any]
     unit = texts.get(clock.attrs, "units", "s")
     if unit not in ("s", "sec", "second", "seconds"):
         raise FileFormatError("unit-mismatch", f"the unit of time is {unit!r}; expected 's'.", path=str(path))
-    told = [variables[label] for label in found]
+    chosen = [variables[label] for label in found]
     yield {
         "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),
-        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(found, told)],
-        "units": [texts.get(variable.attrs, "units") for variable in told],
+        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(found, chosen)],
+        "units": [texts.get(variable.attrs, "units") for variable in chosen],
         "status": texts.get(file.attrs, "status", "complete"),
         **{key: loaded(texts.get(file.attrs, key), dict) for key in _JSON},
     }  # fmt: skip
     with path.open("rb") as raw:
         column = np.empty(samples)  # one for all: whoever gets it copies it
-        for variable in (clock, *told):
+        for variable in (clock, *chosen):
             hdf5_data.read_into(variable, raw, column, max_bytes, path)
             yield column
 
