@@ -55,6 +55,16 @@ def checked(add: Callable[[da.Mechanism], Any]) -> None:
     m.check()
 
 
+CART = da.StateSpace([[0, 1], [0, 0]], [0, 1], [1, 0], states=["position", "speed"], inputs="push", outputs="seen")
+PENDULUM = da.estimate.UserModel(
+    lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]], states=["angle", "speed"], outputs=["encoder"]
+)
+
+
+def cart_filter() -> Any:
+    return da.estimate.Kalman(CART, Q=1e-4, R=1e-4, P0=1.0, dt=0.1)
+
+
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a torque on a joint": (
         "wrong-type",
@@ -176,6 +186,29 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
         "a model of the same order leaves 8 % or less of its residual). Damping may be far off. Where waves truly take "
         "that time, raise the order. Compare the clocks with da.identify.delay(...) or da.identify.synchronise(...). "
         "Then use da.identify.shift(delays={'a1': 0.0625}).",
+    ),
+    "a filter without Q": (
+        "missing-argument",
+        lambda: da.estimate.Kalman(CART, R=1e-4, dt=0.1),
+        "Q is missing: the variance a step adds to every state. For an exact model use Q=0.",
+    ),
+    "a record that lacks an input of a filter": (
+        "missing-channel",
+        lambda: cart_filter().run(da.Record.from_channels([0.0, 0.1], {"seen": 0.0})),
+        "the record lacks the input 'push' of the filter: no channel named 'push' in the record. Known: seen. "
+        "Name the known inputs in inputs=.",
+    ),
+    "a record with another sample time": (
+        "sample-time-mismatch",
+        lambda: cart_filter().run(da.Record.from_channels([0.0, 0.2, 0.4], {"push": 0.0, "seen": 0.0})),
+        "the record is sampled every 0.2 s, the filter is made for 0.1 s. Make the filter with dt=0.2 and Q for that "
+        "(a sampled model is resampled first). Or use record.resample(every=0.1).",
+    ),
+    "a nonlinear model for the Kalman filter": (
+        "not-linear",
+        lambda: da.estimate.Kalman(PENDULUM, Q=1e-6, R=1e-4, dt=0.01),
+        "'model' is not linear. Use da.estimate.ExtendedKalman(...) or da.estimate.SigmaPointKalman(...), or linearise "
+        "the model.",
     ),
 }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +21,6 @@ from dalembert.equations import Channels, State
 from dalembert.estimate.algebra.matrices import pack, triangle, unpack_numbers
 from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
 from dalembert.estimate.engine import recursion as engine
-from dalembert.estimate.engine.described import described
 from dalembert.estimate.engine.sensed_inputs import read_inputs
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.stepper import FilterStepper
@@ -60,7 +61,7 @@ class Filter(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        described(cls, Filter)
+        _describe(cls, Filter)
 
     state_size: int
     needs_interval = True  # of a loop
@@ -340,3 +341,49 @@ class InDeviations:
 def deviation_names(names: Iterable[str]) -> list[str]:
     """Names of the standard deviations of an estimate."""
     return [f"{name}.deviation" for name in names]
+
+
+# ---- the description that all filters share
+
+SHARED = re.compile(r"^(?P<names>[\w, ]+) : see `Filter`\.?(?P<rest>.*)\n", re.MULTILINE)
+ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*) : (?P<text>.*\n(?:    .*\n)*)", re.MULTILINE)
+
+
+def _describe(cls: type, base: type) -> None:
+    """Write shared parameters into the docstring of a subclass, and its whole signature.
+
+    A subclass names them in a line ``outputs, Q, R : see `Filter`.`` and passes them on as keywords; ``help(subclass)``
+    then shows the text of the base class.
+    """
+    own = cls.__dict__.get("__doc__")
+    if own and base.__doc__:
+        entries = [
+            (m["names"].split(", "), m["text"]) for m in ENTRY.finditer(_parameters(inspect.cleandoc(base.__doc__)))
+        ]
+        cls.__doc__ = SHARED.sub(
+            lambda m: _write_entries(m["names"].split(", "), m["rest"], entries), inspect.cleandoc(own)
+        )
+    if "__init__" in cls.__dict__:
+        cls.__signature__ = _signature(cls, base)  # type: ignore[attr-defined]
+
+
+def _parameters(doc: str) -> str:
+    return doc.partition("----------\n")[2].partition("\n\n")[0] + "\n"
+
+
+def _write_entries(names: list[str], rest: str, entries: list[tuple[list[str], str]]) -> str:
+    lines = []
+    for known, text in entries:
+        shown = [name for name in known if name in names]
+        if shown:
+            lines.append(f"{', '.join(shown)} : {text}")
+    return "".join(lines) + (f"    {rest.strip()}\n" if rest.strip() else "")
+
+
+def _signature(cls: Any, base: Any) -> inspect.Signature:
+    own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        known = {p.name for p in own}
+        passed = [p for p in inspect.signature(base.__init__).parameters.values() if p.name not in {"self", *known}]
+        own = [*own[:-1], *passed] if own[-1].name == "keywords" else own
+    return inspect.Signature(own)

@@ -33,10 +33,7 @@ from dalembert.estimate.judge.motion_sensitivity import (
     windows,
 )
 from dalembert.estimate.judge.observed_directions import (
-    FADED,
-    HALF,
-    PRECISION,
-    SENTENCE,
+    LIMITS,
     View,
     describe,
     describe_decay,
@@ -122,7 +119,7 @@ class LocalObservability:
                 describe(direction) + describe_decay(fade)
                 for direction, fade in zip(self.unseen, self.fades, strict=False)
             ]
-            text += join_limited(each, 2 * SENTENCE if plain else SENTENCE) + "."
+            text += join_limited(each, 2 * LIMITS.sentence if plain else LIMITS.sentence) + "."
             if self.weak:
                 text += f" {len(self.weak)} more only weakly: {self._weakly()}."
         elif self.weak:
@@ -157,12 +154,12 @@ class LocalObservability:
     def _advice(self) -> str:
         if self.is_observable and not self.weak:
             return ""
-        if max(self.fades) <= FADED:
+        if max(self.fades) <= LIMITS.faded:
             return f" No sensor is needed: hidden directions decay by themselves within {self.span:.3g} s."
         if not self.sensors:
             return " No other quantity of the model would show more along this motion; another motion may."
         names, left = self.sensors[0]
-        if left > HALF:
+        if left > LIMITS.seen:
             return f" {join_names(names)} would show some of it, not all, along this motion."
         also = [more[0] for more, _ in self.sensors[1:] if len(more) == 1]
         others = f" (or {', '.join(also)})" if also else ""
@@ -318,7 +315,7 @@ def _further(model: Process, first: int, stack: Array, flow: Array, noise: Array
     for body, axes in _free_rotations(model).items():
         rows = flow[:, axes]
         known = [noise[k] for k in range(first) if units[k] == "rad"]
-        size = known[0] if known else PRECISION * np.sqrt(((rows @ start) ** 2).sum(axis=2).mean())
+        size = known[0] if known else LIMITS.precision * np.sqrt(((rows @ start) ** 2).sum(axis=2).mean())
         found[f"{ORIENTATION}{body}"] = _rows(rows / size)
     return found
 
@@ -341,7 +338,9 @@ def _deviations(view: View, R: Variances, P0: Variances) -> dict[str, float] | N
 
 
 def _describe_assumptions(R: Variances, P0: Variances) -> str:
-    parts = [] if R is not None else [f"errors of readings of {100 * PRECISION:g} % of their range (R not given)"]
+    parts = (
+        [] if R is not None else [f"errors of readings of {100 * LIMITS.precision:g} % of their range (R not given)"]
+    )
     parts += [] if P0 is not None else ["initial errors of typical magnitudes (P0 not given)"]
     return f"assumed: {', '.join(parts)}" if parts else ""
 

@@ -27,21 +27,35 @@ from scipy.sparse.csgraph import connected_components
 from dalembert.expressions import Array
 from dalembert.numerics import ties
 
-PRECISION = 0.01  # error of a reading without R, of its range: a usual sensor of class 1
-AT_LEAST = 0.01  # it sweeps that share of what others of its unit do, or it is held for noise
-HALF = 0.5
-WEAK = (1 / HALF**2 - 1) ** 0.5  # the standard deviation stays above a half
-ROUNDING = 1e-9  # of the largest singular value, that errors of the slopes may leave of nothing
-GAP, BELOW = 1e3, 1e-4  # a step down by so much, to so little of the largest, parts what is seen from errors of steps
-HARDLY = 0.1  # where that takes next to nothing off a deviation
-FADED = 0.1  # what is left of a change at the end of the window, by itself: no sensor is needed for it
-NONE = 1e-13  # slopes between units that are rounding
-ONE_WAY = 1e-3  # weight of an influence that is not returned
-WORTH = 0.69  # gain of a sensor that is worth its name: it halves a deviation
-ALIKE = 3.0  # deviations within this factor are alike: the order is that of the list
-MOST, TOGETHER = 5, 8  # sensors that are named, one for the other and all at once
-SENTENCE = 3  # directions of one sentence
-SHOWN = 0.05  # share of a direction that is worth a word
+
+@dataclass(frozen=True)
+class ObservabilityThresholds:
+    """Limits of the judgement of directions and sensors."""
+
+    precision: float = 0.01  # error of a reading without R, of its range: a sensor of class 1
+    least_range: float = 0.01  # of the range of others of its unit: a reading below it has their noise
+    seen: float = 0.5  # a direction is seen well where less than this share of its standard deviation is left
+    rounding: float = 1e-9  # of the largest singular value: errors of the slopes of 4 Runge-Kutta steps per sample
+    gap: float = 1e3  # ratio of successive singular values that separates signal from errors of the slopes,
+    below: float = 1e-4  # where the smaller one is below this share of the largest,
+    faint: float = 0.1  # and below this value, which leaves 99.5 % of a standard deviation
+    faded: float = 0.1  # share of a change at the end of the window, by itself, that needs no sensor
+    nothing: float = 1e-13  # slope between units that is rounding: 450 times the unit roundoff
+    one_way: float = 1e-3  # weight of an influence that is not mutual
+    worth: float = 0.69  # gain of a useful sensor: ln 2, it halves a standard deviation
+    alike: float = 3.0  # gains within this factor are equal: the order is that of the list
+    alternatives: int = 5  # sensors that are named, one instead of the other
+    together: int = 8  # sensors that are named to be used together
+    sentence: int = 3  # directions of one sentence
+    shown: float = 0.05  # share of a direction from which on a state is named
+
+    @property
+    def weak(self) -> float:
+        """Singular value at which the share `seen` is left: 1/√(1 + s²) = seen."""
+        return float((1 / self.seen**2 - 1) ** 0.5)
+
+
+LIMITS = ObservabilityThresholds()
 
 
 # ---- typical magnitudes
@@ -74,9 +88,9 @@ def _balance(largest: Array, sure: list[tuple[int, int]]) -> Array:
     long as connected parts stay connected.
     """
     n = len(largest)
-    pairs = [(a, b) for a in range(n) for b in range(n) if a != b and largest[a, b] > NONE]
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b and largest[a, b] > LIMITS.nothing]
     returned = np.sqrt(largest * largest.T)
-    weights = {(a, b): 1.0 if (a, b) in sure else float(np.clip(returned[a, b], ONE_WAY, 1.0)) for a, b in pairs}
+    weights = {(a, b): 1.0 if (a, b) in sure else float(np.clip(returned[a, b], LIMITS.one_way, 1.0)) for a, b in pairs}
     logs = np.zeros(n)
     while pairs:
         rows = np.zeros((len(pairs), n))
@@ -85,7 +99,7 @@ def _balance(largest: Array, sure: list[tuple[int, int]]) -> Array:
         values = np.array([weights[pair] * np.log(largest[pair]) for pair in pairs])
         logs = np.linalg.lstsq(rows, values, rcond=1e-9)[0]
         share = {(a, b): np.log(largest[a, b]) + logs[b] - logs[a] for a, b in pairs}
-        small = [pair for pair in pairs if share[pair] < -np.log(ALIKE) and pair not in sure]
+        small = [pair for pair in pairs if share[pair] < -np.log(LIMITS.alike) and pair not in sure]
         small.sort(key=lambda pair: share[pair] + np.log(largest[pair]))  # of two alike, rounding is the smaller number
         kept = len(pairs)
         for pair in small[: 1 + len(small) // 5]:
@@ -110,10 +124,12 @@ def typical_noise(units: Sequence[str], stacked: Array, roots: Array) -> Array:
     stacked : (windows, samples, ny, ne). One that hardly moves, next to others of its unit, has their noise.
     """
     swept = np.sqrt(((stacked @ roots[:, None]) ** 2).sum(axis=3).mean(axis=1).max(axis=0))
-    swept = np.where(swept > NONE * swept.max(initial=0.0), swept, 0.0)
+    swept = np.where(swept > LIMITS.nothing * swept.max(initial=0.0), swept, 0.0)
     kinds = [unit or f"quantity {k}" for k, unit in enumerate(units)]
     among = {kind: max(s for s, other in zip(swept, kinds, strict=True) if other == kind) for kind in set(kinds)}
-    return np.array([PRECISION * max(s, AT_LEAST * among[kind]) for s, kind in zip(swept, kinds, strict=True)])
+    return np.array(
+        [LIMITS.precision * max(s, LIMITS.least_range * among[kind]) for s, kind in zip(swept, kinds, strict=True)]
+    )
 
 
 # ---- one window
@@ -157,7 +173,7 @@ class View:
     @property
     def well(self) -> int:
         """How many directions are seen well."""
-        return int(np.count_nonzero(self.values > max(WEAK, self.floor)))
+        return int(np.count_nonzero(self.values > max(LIMITS.weak, self.floor)))
 
     @property
     def left(self) -> Array:
@@ -198,7 +214,7 @@ class View:
     def poor(self) -> Array:
         """(d - well, k): what is seen badly and does not fade by itself, in terms of the last directions."""
         _, fades, kept = np.linalg.svd(self.last @ self.directions[self.well :].T, full_matrices=False)
-        return np.asarray(kept[fades > FADED].T)
+        return np.asarray(kept[fades > LIMITS.faded].T)
 
     def unseen(self) -> Array:
         """(k, d) directions that nothing shows."""
@@ -219,13 +235,13 @@ class View:
         amounts, sizes = self.root @ v, np.abs(self.root @ v) / self._sizes
         order = ties.largest_first(sizes)
         largest = amounts[order[0]]
-        return {self.names[k]: float(amounts[k] / largest) for k in order if sizes[k] > SHOWN * sizes[order[0]]}
+        return {self.names[k]: float(amounts[k] / largest) for k in order if sizes[k] > LIMITS.shown * sizes[order[0]]}
 
 
 def _floor(values: Array, growth: float) -> float:
-    floor = ROUNDING * growth * max(float(values[0]), 1.0)
+    floor = LIMITS.rounding * growth * max(float(values[0]), 1.0)
     for large, small in pairwise(values):
-        if large > floor and small < min(BELOW * values[0], HARDLY) and large > GAP * small:
+        if large > floor and small < min(LIMITS.below * values[0], LIMITS.faint) and large > LIMITS.gap * small:
             return max(floor, float(np.sqrt(large * max(small, 1e-300))))
     return floor
 
@@ -263,28 +279,28 @@ def rank_sensors(
         return ()
     blocks = {name: view.weighed(block) for name, block in further.items()}
     alone = [(name, *_with(view, poor, block)) for name, block in blocks.items()]
-    enough = [(name, gain, left) for name, gain, left in alone if left <= HALF and gain > WORTH]
+    enough = [(name, gain, left) for name, gain, left in alone if left <= LIMITS.seen and gain > LIMITS.worth]
     if enough:
         best = max(gain for _, gain, _ in enough)
-        enough.sort(key=lambda item: (item[0] in last, int((best - item[1]) / np.log(ALIKE))))
-        return tuple(((name,), left) for name, _, left in enough[:MOST])
+        enough.sort(key=lambda item: (item[0] in last, int((best - item[1]) / np.log(LIMITS.alike))))
+        return tuple(((name,), left) for name, _, left in enough[: LIMITS.alternatives])
     names: list[str] = []
     total, gained, left = np.zeros_like(view.directions), 0.0, 1.0
-    while len(names) < TOGETHER and left > HALF:
+    while len(names) < LIMITS.together and left > LIMITS.seen:
         gains = {
             name: _with(view, poor, total + block)[0] - gained for name, block in blocks.items() if name not in names
         }
-        gains = {name: gain for name, gain in gains.items() if gain > WORTH}
+        gains = {name: gain for name, gain in gains.items() if gain > LIMITS.worth}
         if not gains:
             break
         usual = {name: gain for name, gain in gains.items() if name not in last} or gains
-        name = next(name for name, gain in usual.items() if gain > max(usual.values()) - np.log(ALIKE))
+        name = next(name for name, gain in usual.items() if gain > max(usual.values()) - np.log(LIMITS.alike))
         names.append(name)
         total = total + blocks[name]
         gained, left = _with(view, poor, total)
     for name in names[:-1]:  # what came first may have become needless
         without = total - blocks[name]
-        if left <= HALF and _with(view, poor, without)[1] <= HALF:
+        if left <= LIMITS.seen and _with(view, poor, without)[1] <= LIMITS.seen:
             names.remove(name)
             total = without
     return ((tuple(names), _with(view, poor, total)[1]),) if names else ()
@@ -320,7 +336,7 @@ def describe(direction: Mapping[str, float]) -> str:
 
 
 def describe_decay(fade: float) -> str:
-    return ", which dies out by itself" if fade <= FADED else ""
+    return ", which dies out by itself" if fade <= LIMITS.faded else ""
 
 
 def format_share(left: float) -> str:
@@ -328,7 +344,7 @@ def format_share(left: float) -> str:
     return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
 
 
-def join_limited(parts: list[str], most: int = SENTENCE) -> str:
+def join_limited(parts: list[str], most: int = LIMITS.sentence) -> str:
     more = len(parts) - most
     return "; ".join(parts[:most]) + (f"; and {more} more" if more > 0 else "")
 

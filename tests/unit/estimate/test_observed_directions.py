@@ -1,0 +1,39 @@
+"""Judgement of directions of the state, at the edges of its thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert.estimate.judge.observed_directions import LIMITS, View, rank_sensors
+
+
+def view(*values: float) -> View:
+    """Two or three states of unit uncertainty, each seen by a reading of this strength; nothing decays."""
+    n = len(values)
+    return View.of(tuple("abc"[:n]), np.diag(values), np.eye(n), np.repeat(np.eye(n)[None], 2, axis=0))
+
+
+@pytest.mark.parametrize(("side", "well"), [(1.001, 2), (0.999, 1)])
+def test_a_direction_is_seen_well_where_half_of_its_deviation_is_left(side: float, well: int) -> None:
+    found = view(10.0, LIMITS.weak * side)
+    assert found.well == well and found.left[-1] == pytest.approx(LIMITS.seen, rel=2e-3)
+
+
+@pytest.mark.parametrize(("side", "rank"), [(1.01, 2), (0.99, 1)])
+def test_a_gap_to_a_small_singular_value_hides_its_direction(side: float, rank: int) -> None:
+    assert view(1.0, LIMITS.below * side).rank == rank  # the gap is 1e4, more than it takes
+
+
+@pytest.mark.parametrize(("side", "named"), [(1.01, True), (0.99, False)])
+def test_a_sensor_is_named_where_it_halves_a_deviation(side: float, named: bool) -> None:
+    # one more reading of strength s leaves 1/√(1 + s²) of what is hidden: ln √(1 + s²) is the gain
+    strength = np.sqrt(np.exp(2 * LIMITS.worth * side) - 1)
+    found = rank_sensors(view(10.0, 0.0), {"gyro": np.array([[0.0, strength]])}, ())
+    assert bool(found) is named
+
+
+@pytest.mark.parametrize(("side", "names"), [(1.01, {"a", "b"}), (0.99, {"a"})])
+def test_a_state_is_named_from_its_share_of_a_direction_on(side: float, names: set[str]) -> None:
+    direction = np.array([1.0, LIMITS.shown * side])
+    assert set(view(1.0, 1.0).direction(direction)) == names
