@@ -103,6 +103,12 @@ CODES: dict[str, str] = {
     "missing-extra": "an optional package is not installed",
     "kind-not-loaded": "an entry point of another package that cannot be imported",
     # iterations and runs
+    "free-to-move": "degrees of freedom that no driver and no motion prescribes",
+    "not-at-rest": "a state that is neither an equilibrium nor a steady motion",
+    "coarse-sampling": "samples too far apart, or too noisy, to be differentiated",
+    "linear-friction": "a linear model of a machine with friction: what the model makes of it",
+    "not-the-rate": "a channel of rates that is not the derivative of its coordinate",
+    "resting-friction": "a joint at rest, whose friction may have any value up to its limit",
     "no-convergence": "an iteration ended without reaching its tolerance",
     "no-solution": "the equations have no solution",
     "not-unique": "the equations have several solutions",

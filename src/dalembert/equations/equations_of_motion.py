@@ -171,7 +171,7 @@ class EquationsOfMotion:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 of names, units, expressions, parameter values and the pose drawn: what tells this model from others.
+        """SHA-256 of names, units, expressions, parameter values and the pose drawn: the identity of the model.
 
         The same description gives the same hash, in any process; the name of the machine and its shapes do not count.
         It holds for one version of CasADi, whose form of the expressions is hashed.

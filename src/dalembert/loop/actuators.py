@@ -44,36 +44,36 @@ class ActuatorLimits:
         for name, least in (("rate", 1e-300), ("resolution", 0.0), ("delay", 0.0)):
             value = getattr(self, name)
             if not is_real(value) or not value >= least or (name != "rate" and not np.isfinite(value)):
-                raise DataError(f"{name} of an actuator must be a positive number, got {value!r}.")
+                raise DataError("not-positive", f"{name} of an actuator must be a positive number, got {value!r}.")
 
     @property
     def ideal(self) -> bool:
         return self == ActuatorLimits()
 
 
-def quantised(value: Any, resolution: float) -> Any:
+def quantise(value: Any, resolution: float) -> Any:
     """The nearest multiple of the resolution (halves upwards)."""
     return value if resolution == 0 else resolution * ca.floor(value / resolution + 0.5)
 
 
-def limited(value: Any, limits: tuple[float, float]) -> Any:
+def clip(value: Any, limits: tuple[float, float]) -> Any:
     low, high = limits
     if np.isfinite(high):
         value = ca.fmin(value, high)
     return ca.fmax(value, low) if np.isfinite(low) else value
 
 
-def driven(actuator: ActuatorLimits, command: Any, before: Any, dt: float) -> Any:
+def limit_command(actuator: ActuatorLimits, command: Any, before: Any, dt: float) -> Any:
     """The value that leaves for the machine; `before` is the last one."""
     if np.isfinite(actuator.rate):
         most = actuator.rate * dt
         command = before + ca.fmax(ca.fmin(command - before, most), -most)
-    return quantised(limited(command, actuator.limits), actuator.resolution)
+    return quantise(clip(command, actuator.limits), actuator.resolution)
 
 
-def reading(sensor: SensorFaults, value: Any, noise: Any) -> Any:
-    """What the sensor says of a value."""
-    return quantised(limited(value + sensor.bias + noise, sensor.limits), sensor.resolution)
+def read_value(sensor: SensorFaults, value: Any, noise: Any) -> Any:
+    """The reading of a value."""
+    return quantise(clip(value + sensor.bias + noise, sensor.limits), sensor.resolution)
 
 
 def in_samples(delay: float, dt: float) -> tuple[int, float]:

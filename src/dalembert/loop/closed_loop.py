@@ -1,4 +1,4 @@
-"""Closed loops in `da.simulate`: what acts continuously is put into the equations, what is sampled runs in samples."""
+"""Closed loops in `da.simulate`: continuous parts are put into the equations, sampled parts run in samples."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state, sampled
 from dalembert.loop.actuators import ActuatorLimits
-from dalembert.loop.continuous.close_loop import ON, closed
-from dalembert.loop.continuous.linear_equations import linear_equations, linear_state
+from dalembert.loop.continuous.close_loop import ON, close_equations
+from dalembert.loop.continuous.linear_equations import linear_equations, read_linear_state
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.names import machine_name, reference_channel
 from dalembert.loop.noise import Noise
@@ -29,10 +30,10 @@ from dalembert.loop.wiring import (
     SwitchOn,
     as_laws,
     as_observer_step,
+    find_waiting,
     read_actuators,
     read_switch,
-    waiting,
-    wired,
+    wire,
     within_limits,
 )
 from dalembert.record import Record
@@ -44,7 +45,7 @@ from dalembert.solve.position.assemble import state_or_rest
 DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
 
 
-def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> ObserverStep | None:
+def find_observer_step(observer: Any, laws: Sequence[Law], noise: Noise | None) -> ObserverStep | None:
     """The observer at its own interval, at that of the sampled laws, or at that of the noise."""
     if observer is None or isinstance(observer, ObserverStep):
         return observer
@@ -58,8 +59,8 @@ def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> Obse
     return as_observer_step(observer, every if not laws or getattr(observer, "needs_interval", False) else None)
 
 
-def at_samples(laws: tuple[Law, ...], observer_step: ObserverStep | None) -> tuple[Law, ...]:
-    """Continuous laws without a memory behind a sampled observer: its estimate is held, and so is what they drive."""
+def sample_laws(laws: tuple[Law, ...], observer_step: ObserverStep | None) -> tuple[Law, ...]:
+    """Continuous laws without a state behind a sampled observer: its estimate is held, and so is what they drive."""
     if observer_step is None or observer_step.dt is None:
         return laws
     return tuple(replace(law, dt=observer_step.dt) if law.dt is None and not len(law.state) else law for law in laws)
@@ -77,15 +78,23 @@ def in_deviations(item: Any) -> Any:
 
 def check_noise(noise: Any) -> Noise | None:
     if noise is not None and not isinstance(noise, Noise):
-        raise DataError(f"noise must be a da.Noise(process=..., sensors=..., seed=...), got {noise!r}.")
+        raise DataError(
+            "wrong-type",
+            f"noise must be a Noise, got {noise!r}.",
+            Advice("Make it with {}.", Call("da.Noise", Argument("process"), Argument("sensors"), Argument("seed"))),
+        )
     return None if noise is None else noise.seeded()
 
 
-def given_inputs(inputs: Any, names: Sequence[str]) -> dict[str, Any]:
+def read_given(inputs: Any, names: Sequence[str]) -> dict[str, Any]:
     if isinstance(inputs, Record):
         return {name: inputs for name in inputs.names if name in names}
     if inputs is not None and not isinstance(inputs, Mapping):
-        raise DataError(f"inputs must name channels, such as inputs={{'u': 1.0}}; got {inputs!r}.")
+        raise DataError(
+            "wrong-type",
+            f"inputs must name channels; got {inputs!r}.",
+            Advice("Such as {}.", Argument("inputs", {"u": 1.0})),
+        )
     return dict(inputs or {})
 
 
@@ -99,7 +108,7 @@ class LoopParts:
     references: Mapping[str, Any]
     actuators: Mapping[str, ActuatorLimits]
     switch: SwitchOn
-    waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
+    waits: tuple[bool, ...]  # laws that keep their initial state while they are off
 
     @property
     def driven(self) -> tuple[str, ...]:
@@ -111,7 +120,7 @@ class LoopParts:
         return {name: source for name, source in given.items() if name not in self.driven or not self.switch.at_once}
 
     def around(self, plant: Any, given: Mapping[str, Any], interval: float | None = None) -> Loop:
-        return wired(
+        return wire(
             plant, self.laws, self.observer, given=given, noise=self.noise, actuators=self.actuators,
             switch=self.switch, waits=self.waits, interval=interval,
         )  # fmt: skip
@@ -123,7 +132,7 @@ def run_machine(
 ) -> Record:  # fmt: skip
     """A sampled loop around equations of motion."""
     begin = state_or_rest(eqs, start)
-    given = given_inputs(inputs, eqs.inputs.names)
+    given = read_given(inputs, eqs.inputs.names)
     driven = tuple(name for name in parts.driven if name in eqs.inputs.index)
     chosen = DEFAULT if method is None else method
     host = MachineHost(eqs, chosen, parts.before(given), driven, as_events(events), parts.switch)
@@ -131,7 +140,8 @@ def run_machine(
     first, last = host.plant.span
     if first > begin.t or last < end:
         raise DataError(
-            f"a record given as input covers {first:g} to {last:g} s, the run needs {begin.t:g} to {end:g} s."
+            "record-too-short",
+            f"a record given as input covers {first:g} to {last:g} s, the run needs {begin.t:g} to {end:g} s.",
         )
     count = int(np.floor((end - begin.t) / loop.dt + 1e-9))
     return _sampled(host, loop, parts, begin.t, end, count, every, progress).go(host.column(begin, end - begin.t))
@@ -144,16 +154,16 @@ def run_linear(
     try:
         end = float(until)
     except (TypeError, ValueError):
-        raise DataError(f"until must be a number of seconds, got {until!r}.") from None
+        raise DataError("not-a-number", f"until must be a number of seconds, got {until!r}.") from None
     if not np.isfinite(end) or end <= 0:
-        raise DataError(f"until must be a finite time after the start (0 s), got {until!r}.")
-    given = given_inputs(inputs, model.inputs)
+        raise DataError("out-of-range", f"until must be a finite time after the start (0 s), got {until!r}.")
+    given = read_given(inputs, model.inputs)
     host = LinearHost(model, parts.before(given))
     loop = parts.around(host.plant, given, model.dt)
     count = int(np.floor(end / loop.dt + 1e-9))
     end = loop.dt * count if abs(count * loop.dt - end) > 1e-9 * loop.dt else end  # whole intervals only
     if not count:
-        raise DataError(f"until = {end:g} s is less than one interval of the loop ({loop.dt:g} s).")
+        raise DataError("out-of-range", f"until = {end:g} s is less than one interval of the loop ({loop.dt:g} s).")
     run = _sampled(host, loop, parts, 0.0, end, count, every, progress)
     return run.go(np.concatenate(([0.0], initial_state(start, model.states, "the start"))))
 
@@ -177,18 +187,21 @@ def reference_values(loop: Any, given: Any, times: Any) -> Array:
     if not names or not given:
         return np.zeros((len(times), len(names)))
     unique = list(dict.fromkeys(names))
-    sources = {name: _at_samples(renamed_reference(source, name, name), name, times) for name, source in given.items()}
+    sources = {name: _at_samples(rename_reference(source, name, name), name, times) for name, source in given.items()}
     at = times if len(times) > 1 else np.append(times, times[0] + 1.0)
     _, values = sampled(sources, unique, at, where="references")
     return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
 
 
-def renamed_reference(source: Any, name: str, channel: str) -> Any:
+def rename_reference(source: Any, name: str, channel: str) -> Any:
     """A source of a reference as the source of the input that carries it."""
     if isinstance(source, Record):
         have = next((n for n in (name, channel, *_short(name)) if n in source.names), None)
         if have is None:
-            raise DataError(unknown_name("channel", name, source.names, f"the record given for reference {name!r}"))
+            raise DataError(
+                "missing-channel",
+                unknown_name("channel", name, source.names, f"the record given for reference {name!r}"),
+            )
         return Record.from_channels(source.time, {channel: source[have]})
     return source
 
@@ -200,8 +213,9 @@ def _at_samples(source: Any, name: str, times: Array) -> Any:
     first, last, slack = source.time[0], source.time[-1], 1e-9 * (times[-1] - times[0])
     if first > times[0] + slack or last < times[-1] - slack:
         raise DataError(
+            "record-too-short",
             f"the record given for reference {name!r} covers {first:g} to {last:g} s, the run needs {times[0]:g} to "
-            f"{times[-1]:g} s."
+            f"{times[-1]:g} s.",
         )
     return np.interp(times, source.time, source[name])
 
@@ -211,7 +225,7 @@ def _short(name: str) -> tuple[str, ...]:
     return (name.removesuffix(".reference"),) if name.endswith(".reference") else ()
 
 
-def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
+def name_references(given: Any, names: Sequence[str]) -> dict[str, Any]:
     """References as laws call them; "x" may stand for "x.reference"."""
     if given is None:
         return {}
@@ -219,15 +233,22 @@ def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
         found = {name: given for name in names if any(n in given.names for n in (name, *_short(name)))}
         if not found:
             shown = ", ".join(given.names[:8])
-            raise DataError(f"the record of references has none of {', '.join(names) or '(none)'}; it has {shown}.")
+            raise DataError(
+                "missing-channel",
+                f"the record of references has none of {', '.join(names) or '(none)'}; it has {shown}.",
+            )
         return found
     if not isinstance(given, Mapping):
-        raise DataError(f"references must name them, such as references={{'position': 1.0}}; got {given!r}.")
+        raise DataError(
+            "wrong-type",
+            f"references must be given by name; got {given!r}.",
+            Advice("Such as {}.", Argument("references", {"position": 1.0})),
+        )
     found = {}
     for name, source in given.items():
         full = next((n for n in (name, f"{name}.reference") if n in names), None)
         if full is None:
-            raise ModelError(unknown_name("reference", name, names, "the laws of this loop"))
+            raise ModelError("unknown-name", unknown_name("reference", name, names, "the laws of this loop"))
         found[full] = source
     return found
 
@@ -251,19 +272,19 @@ def simulate_closed(
     limits = read_actuators(actuators)
     controller = within_limits(controller, limits)
     laws = as_laws(controller, switch)
-    waits = waiting(controller, laws, switch)
+    waits = find_waiting(controller, laws, switch)
     noise = check_noise(noise)
-    observer_step = observer_of(observer, laws, noise)
-    laws = at_samples(laws, observer_step)
+    observer_step = find_observer_step(observer, laws, noise)
+    laws = sample_laws(laws, observer_step)
     if not laws and not switch.at_once:
-        raise DataError("switch_on says from when on a controller drives; there is none.")
+        raise DataError("ineffective-argument", "a time of switching on belongs to a controller; there is none.")
     if not laws and (references is not None or actuators is not None):
-        raise DataError("references and actuators belong to a controller; there is none.")
+        raise DataError("ineffective-argument", "references and actuators belong to a controller; there is none.")
     known = [name for law in laws for name in law.references.names]
     resting = {
         name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
     }
-    wanted = by_name(references, known)
+    wanted = name_references(references, known)
     parts = LoopParts(laws, observer_step, noise, {**resting, **wanted}, limits, switch, waits)
     continuous = any(law.dt is None for law in laws) or (observer_step is not None and observer_step.dt is None)
     if isinstance(plant, StateSpace):
@@ -272,7 +293,7 @@ def simulate_closed(
             del run["events"], run["method"]
             return run_linear(plant, until, parts, **run)
         plant = linear_equations(plant)
-        run["start"] = linear_state(plant, run["start"])
+        run["start"] = read_linear_state(plant, run["start"])
     if not continuous:
         begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
         return run_machine(plant, end_time(until, begin), parts, **run)
@@ -285,31 +306,40 @@ def run_continuous(
     run: dict[str, Any],
     parts: LoopParts,
 ) -> Record:
-    """Continuous laws and observers go into the equations; what is sampled, if anything, runs around those."""
+    """Continuous laws and observers go into the equations; sampled ones, if any, run around those."""
     laws, observer_step, noise, switch = parts.laws, parts.observer, parts.noise, parts.switch
     inside = [k for k, law in enumerate(laws) if law.dt is None]
     outside = [k for k in range(len(laws)) if k not in inside]
     if outside and not switch.at_once:
-        raise ModelError("switch_on with continuous and sampled laws together is not clear: give all of them dt.")
+        raise ModelError(
+            "not-supported",
+            "the time of switching on is not clear for continuous and sampled laws together.",
+            Advice("Give all of them an interval: {}.", Argument("dt")),
+        )
     if noise is not None and noise.sensors:
         raise ModelError(
-            "sensor noise is drawn sample by sample: give the law and the observer a sampling interval (dt=)."
+            "missing-argument",
+            "sensor noise is drawn sample by sample.",
+            Advice("Give the law and the observer a sampling interval: {}.", Argument("dt")),
         )
-    given = given_inputs(run["inputs"], eqs.inputs.names)
+    given = read_given(run["inputs"], eqs.inputs.names)
     driven = [name for k in inside for name in laws[k].drives]
     both = [name for name in driven if name in given]
     if both and switch.at_once:
         raise ModelError(
-            f"input {both[0]!r} is given in inputs= and driven by a law. Leave one out, or say from when on the law "
-            "drives it (switch_on=)."
+            "conflicting-arguments",
+            f"input {both[0]!r} is given and driven by a law.",
+            Advice("Leave one out, or give the time from which the law drives it: {}.", Argument("switch_on")),
         )
     mine = {name: a for name, a in parts.actuators.items() if name in driven or not outside}
-    loop = closed(eqs, [laws[k] for k in inside], observer_step, mine, switch, both, [parts.waits[k] for k in inside])
+    loop = close_equations(
+        eqs, [laws[k] for k in inside], observer_step, mine, switch, both, [parts.waits[k] for k in inside]
+    )
     inputs: dict[str, Any] = {(f"{name}.before" if name in both else name): source for name, source in given.items()}
     following = {name for k in inside for name in laws[k].references.names}
     for name in following & set(parts.references):
         channel = reference_channel(name)
-        inputs[channel] = renamed_reference(parts.references[name], name, channel)
+        inputs[channel] = rename_reference(parts.references[name], name, channel)
     machine, switching = loop.eqs, tuple(as_events(run["events"]))
     begin = state_or_rest(eqs, run["start"])
     if not switch.at_once:

@@ -7,7 +7,7 @@ from dalembert.linear import StateSpace
 
 
 def rate_names(model: StateSpace) -> dict[str, str]:
-    """What a machine calls the rates of its measures -> what a model linearised from it calls them."""
+    """Names of rates in a machine -> their names in a model linearized from it."""
     return {rate: f"{name}.rate" for name, rate in model.provenance.get("rates", {}).items()}
 
 

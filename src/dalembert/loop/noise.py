@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
 from dalembert.expressions.quantities import is_real
 
@@ -49,19 +50,22 @@ def read_sensor(name: str, given: Any) -> SensorFaults:
         given = SensorFaults(deviation=float(given))
     elif not hasattr(given, "deviation"):
         raise DataError(
-            f"noise of sensor {name!r} must be a standard deviation or a sensor model with .deviation, got {given!r}."
+            "wrong-type",
+            f"noise of sensor {name!r} must be a standard deviation or a sensor model with .deviation, got {given!r}.",
         )
     values: dict[str, Any] = {}
     for part, default in (("deviation", 0.0), ("resolution", 0.0), ("bias", 0.0), ("delay", 0.0)):
         value = getattr(given, part, default)
         value = default if value is None else value
         if not is_real(value) or not np.isfinite(value) or (part != "bias" and value < 0):
-            raise DataError(f"{part} of sensor {name!r} must be a finite number, not negative; got {value!r}.")
+            raise DataError(
+                "negative", f"{part} of sensor {name!r} must be a finite number, not negative; got {value!r}."
+            )
         values[part] = float(value)
     limits = getattr(given, "limits", None)
     dt = getattr(given, "dt", None)
     if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
-        raise DataError(f"dt of sensor {name!r} must be a positive time [s], got {dt!r}.")
+        raise DataError("not-positive", f"dt of sensor {name!r} must be a positive time [s], got {dt!r}.")
     return SensorFaults(**values, limits=checked_limits(limits, f"sensor {name!r}"), dt=dt)
 
 
@@ -74,11 +78,11 @@ def checked_limits(limits: Any, what: str) -> tuple[float, float]:
     try:
         low, high = (float(x) for x in limits)
     except (TypeError, ValueError):
-        raise DataError(f"limits of {what} must be two numbers (low, high), got {limits!r}.") from None
+        raise DataError("wrong-shape", f"limits of {what} must be two numbers (low, high), got {limits!r}.") from None
     if np.isnan(low) or np.isnan(high):
-        raise DataError(f"limits of {what} must be two numbers (low, high), got {limits!r}.")
+        raise DataError("wrong-shape", f"limits of {what} must be two numbers (low, high), got {limits!r}.")
     if low > high:
-        raise DataError(f"limits of {what}: {low:g} is above {high:g}.")
+        raise DataError("out-of-range", f"limits of {what}: {low:g} is above {high:g}.")
     return low, high
 
 
@@ -92,7 +96,7 @@ class Noise:
         added at every sampling instant (then the joints are closed again); an input gets one held until the next.
         A white noise of intensity W on a state over intervals dt is the deviation √(W dt).
     sensors : name -> standard deviation of a reading, or a sensor model (``.deviation``, ``.resolution``, ...).
-    seed : of all streams; None takes a fresh one, which the record's provenance tells.
+    seed : of all streams; None draws one, which stands in the provenance of the record.
     every : sampling interval [s] where neither a sampled law nor an observer sets one.
 
     Examples
@@ -109,24 +113,26 @@ class Noise:
     def __post_init__(self) -> None:
         for kind in ("process", "sensors"):
             if not isinstance(getattr(self, kind), Mapping):
-                raise DataError(f"noise: {kind} must name channels, such as {{'name': 0.01}}.")
+                raise DataError("wrong-type", f"noise: {kind} must name channels, such as {{'name': 0.01}}.")
         for name, deviation in self.process.items():
             if not is_real(deviation) or not 0 <= deviation < np.inf:
-                raise DataError(f"process noise of {name!r} must be a standard deviation, got {deviation!r}.")
+                raise DataError(
+                    "negative", f"process noise of {name!r} must be a standard deviation, got {deviation!r}."
+                )
         for name, given in self.sensors.items():
             read_sensor(name, given)
         seed = self.seed
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise DataError(f"seed must be a whole number, not negative, or None; got {seed!r}.")
+            raise DataError("not-a-count", f"seed must be a whole number, not negative, or None; got {seed!r}.")
         if self.every is not None and not (is_real(self.every) and 0 < self.every < np.inf):
-            raise DataError(f"noise: every must be a positive interval [s], got {self.every!r}.")
+            raise DataError("not-positive", f"noise: every must be a positive interval [s], got {self.every!r}.")
 
     def seeded(self) -> Noise:
-        """The same with a seed: its own, or a fresh one."""
+        """The same with a seed: its own, or a new one."""
         if self.seed is not None:
             return self
-        fresh = int(np.random.SeedSequence().generate_state(1)[0])
-        return Noise(self.process, self.sensors, fresh, self.every)
+        new = int(np.random.SeedSequence().generate_state(1)[0])
+        return Noise(self.process, self.sensors, new, self.every)
 
     def draws(self, name: str, count: int) -> Array:
         """(count,) samples of the channel's stream, already times its standard deviation."""
@@ -135,12 +141,12 @@ class Noise:
         elif name in self.sensors:
             deviation, kind = read_sensor(name, self.sensors[name]).deviation, b"sensor:"
         else:
-            raise DataError(f"this noise has no channel {name!r}.")
+            raise DataError("unknown-name", f"this noise has no channel {name!r}.")
         return self._stream(kind + name.encode(), deviation, count)
 
     def _stream(self, label: bytes, deviation: float, count: int) -> Array:
         if self.seed is None:
-            raise DataError("this noise has no seed; use noise.seeded().")
+            raise DataError("missing-argument", "this noise has no seed.", Advice("Use {}.", Call("noise.seeded")))
         random = np.random.default_rng([int(self.seed), zlib.crc32(label)])
         return np.asarray(deviation * random.standard_normal(count))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.loop.actuators import ActuatorLimits
@@ -47,27 +48,27 @@ def simulate(
         mapping or array of states; sampled loops step it exactly under held inputs, whole intervals only).
     until : end time [s].
     start : from `da.assemble`; None starts at rest from the drawing.
-    inputs : channel -> number, function of time, or Record; what is left out is zero.
+    inputs : channel -> number, function of time, or Record; zero where left out.
     method : `da.DormandPrince()` by default; `da.RK4(step)`; for stiff machines `da.Rosenbrock()`,
         `da.GeneralizedAlpha(step)`, `da.Sundials()`.
     every : sampling interval of the record, or the sample times; None: every step of a fixed-step method, else 1000
         intervals.
     events : `da.Event`s that stop the run or switch something at a zero crossing.
     progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
-    controller : whatever has a method ``law()``, or a list of such that drive different inputs. A law with an interval
+    controller : a design with ``law()``, or a list of such that drive different inputs. A law with an interval
         acts every ``dt`` seconds and its inputs are held; one without acts continuously, inside the equations.
     observer : a filter between sensors and controller; what it gives the controller reads instead of the machine.
-        Behind a sampled one a continuous law without a memory acts at its samples. A filter without an interval of its
+        Behind a sampled one a continuous law without a state acts at its samples. A filter without an interval of its
         own takes that of the laws, or ``noise.every``.
     noise : `da.Noise` of process and sensors, with its seed.
-    references : what laws follow: name -> number, function of time, or Record; what is left out is where the law
+    references : set points of laws: name -> number, function of time, or Record; what is left out is where the law
         was designed (an operating point), or zero.
     actuators : driven input -> `da.ActuatorLimits` (limits, rate, resolution, delay). Integrals of designs
         of `da.control` stop at the limits; their observers read the limited input, not the command. A law made by hand
         may read its own input.
     switch_on : time [s] from which laws drive; a `da.Event` for its first crossing (with a sampled law: from the next
-        sample on), or (time, event) for the first after that time. Before it their inputs are what `inputs` says. A
-        law without a way to know that it is off (by reading its own input) keeps its memory at its start.
+        sample on), or (time, event) for the first after that time. Before it their inputs are those of `inputs`. A
+        law without a way to know that it is off (by reading its own input) keeps its initial state.
 
     Returns
     -------
@@ -75,8 +76,8 @@ def simulate(
     statistics (``run.statistics["events"]`` lists names and times of events, ``["singular poses"]`` the passes through
     a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` says so). A run
     that fails raises with what it had in ``error.record``. A sampled loop has one sample of the record per sample of
-    the loop (unless `every` says otherwise) and adds ``measured.<sensor>``, ``estimate.<name>``, ``command.<input>``,
-    ``reference.<name>`` and ``<law>.<memory>``; inputs are as they act from that sample on.
+    the loop (unless `every` is given) and adds ``measured.<sensor>``, ``estimate.<name>``, ``command.<input>``,
+    ``reference.<name>`` and ``<law>.<state>``; inputs are as they act from that sample on.
     """
     if unknown:
         raise _unknown_keyword(next(iter(unknown)))
@@ -96,14 +97,18 @@ def simulate(
 
 
 def _linear(model: Any) -> StateSpace:
-    """A linear model as the plant of a loop; whatever else is refused. Loaded where a linear model is given."""
+    """A linear model as the plant of a loop; anything else is refused. Loaded where a linear model is given."""
     from dalembert.linear import SecondOrder, StateSpace
 
     if isinstance(model, SecondOrder):
         return model.state_space()
     if isinstance(model, StateSpace):
         return model
-    raise ModelError(f"simulate needs equations of motion, got {type(model).__name__}: call da.equations(...) first.")
+    raise ModelError(
+        "wrong-type",
+        f"simulate needs equations of motion, got {type(model).__name__}.",
+        Advice("Make them with {}.", Call("da.equations")),
+    )
 
 
 def _unknown_keyword(name: str) -> TypeError:

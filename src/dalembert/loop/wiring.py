@@ -1,6 +1,6 @@
 """Who reads what and who drives what in a closed loop: names checked, rates compared, everything numbered.
 
-All problems of a loop are collected and told at once.
+All problems of a loop are collected and reported at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions.quantities import is_real
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.interfaces import Law, ObserverStep
@@ -48,13 +49,14 @@ def read_switch(given: Any) -> SwitchOn:
     if isinstance(given, (tuple, list)) and len(given) == 2 and is_real(given[0]) and isinstance(given[1], Event):
         return SwitchOn(event=replace(given[1], after=max(float(given[0]), given[1].after)))
     raise DataError(
-        "switch_on must be a time [s], a da.Event (at its first crossing) or (time, event): at the first crossing "
-        f"after that time; got {given!r}."
+        "wrong-type",
+        "a time of switching on must be a time [s], an event (at its first crossing) or (time, event): at the first "
+        f"crossing after that time; got {given!r}.",
     )
 
 
 def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
-    """Laws of a controller, or of several in a list; a ``law(switched_on=)`` is told a time of switching on."""
+    """Laws of a controller, or of several in a list; a ``law(switched_on=)`` gets the time of switching on."""
     if controller is None:
         return ()
     items = controller if isinstance(controller, (list, tuple)) else (controller,)
@@ -64,8 +66,9 @@ def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
         law = item if isinstance(item, Law) else item.law(**options) if hasattr(item, "law") else None
         if not isinstance(law, Law):
             raise ModelError(
+                "wrong-type",
                 f"a controller must be a Law, have a method law() that returns one, or be a list of such; got "
-                f"{type(item).__name__}."
+                f"{type(item).__name__}.",
             )
         laws.append(law)
     return tuple(laws)
@@ -74,15 +77,21 @@ def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
 def read_actuators(given: Any) -> dict[str, ActuatorLimits]:
     """Driven input -> `ActuatorLimits`; their names are compared with the laws later."""
     if given is not None and not isinstance(given, Mapping):
-        raise DataError(f"actuators must name inputs: {{'force': da.ActuatorLimits(limits=10)}}; got {given!r}.")
+        raise DataError(
+            "wrong-type",
+            f"actuators must name inputs; got {given!r}.",
+            Advice("Such as {}.", Argument("actuators", {"force": "..."})),
+        )
     for name, actuator in (given or {}).items():
         if not isinstance(actuator, ActuatorLimits):
-            raise DataError(f"actuator of {name!r} must be a da.ActuatorLimits, got {type(actuator).__name__}.")
+            raise DataError(
+                "wrong-type", f"actuator of {name!r} must be a da.ActuatorLimits, got {type(actuator).__name__}."
+            )
     return dict(given or {})
 
 
 def within_limits(item: Any, actuators: Mapping[str, ActuatorLimits]) -> Any:
-    """A design (or several) that is told the limits of its actuators, where it can be: its integrals wait there."""
+    """A design (or several) that knows the limits of its actuators, where it can: its integrals wait there."""
     if isinstance(item, (list, tuple)):
         return type(item)(within_limits(each, actuators) for each in item)
     if not hasattr(item, "within"):
@@ -92,16 +101,16 @@ def within_limits(item: Any, actuators: Mapping[str, ActuatorLimits]) -> Any:
 
 
 def is_informed(controller: Any, switch: SwitchOn) -> bool:
-    """Whether a controller can be told when it is switched on, and is."""
+    """Whether a controller gets the time at which it is switched on."""
     if isinstance(controller, Law) or not hasattr(controller, "law") or switch.at_once or switch.event is not None:
         return False
     return "switched_on" in inspect.signature(controller.law).parameters
 
 
-def waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
-    """Which laws keep their memory at its start while switched off: those that cannot know that they are.
+def find_waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
+    """Laws that keep their initial state while switched off: those that cannot know that they are off.
 
-    A law that reads its own inputs, that is not direct (its memory is an estimate) or that was told the time runs
+    A law that reads its own inputs, that is not direct (its state is an estimate) or that knows the time runs
     along from the beginning.
     """
     items = controller if isinstance(controller, (list, tuple)) else (controller,)
@@ -119,13 +128,15 @@ def as_observer_step(observer: Any, dt: float | None) -> ObserverStep | None:
         return observer
     if not hasattr(observer, "observer_step"):
         raise ModelError(
-            f"an observer must be a ObserverStep or have a method observer_step(dt) that returns one; got "
-            f"{type(observer).__name__}."
+            "wrong-type",
+            f"an observer must be an ObserverStep or have a method observer_step(dt) that returns one; got "
+            f"{type(observer).__name__}.",
         )
     observer_step = observer.observer_step(dt)
     if not isinstance(observer_step, ObserverStep):
         raise ModelError(
-            f"observer_step() of {type(observer).__name__} returned {type(observer_step).__name__}, not a ObserverStep."
+            "wrong-type",
+            f"the observer step of {type(observer).__name__} is a {type(observer_step).__name__}, not an ObserverStep.",
         )
     return observer_step
 
@@ -150,19 +161,28 @@ class Loop:
     watch_every: int
     driven: tuple[int, ...]  # inputs of the plant that a law drives
     actuators: tuple[ActuatorLimits, ...]  # of every driven input
-    sensors: tuple[str, ...]  # what is read from the plant
+    sensors: tuple[str, ...]  # read from the plant
     faults: tuple[SensorFaults, ...]  # of every sensor
     sensor_every: tuple[int, ...]
     noise: Noise | None
     shaken: tuple[str, ...]  # states with process noise
     jittered: tuple[int, ...]  # inputs with process noise
     switch: SwitchOn
-    waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
+    waits: tuple[bool, ...]  # laws that keep their initial state while they are off
 
     @property
     def references(self) -> tuple[tuple[str, str], ...]:
         """(name, unit) of the references of all laws, in order."""
         return tuple(pair for law in self.laws for pair in zip(law.references.names, law.references.units, strict=True))
+
+
+def raise_problems(problems: Sequence[Finding]) -> None:
+    """All problems of a loop in one error."""
+    if len(problems) == 1:
+        raise ModelError.of(problems[0])
+    if problems:
+        listed = "\n  ".join(problem.text() for problem in problems)
+        raise ModelError("several-problems", f"the loop cannot be closed:\n  {listed}")
 
 
 class Wiring:
@@ -172,7 +192,7 @@ class Wiring:
         self, plant: Any, laws: Sequence[Law], observer_step: ObserverStep | None, noise: Noise | None
     ) -> None:
         self.plant, self.laws, self.observer, self.noise = plant, tuple(laws), observer_step, noise
-        self.problems: list[str] = []
+        self.problems: list[Finding] = []
         self.readable = plant.readable()
         self.sensors: list[str] = []
 
@@ -186,8 +206,10 @@ class Wiring:
             every = default if self.noise is None or self.noise.every is None else self.noise.every
             if every is None:
                 raise DataError(
-                    "the loop has no sampling interval: give noise=da.Noise(..., every=dt) [s]. (Without noise and "
-                    "controller a linear model has model.response(...).)"
+                    "missing-argument",
+                    "the loop has no sampling interval.",
+                    Advice("Give it with the noise: {}.", Call("da.Noise", Argument("every"))),
+                    Advice("Without noise and controller, use {}.", Call("model.response")),
                 )
             return float(every)
         return float(min(intervals))
@@ -198,8 +220,11 @@ class Wiring:
         count = round(interval / dt)
         if count < 1 or abs(interval - count * dt) > SAME_TIME * dt:
             self.problems.append(
-                f"{what} acts every {interval:g} s, which is no multiple of the shortest interval in the loop, {dt:g} s"
-                "; make the intervals multiples of each other."
+                Finding(
+                    "sample-time-mismatch",
+                    f"{what} acts every {interval:g} s, which is no multiple of the shortest interval in the loop, "
+                    f"{dt:g} s; make the intervals multiples of each other.",
+                )
             )
         return max(count, 1)
 
@@ -226,41 +251,55 @@ class Wiring:
         if observer_step is not None and full not in plant.sensors:
             known = (*observer_step.gives.names, *plant.sensors, *plant.inputs.names)
             self.problems.append(
-                f"{what}, which observer {observer_step.name!r} does not give: "
-                + unknown_name("estimate", name, known, "the loop")
+                Finding(
+                    "unknown-name",
+                    f"{what}, which observer {observer_step.name!r} does not give: "
+                    + unknown_name("estimate", name, known, "the loop"),
+                )
             )
         elif full not in self.readable:
-            self.problems.append(f"{what}: " + unknown_name("sensor", name, self.readable, f"{plant.name!r}"))
+            self.problems.append(
+                Finding("unknown-name", f"{what}: " + unknown_name("sensor", name, self.readable, f"{plant.name!r}"))
+            )
         else:
             return Source(SENSOR, self.sensor(full))
         return Source(INPUT, 0)
 
     def check_law(self, law: Law) -> None:
         sizes = {
-            "reads": (0, len(law.reads)), "memory": (1, len(law.state)), "references": (2, len(law.references)),
+            "reads": (0, len(law.reads)), "state": (1, len(law.state)), "references": (2, len(law.references)),
             "parameters": (3, len(law.parameters)),
         }  # fmt: skip
         f = law.function
         if f.n_in() != 5 or f.n_out() != 2:
             self.problems.append(
-                f"law {law.name!r}: its function must be (reads, memory, references, p, t) -> (u, memory after)."
+                Finding(
+                    "wrong-signature",
+                    f"law {law.name!r}: its function must be (reads, state, references, p, t) -> (u, next state).",
+                )
             )
             return
         for what, (k, size) in sizes.items():
             if f.numel_in(k) != size:
                 self.problems.append(
-                    f"law {law.name!r} names {size} {what}, but its function takes {f.numel_in(k)} there."
+                    Finding(
+                        "wrong-shape",
+                        f"law {law.name!r} names {size} {what}, but its function takes {f.numel_in(k)} there.",
+                    )
                 )
         for what, have, size in (
             ("inputs to drive", f.numel_out(0), len(law.drives)),
-            ("entries of memory", f.numel_out(1), len(law.state)),
-            ("start values of its memory", len(law.start), len(law.state)),
+            ("states", f.numel_out(1), len(law.state)),
+            ("initial values of its state", len(law.start), len(law.state)),
         ):
             if have != size:
-                self.problems.append(f"law {law.name!r} names {size} {what}, but has {have}.")
+                self.problems.append(Finding("wrong-shape", f"law {law.name!r} names {size} {what}, but has {have}."))
         if not law.direct and f.jac_sparsity(0, 0).nnz():
             self.problems.append(
-                f"law {law.name!r} says that it is not direct, but its u depends on what it reads at the same instant."
+                Finding(
+                    "conflicting-arguments",
+                    f"law {law.name!r} is declared not direct, but its u depends on what it reads at the same instant.",
+                )
             )
 
     def check_observer(self) -> None:
@@ -270,62 +309,76 @@ class Wiring:
         f = w.function
         if f.n_in() != 8 or f.n_out() != 2:
             self.problems.append(
-                f"observer {w.name!r}: its function must be (memory, u before, u now, y, measured, p, t, dt) -> "
-                "(memory after, estimate)."
+                Finding(
+                    "wrong-signature",
+                    f"observer {w.name!r}: its function must be (state, u before, u now, y, measured, p, t, dt) -> "
+                    "(next state, estimate).",
+                )
             )
             return
         sizes = (len(w.state), len(w.known), len(w.known), len(w.reads), len(w.reads), len(w.parameters))
-        labels = ("memory", "known inputs", "known inputs", "sensors", "sensors", "parameters")
+        labels = ("states", "known inputs", "known inputs", "sensors", "sensors", "parameters")
         for k, (label, size) in enumerate(zip(labels, sizes, strict=True)):
             if f.numel_in(k) != size:
                 self.problems.append(
-                    f"observer {w.name!r} names {size} {label}, its function takes {f.numel_in(k)} there."
+                    Finding(
+                        "wrong-shape",
+                        f"observer {w.name!r} names {size} {label}, its function takes {f.numel_in(k)} there.",
+                    )
                 )
         for label, have, size in (
-            ("memory", f.numel_out(0), len(w.state)),
+            ("states", f.numel_out(0), len(w.state)),
             ("start values", len(w.start), len(w.state)),
             ("estimates", f.numel_out(1), len(w.gives)),
         ):
             if have != size:
-                self.problems.append(f"observer {w.name!r} names {size} {label}, but has {have}.")
+                self.problems.append(
+                    Finding("wrong-shape", f"observer {w.name!r} names {size} {label}, but has {have}.")
+                )
         for name in w.known:
             if name not in self.plant.inputs.index:
-                where = f"{self.plant.name!r}, told to observer {w.name!r}"
-                self.problems.append(unknown_name("input", name, self.plant.inputs.names, where))
+                where = f"{self.plant.name!r}, known to observer {w.name!r}"
+                self.problems.append(
+                    Finding("unknown-name", unknown_name("input", name, self.plant.inputs.names, where))
+                )
         for name in w.reads:
             if self.plant.full_name(name) not in self.readable:
                 where = f"{self.plant.name!r}, read by observer {w.name!r}"
-                self.problems.append(unknown_name("sensor", name, self.readable, where))
+                self.problems.append(Finding("unknown-name", unknown_name("sensor", name, self.readable, where)))
 
     def drives(self, given: Mapping[str, Any], switch: SwitchOn) -> list[int]:
         """Inputs that laws drive, each by one law only."""
         by: dict[str, str] = {}
         names = [law.name for law in self.laws]
         if len(set(names)) < len(names):
-            self.problems.append(f"two laws have the same name: {', '.join(names)}.")
+            self.problems.append(Finding("taken-name", f"two laws have the same name: {', '.join(names)}."))
         for law in self.laws:
             for name in law.drives:
                 if name not in self.plant.inputs.index:
                     where = f"{self.plant.name!r}, driven by law {law.name!r}"
-                    self.problems.append(unknown_name("input", name, self.plant.inputs.names, where))
+                    self.problems.append(
+                        Finding("unknown-name", unknown_name("input", name, self.plant.inputs.names, where))
+                    )
                 elif name in by:
-                    self.problems.append(f"input {name!r} is driven by law {by[name]!r} and by law {law.name!r}.")
+                    self.problems.append(
+                        Finding("duplicate", f"input {name!r} is driven by law {by[name]!r} and by law {law.name!r}.")
+                    )
                 elif name in given and switch.at_once:
                     self.problems.append(
-                        f"input {name!r} is given in inputs= and driven by law {law.name!r}. Leave one out, or say "
-                        "from when on the law drives it (switch_on=)."
+                        Finding(
+                            "conflicting-arguments",
+                            f"input {name!r} is given and driven by law {law.name!r}. Leave one out, or give the time "
+                            "from which the law drives it.",
+                        )
                     )
                 by.setdefault(name, law.name)
         return sorted(self.plant.inputs.index[name] for name in by if name in self.plant.inputs.index)
 
     def settle(self) -> None:
-        if len(self.problems) == 1:
-            raise ModelError(self.problems[0])
-        if self.problems:
-            raise ModelError("the loop cannot be closed:\n  " + "\n  ".join(self.problems))
+        raise_problems(self.problems)
 
 
-def wired(
+def wire(
     plant: Any,
     laws: Sequence[Law],
     observer_step: ObserverStep | None,
@@ -352,10 +405,10 @@ def wired(
     every = tuple(w.multiple(f"law {law.name!r}", law.dt, dt) for law in w.laws)
     watch_every = 1 if observer_step is None else w.multiple(f"observer {observer_step.name!r}", observer_step.dt, dt)
     acts = check_actuators(w, actuators, driven)
-    faults = sensor_faults(w)
+    faults = read_faults(w)
     process = [] if noise is None else list(noise.process)
     w.problems += [
-        unknown_name("state or input", name, plant.disturbable, f"process noise of {plant.name!r}")
+        Finding("unknown-name", unknown_name("state or input", name, plant.disturbable, f"noise of {plant.name!r}"))
         for name in process if plant.full_name(name) not in plant.disturbable
     ]  # fmt: skip
     w.settle()
@@ -373,16 +426,21 @@ def check_actuators(
     w: Wiring, given: Mapping[str, ActuatorLimits], driven: Sequence[int]
 ) -> tuple[ActuatorLimits, ...]:
     names = [w.plant.inputs.names[i] for i in driven]
-    w.problems += [unknown_name("driven input", name, names, "actuators=") for name in given if name not in names]
+    w.problems += [
+        Finding("unknown-name", unknown_name("driven input", name, names, "the actuators"))
+        for name in given if name not in names
+    ]  # fmt: skip
     return tuple(given.get(name, ActuatorLimits()) for name in names)
 
 
-def sensor_faults(w: Wiring) -> tuple[SensorFaults, ...]:
+def read_faults(w: Wiring) -> tuple[SensorFaults, ...]:
     faults = {}
     for name, given in ({} if w.noise is None else w.noise.sensors).items():
         full = w.plant.full_name(name)
         if full not in w.readable:
-            w.problems.append(unknown_name("sensor", name, w.readable, f"the noise of {w.plant.name!r}"))
+            w.problems.append(
+                Finding("unknown-name", unknown_name("sensor", name, w.readable, f"the noise of {w.plant.name!r}"))
+            )
             continue
         w.sensor(full)
         faults[full] = read_sensor(name, given)

@@ -16,6 +16,7 @@ from dalembert.loop.continuous.close_loop import close_loop
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.noise import Noise
 from tests.helpers.checks import matched
+from tests.helpers.findings import raises
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, channels, gain_law
 
 SX = ca.SX
@@ -180,12 +181,12 @@ def test_a_loop_through_joints_is_solved_too(cart: Any) -> None:
 def test_a_loop_that_is_not_linear_is_refused_by_name(mass: Any) -> None:
     y, m, r, p, t = SX.sym("y"), SX.sym("m", 0), SX.sym("r", 0), SX.sym("p", 0), SX.sym("t")
     law = Law("bent", ("jolt",), ("push",), ca.Function("bent", [y, m, r, p, t], [-ca.tanh(y), m]))
-    with pytest.raises(da.errors.ModelError, match=r"algebraic loop: push moves what is read at once \(jolt\)"):
+    with raises(da.errors.ModelError, "algebraic-loop", "push", "jolt"):
         close_loop(mass, law)
 
 
 def test_a_loop_that_cancels_itself_is_refused(mass: Any) -> None:
-    with pytest.raises(da.errors.ModelError, match="cancels itself"):
+    with raises(da.errors.ModelError, "algebraic-loop"):
         close_loop(mass, gain_law([[-MASS]], ["jolt"], ["push"]))
 
 
@@ -222,7 +223,7 @@ def test_limits_hold_in_a_continuous_loop(mass: Any, start: Any) -> None:
     law = gain_law(GAIN, READS, ["push"])
     run = da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(limits=0.2)})
     assert run["push"].min() >= -0.2 and run["push"].min() == pytest.approx(-0.2, abs=1e-12)
-    with pytest.raises(da.errors.ModelError, match="need a sampled law"):
+    with raises(da.errors.ModelError, "not-supported"):
         da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(delay=0.1)})
 
 

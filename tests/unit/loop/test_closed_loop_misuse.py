@@ -12,6 +12,7 @@ from dalembert.control import close_loop, custom_law, lqr
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.linear import StateSpace
 from tests.helpers.control_systems import lqg
+from tests.helpers.findings import raises
 from tests.helpers.loops import cart_pendulum, gain_law
 
 DT = 0.05
@@ -41,14 +42,14 @@ def test_a_record_with_times_of_its_own_is_followed(dt: float | None, whole: boo
 @pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
 def test_a_record_that_ends_before_the_run_is_refused(dt: float | None) -> None:
     design = lqr(slider(), Q=1.0, R=1.0, dt=dt, tracking="place")
-    with pytest.raises(DataError, match="covers 0 to 1 s, the run needs 0 to 2 s"):
+    with raises(DataError, "record-too-short", "1 s", "2 s"):
         da.simulate(slider(), 2.0, controller=design, references={"place": ramp()})
 
 
 def test_a_record_without_any_reference_is_refused() -> None:
     """Before, it was left aside without a word."""
     design = lqr(slider(), Q=1.0, R=1.0, dt=DT, tracking="place")
-    with pytest.raises(DataError, match=r"none of place\.reference; it has other"):
+    with raises(DataError, "missing-channel", "place.reference"):
         da.simulate(slider(), 1.0, controller=design, references=ramp("other"))
 
 
@@ -67,19 +68,19 @@ def test_a_sampled_law_takes_over_at_the_first_sample_after_its_time() -> None:
 
 @pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
 @pytest.mark.parametrize(
-    ("actuators", "said"),
-    [({"push": 3.0}, "must be a da.ActuatorLimits, got float"), ([3.0], "must name inputs"), (5.0, "must name inputs")],
+    ("actuators", "shown"),
+    [({"push": 3.0}, "float"), ([3.0], "[3.0]"), (5.0, "5.0")],
 )
-def test_actuators_of_the_wrong_kind_are_refused(dt: float | None, actuators: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_actuators_of_the_wrong_kind_are_refused(dt: float | None, actuators: Any, shown: str) -> None:
+    with raises(DataError, "wrong-type", shown):
         da.simulate(slider(), 1.0, controller=lqr(slider(), Q=1.0, R=1.0, dt=dt), actuators=actuators)
     if dt is None:
-        with pytest.raises(DataError, match=said):
+        with raises(DataError, "wrong-type", shown):
             close_loop(cart_pendulum(), gain_law([1.0], ["encoder"], ["force"]), actuators=actuators)
 
 
 def test_limits_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(DataError, match="two numbers"):
+    with raises(DataError, "wrong-shape"):
         da.ActuatorLimits(limits=np.nan)
 
 
@@ -95,7 +96,7 @@ def test_weights_that_are_no_finite_real_numbers_are_refused(weight: Any, said: 
 @pytest.mark.parametrize("method", [None, da.RK4(step=0.01)], ids=["error control", "fixed step"])
 def test_a_continuous_loop_that_diverges_is_told_and_its_record_kept(method: Any) -> None:
     law = gain_law([-50.0, -50.0], ["x", "v"], ["push"])
-    with pytest.raises(ConvergenceError, match=r"the closed loop diverges: 'v' is .*Check the gains") as caught:
+    with raises(ConvergenceError, "diverged", "'v'") as caught:
         da.simulate(slider(), 100.0, controller=law, start={"x": 1.0}, method=method)
     record = caught.value.record
     assert 13.0 < record.time[-1] < 15.0 and np.isfinite(record.data).all()
@@ -147,14 +148,14 @@ def test_a_law_with_an_integral_of_its_own_winds_up_unless_it_reads_its_input() 
 
 def test_a_law_that_is_not_defined_somewhere_is_named_with_its_input() -> None:
     law = custom_law("root", lambda s: -da.math.sqrt(s["x"]), "push", dt=DT)
-    with pytest.raises(ConvergenceError, match=r"law 'root' is not defined .* it asks for push = nan") as caught:
+    with raises(ConvergenceError, "diverged", "'root'", "push = nan") as caught:
         da.simulate(slider(), 20.0, controller=law, start={"x": 0.1})
     assert caught.value.record["x"][-1] > 0.0
 
 
 def test_a_law_that_drives_nothing_is_refused() -> None:
     for drives in ([], ["push", "push"]):
-        with pytest.raises(da.errors.ModelError, match="at least one input, each once"):
+        with raises(da.errors.ModelError, "empty"):
             custom_law("idle", lambda s: [0.0, 0.0], drives)
 
 
@@ -171,7 +172,8 @@ def test_a_driver_beyond_its_reach_in_a_sampled_run_leaves_the_record_until_ther
     m.add_driver("pull", "rail.displacement", lambda t: 1.5 + t)
     eqs = da.equations(m)
     noise = da.Noise(every=1e-3, seed=1)
-    with pytest.raises(ConvergenceError, match="beyond its reach") as caught:
+    with pytest.raises(ConvergenceError) as caught:
         da.simulate(eqs, 1.0, start=da.assemble(eqs, guess={"A.angle": 0.7}), noise=noise, method=method)
+    assert caught.value.code in ("joint-open", "no-convergence")  # with a fixed step, with error control
     record = caught.value.record
     assert record.time[-1] == pytest.approx(0.5, abs=2e-3) and record["residual.position"].max() < 1e-5

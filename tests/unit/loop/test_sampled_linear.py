@@ -14,6 +14,7 @@ from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.interfaces import Law
 from dalembert.loop.noise import Noise, SensorFaults
 from dalembert.loop.sampled import sample_chunks
+from tests.helpers.findings import raises
 from tests.helpers.loops import gain_law, integral_law, luenberger, predictor_law
 
 DT = 0.05
@@ -341,7 +342,7 @@ def test_noise_alone_needs_no_law() -> None:
 
 
 def test_a_diverging_loop_is_told_and_its_record_kept() -> None:
-    with pytest.raises(da.errors.ConvergenceError, match="the closed loop diverges") as caught:
+    with raises(da.errors.ConvergenceError, "diverged") as caught:
         run(gain_law(-80 * K, ["x", "v"], ["u"], DT), 1000.0)
     record = caught.value.record
     assert record is not None and 5 < len(record) < 400

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
+from tests.helpers.findings import raises
 
 G = 9.81
 # Newton's method ends at rounding: a pose is good to about 1e-12 of the machine's size, or to the root of that where
@@ -135,14 +136,14 @@ def test_a_held_coordinate_picks_one_of_a_family() -> None:
 
 
 def test_holding_where_nothing_balances_names_the_effort() -> None:
-    with pytest.raises(ConvergenceError, match=r"hinge.angle = 0.3.*5\.798.* N m"):
+    with raises(ConvergenceError, "no-solution", "hinge.angle", "0.3", "5.798"):
         da.equilibrium(pendulum(), hold={"hinge": 0.3})
 
 
 def test_a_falling_body_has_no_equilibrium() -> None:
     m = da.Mechanism("stone")
     m.add_body("stone", mass=2.0, inertia=0.1)
-    with pytest.raises(ConvergenceError, match=r"'stone\.vz'.*-19\.6 N"):
+    with raises(ConvergenceError, "no-solution", "'stone.vz'", "19.6 N"):
         da.equilibrium(da.equations(m))
 
 
@@ -151,19 +152,19 @@ def test_a_moving_driver_cannot_be_at_rest() -> None:
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
     m.add_driver("motor", "hinge.angle", lambda t: 2 * t)
-    with pytest.raises(ModelError, match="'motor' moves at t = 0 s"):
+    with raises(ModelError, "no-solution", "'motor'", "0 s"):
         da.equilibrium(da.equations(m))
 
 
 def test_misspelt_names_are_told() -> None:
     eqs = pendulum()
-    with pytest.raises(ModelError, match=r"hold: no coordinate named 'hinj.angle'.*Did you mean 'hinge.angle'"):
+    with raises(ModelError, "unknown-name", "'hinj.angle'", "'hinge.angle'"):
         da.equilibrium(eqs, hold={"hinj.angle": 0.0})
-    with pytest.raises(ModelError, match=r"rates: no coordinate or speed named 'bob\.vq'"):
+    with raises(ModelError, "unknown-name", "'bob.vq'"):
         da.equilibrium(eqs, rates={"bob.vq": 1.0})
-    with pytest.raises(ModelError, match="start must be a State"):
+    with raises(ModelError, "wrong-type"):
         da.equilibrium(eqs, start={"hinge": 1.0})  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="must be a finite number or None"):
+    with raises(ModelError, "not-finite"):
         da.equilibrium(eqs, rates={"hinge": np.nan})
 
 
@@ -238,10 +239,10 @@ def test_no_steady_motion_is_said_with_what_is_missed() -> None:
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
     # swinging through its lowest point its rate is constant, but at that instant only
-    with pytest.raises(ConvergenceError, match=r"balance at one instant only, a moment later 'hinge\.rate' changes"):
+    with raises(ConvergenceError, "no-solution", "'hinge.rate'"):
         da.equilibrium(da.equations(m), rates={"hinge": 3.0})
     m.add_actuator("push", joint="hinge", effort=100.0)
-    with pytest.raises(ConvergenceError, match=r"no steady motion .* hinge.rate = 3"):
+    with raises(ConvergenceError, "no-solution", "hinge.rate", "3"):
         da.equilibrium(da.equations(m), rates={"hinge": 3.0})
 
 
@@ -251,13 +252,13 @@ def test_a_rate_that_follows_from_the_others_cannot_be_chosen() -> None:
         wheel = m.add_body(name, mass=1.0, inertia=0.1)
         m.add_revolute(f"{name} axle", m.ground.at(x, 0), wheel.at(0, 0))
     m.add_gear("mesh", "a axle", "b axle", ratio=-2.0)
-    with pytest.raises(ModelError, match=r"'b axle\.rate' cannot be chosen"):
+    with raises(ModelError, "dependent-coordinates", "'b axle.rate'"):
         da.equilibrium(da.equations(m), rates={"a axle": 1.0, "b axle": 5.0})
 
 
 def test_a_search_that_ends_where_a_joint_is_not_defined_says_so():
     """A rolling disc that lies flat on its plane."""
-    with pytest.raises(ConvergenceError, match="not defined"):
+    with raises(ConvergenceError, "not-finite"):
         da.equilibrium(da.equations(da.read_model("rolling-disc")), guess={"disc.z": 0.0})
 
 
@@ -271,7 +272,7 @@ def test_a_disc_that_would_fall_flat_is_balanced_upright_instead() -> None:
 
 
 def test_a_machine_that_is_driven_through_has_no_rest_to_look_for() -> None:
-    with pytest.raises(ModelError, match=r"'turn' moves at t = 0 s.*nothing else in it is free"):
+    with raises(ModelError, "no-solution", "'turn'", "0 s"):
         da.equilibrium(da.equations(da.read_model("whitworth")))
 
 

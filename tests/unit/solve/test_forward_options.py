@@ -12,6 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.solve import Baumgarte, rank_report
 from dalembert.solve.motion.forward import METHODS
+from tests.helpers.findings import raises
 
 EXACT = [method for method in METHODS if method != "graph"]
 TOLERANCE = 1e-11
@@ -155,16 +156,16 @@ def test_chosen_independent_speeds_are_the_parameters_of_the_motion_in_their_ord
 @pytest.mark.spec("002-A11")
 def test_independent_speeds_that_do_not_decide_the_others_are_refused_by_name(moving):
     eqs, state = moving
-    with pytest.raises(da.errors.ModelError, match="1 independent speeds are needed, got 2"):
+    with raises(da.errors.ModelError, "dependent-coordinates", "1", "2"):
         da.mobility(eqs, state, independent=["crank.rate", "rod.rate"])
-    with pytest.raises(da.errors.ModelError, match=r"'slider\.vy' do not decide all others"):
+    with raises(da.errors.ModelError, "dependent-coordinates", "'slider.vy'"):
         da.forward_dynamics(eqs, state, method="null_space", independent=["slider.vy"])
-    with pytest.raises(da.errors.ModelError, match=r"Did you mean 'crank\.rate'"):
+    with raises(da.errors.ModelError, "unknown-name", "'crank.rate'"):
         da.mobility(eqs, state, independent=["crank.rat"])
-    with pytest.raises(da.errors.ModelError, match="no basis named 'guess'"):
+    with raises(da.errors.ModelError, "unknown-choice", "'guess'"):
         da.mobility(eqs, state, basis="guess")
     dead = da.assemble(eqs, {"O.angle": 0.0}, guess={"P.angle": 0.0})  # stretched: the slider decides nothing
-    with pytest.raises(da.errors.ModelError, match="do not decide all others"):
+    with raises(da.errors.ModelError, "dependent-coordinates"):
         da.mobility(eqs, dead, independent=["slider.vx"])
     assert da.mobility(eqs, dead).independent != ("slider.vx",)
 
@@ -216,7 +217,7 @@ def test_a_run_by_penalty_stays_near_the_joints_and_nearer_with_a_larger_penalty
     # λ / α stays open at acceleration level: loads of some 30 N, w^2 = 100
     assert 1e-7 < gaps[1] < 0.02 * gaps[0] < 2e-4
     assert errors[1] < 0.02 * errors[0] < 0.02
-    with pytest.raises(da.errors.DataError, match="penalty must be a positive number"):
+    with raises(da.errors.DataError, "not-positive"):
         Baumgarte(penalty=-1.0)
 
 
@@ -250,13 +251,13 @@ def test_residuals_at_acceleration_level_tell_a_penalty_run_from_an_exact_one(mo
 
 def test_options_of_another_method_are_refused(moving):
     eqs, state = moving
-    with pytest.raises(da.errors.ModelError, match="alpha belongs to method='udwadia_kalaba'"):
+    with raises(da.errors.ModelError, "conflicting-arguments", "'udwadia_kalaba'"):
         da.forward_dynamics(eqs, state, method="kkt", alpha=2.0)
-    with pytest.raises(da.errors.ModelError, match="basis belongs to method='null_space'"):
+    with raises(da.errors.ModelError, "conflicting-arguments", "'null_space'"):
         da.forward_dynamics(eqs, state, basis="qr")
-    with pytest.raises(da.errors.ModelError, match="neither accelerations nor nonideal"):
+    with raises(da.errors.ModelError, "conflicting-arguments"):
         da.forward_dynamics(eqs, state, method="graph", nonideal={"crank.rate": 1.0})
-    with pytest.raises(da.errors.ModelError, match=r"no speed named 'crank\.rat'"):
+    with raises(da.errors.ModelError, "unknown-name", "'crank.rat'"):
         da.forward_dynamics(eqs, state, nonideal={"crank.rat": 1.0})
-    with pytest.raises(da.errors.DataError, match="nonideal forces must be finite"):
+    with raises(da.errors.DataError, "not-finite"):
         da.forward_dynamics(eqs, state, nonideal={"crank.rate": float("nan")})

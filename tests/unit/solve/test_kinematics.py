@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.findings import raises
 
 
 def pendulum(*, planar: bool = True) -> da.Mechanism:
@@ -147,12 +148,12 @@ def test_forces_are_left_out_of_the_record():
 
 
 def test_a_free_coordinate_is_named():
-    with pytest.raises(da.errors.ModelError, match=r"1 degree of freedom of 'four-bar' stays free.*A\.angle"):
+    with raises(da.errors.ModelError, "free-to-move", "'four-bar'", "1", "A.angle"):
         da.kinematics(da.equations(four_bar()), 1.0)
 
 
 def test_too_many_motions_that_disagree_are_refused():
-    with pytest.raises(da.errors.ModelError, match=r"2 motions are prescribed .* has 1 degree of freedom"):
+    with raises(da.errors.ModelError, "joint-open", "2", "1"):
         da.kinematics(da.equations(four_bar()), 1.0, motion={"A": 0.0, "D": 1.0})
 
 
@@ -160,7 +161,7 @@ def test_rates_that_disagree_are_refused():
     eqs = da.equations(four_bar())
     rest = da.kinematics(eqs, [0.0], motion={"A": 0.0})
     angle = float(rest["D.angle"][0])
-    with pytest.raises(da.errors.ModelError, match=r"has 1 degree of freedom.*rates disagree"):
+    with raises(da.errors.ModelError, "inconsistent-motion", "1"):
         da.kinematics(eqs, 1.0, motion={"A": lambda t: t, "D": lambda t: angle + 5 * t})
 
 
@@ -177,7 +178,7 @@ def test_a_joint_that_cannot_close_is_named_with_its_time():
     eqs = da.equations(four_bar())
     start = da.assemble(eqs, {"A": 0.0})
     first = start["D.angle"]
-    with pytest.raises(da.errors.ConvergenceError, match=r"at t = .* joint '[ABCD]' cannot close") as caught:
+    with raises(da.errors.ConvergenceError, "joint-open") as caught:
         da.kinematics(eqs, 4.0, motion={"D": lambda t: first - t}, start=start)
     record = caught.value.record
     assert record.status.startswith("failed at t =") and len(record) > 2
@@ -185,35 +186,35 @@ def test_a_joint_that_cannot_close_is_named_with_its_time():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "finding"),
     [
-        ({"times": 1.0, "motion": {"hinge": lambda t: "x"}}, "hinge"),
-        ({"times": 1.0, "motion": {"hinge": "fast"}}, "number or a function of time"),
-        ({"times": 1.0, "motion": {"hing": 1.0}}, "Did you mean"),
-        ({"times": 1.0, "motion": {"hinge": lambda t: [t, t]}}, "must return 1 value"),
-        ({"times": 1.0, "motion": {"hinge": lambda t: 1.0 if t > 1 else 0.0}}, r"da\.where"),
-        ({"times": 1.0, "motion": {"hinge": 1.0, "hinge.angle": 1.0}}, "hinge.angle"),
-        ({"times": 1.0, "motion": [1.0]}, "Record or a mapping"),
-        ({"times": 1.0, "motion": {"hinge": lambda t: da.math.sqrt(t - 0.5)}}, "not finite"),
-        ({"times": -1.0, "motion": {"hinge": 1.0}}, "after the start"),
-        ({"times": [0.0, 0.0], "motion": {"hinge": 1.0}}, "increasing"),
-        ({"times": None, "motion": {"hinge": 1.0}}, "end time"),
-        ({"times": "soon", "motion": {"hinge": 1.0}}, "end time"),
+        ({"times": 1.0, "motion": {"hinge": lambda t: "x"}}, ("wrong-type", "hinge")),
+        ({"times": 1.0, "motion": {"hinge": "fast"}}, ("wrong-type", "fast")),
+        ({"times": 1.0, "motion": {"hing": 1.0}}, ("unknown-name", "hing", "hinge")),
+        ({"times": 1.0, "motion": {"hinge": lambda t: [t, t]}}, ("wrong-shape", "hinge", "2")),
+        ({"times": 1.0, "motion": {"hinge": lambda t: 1.0 if t > 1 else 0.0}}, ("branch-on-symbol", "da.where")),
+        ({"times": 1.0, "motion": {"hinge": 1.0, "hinge.angle": 1.0}}, ("duplicate", "hinge.angle")),
+        ({"times": 1.0, "motion": [1.0]}, ("wrong-type", "list")),
+        ({"times": 1.0, "motion": {"hinge": lambda t: da.math.sqrt(t - 0.5)}}, ("not-finite", "hinge.angle")),
+        ({"times": -1.0, "motion": {"hinge": 1.0}}, ("out-of-range", "-1.0")),
+        ({"times": [0.0, 0.0], "motion": {"hinge": 1.0}}, ("not-increasing",)),
+        ({"times": None, "motion": {"hinge": 1.0}}, ("missing-argument",)),
+        ({"times": "soon", "motion": {"hinge": 1.0}}, ("wrong-type", "soon")),
     ],
 )
-def test_mistakes_are_named(arguments, message):
-    with pytest.raises(da.errors.DalembertError, match=message):
+def test_mistakes_are_named(arguments, finding):
+    with raises(da.errors.DalembertError, *finding):
         da.kinematics(da.equations(pendulum()), arguments.pop("times"), **arguments)
 
 
 def test_a_record_without_coordinates_is_refused():
-    with pytest.raises(da.errors.DataError, match=r"no coordinate of 'pendulum'.*hinge\.angle"):
+    with raises(da.errors.DataError, "missing-channel", "'pendulum'", "hinge.angle"):
         da.kinematics(da.equations(pendulum()), motion=da.Record([0.0, 1.0], [[0.0], [1.0]], ["force"]))
 
 
 def test_gaps_in_a_motion_are_refused():
     record = da.Record.from_channels([0.0, 1.0, 2.0, 3.0], {"hinge.angle": [0.0, np.nan, 1.0, 2.0]})
-    with pytest.raises(da.errors.DataError, match=r"gaps in channel 'hinge\.angle'"):
+    with raises(da.errors.DataError, "gap-in-record", "'hinge.angle'"):
         da.kinematics(da.equations(pendulum()), motion=record)
 
 

@@ -11,6 +11,7 @@ from dalembert.core.errors import ModelError
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Point, accelerations
 from dalembert.solve.rest import linearize as module
+from tests.helpers.findings import raises, warns
 
 G = 9.81
 EXACT = 1e-10  # derivatives are exact and every pose closes to about 1e-13: only rounding, times a few stiffnesses
@@ -169,9 +170,7 @@ def test_joint_friction_that_depends_on_reactions_is_differentiated_too() -> Non
     speed = ratio / np.sqrt(1 - ratio**2)
     steady = da.equilibrium(eqs, rates={"rail": None}, guess={"rail.speed": 0.3})
     assert steady["rail.speed"] == pytest.approx(speed, rel=1e-9)
-    with pytest.warns(
-        da.errors.ModelWarning, match=r"regularised friction 'rub' \(speed=1\) acts as damping of 6\.47\d* N s/m"
-    ):
+    with warns(da.errors.ModelWarning, "linear-friction", "'rub'", "6.47"):
         lin = da.linearize(eqs, steady)
     # damping: d/dw of 9 w / sqrt(w²+1); input: -0.5 w / sqrt(w²+1) per newton
     np.testing.assert_allclose(lin.C, [[9 / (speed**2 + 1) ** 1.5]], rtol=1e-8)
@@ -202,18 +201,18 @@ def test_cyclic_coordinates_may_be_left_out() -> None:
     lin = da.linearize(eqs, coordinates=["joint"])
     assert isinstance(lin, da.StateSpace)
     assert lin.states == ("joint.angle", "joint.rate", "axle.rate")
-    with pytest.raises(ModelError, match=r"'joint.angle' is an independent coordinate .* Add it"):
+    with raises(ModelError, "dependent-coordinates", "'joint.angle'"):
         da.linearize(eqs, coordinates=["axle"])
 
 
 def test_dependent_coordinates_are_refused_by_name() -> None:
-    with pytest.raises(ModelError, match=r"'upper\.x' is not independent"):
+    with raises(ModelError, "dependent-coordinates", "'upper.x'"):
         da.linearize(pair(), coordinates=["A", "B", "upper.x"])
-    with pytest.raises(ModelError, match=r"no coordinate named 'C\.angle'"):
+    with raises(ModelError, "unknown-name", "'C.angle'"):
         da.linearize(pair(), coordinates=["C.angle"])
-    with pytest.raises(ModelError, match="no sensor or coordinate named 'gyro'"):
+    with raises(ModelError, "unknown-name", "'gyro'"):
         da.linearize(pair(), outputs=["gyro"])
-    with pytest.raises(ModelError, match="at must be a State"):
+    with raises(ModelError, "wrong-type"):
         da.linearize(pair(), 3.0)  # type: ignore[arg-type]
 
 
@@ -222,7 +221,7 @@ def test_a_state_that_is_no_equilibrium_is_refused_with_its_drift_unless_asked_f
     """Spec 003, trap 4: the constant term vanishes at an equilibrium only."""
     eqs = cart_pole()
     at = da.assemble(eqs, {"hinge": 1.0})
-    with pytest.raises(ModelError, match=r"neither an equilibrium nor a steady motion .* anywhere=True"):
+    with raises(ModelError, "not-at-rest"):
         da.linearize(eqs, at)
     lin = da.linearize(eqs, at, anywhere=True)
     drift = lin.provenance["drift"]
@@ -303,7 +302,7 @@ def test_a_singular_pose_has_no_linear_model() -> None:
     m.add_spring("spring", joint="A", stiffness=1.0)
     eqs = da.equations(m)
     dead = eqs.state([0.5, 0, 0, 2, 0, 0, 2.5, 0, 0])
-    with pytest.raises(ModelError, match="singular"):
+    with raises(ModelError, "singular-pose"):
         da.linearize(eqs, dead)
 
 
@@ -362,5 +361,5 @@ def test_a_machine_without_freedom_says_that_it_has_no_small_motions() -> None:
     m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.5, 0))
     m.add_driver("turn", "A", lambda t: 2 * t)
     eqs = da.equations(m)
-    with pytest.raises(ModelError, match="nothing in 'driven' is free to move: its joints and drivers decide"):
+    with raises(ModelError, "no-freedom", "'driven'"):
         da.linearize(eqs, at=da.assemble(eqs))

@@ -11,6 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.constrained import matrices as mx
+from tests.helpers.findings import raises
 
 ROUNDING = 1e-12
 
@@ -134,7 +135,7 @@ def test_the_heavier_mass_matrix_is_the_one_of_the_source():
 @pytest.mark.spec("000-15")
 def test_motion_without_mass_is_refused_by_name():
     M = np.diag([1.0, 0.0, 2.0])
-    with pytest.raises(da.errors.ModelError, match=r"'slider\.vy'"):
+    with raises(da.errors.ModelError, "massless-body", "'slider.vy'"):
         mx.realizability(M, np.array([[1.0, 0.0, 1.0]]), ["slider.vx", "slider.vy", "slider.rate"])
     assert mx.realizability(M, np.array([[0.0, 1.0, 1.0]])) > 0.1
 
@@ -192,5 +193,5 @@ def test_the_augmented_lagrangian_converges_for_any_sensible_penalty():
 @pytest.mark.spec("002-C7")
 def test_the_augmented_lagrangian_says_when_it_does_not_settle():
     M, f, A, b = problem()
-    with pytest.raises(da.errors.ConvergenceError, match="did not settle"):
+    with raises(da.errors.ConvergenceError, "no-convergence"):
         mx.augmented_lagrangian(M, f, A, b, penalty=1e-3, iterations=5)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.findings import raises
 from tests.unit.solve.test_kinematics import four_bar
 
 METHOD, RUN = da.RK4(2e-3), 1e-7
@@ -120,25 +121,25 @@ def test_what_cannot_be_eliminated_is_refused_with_the_reason():
     m = crank_rocker()
     eqs = da.equations(m)
     lin = da.linearize(eqs)
-    with pytest.raises(da.errors.ModelError, match=r"about=da\.linearize"):
+    with raises(da.errors.ModelError, "missing-argument", "da.linearize"):
         da.equations(eqs, modes=1)
-    with pytest.raises(da.errors.ModelError, match=r"SecondOrder from da\.linearize"):
+    with raises(da.errors.ModelError, "wrong-type", "da.linearize"):
         da.equations(eqs, about=da.SecondOrder([[1.0]], [[1.0]]))
-    with pytest.raises(da.errors.ModelError, match="another pose"):
+    with raises(da.errors.ModelError, "wrong-owner"):
         da.equations(eqs, about=lin, at=da.assemble(eqs, {"A.angle": 0.5}))
-    with pytest.raises(da.errors.DataError, match="path"):
+    with raises(da.errors.DataError, "not-a-count"):
         da.equations(eqs, path=0)
     m.add_friction("rub", "A", coulomb=0.2, radius=0.01)
-    with pytest.raises(da.errors.ModelError, match="depends on reactions"):
+    with raises(da.errors.ModelError, "not-supported"):
         da.equations(da.equations(m))
     hovering = da.Mechanism("hovering", gravity=0)
     hovering.add_body("box", mass=2.0, inertia=(0.1, 0.2, 0.3))
-    with pytest.raises(da.errors.ModelError, match="joint or body coordinates"):
+    with raises(da.errors.ModelError, "dependent-coordinates"):
         da.equations(da.equations(hovering))
     jerk = da.Mechanism("jerk", planar=True)
     jerk.add_body("b", mass=1.0, inertia=1.0)
     jerk.add_constraint("push", lambda s: s.acceleration_of("b.vx") - s["b.y"], level="acceleration")
-    with pytest.raises(da.errors.ModelError, match="acceleration level"):
+    with raises(da.errors.ModelError, "wrong-level"):
         da.equations(da.equations(jerk))
 
 

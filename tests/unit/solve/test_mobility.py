@@ -12,6 +12,7 @@ from dalembert.solve import rank_report
 from dalembert.solve.constrained import matrices as mx
 from dalembert.solve.motion.forward import system_at
 from dalembert.solve.position.mobility import gruebler
+from tests.helpers.findings import raises
 
 
 def four_bar(planar=True, scale=1.0, lengths=(0.2, 0.6, 0.5, 0.7), at=0.9):
@@ -263,7 +264,7 @@ def test_the_rank_report_follows_a_run_through_a_dead_point():
 def test_a_rank_report_needs_the_channels_of_the_machine():
     eqs = da.equations(four_bar())
     record = da.Record.from_channels(np.array([0.0, 1.0]), {"crank.x": np.zeros(2)})
-    with pytest.raises(da.errors.DataError, match=r"crank\.y"):
+    with raises(da.errors.DataError, "missing-channel", "crank.y"):
         rank_report(eqs, record)
 
 
@@ -348,5 +349,5 @@ def test_redundant_and_immobile_machines_get_a_warning():
 
 
 def test_only_a_mechanism_can_be_checked():
-    with pytest.raises(da.errors.ModelError, match=r"da\.Mechanism"):
+    with raises(da.errors.ModelError, "wrong-type", "da.Mechanism"):
         da.check("four-bar")

@@ -1,8 +1,8 @@
 """Continuous laws and observers put into the equations of motion.
 
-    u = k(reads, memory, references, t) ,   memory' = m(…)          ẑ' = o(ẑ, u, y, t)
+    u = k(reads, x, references, t) ,   x' = m(…)                      ẑ' = o(ẑ, u, y, t)
 
-The result is equations of motion again: driven inputs are gone (they are outputs now), memories and observers are
+The result is equations of motion again: driven inputs are gone (they are outputs now), states of laws and observers are
 internal states, references are inputs. Whatever takes equations takes a closed loop.
 
 A law may read what its own input moves at once (an accelerometer): u = k(y(v̇(u), u)). Where k is affine in u,
@@ -23,15 +23,17 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Finding
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State, Symbols, require_equations
 from dalembert.expressions import Array
-from dalembert.loop.actuators import ActuatorLimits, limited, quantised
+from dalembert.loop.actuators import ActuatorLimits, clip, quantise
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.names import machine_name, reference_channel
 from dalembert.loop.wiring import (
     SwitchOn,
     as_laws,
     as_observer_step,
+    raise_problems,
     read_actuators,
     read_switch,
     within_limits,
@@ -50,11 +52,11 @@ class ClosedLoop:
 
     eqs: EquationsOfMotion
     machine: EquationsOfMotion
-    start: tuple[float, ...]  # of memories and observer
+    start: tuple[float, ...]  # of laws and observer
     before: tuple[str, ...]  # driven inputs with an input of their own until the laws are switched on
 
     def state(self, state: State) -> State:
-        """A state of the machine as one of the loop, memories and observer at their start."""
+        """A state of the machine as one of the loop, laws and observer at their initial states."""
         z = np.concatenate((state.z, self.start))
         return self.eqs.state(state.q, state.v, z, state.t, lam=state.lam)
 
@@ -81,16 +83,16 @@ def close_loop(
     -------
     EquationsOfMotion; driven inputs are outputs of the same name, references are inputs ``"reference.<name>"`` (or
     ``"<name>.reference"`` where the law calls them so) that rest at the operating point of the law where they are left
-    out, estimates outputs ``"estimate.<name>"``, memories internal states ``"<law>.<name>"``. Laws and observers that
+    out, estimates outputs ``"estimate.<name>"``, states of laws ``"<law>.<name>"``. Laws and observers that
     read a driven input get it as it acts, behind its actuator.
     """
     switch = SwitchOn() if switch_on is None else SwitchOn(0.0) if switch_on is True else read_switch(switch_on)
     limits = read_actuators(actuators)
     read = as_laws(within_limits(laws, limits))
-    return closed(require_equations(eqs), read, as_observer_step(observer, None), limits, switch, ()).eqs
+    return close_equations(require_equations(eqs), read, as_observer_step(observer, None), limits, switch, ()).eqs
 
 
-def closed(
+def close_equations(
     eqs: EquationsOfMotion,
     laws: Sequence[Law],
     observer_step: ObserverStep | None,
@@ -141,36 +143,47 @@ class _Closing:
         self._check()
 
     def _check(self) -> None:
-        eqs, problems = self.eqs, []
+        eqs = self.eqs
+        problems: list[Finding] = []
         for k, law in enumerate(self.laws):
             if law.dt is not None:
                 problems.append(
-                    f"law {law.name!r} is sampled every {law.dt:g} s; a loop in the equations is continuous."
+                    Finding(
+                        "sample-time-mismatch",
+                        f"law {law.name!r} is sampled every {law.dt:g} s; a loop in the equations is continuous.",
+                    )
                 )
             for name in law.drives:
                 if name not in eqs.inputs.index:
                     problems.append(
-                        unknown_name("input", name, eqs.inputs.names, f"{eqs.name!r}, driven by law {law.name!r}")
+                        Finding(
+                            "unknown-name",
+                            unknown_name("input", name, eqs.inputs.names, f"{eqs.name!r}, driven by law {law.name!r}"),
+                        )
                     )
                 elif name in [n for other in self.laws[:k] for n in other.drives]:
-                    problems.append(f"input {name!r} is driven by two laws.")
+                    problems.append(Finding("duplicate", f"input {name!r} is driven by two laws."))
         if self.observer is not None and self.observer.dt is not None:
             problems.append(
-                f"observer {self.observer.name!r} is sampled every {self.observer.dt:g} s, but a law is continuous; "
-                "give the law a sampling interval too."
+                Finding(
+                    "sample-time-mismatch",
+                    f"observer {self.observer.name!r} is sampled every {self.observer.dt:g} s, but a law is continuous"
+                    "; give the law a sampling interval too.",
+                )
             )
         for name, actuator in self.actuators.items():
             if name not in self.driven:
-                problems.append(unknown_name("driven input", name, self.driven, "actuators="))
+                problems.append(
+                    Finding("unknown-name", unknown_name("driven input", name, self.driven, "the actuators"))
+                )
             elif actuator.delay or np.isfinite(actuator.rate):
-                problems.append(f"actuator of {name!r}: delays and rates need a sampled law (law.dt).")
+                problems.append(
+                    Finding("not-supported", f"actuator of {name!r}: delays and rates need a sampled law (law.dt).")
+                )
         names = [law.name for law in self.laws]
         if len(set(names)) < len(names):
-            problems.append(f"two laws have the same name: {', '.join(names)}.")
-        if problems:
-            raise ModelError(
-                problems[0] if len(problems) == 1 else "the loop cannot be closed:\n  " + "\n  ".join(problems)
-            )
+            problems.append(Finding("taken-name", f"two laws have the same name: {', '.join(names)}."))
+        raise_problems(problems)
 
     # -- names -----------------------------------------------------------------------------------------------------
     def _channels(self) -> dict[str, Channels]:
@@ -200,7 +213,9 @@ class _Closing:
             names = [name for name, _ in entries]
             twice = [name for k, name in enumerate(names) if name in names[:k]]
             if twice:
-                raise ModelError(f"closing the loop gives two {kind} named {twice[0]!r}; rename the law or its memory.")
+                raise ModelError(
+                    "taken-name", f"closing the loop gives two {kind} named {twice[0]!r}; rename the law or its state."
+                )
         return {kind: Channels([n for n, _ in e], [u for _, u in e]) for kind, e in pairs.items()}
 
     # -- expressions -------------------------------------------------------------------------------------------------
@@ -214,21 +229,22 @@ class _Closing:
             SX.sym("p", len(channels["parameters"])), SX.sym("t"), SX.sym("lam", len(eqs.rows)), SX.sym("a", eqs.nv),
         )  # fmt: skip
         self.inputs = channels["inputs"]
-        z0, *self.memories, self.watched = ca.vertsplit(self.full.z, cuts)
+        z0, *self.states, self.observed = ca.vertsplit(self.full.z, cuts)
         self.base = replace(self.full, z=z0, p=self.full.p[: len(eqs.parameters)])
         try:
             return self._assembled(channels)
         except RuntimeError as error:
             raise ModelError(
+                "not-supported",
                 "a law or observer holds something that cannot be written out as scalar expressions, so it cannot act "
-                f"continuously; give it a sampling interval ({str(error).splitlines()[-1]})."
+                f"continuously; give it a sampling interval ({str(error).splitlines()[-1]}).",
             ) from None
 
     def _assembled(self, channels: Any) -> ClosedLoop:
         eqs, s = self.eqs, self.full
         acting = self._solved()
         at = replace(self.base, u=self._u(acting))
-        # rates of memories may read accelerations: those under what acts
+        # rates of states of laws may read accelerations: those under what acts
         inner = self._inside(at)
         estimate = [] if self.observer is None else [self._watch(at)[1]]
         outputs = ca.vertcat(self._call("outputs", at), acting, *estimate)
@@ -287,7 +303,7 @@ class _Closing:
             return self._call("outputs", at)[eqs.outputs.index[full]]
         if w is not None and estimate is not None:
             known = (*w.gives.names, *eqs.outputs.names, *eqs.inputs.names)
-            raise ModelError(f"a law reads {name!r}, which observer {w.name!r} does not give: "
+            raise ModelError("unknown-name", f"a law reads {name!r}, which observer {w.name!r} does not give: "
                              + unknown_name("estimate", name, known, "the loop"))  # fmt: skip
         for channels, values in ((eqs.coordinates, at.q), (eqs.speeds, at.v), (eqs.internal, at.z)):
             if full in channels.index:
@@ -298,7 +314,7 @@ class _Closing:
                 return values[channels.index[full]]
         known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.coordinates.names,
                  *eqs.speeds.names, *eqs.internal.names, *eqs.inputs.names)  # fmt: skip
-        raise ModelError(unknown_name("sensor", name, known, f"{eqs.name!r}, read by its controller"))
+        raise ModelError("unknown-name", unknown_name("sensor", name, known, f"{eqs.name!r}, read by its controller"))
 
     def _call_many(self, name: str, at: Symbols) -> list[Any]:
         return self.eqs.functions[name].call([getattr(at, part) for part in ARGUMENTS[name].split()])  # type: ignore[no-any-return]
@@ -307,27 +323,28 @@ class _Closing:
         return ca.vertcat(*[self._value(name, at, estimate) for name in names]) if names else SX(0, 1)
 
     def _watch(self, at: Symbols) -> tuple[Any, Any]:
-        """(rate of the observer's memory, estimate)."""
+        """(rate of the observer's state, estimate)."""
         w = self.observer
         assert w is not None
         for name in w.known:
             if name not in self.eqs.inputs.index:
                 raise ModelError(
-                    unknown_name("input", name, self.eqs.inputs.names, f"what observer {w.name!r} is told")
+                    "unknown-name",
+                    unknown_name("input", name, self.eqs.inputs.names, f"the inputs of observer {w.name!r}"),
                 )
         known = self._column(w.known, at, None)
         y = self._column(w.reads, at, None)
-        return w.function(self.watched, known, y, SX(np.array(w.parameters, dtype=float)), at.t)  # type: ignore[no-any-return]
+        return w.function(self.observed, known, y, SX(np.array(w.parameters, dtype=float)), at.t)  # type: ignore[no-any-return]
 
     def _laws(self, at: Symbols) -> list[tuple[Any, Any]]:
-        """(u, rate of the memory) of every law."""
+        """(u, rate of the state) of every law."""
         estimate = None if self.observer is None else self._watch(at)[1]
         found = []
-        for law, memory in zip(self.laws, self.memories, strict=True):
+        for law, state in zip(self.laws, self.states, strict=True):
             wanted = [self._reference(name) for name in law.references.names]
             references = ca.vertcat(*wanted) if wanted else SX(0, 1)
             numbers = SX(np.array(law.parameters, dtype=float))
-            found.append(law.function(self._column(law.reads, at, estimate), memory, references, numbers, at.t))
+            found.append(law.function(self._column(law.reads, at, estimate), state, references, numbers, at.t))
         return found
 
     def _reference(self, name: str) -> Any:
@@ -338,7 +355,7 @@ class _Closing:
         entries = []
         for k, name in enumerate(self.driven):
             actuator = self.actuators.get(name, ActuatorLimits())
-            entries.append(quantised(limited(commands[k], actuator.limits), actuator.resolution))
+            entries.append(quantise(clip(commands[k], actuator.limits), actuator.resolution))
         return ca.vertcat(*entries) if entries else SX(0, 1)
 
     def _solved(self) -> Any:
@@ -354,7 +371,7 @@ class _Closing:
         if self.driven and ca.depends_on(asked, unknown):
             slope = ca.jacobian(asked, unknown)
             if ca.depends_on(slope, unknown):
-                raise ModelError(self._named_loop())
+                raise ModelError("algebraic-loop", self._named_loop())
             gap = SX.eye(len(self.driven)) - slope
             self._regular(gap)
             asked = ca.solve(gap, ca.substitute(asked, unknown, SX.zeros(len(self.driven))))
@@ -367,7 +384,7 @@ class _Closing:
         return ca.if_else(on > 0.5, asked, ca.vertcat(*until)) if until else asked
 
     def _inside(self, at: Symbols) -> list[Any]:
-        """Rates of the memories of laws and observer."""
+        """Rates of the states of laws and observer."""
         rates = [rate for _, rate in self._laws(at)]
         if self.switched:
             on = self.full.p[-1]
@@ -400,6 +417,7 @@ class _Closing:
         smallest = float(np.linalg.svd(values, compute_uv=False).min()) if np.isfinite(values).all() else 1.0
         if smallest < SINGULAR:
             raise ModelError(
+                "algebraic-loop",
                 f"algebraic loop: {', '.join(self.driven)} cancels itself through what the law reads (1 - ∂law/∂u is "
-                "singular), so no input fulfils the law. Change its gain on what jumps with the input."
+                "singular), so no input fulfils the law. Change its gain on what jumps with the input.",
             )

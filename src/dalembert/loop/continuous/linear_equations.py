@@ -1,6 +1,6 @@
 """A continuous state-space model as equations of motion: internal states only, ż = A z + B u, y = C z + D u.
 
-So a linear plant can have whatever equations can have: continuous laws, events, any method of integration.
+So a linear plant can have continuous laws, events and any method of integration, as equations can.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
     """The model without coordinates and speeds; its states are internal ones."""
     if model.dt is not None:
         raise ModelError(
+            "not-supported",
             "a discrete StateSpace has no equations of motion: laws and observers around it are sampled, give them dt "
-            "[s]; and there are no events between its samples."
+            "[s]; and there are no events between its samples.",
         )
     sizes = {"q": 0, "v": 0, "z": model.nx, "u": model.nu, "p": 0, "t": 1, "lam": 0, "a": 0}
     s = {name: SX.sym(name, size) for name, size in sizes.items()}
@@ -45,7 +46,7 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
     )  # fmt: skip
 
 
-def linear_state(eqs: EquationsOfMotion, start: Any) -> State:
+def read_linear_state(eqs: EquationsOfMotion, start: Any) -> State:
     """A start of the model (mapping of states, array, or None for zero) as a state of its equations."""
     if isinstance(start, State):
         return start

@@ -44,8 +44,9 @@ class LinearHost:
         model = self.plant.model
         if model.dt is not None or len(run.graph.pieces) > 1:
             raise DataError(
+                "not-supported",
                 "a record of this linear plant has samples of the loop only: leave every= out, or give multiples of "
-                f"{run.loop.dt:g} s."
+                f"{run.loop.dt:g} s.",
             )
         c = run._part(rows, "c")[index]
         x = run._part(rows, "x")[index]

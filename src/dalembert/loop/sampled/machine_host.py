@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.loop.sampled.plants import MachinePlant
@@ -198,7 +199,8 @@ class MachineHost:
                 x, changed = self._switch(event, self.stick_slip.released(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
-                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
+                    "wrong-type",
+                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}.",
                 )
         row = happening.row.copy()
         if changed:
@@ -238,7 +240,9 @@ class MachineHost:
         state = self._full_state(x)
         for name in switch.inputs:
             if name in self.driven:
-                raise ModelError(f"event {event.name!r} switches input {name!r}, which a law drives.")
+                raise ModelError(
+                    "conflicting-arguments", f"event {event.name!r} switches input {name!r}, which a law drives."
+                )
         before = self._energy(state)
         if switch.parameters:
             self.eqs = self.eqs.replace(**switch.parameters)
@@ -264,10 +268,10 @@ class MachineHost:
     def _restarted(self, x: Array, c: Array) -> Array:
         part = {name: x[a:b] for name, (a, b) in self.where.items()}
         state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
-        fresh = np.array(self.steps._begin(*state, self.p, c)[0])
+        started = np.array(self.steps._begin(*state, self.p, c)[0])
         for name in ("size", "accepted", "rejected", "change"):
-            fresh[slice(*self.where[name])] = part[name]
-        return fresh
+            started[slice(*self.where[name])] = part[name]
+        return started
 
     def finish(self, run: Any, x: Array, row: Array) -> None:
         """From x to the end of the interval, step by step: after an event, or where attempts did not suffice."""
@@ -309,14 +313,16 @@ class MachineHost:
             if not np.isfinite(x).all() or x[1] < 1e-14 * max(1.0, abs(x[0])):
                 break
         raise ConvergenceError(
+            "no-convergence",
             f"the machine could not be brought to the sample at t = {stop:.6g} s in {len(rows)} steps: the step "
-            f"fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The loop diverges (check its gains and their signs), a driver "
-            "or joint is beyond its reach, or the machine is too stiff: try method=da.Rosenbrock()."
+            f"fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The loop diverges, a driver or joint is beyond its reach, "
+            "or the machine is too stiff.",
+            Advice("Check the gains and their signs, or try {}.", Argument("method", Call("da.Rosenbrock"))),
         )
 
     # -- checks ------------------------------------------------------------------------------------------------------
     def check(self, rows: Array) -> tuple[int, ConvergenceError] | None:
-        """The first sample whose joints are open or whose steps did not converge, and what to say of it."""
+        """The first sample whose joints are open or whose steps did not converge, and its error."""
         x = rows[:, : self.plant.size]
         change = x[:, self.where["change"][0]]
         alpha = self.method.iterates
@@ -331,22 +337,31 @@ class MachineHost:
         k = int(np.argmax(bad))
         t, wide = float(x[k, 0]), float(gaps[k].max())
         if change[k] > limit and alpha:
-            text = (
-                f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
-                f"smaller step (now {self.method.step:g} s)."
+            code, text = (
+                "no-convergence",
+                (
+                    f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
+                    f"smaller step (now {self.method.step:g} s)."
+                ),
             )
         elif change[k] > limit:
-            text = (
-                f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
-                "reactions). The joint may be jamming: lower the friction coefficient."
+            code, text = (
+                "friction-unsettled",
+                (
+                    f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
+                    "reactions). The joint may be jamming: lower the friction coefficient."
+                ),
             )
         else:
             owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps[k]))]].owner
-            text = (
-                f"joint {owner!r} is open by {wide:.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, unless a "
-                "driver or joint is beyond its reach there."
+            code, text = (
+                "joint-open",
+                (
+                    f"joint {owner!r} is open by {wide:.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, "
+                    "unless a driver or joint is beyond its reach there."
+                ),
             )
-        return k, ConvergenceError(text)
+        return k, ConvergenceError(code, text)
 
     # -- the record --------------------------------------------------------------------------------------------------
     def between(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:

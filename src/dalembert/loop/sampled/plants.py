@@ -134,9 +134,9 @@ class MachinePlant:
     def restarted(self, x: Any, c: Any, p: Any) -> Any:
         """x with accelerations and multipliers under the constants c."""
         s = self.layout.split(x)
-        fresh = self.start_function()(s["t"], s["h"], s["q"], s["v"], s["z"], s["work"], s["lam"], p, c)
+        started = self.start_function()(s["t"], s["h"], s["q"], s["v"], s["z"], s["work"], s["lam"], p, c)
         counters = {name: s[name] for name in ("size", "accepted", "rejected", "change")}
-        return self.layout.join(**{**self.layout.split(fresh), **counters})
+        return self.layout.join(**{**self.layout.split(started), **counters})
 
     def disturbance(self, names: Sequence[str]) -> ca.Function:
         """(q, v, z, p, t, w) -> q, v, z with the samples w added to the named states, on the joints."""
@@ -360,8 +360,9 @@ class LinearPlant:
         count = round(length / model.dt)
         if count < 1 or abs(length - count * model.dt) > 1e-6 * model.dt:
             raise ModelError(
+                "sample-time-mismatch",
                 f"the plant is sampled every {model.dt:g} s, but the loop (with its delays) has intervals of "
-                f"{length:g} s, not a multiple of that."
+                f"{length:g} s, not a multiple of that.",
             )
         A = np.linalg.matrix_power(model.A, count)
         B = sum((np.linalg.matrix_power(model.A, k) @ model.B for k in range(count)), np.zeros_like(model.B))

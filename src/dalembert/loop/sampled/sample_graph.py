@@ -3,15 +3,15 @@
 At the instant t_k, with the plant at x and the inputs of the last interval acting:
 
     1. process noise is added to the state; inputs that no law drives take their new values;
-    2. laws that are not direct drive: u = law(memory);
+    2. laws that are not direct drive: u = law(state);
     3. the sensors are read: value → delay → noise → limits → resolution;
-    4. the observer goes on from its last sample under the inputs it was told and takes the readings in;
-    5. direct laws read and drive: u = law(readings or estimate, memory);
-    6. commands pass their actuators: rate → limits → resolution → delay; the memory of the laws goes on;
+    4. the observer goes on from its last sample under the inputs it knows and takes the readings in;
+    5. direct laws read and drive: u = law(readings or estimate, state);
+    6. commands pass their actuators: rate → limits → resolution → delay; the states of the laws go on;
     7. the plant moves to t_{k+1} under held inputs (in pieces where an actuator or a sensor acts between samples).
 
 A law that reads its own inputs gets them as they act while it reads: those of the last interval if it is direct, its
-new ones if it is not. An observer is told inputs as they act, without noise, sampled at t_k where they are functions of
+new ones if it is not. An observer knows inputs as they act, without noise, sampled at t_k where they are functions of
 time (their mean where they change inside an interval).
 
 The column of a loop is (x, memory); noise, references and flags enter as data, one column per sample.
@@ -25,7 +25,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.loop.actuators import driven, in_samples, reading
+from dalembert.loop.actuators import in_samples, limit_command, read_value
 from dalembert.loop.singularity import is_monitored
 from dalembert.loop.wiring import ESTIMATE, INPUT, Loop, Source
 
@@ -60,7 +60,7 @@ def column(*parts: Any) -> Any:
 def optional(function: ca.Function, sizes: list[int]) -> ca.Function:
     """(condition, arguments, fallbacks) -> outputs of the function where the condition holds, else the fallbacks.
 
-    Only what is needed is evaluated: an observer slower than the loop costs nothing between its samples.
+    Only one of the two is evaluated: an observer slower than the loop costs nothing between its samples.
     """
     arguments = [MX.sym(f"a{i}", function.size1_in(i)) for i in range(function.n_in())]
     fallbacks = [MX.sym(f"b{i}", size) for i, size in enumerate(sizes)]
@@ -123,7 +123,7 @@ class SampleGraph:
         sizes |= {f"law{j}": len(law.state) for j, law in enumerate(loop.laws)}
         count = len(loop.sensors)
         return sizes | {
-            "captured": count, "read": count, "told": 0 if w is None else len(w.known),
+            "captured": count, "read": count, "known": 0 if w is None else len(w.known),
             "watch": 0 if w is None else len(w.state), "estimate": 0 if w is None else len(w.gives),
         }  # fmt: skip
 
@@ -154,7 +154,7 @@ class SampleGraph:
             parts[f"law{j}"][:] = law.start
         if loop.observer is not None:
             parts["watch"][:] = loop.observer.start
-            parts["told"][:] = [given[self.plant.inputs.index[name]] for name in loop.observer.known]
+            parts["known"][:] = [given[self.plant.inputs.index[name]] for name in loop.observer.known]
         return np.concatenate([parts[name] for name in self.memory.starts]) if parts else np.empty(0)
 
     # -- the sample --------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class SampleGraph:
             place = self.plant.inputs.index[name]
             i = loop.driven.index(place)
             before = self.m[f"register{i}"][0]
-            value = driven(loop.actuators[i], u[k], before, loop.dt * loop.every[j])
+            value = limit_command(loop.actuators[i], u[k], before, loop.dt * loop.every[j])
             if loop.every[j] > 1:
                 value = ca.if_else(d["laws"][j], value, before)
             if not loop.switch.at_once:
@@ -305,13 +305,13 @@ class SampleGraph:
                 line = ca.if_else(d["first"], ca.repmat(raw[s], whole, 1), m[f"line{s}"])
                 kept[f"line{s}"] = column(value, line[: whole - 1])
                 value = line[whole - 1]
-            value = reading(fault, value, d["errors"][s] if fault.deviation else 0)
+            value = read_value(fault, value, d["errors"][s] if fault.deviation else 0)
             values.append(value if loop.sensor_every[s] == 1 else ca.if_else(d["measured"][s], value, m["read"][s]))
         kept["read"] = column(*values)
         return kept["read"], kept
 
     def _watch(self, y: Any, u_now: Any, new: dict[str, Any]) -> Any:
-        """The estimate at this sample; the observer's memory goes on."""
+        """The estimate at this sample; the state of the observer goes on."""
         loop, d, m = self.loop, self.d, self.m
         w = loop.observer
         if w is None:
@@ -320,7 +320,7 @@ class SampleGraph:
         known = [self.plant.inputs.index[name] for name in w.known]
         interval = (1 - d["first"]) * (loop.dt * loop.watch_every)
         arguments = [
-            m["watch"], m["told"], column(*[u_now[i] for i in known]), column(*[y[s] for s in places]),
+            m["watch"], m["known"], column(*[u_now[i] for i in known]), column(*[y[s] for s in places]),
             column(*[d["measured"][s] for s in places]), self.theta[-1], d["t"], interval,
         ]  # fmt: skip
         if loop.watch_every > 1:
@@ -337,7 +337,7 @@ class SampleGraph:
         loop, d, plant = self.loop, self.d, self.plant
         steps: list[Any] = []
         constants: list[Any] = []
-        told = MX.zeros(new["told"].shape[0])
+        mean = MX.zeros(new["known"].shape[0])
         known = [] if loop.observer is None else [plant.inputs.index[name] for name in loop.observer.known]
         captured = [new["captured"][s] for s in range(len(loop.sensors))]
         before: Any = d["t"]
@@ -354,15 +354,15 @@ class SampleGraph:
             constants.append(c)
             if known:
                 u = self._clean(self._constants(new, k, clean=True))
-                told = told + (end - begin) / (loop.dt * loop.watch_every) * column(*[u[i] for i in known])
+                mean = mean + (end - begin) / (loop.dt * loop.watch_every) * column(*[u[i] for i in known])
             for s, (_, rest) in enumerate(self.lags):
                 if rest and abs(loop.dt - rest - end) < 1e-9 * loop.dt:
                     assert self.readings is not None
                     captured[s] = self.readings(x, c, p)[s]
         new["captured"] = column(*captured)
         if loop.watch_every > 1:
-            told = told + ca.if_else(d["watch"], 0 * self.m["told"], self.m["told"])
-        new["told"] = told
+            mean = mean + ca.if_else(d["watch"], 0 * self.m["known"], self.m["known"])
+        new["known"] = mean
         return steps, constants
 
 

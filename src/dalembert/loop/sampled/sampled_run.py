@@ -16,7 +16,7 @@ from dalembert.core.progress import Progress
 from dalembert.expressions import Array
 from dalembert.loop.names import reference_channel
 from dalembert.loop.sampled.sample_chunks import Chunks
-from dalembert.loop.singularity import THRESHOLDS, is_unbounded, singularity_error
+from dalembert.loop.singularity import THRESHOLDS, UNTIL_THEN, is_unbounded, singularity_error
 from dalembert.loop.wiring import Loop
 from dalembert.record import Record
 
@@ -26,7 +26,7 @@ RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that
 
 
 class SampledRun:
-    """One run of a loop around a plant; `host` says how columns become states, events and records."""
+    """One run of a loop around a plant; `host` turns columns into states, events and records."""
 
     def __init__(
         self, host: Any, loop: Loop, references: Array, times: Array, begin: float, end: float, progress: Any
@@ -107,7 +107,7 @@ class SampledRun:
                     (self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300)
                 )
         except KeyboardInterrupt:
-            error: Any = Interrupted(f"interrupted at t = {self.state[0]:.6g} s; error.record holds the run so far.")
+            error: Any = Interrupted("interrupted", f"interrupted at t = {self.state[0]:.6g} s.", UNTIL_THEN)
             error.record = self._record(began, f"interrupted at t = {self.state[0]:.6g} s")
             raise error from None
         except DalembertError as failure:
@@ -128,7 +128,7 @@ class SampledRun:
         return next(n for n in self.chunks.kernels if n <= left)
 
     def _accept(self, rows: Array) -> None:
-        """Keep what is sound of a chunk; go on after it, or after the interval in which something happened."""
+        """Keep the sound part of a chunk; go on after it, or after the interval in which something happened."""
         short = self._unreached(rows)
         reached = rows if short is None else rows[: short + 1]
         failures = [each for each in (self._failure(reached), self._lost(reached), self.host.check(reached)) if each]
@@ -190,7 +190,7 @@ class SampledRun:
             self._bind()
 
     def _failure(self, rows: Array) -> tuple[int, DalembertError] | None:
-        """The first sample that is not finite or has run away, and what to say of it."""
+        """The first sample that is not finite or has run away, and its error."""
         moving = self.host.moving(self._part(rows, "x"))
         bad = ~np.isfinite(rows).all(axis=1)
         bad |= ~(np.abs(moving) <= RUNAWAY * self.largest).all(axis=1)
@@ -201,14 +201,19 @@ class SampledRun:
         who = self._first_to_go(rows[k])
         if who:
             return k, ConvergenceError(
-                f"{who.format(t=f't = {t:.6g} s')}, while the plant's state still is finite. "
-                "error.record holds the run until then."
+                "diverged",
+                f"{who.format(t=f't = {t:.6g} s')}, while the plant's state still is finite.",
+                UNTIL_THEN,
+                where={"time": t},
             )
         last = float(np.abs(moving[k - 1]).max(initial=0.0)) if k else self.largest
         return k, ConvergenceError(
+            "diverged",
             f"the closed loop diverges: at t = {t:.6g} s its state leaves what numbers can hold (largest entry "
             f"{last:.1e} one sample before). Check the gains and their signs, the sampling interval "
-            f"({self.loop.dt:g} s) and delays; error.record holds the run until then."
+            f"({self.loop.dt:g} s) and delays.",
+            UNTIL_THEN,
+            where={"time": t},
         )
 
     def _lost(self, rows: Array) -> tuple[int, DalembertError] | None:
@@ -242,7 +247,7 @@ class SampledRun:
         bad = {name for name, (a, b) in self.graph.memory.starts.items() if not np.isfinite(memory[a:b]).all()}
         if bad & {"watch", "estimate"} and loop.observer is not None:
             return (
-                f"observer {loop.observer.name!r} diverges: at {{t}} its memory is no longer finite (check its model, "
+                f"observer {loop.observer.name!r} diverges: at {{t}} its state is no longer finite (check its model, "
                 "its noise and where it starts)"
             )
         commands = log[slice(*self.graph.log.starts["command"])]
@@ -255,7 +260,7 @@ class SampledRun:
             )
         for j, law in enumerate(loop.laws):
             if f"law{j}" in bad:
-                return f"law {law.name!r} diverges: at {{t}} its memory is no longer finite (check what it keeps)"
+                return f"law {law.name!r} diverges: at {{t}} its state is no longer finite (check its rates)"
         return ""
 
     # -- the record --------------------------------------------------------------------------------------------------
@@ -312,7 +317,7 @@ class SampledRun:
         )
 
     def _channels(self, logs: Array, samples: Array) -> tuple[list[str], list[str], Array]:
-        """What the loop adds to a record: readings, estimates, commands, memories, references."""
+        """Channels that the loop adds to a record: readings, estimates, commands, states of laws, references."""
         loop, plant = self.loop, self.host.plant
         readable = plant.readable()
         names = [f"measured.{name}" for name in loop.sensors]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, lu_factor, lu_solve, qr, solve_triangular
 
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
 
 Array = NDArray[np.float64]
@@ -141,7 +141,7 @@ def udwadia_kalaba(
         L = cholesky(M, lower=True)
     except np.linalg.LinAlgError:
         realizability(M, A, tolerance=tolerance)
-        raise ModelError(NEGATIVE) from None
+        raise ModelError("not-positive-definite", NEGATIVE) from None
     free = solve_triangular(L, solve_triangular(L, f, lower=True), lower=True, trans="T")
     violation = b - A @ free
     Ac = solve_triangular(L, A.T, lower=True).T
@@ -233,13 +233,14 @@ def complement(
         Q, R = qr(A.T, pivoting=True)[0:2]
         return np.asarray(Q[:, rank_of(np.abs(np.diag(R)), tolerance) :])
     if method != "partition":
-        raise ModelError(f"basis: {unknown_name('basis', method, ('svd', 'qr', 'partition'))}")
+        raise ModelError("unknown-choice", f"basis: {unknown_name('basis', method, ('svd', 'qr', 'partition'))}")
     found, dependent = independent_columns(A, tolerance)
     if independent is not None:
         chosen = list(dict.fromkeys(independent))
         if len(chosen) != len(found):
             raise ModelError(
-                f"{len(found)} independent speeds are needed, got {len(chosen)}: {_labels(chosen, names)}."
+                "dependent-coordinates",
+                f"{len(found)} independent speeds are needed, got {len(chosen)}: {_labels(chosen, names)}.",
             )
         found, dependent = chosen, [k for k in range(n) if k not in set(chosen)]
     kept, _ = independent_rows(A, tolerance)
@@ -249,8 +250,9 @@ def complement(
         A_dep = A[np.ix_(kept, dependent)]
         if rank_of(np.linalg.svd(A_dep, compute_uv=False), tolerance) < len(dependent):
             raise ModelError(
+                "dependent-coordinates",
                 f"the speeds {_labels(found, names)} do not decide all others in this pose; choose others or leave the "
-                "choice out."
+                "choice out.",
             )
         S[dependent] = -np.linalg.solve(A_dep, A[np.ix_(kept, found)])
     return S
@@ -305,8 +307,10 @@ def augmented_lagrangian(
         if change <= tolerance:
             return acceleration, multipliers(A, lam)
     raise ConvergenceError(
+        "no-convergence",
         f"the augmented Lagrangian did not settle in {iterations} iterations (last change {change:.1e}, "
-        f"wanted {tolerance:.0e}). The pose is near singular: use method='udwadia_kalaba', or a larger penalty."
+        f"wanted {tolerance:.0e}). The pose is near singular.",
+        Advice("Use {}, or a larger penalty.", Argument("method", "udwadia_kalaba")),
     )
 
 
@@ -325,7 +329,7 @@ def _passes(M: Array, f: Array, A: Array, b: Array, penalty: float) -> Iterator[
         factor = cholesky(Ms + penalty * (As.T @ As), lower=True)
     except np.linalg.LinAlgError:
         realizability(M, A)
-        raise ModelError(NEGATIVE) from None
+        raise ModelError("not-positive-definite", NEGATIVE) from None
     y, mu = np.zeros(len(d)), np.zeros(len(r))
     while True:
         gap = bs - As @ y

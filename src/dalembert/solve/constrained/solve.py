@@ -47,7 +47,7 @@ class Baumgarte:
 
     def __post_init__(self) -> None:
         if self.penalty is not None and not 0 < self.penalty < float("inf"):
-            raise DataError(f"penalty must be a positive number, got {self.penalty!r}.")
+            raise DataError("not-positive", f"penalty must be a positive number, got {self.penalty!r}.")
 
 
 def mass_is_singular(eqs: EquationsOfMotion) -> bool:
@@ -93,7 +93,7 @@ class Factor:
             self._inverse = _block_inverse(M)
         if rows == 0:
             if singular_mass:
-                raise ModelError("a body has no mass (or inertia) and no joint holds it.")
+                raise ModelError("massless-body", "a body has no mass (or inertia) and no joint holds it.")
             return
         if not singular_mass:
             H = ca.triu(ca.sparsify(A @ (self._inverse @ A.T)))

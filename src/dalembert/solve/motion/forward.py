@@ -118,7 +118,9 @@ class ForwardSolution:
             (values,) = eqs.kernel("reactions")(s.q, s.v, self.lam, eqs.p, s.t)
             return float(values[eqs.reaction_channels.index[name]])
         known = (*eqs.speeds.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.reaction_channels.names)
-        raise DataError(unknown_name("acceleration or reaction", name, known, f"a solution of {eqs.name!r}"))
+        raise DataError(
+            "unknown-name", unknown_name("acceleration or reaction", name, known, f"a solution of {eqs.name!r}")
+        )
 
     def __repr__(self) -> str:
         eqs = self.state.eqs
@@ -148,15 +150,16 @@ def system_at(eqs: EquationsOfMotion, state: State, inputs: Mapping[str, Any] | 
     bound = read_inputs(eqs, inputs)
     if not bound.span[0] <= state.t <= bound.span[1]:
         raise DataError(
+            "record-too-short",
             f"a record given as input covers {bound.span[0]:g} to {bound.span[1]:g} s; "
-            f"the state is at t = {state.t:g} s."
+            f"the state is at t = {state.t:g} s.",
         )
     u = bound.values(eqs, np.array([state.t]))[0] if eqs.nu else np.zeros(0)
     M = np.reshape(eqs.kernel("inertia")(state.q, eqs.p, state.t)[0], (eqs.nv, eqs.nv))
     A, b = eqs.kernel("rows")(state.q, state.v, state.z, u, eqs.p, state.t)
     A = np.reshape(A, (len(eqs.rows), eqs.nv))
     if not (np.isfinite(M).all() and np.isfinite(A).all() and np.isfinite(b).all()):
-        raise ModelError(f"equations {eqs.name!r} hold values that are not finite at t = {state.t:g} s.")
+        raise ModelError("not-finite", f"equations {eqs.name!r} hold values that are not finite at t = {state.t:g} s.")
     return System(M, A, np.reshape(b, -1), u)
 
 
@@ -209,12 +212,17 @@ def forward_dynamics(
     (-19.62, -9.81)
     """
     if method not in (*METHODS, "penalty"):
-        raise ModelError(unknown_name("method", method, (*METHODS, "penalty"), "da.forward_dynamics"))
+        raise ModelError("unknown-choice", unknown_name("method", method, (*METHODS, "penalty"), "da.forward_dynamics"))
     for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
         if value is not None and method not in OPTIONS[option]:
-            raise ModelError(f"{option} belongs to method={OPTIONS[option][0]!r}; got method={method!r}.")
+            raise ModelError(
+                "conflicting-arguments", f"{option} belongs to method={OPTIONS[option][0]!r}; got method={method!r}."
+            )
     if method == "graph" and (accelerations or nonideal):
-        raise ModelError("method='graph' is the solve of runs: it takes neither accelerations nor nonideal forces.")
+        raise ModelError(
+            "conflicting-arguments",
+            "method='graph' is the solve of runs: it takes neither accelerations nor nonideal forces.",
+        )
     state = state_or_rest(eqs, state) if state is None or stabilise is None else state  # feedback closes joints
     if eqs.stick_slip is not None and accelerations is None and nonideal is None and stabilise is None:
         u = read_inputs(eqs, inputs).values(eqs, np.array([state.t]))[0]
@@ -255,7 +263,7 @@ def forward_dynamics(
         "friction": change,
     }
     if not all(np.isfinite(x).all() for x in (acceleration, lam, zdot)):
-        raise ConvergenceError(f"accelerations of {eqs.name!r} are not finite (method {method!r}).")
+        raise ConvergenceError("not-finite", f"accelerations of {eqs.name!r} are not finite (method {method!r}).")
     return ForwardSolution(
         state=state,
         method=method,
@@ -286,7 +294,7 @@ def _nonideal(eqs: EquationsOfMotion, given: Mapping[str, float] | None) -> Arra
     for name, value in (given or {}).items():
         force[speed_numbers(eqs, [name])[0]] = float(value)
     if not np.isfinite(force).all():
-        raise DataError("nonideal forces must be finite numbers.")
+        raise DataError("not-finite", "nonideal forces must be finite numbers.")
     return force
 
 
@@ -344,7 +352,7 @@ def _forces(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> Array
     (f,) = eqs.kernel("forces")(state.q, state.v, state.z, u, eqs.p, state.t, lam)
     if not np.isfinite(f).all():
         name = eqs.speeds.names[int(np.argmin(np.isfinite(f)))]
-        raise ModelError(f"the forces on {name!r} are not finite at t = {state.t:g} s.")
+        raise ModelError("not-finite", f"the forces on {name!r} are not finite at t = {state.t:g} s.")
     return f
 
 
@@ -385,8 +393,9 @@ def _iterated(
         before = float(np.abs(found - lam).max())
         lam, acceleration, found = _shortened(eqs, state, system, solve, lam, step, before, given)
     raise ConvergenceError(
+        "friction-unsettled",
         f"friction and reactions of {eqs.name!r} did not settle in {FRICTION_ITERATIONS} iterations (last change "
-        f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
+        f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient.",
     )
 
 
@@ -426,8 +435,9 @@ def _by_graph(
             break
     if friction and change > 1e-9:
         raise ConvergenceError(
+            "friction-unsettled",
             f"friction and reactions of {eqs.name!r} did not settle (last change {change:.1e} of the reactions). "
-            "The joint may be jamming: lower the friction coefficient."
+            "The joint may be jamming: lower the friction coefficient.",
         )
     return acceleration, lam, change
 
@@ -463,9 +473,10 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Sys
     unique = _unique(eqs, Z)
     names = [name for name in eqs.friction_joints if not unique.get(name, True)] or list(eqs.friction_joints)
     raise ModelError(
+        "not-unique",
         f"friction in joint {', '.join(map(repr, names))} of {eqs.name!r} depends on a reaction that is not unique: "
         "the joints are redundant. Replace one of them by a freer one (da.check(m) names them), "
-        "or leave out the Coulomb part."
+        "or leave out the Coulomb part.",
     )
 
 

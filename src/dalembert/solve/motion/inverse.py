@@ -22,25 +22,20 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.mechanics.forces.friction import SMOOTH
 from dalembert.record import Record
-from dalembert.solve.constrained.solve import Factor
 from dalembert.solve.integrate.channels import Samples, to_record
-from dalembert.solve.motion.kinematics import RANK, Poses, _times, follow
-from dalembert.solve.motion.native_functions import analysis
+from dalembert.solve.motion.kinematics import RANK, Poses
+from dalembert.solve.motion.recorded_poses import find_poses
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import (
     DOUBT,
     LEAST,
     MotionWarning,
-    RecordMotion,
-    acceleration_name,
     differentiate,
-    doubt,
-    read_motion,
-    spline,
 )
 
 SX = ca.SX
@@ -49,7 +44,6 @@ NUMBERS = 4_000_000  # in one matrix of a block
 ITERATIONS = 60
 SETTLED = 1e-11  # last relative change of inputs and reactions
 NEARLY_AT_REST = 10 * SMOOTH  # m/s or rad/s: from there on the regularised law is within 0.5 % of exact friction
-GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
 
 
 def inverse_dynamics(
@@ -94,130 +88,13 @@ def inverse_dynamics(
     (2.0, 'determined')
     """
     problem = _Problem(eqs, inputs, weights)
-    poses, doubtful, how = _poses(eqs, motion, times, start)
+    poses, doubtful, how = find_poses(eqs, motion, times, start)
     solution = problem.solve(poses)
     if doubtful is None and problem.behind and len(poses.t[::2]) >= LEAST:
         doubtful = poses.every_second()
     errors = {} if doubtful is None else problem.errors(doubtful, solution)
     _near_rest(eqs, poses, solution)
     return _record(eqs, problem, poses, solution, how, errors)
-
-
-# --- the motion ------------------------------------------------------------------------------------------------------
-
-
-def _poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None) -> tuple[Poses, Poses | None, str]:
-    """Poses; every second one with its speeds and accelerations off by their estimated errors; how they were found."""
-    if isinstance(motion, Record) and _is_whole(eqs, motion):
-        if times is not None:
-            raise DataError("a record of whole poses brings its own times; resample it instead of giving times=.")
-        return _whole_poses(eqs, motion)
-    prescribed = read_motion(eqs, motion)
-    grid = _times(times, prescribed, start, None)
-    poses = follow(eqs, prescribed, grid, start)
-    doubtful = None
-    if isinstance(prescribed, RecordMotion) and any(x.any() for x in prescribed.errors):
-        errors = [spline(prescribed.times, x)(grid)[::2] for x in prescribed.errors]
-        _, ds, dds = (x[::2] for x in prescribed.at(grid))
-        some = poses.every_second()
-        kernel = analysis(eqs, prescribed.targets, poses.held).rates_kernel
-        v, a, _ = kernel.many(some.q, some.v, eqs.p, some.t.reshape(-1, 1), ds - errors[0], dds - errors[1])
-        doubtful = Poses(some.t, some.q, v, a, some.held)
-    return poses, doubtful, prescribed.how
-
-
-def _is_whole(eqs: EquationsOfMotion, record: Record) -> bool:
-    return all(name in record for name in eqs.coordinates.names if name not in eqs.unrecorded)
-
-
-def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses | None, str]:
-    """Poses of a record that has every coordinate, closed and made consistent with the joints."""
-    time = record.time
-    # whole turns are counted from the angle where that is recorded
-    names = [eqs.counted_angles.get(name, name) for name in eqs.coordinates.names]
-    q = np.column_stack([record[name] if name in record else np.zeros(len(record)) for name in names])
-    if not np.isfinite(q).all():
-        raise DataError("the motion has gaps (coordinates that are not finite).")
-    for block in eqs.quaternions:  # p and -p are the same orientation; splines need one of them throughout
-        along = (q[1:, block.part] * q[:-1, block.part]).sum(axis=1)
-        q[1:, block.part] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
-    close, settle = _closers(eqs)
-    gap = 0.0
-    for _ in range(3):
-        q, gaps = close.many(q, eqs.p, time.reshape(-1, 1))
-        gap = max(gap, float(gaps.max(initial=0.0)))
-    if gap > GAP:
-        how = record.provenance.get("resampled", [""])[0]
-        hint = f" It was {how}: sample the run as it is wanted, or select the joint coordinates." if how else ""
-        raise DataError(
-            f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).{hint}"
-        )
-    seconds = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
-    how = "speeds and accelerations given"
-    speeds = eqs.speeds.names
-    v_error = a_error = np.zeros((len(time), eqs.nv))
-    resolved = True
-    if all(n in record for n in speeds):
-        v = np.array(record[list(speeds)])
-        turns = [k for k, unit in enumerate(eqs.speeds.units) if unit == "rad/s"]
-        resolved = np.abs(v[:, turns]).max(initial=0.0) * np.diff(time).max(initial=0.0) < 1  # rad between samples
-        if resolved:
-            of = [f"{n.rpartition('.')[0]}.rotation" for n in speeds]
-            for n, measure in zip(eqs.measure_rates.names, eqs.measures.names, strict=True):
-                if n in eqs.speeds.index:
-                    of[eqs.speeds.index[n]] = measure
-            v_error = doubt(record, of, speeds, v, lambda: _speeds_by_spline(eqs, time, q))
-    else:
-        v, v_error = _speeds_by_spline(eqs, time, q)
-        how = "speeds and accelerations differentiated by splines"
-    if all(n in record for n in seconds):
-        a = np.array(record[seconds])
-        if resolved:
-            a_error = doubt(record, speeds, seconds, a, lambda: differentiate(time, v, 1))
-    else:
-        a, a_error = differentiate(time, v, 1)
-        a_error = a_error + spline(time[::2], v_error[::2]).derivative(1)(time)
-        how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
-    exact, shifted = (settle.many(q, v - x, a - y, eqs.p, time.reshape(-1, 1)) for x, y in ((0, 0), (v_error, a_error)))
-    poses = Poses(time, q, exact[0], exact[1])
-    doubtful = Poses(time, q, shifted[0], shifted[1]).every_second() if v_error.any() or a_error.any() else None
-    return poses, doubtful, how
-
-
-def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> tuple[Array, Array]:
-    rates, error = differentiate(time, q, 1)
-    N, n = eqs.kernel("kinematics").many(q, eqs.p, time.reshape(-1, 1))
-    back = np.linalg.pinv(N)
-    return tuple(np.einsum("bij,bj->bi", back, x) for x in (rates - n.reshape(rates.shape), error))
-
-
-def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
-    """(q,p,t) -> q closer to the joints and the gap before; (q,v,a,p,t) -> v, a that fit the rows."""
-
-    def make() -> tuple[Kernel, Kernel]:
-        s, F = eqs.symbols(), eqs.functions
-        zero = (SX.zeros(eqs.nz), SX.zeros(eqs.nu))
-        A, _ = F["rows"](s.q, s.v, *zero, s.p, s.t)
-        upper, rated = eqs.holonomic_rows, eqs.rate_rows
-        q, gap, v, a = s.q, SX(0), s.v, s.a
-        if upper:
-            still, _ = F["rows"](s.q, SX.zeros(eqs.nv), *zero, s.p, s.t)
-            phi = F["position"](s.q, s.p, s.t)
-            N, _ = F["kinematics"](s.q, s.p, s.t)
-            q = q + N @ Factor(SX.eye(eqs.nv), still[upper, :], singular_mass=False).correction(phi, 2)
-            gap = ca.norm_inf(phi)
-        if rated:
-            missed = F["rates"](s.q, s.v, s.p, s.t)
-            v = v + Factor(SX.eye(eqs.nv), A[rated, :], singular_mass=False).correction(missed, 2)
-        if eqs.rows:
-            A, b = F["rows"](s.q, v, *zero, s.p, s.t)
-            factor = Factor(SX.eye(eqs.nv), A, singular_mass=False)
-            a = a + factor.correction(A @ a - b, 2)
-        close = ca.Function("close", [s.q, s.p, s.t], [ca.densify(q), gap])
-        settle = ca.Function("settle", [s.q, s.v, s.a, s.p, s.t], [ca.densify(v), ca.densify(a)])
-        return Kernel(close), Kernel(settle)
-
-    return eqs.cached("inverse closers", make)  # type: ignore[no-any-return]
 
 
 # --- the balance of forces -------------------------------------------------------------------------------------------
@@ -248,7 +125,9 @@ class _Problem:
         names = list(eqs.inputs.names if inputs is None else inputs)
         for name in (*names, *(weights or {})):
             if name not in eqs.inputs.index:
-                raise ModelError(unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
+                raise ModelError(
+                    "unknown-name", unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}")
+                )
         chosen = [eqs.inputs.index[name] for name in names]
         f, g = eqs.functions["forces"], eqs.functions["internal"]
         in_forces = _columns(f, 3)
@@ -260,7 +139,10 @@ class _Problem:
             feeds.setdefault(column, []).append(row)
         for k in self.behind:
             if k not in feeds:
-                raise ModelError(f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion can tell its value.")
+                raise ModelError(
+                    "undetermined-force",
+                    f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion can tell its value.",
+                )
         pushing = _columns(f, 2)
         for k, name in enumerate(eqs.internal.names):
             sources = [i for i in self.behind if k in feeds.get(i, ())]
@@ -268,12 +150,13 @@ class _Problem:
                 actuator = name.rpartition(".")[0]
                 why = "its input is left out of inputs=" if k in pushing else "no force depends on it"
                 raise ModelError(
-                    f"inverse dynamics cannot find the internal state {name!r} of actuator {actuator!r}: {why}."
+                    "not-supported",
+                    f"inverse dynamics cannot find the internal state {name!r} of actuator {actuator!r}: {why}.",
                 )
         given = dict(weights or {})
         for name, value in given.items():
             if not (np.isfinite(value) and value > 0):
-                raise ModelError(f"weight of input {name!r} must be positive, got {value!r}.")
+                raise ModelError("not-positive", f"weight of input {name!r} must be positive, got {value!r}.")
         weight = [next(i for i in self.behind if k in feeds[i]) for k in range(eqs.nz)] + self.direct
         self.weight = np.sqrt([float(given.get(eqs.inputs.names[k], 1.0)) for k in weight])
         rows = range(len(eqs.rows))
@@ -352,11 +235,14 @@ class _Problem:
             size = max(float(np.abs(values_found).max()), 0.0 if place is None else float(shares[place]))
             if errors[name] > DOUBT * size + rounding:
                 warnings.warn(
-                    f"inverse dynamics: {name!r} is uncertain by about {errors[name]:.2g} (largest value "
-                    f"{np.abs(values_found).max():.2g}), most at t = {doubtful.t[int(np.argmax(change))]:.6g} s. "
-                    "The motion is sampled too coarsely, or too noisy, to be differentiated. Record more samples, or "
-                    "channels of accelerations.",
-                    MotionWarning,
+                    MotionWarning(
+                        "coarse-sampling",
+                        f"inverse dynamics: {name!r} is uncertain by about {errors[name]:.2g} (largest value "
+                        f"{np.abs(values_found).max():.2g}), most at t = {doubtful.t[int(np.argmax(change))]:.6g} s. "
+                        "The motion is sampled too coarsely, or too noisy, to be differentiated.",
+                        Advice("Record more samples, or channels of accelerations."),
+                        where={"input": name},
+                    ),
                     stacklevel=3,
                 )
         return errors
@@ -385,14 +271,15 @@ class _Problem:
             change = float((step / size).max())
             if not np.isfinite(change):
                 worst = int(np.argmin(np.isfinite(step)))
-                raise ConvergenceError(f"the forces are not finite at t = {t[worst]:.6g} s.")
+                raise ConvergenceError("not-finite", f"the forces are not finite at t = {t[worst]:.6g} s.")
             if self.affine or change <= SETTLED:
                 break
         else:
             worst = int(np.argmax(step / size))
             raise ConvergenceError(
+                "friction-unsettled",
                 f"friction and reactions did not settle at t = {t[worst]:.6g} s (last change {change:.1e}). The joint "
-                "may be jamming there: lower the friction coefficient."
+                "may be jamming there: lower the friction coefficient.",
             )
         (r, _, _) = self.kernel.many(q, v, a, z, u, lam, eqs.p, t.reshape(-1, 1))
         return z, u, lam, r, freedom, found, iteration
@@ -404,7 +291,8 @@ class _Problem:
             columns = [k for k, row in enumerate(self.rows) if row in joint.rows]
             if joint.name in self.eqs.friction_joints and null.size and np.abs(null[:, columns]).max() > 1e-8:
                 raise ModelError(
-                    f"friction in joint {joint.name!r} needs its reaction, which is not unique: joints are redundant."
+                    "not-unique",
+                    f"friction in joint {joint.name!r} needs its reaction, which is not unique: joints are redundant.",
                 )
 
     def _inputs_behind(self, poses: Poses, z: Array, u: Array, lam: Array) -> None:
@@ -413,8 +301,9 @@ class _Problem:
         if len(poses.t) < LEAST:
             actuator = eqs.internal.names[0].rpartition(".")[0]
             raise DataError(
+                "too-few-samples",
                 f"the input of actuator {actuator!r} needs the rate of its internal state: give at least {LEAST} "
-                f"times, got {len(poses.t)}."
+                f"times, got {len(poses.t)}.",
             )
         wanted = differentiate(poses.t, z, 1)[0]
 
@@ -494,11 +383,14 @@ def _near_rest(eqs: EquationsOfMotion, poses: Poses, found: _Solution) -> None:
             limit = float(limits.reshape(len(poses.t), -1)[slow, k].max())
             unit = "rad" if d.unit == "N m" else "m"
             warnings.warn(
-                f"inverse dynamics: {d.coordinate!r} rests, or slides slower than {NEARLY_AT_REST:g} {unit}/s, at "
-                f"{len(slow)} of {len(poses.t)} samples (first at t = {poses.t[slow[0]]:.6g} s). There friction "
-                f"{d.name!r} may be anything up to {limit:.2g} {d.unit} either way, and the inputs "
-                "are uncertain by as much; the law regularised at a tenth of that speed is used.",
-                MotionWarning,
+                MotionWarning(
+                    "resting-friction",
+                    f"inverse dynamics: {d.coordinate!r} rests, or slides slower than {NEARLY_AT_REST:g} {unit}/s, at "
+                    f"{len(slow)} of {len(poses.t)} samples (first at t = {poses.t[slow[0]]:.6g} s). There friction "
+                    f"{d.name!r} may be anything up to {limit:.2g} {d.unit} either way, and the inputs "
+                    "are uncertain by as much; the law regularised at a tenth of that speed is used.",
+                    where={"coordinate": d.coordinate},
+                ),
                 stacklevel=3,
             )
 

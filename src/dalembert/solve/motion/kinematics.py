@@ -74,18 +74,18 @@ def kinematics(
     array([2., 2.])
     """
     prescribed = read_motion(eqs, motion)
-    grid = _times(times, prescribed, start, every)
+    grid = read_times(times, prescribed, start, every)
     poses = follow(eqs, prescribed, grid, start)
     if isinstance(prescribed, RecordMotion):
         prescribed.warn()
     return _record(eqs, poses, prescribed, "complete")
 
 
-def _times(times: Any, motion: Any, start: State | None, every: Any) -> Array:
+def read_times(times: Any, motion: Any, start: State | None, every: Any) -> Array:
     begin = 0.0 if start is None else start.t
     if times is None:
         if not hasattr(motion, "times"):
-            raise DataError("give an end time or the times.")
+            raise DataError("missing-argument", "give an end time or the times.")
         times = motion.times
     if np.ndim(times) == 0:
         if hasattr(motion, "times") and start is None:
@@ -93,16 +93,18 @@ def _times(times: Any, motion: Any, start: State | None, every: Any) -> Array:
         try:
             end = float(times)
         except (TypeError, ValueError):
-            raise DataError(f"times must be an end time or a list of times, got {times!r}.") from None
+            raise DataError("wrong-type", f"times must be an end time or a list of times, got {times!r}.") from None
         if not np.isfinite(end) or end <= begin:
-            raise DataError(f"the end time must be finite and after the start ({begin:g} s), got {times!r}.")
+            raise DataError(
+                "out-of-range", f"the end time must be finite and after the start ({begin:g} s), got {times!r}."
+            )
         return sample_times(begin, end, every, None)
     try:
         grid = np.asarray(times, dtype=float)
     except (TypeError, ValueError):
-        raise DataError(f"times must be numbers, got {times!r}.") from None
+        raise DataError("not-a-number", f"times must be numbers, got {times!r}.") from None
     if grid.ndim != 1 or not grid.size or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
-        raise DataError("times must be a list of finite, strictly increasing numbers.")
+        raise DataError("not-increasing", "times must be a list of finite, strictly increasing numbers.")
     return grid
 
 
@@ -208,10 +210,14 @@ class _Run:
             kind = "driver"
         text = self._over_prescribed(J, k)
         if text:
-            return ModelError(f"{text} At t = {t:.6g} s they disagree: {kind} {owners[worst]!r} by {gaps[worst]:.1e}.")
+            return ModelError(
+                "inconsistent-motion",
+                f"{text} At t = {t:.6g} s they disagree: {kind} {owners[worst]!r} by {gaps[worst]:.1e}.",
+            )
         return ConvergenceError(
+            "joint-open",
             f"at t = {t:.6g} s {kind} {owners[worst]!r} cannot close (gap {gaps[worst]:.1e} m or rad). The prescribed "
-            "motion leaves the reach of the machine or meets a singular pose there."
+            "motion leaves the reach of the machine or meets a singular pose there.",
         )
 
     def _over_prescribed(self, J: Array, k: int) -> str:
@@ -245,8 +251,8 @@ class _Run:
             q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.placement.q)
             text = self._over_prescribed(self.stack(q, eqs.p, t, s)[0], len(targets.names))
             if text:
-                raise ModelError(f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
-            raise ConvergenceError(f"at t = {t:.6g} s: {failure}") from failure
+                raise ModelError("joint-open", f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
+            raise ConvergenceError("joint-open", f"at t = {t:.6g} s: {failure}") from failure
         J, h, _ = self.stack(q, eqs.p, t, s)
         h = np.where(np.array(targets.turns, dtype=int) >= 0, s, h)
         self.held = free_spins(eqs, np.reshape(J, (-1, eqs.nv)), q, t)
@@ -268,7 +274,9 @@ class _Run:
         v, a, missed = self.tools.rates_kernel(q, np.zeros(eqs.nv), eqs.p, t, ds, dds)
         if not missed[0] <= RATE_TOLERANCE * (1 + float(np.abs(v).max(initial=0.0))):
             text = self._over_prescribed(J, len(targets.names)) or "The prescribed rates do not fit the joints."
-            raise ModelError(f"{text} Their rates disagree at t = {t:.6g} s by {missed[0]:.1e} m/s or rad/s.")
+            raise ModelError(
+                "inconsistent-motion", f"{text} Their rates disagree at t = {t:.6g} s by {missed[0]:.1e} m/s or rad/s."
+            )
         return np.concatenate((q, v, a, [t]))
 
     def _check_freedom(self, J: Array, q: Array) -> None:
@@ -287,9 +295,10 @@ class _Run:
         speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > 1e-6 * size.max())]
         count = null.shape[1]
         raise ModelError(
+            "free-to-move",
             f"{count} degree{'s' * (count != 1)} of freedom of {eqs.name!r} stay{'s' * (count == 1)} free at "
             f"t = {self.times[0]:g} s; free: {', '.join((joints or speeds)[:12])}. Prescribe {count} more "
-            f"coordinate{'s' * (count != 1)} by m.add_driver(...) or motion={{...}}, or start off a singular pose."
+            f"coordinate{'s' * (count != 1)} by m.add_driver(...) or motion={{...}}, or start off a singular pose.",
         )
 
     def _poses(self, every: int) -> Poses:

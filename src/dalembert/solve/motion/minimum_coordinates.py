@@ -87,49 +87,65 @@ def minimum_coordinates(
     if any(c.kind != "measure" for c in chart.positions) or chart.kept != chart.positions:
         names = ", ".join(c.name for c in chart.positions)
         raise ModelError(
+            "dependent-coordinates",
             f"minimum coordinates of {eqs.name!r} must be joint or body coordinates that decide the whole pose; "
-            f"{names} would be needed."
+            f"{names} would be needed.",
         )
     if about is None:
         return _Reduction(eqs, at, chart, path).equations(None, None)
     if tuple(c.name for c in chart.positions) != about.coordinates:
-        raise ModelError(f"about: its coordinates {', '.join(about.coordinates)} are not those of {eqs.name!r}.")
+        raise ModelError(
+            "wrong-owner", f"about: its coordinates {', '.join(about.coordinates)} are not those of {eqs.name!r}."
+        )
     M = chart.W.T @ chart.T.M @ chart.W
     if float(np.abs(M - _dense(about.M)).max()) > SAME_MASS * float(np.abs(M).max()):
-        raise ModelError(f"about: the linear model belongs to another pose of {eqs.name!r}; give that pose as at=.")
+        raise ModelError(
+            "wrong-owner", f"about: the linear model belongs to another pose of {eqs.name!r}; give that pose as at=."
+        )
     shapes = None if modes is None else undamped_modes(about, modes) if isinstance(modes, int) else modes
     return _Reduction(eqs, at, chart, path).equations(about, shapes)
 
 
 def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Modes | None, path: int) -> None:
     if any(row.level == ACCELERATION for row in eqs.rows):
-        raise ModelError(f"{eqs.name!r} has constraints at acceleration level: they leave no minimum coordinates.")
+        raise ModelError(
+            "wrong-level", f"{eqs.name!r} has constraints at acceleration level: they leave no minimum coordinates."
+        )
     if eqs.functions["rows"].jac_sparsity(0, 1).nnz():
-        raise ModelError(f"{eqs.name!r} has constraints that are not linear in the speeds: none can be eliminated.")
+        raise ModelError(
+            "not-linear", f"{eqs.name!r} has constraints that are not linear in the speeds: none can be eliminated."
+        )
     if depends_on_reactions(eqs) or any(joint.measure >= 0 and joint.speed is None for joint in eqs.dry):
         raise ModelError(
+            "not-supported",
             f"friction in {eqs.name!r} depends on reactions, or sticks and slips: elimination leaves neither. Simulate "
-            "the full equations."
+            "the full equations.",
         )
     if modes is not None and about is None:
-        raise ModelError("modes need the linear model they belong to: about=da.linearize(eqs).")
+        raise ModelError("missing-argument", "modes need the linear model they belong to: about=da.linearize(eqs).")
     if about is not None and (not isinstance(about, SecondOrder) or "reference" not in about.provenance):
-        raise ModelError("about must be a SecondOrder from da.linearize(eqs).")
+        raise ModelError("wrong-type", "about must be a SecondOrder from da.linearize(eqs).")
     if about is not None and about.provenance.get("about") != "equilibrium":
-        raise ModelError("about must be a linear model about an equilibrium.")
+        raise ModelError("not-at-rest", "about must be a linear model about an equilibrium.")
     if isinstance(modes, Modes) and (about is None or modes.coordinates != about.coordinates):
-        raise ModelError("modes belong to other coordinates than about does.")
+        raise ModelError("wrong-owner", "modes belong to other coordinates than about does.")
     if isinstance(modes, Modes) and np.iscomplexobj(modes.shapes):
-        raise ModelError("modes are complex; give a number of modes, or modes of lin.replace(C=None, G=None, H=None).")
+        raise ModelError(
+            "not-supported",
+            "modes are complex; give a number of modes, or modes of lin.replace(C=None, G=None, H=None).",
+        )
     if not (isinstance(path, int) and path > 0):
-        raise DataError(f"path must be a positive whole number, got {path!r}.")
+        raise DataError("not-a-count", f"path must be a positive whole number, got {path!r}.")
 
 
 def _reference_pose(eqs: EquationsOfMotion, about: SecondOrder) -> State:
     reference = about.provenance["reference"]
     missing = [name for name in about.coordinates if name not in reference]
     if missing:
-        raise ModelError(f"about: {missing[0]!r} is not a joint or body coordinate; linearize with coordinates=[...].")
+        raise ModelError(
+            "unknown-name",
+            f"about: {missing[0]!r} is not a joint or body coordinate; linearize with coordinates=[...].",
+        )
     return assemble(eqs, {name: reference[name] for name in about.coordinates})
 
 

@@ -28,7 +28,9 @@ class Analysis:
         self.prescribed = target_function(eqs, targets)
         functions = eqs.functions["rows"]
         if any(functions.jac_sparsity(1, k).nnz() for k in (2, 3)):
-            raise ModelError("kinematics: an acceleration-level constraint depends on inputs or internal states.")
+            raise ModelError(
+                "not-supported", "kinematics: an acceleration-level constraint depends on inputs or internal states."
+            )
         q, v, p, t = SX.sym("q", eqs.nq), SX.sym("v", eqs.nv), SX.sym("p", len(eqs.parameters)), SX.sym("t")
         k = len(targets.names)
         s, ds, dds = SX.sym("s", k), SX.sym("ds", k), SX.sym("dds", k)

@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import turn_between
@@ -49,7 +49,7 @@ def assemble(
     start : a state to start from, instead of the drawing.
     t : time, for moving joints and drivers.
     restarts : how often to try again from places around the first, where the joints do not close from there. With none
-        a machine that is moved on from ``start`` stays on its branch, or it is soon told that it cannot.
+        a machine that is moved on from ``start`` stays on its branch, or an error soon reports that it cannot.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def assemble(
     """
     require_equations(eqs)
     if not isinstance(t, (int, float)) or not np.isfinite(t):
-        raise DataError(f"t must be a finite number of seconds, got {t!r}.")
+        raise DataError("not-finite", f"t must be a finite number of seconds, got {t!r}.")
     if start is not None:
         _same_machine(eqs, start)
     plain, turned = take_poses(eqs, _mapping(position, "position"), "position")
@@ -87,7 +87,9 @@ def assemble(
     z = np.array(eqs.placement.z if start is None else start.z)
     for name, value in _mapping(internal, "internal").items():
         if name not in eqs.internal.index:
-            raise ModelError(unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}"))
+            raise ModelError(
+                "unknown-name", unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}")
+            )
         z[eqs.internal.index[name]] = _finite(value, "internal", name)
     for name, value in hints.items():
         if name in eqs.coordinates.index:
@@ -110,7 +112,11 @@ def assemble(
 
 def _mapping(given: Any, what: str) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
-        raise ModelError(f"{what} must name coordinates, such as {what}={{'A.angle': 0.5}}; got {given!r}.")
+        raise ModelError(
+            "wrong-type",
+            f"{what} must name coordinates; got {given!r}.",
+            Advice("Such as {}.", Argument(what, {"A.angle": 0.5})),
+        )
     return given or {}
 
 
@@ -118,9 +124,9 @@ def _finite(value: Any, what: str, name: str) -> float:
     try:
         result = float(value)
     except (TypeError, ValueError):
-        raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
+        raise ModelError("not-a-number", f"{what}: {name!r} must be a number, got {value!r}.") from None
     if not np.isfinite(result):
-        raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+        raise ModelError("not-finite", f"{what}: {name!r} must be finite, got {value!r}.")
     return result
 
 
@@ -140,7 +146,9 @@ def _named(
         further = eqs.speeds if rates else eqs.coordinates if coordinates else None
         if full not in eqs.measures.index and (further is None or full not in further.index):
             known = [*eqs.measures.names, *((*eqs.measure_rates.names, *eqs.speeds.names) if rates else ())]
-            raise ModelError(f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
+            raise ModelError(
+                "unknown-name", f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
+            )
         result[full] = _finite(value, what, name)
     return result
 
@@ -204,8 +212,9 @@ def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
     """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual."""
     if not (np.isfinite(J.data).all() and np.isfinite(residual).all()):
         raise ConvergenceError(
+            "not-finite",
             "the search came to a pose where joints are not defined (a wheel lying flat, a direction without length). "
-            "Start nearer to the pose you look for."
+            "Start nearer to the pose you look for.",
         )
     if J.shape[1] <= DENSE:
         dense = J.toarray()
@@ -249,13 +258,16 @@ def _close(
     worst = int(np.argmax(residual))
     if not np.isfinite(residual[worst]):
         raise AssemblyError(
+            "not-finite",
             f"cannot assemble {eqs.name!r}: the gap of {problem.owner(worst)} is not a finite number. "
-            "Check its numbers and parameters (a length of zero?)."
+            "Check its numbers and parameters (a length of zero?).",
         )
     raise AssemblyError(
+        "joint-open",
         f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
-        f"(m or rad) after {ITERATIONS} iterations from {restarts + 1} starting points. "
-        "Check lengths and prescribed coordinates, or give a better guess={...}."
+        f"(m or rad) after {ITERATIONS} iterations from {restarts + 1} starting points.",
+        Advice("Check lengths and prescribed coordinates, or give a better {}.", Argument("guess")),
+        evidence={"gap": float(residual[worst])},
     )
 
 
@@ -316,8 +328,9 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
         rate_names = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
         asked = ", ".join(repr(rate_names.get(name, name)) for name in wanted) or "nothing"
         raise AssemblyError(
+            "no-solution",
             f"no speeds of {eqs.name!r} agree with everything asked (prescribed: {asked}): {names[worst]} is missed by "
-            f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates."
+            f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates.",
         )
     return v
 
@@ -327,19 +340,28 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
     (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
     if phi.size and (gap := float(np.abs(phi).max())) > 1e-6:
         owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
-        raise AssemblyError(f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...).")
+        raise AssemblyError(
+            "joint-open",
+            f"the start does not close {owner!r} (gap {gap:.2e}).",
+            Advice("Make it with {}.", Call("da.assemble")),
+            where={"joint": owner},
+            evidence={"gap": gap},
+        )
     (rates,) = eqs.kernel("rates")(state.q, state.v, eqs.p, state.t)
     fastest = float(np.abs(state.v).max(initial=0.0))
     if rates.size and (slip := float(np.abs(rates).max())) > 1e-6 * (1 + fastest):
         owner = eqs.rows[eqs.rate_rows[int(np.argmax(np.abs(rates)))]].owner
         raise AssemblyError(
-            f"the speeds at the start do not agree with {owner!r} (by {slip:.2e} m/s or rad/s). Make them with "
-            "da.assemble(eqs, start=state) or da.assemble(eqs, ..., velocity={...})."
+            "joint-open",
+            f"the speeds at the start do not agree with {owner!r} (by {slip:.2e} m/s or rad/s).",
+            Advice("Make them with {}.", Call("da.assemble", Argument("velocity"))),
+            where={"joint": owner},
+            evidence={"gap": slip},
         )
 
 
 def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
-    """Every speed without inertia must be held by the joints, or nothing says how it changes: rank [M; A] = n."""
+    """Every speed without inertia must be held by the joints, or nothing determines its change: rank [M; A] = n."""
     if not mass_is_singular(eqs):
         return
     M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)
@@ -360,9 +382,13 @@ def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
 
 def _same_machine(eqs: EquationsOfMotion, start: Any) -> None:
     if not isinstance(start, State):
-        raise ModelError(f"start must be a State made by da.assemble(eqs, ...), got {type(start).__name__}.")
+        raise ModelError(
+            "wrong-type",
+            f"start must be a State, got {type(start).__name__}.",
+            Advice("Make one with {}.", Call("da.assemble")),
+        )
     if start.eqs.coordinates.names != eqs.coordinates.names:
-        raise ModelError(f"start belongs to equations {start.eqs.name!r}, not to {eqs.name!r}.")
+        raise ModelError("wrong-owner", f"start belongs to equations {start.eqs.name!r}, not to {eqs.name!r}.")
 
 
 def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0, *, weightless: bool = False) -> State:

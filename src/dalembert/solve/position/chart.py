@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.solve.position.tangent import (
@@ -90,7 +91,8 @@ class Chart:
             for name in self._full(named):
                 if name not in known:
                     raise ModelError(
-                        f"coordinates: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
+                        "unknown-name",
+                        f"coordinates: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}",
                     )
             mine = [known[name] for name in dict.fromkeys(self._full(named))]
             found = choose(Z, [[c] for c in mine], T, x)
@@ -98,12 +100,16 @@ class Chart:
                 if c not in found:
                     others = ", ".join(o.name for o in found) or "none"
                     raise ModelError(
+                        "dependent-coordinates",
                         f"coordinates: {c.name!r} is not independent of the others ({others}) in {eqs.name!r}, "
-                        f"which has {Z.shape[1]} degrees of freedom. Leave it out."
+                        f"which has {Z.shape[1]} degrees of freedom. Leave it out.",
                     )
             positions = choose(Z, [*[[c] for c in mine], *automatic], T, x)
         if len(positions) < Z.shape[1]:
-            raise ModelError(f"found only {len(positions)} of {Z.shape[1]} independent coordinates of {eqs.name!r}.")
+            raise ModelError(
+                "rank-deficient",
+                f"found only {len(positions)} of {Z.shape[1]} independent coordinates of {eqs.name!r}.",
+            )
         if self.second_order and (named is None or len(positions) == len(set(self._full(named)))):
             return positions, positions
         self.second_order = False
@@ -116,7 +122,9 @@ class Chart:
         else:  # where something rolls, what turns is steady, what travels need not be
             speeds = choose(Zw, [mine, joints, *turning, rates, measures, free], T, x)
         if len(speeds) < Zw.shape[1]:
-            raise ModelError(f"found only {len(speeds)} of {Zw.shape[1]} independent speeds of {eqs.name!r}.")
+            raise ModelError(
+                "rank-deficient", f"found only {len(speeds)} of {Zw.shape[1]} independent speeds of {eqs.name!r}."
+            )
         return positions, speeds
 
     def _check_regular(self) -> None:
@@ -135,8 +143,9 @@ class Chart:
         size = float(np.abs(y).max()) * max(1.0, float(np.abs(A).max()))
         if float(np.abs(curvature).max()) > 1e-6 * size:
             raise ModelError(
+                "singular-pose",
                 f"the pose of {eqs.name!r} is singular (its joints allow more motions here than next to it, as at a "
-                "dead point): there is no linear model. Linearize at another pose."
+                "dead point): there is no linear model. Linearize at another pose.",
             )
 
     def drift(self, *, strict: bool) -> dict[str, float]:
@@ -150,9 +159,13 @@ class Chart:
         worst = max(drift, key=lambda name: abs(drift[name]), default=None)
         if worst is not None and abs(drift[worst]) > AT_REST * scale:
             raise ModelError(
+                "not-at-rest",
                 f"at is neither an equilibrium nor a steady motion of {eqs.name!r}: {worst!r} changes by "
-                f"{drift[worst]:.3g} per second. Find one with da.equilibrium(eqs, start=at), or say anywhere=True "
-                "for deviations from the motion through this state."
+                f"{drift[worst]:.3g} per second.",
+                Advice("Find one with {}.", Call("da.equilibrium", Argument("start"))),
+                Advice(
+                    "Deviations from the motion through any state are linearized with {}.", Argument("anywhere", True)
+                ),
             )
         return drift
 

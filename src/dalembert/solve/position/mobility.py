@@ -115,7 +115,7 @@ def _rows_at(eqs: EquationsOfMotion, state: State, *, scaled: bool = True) -> Ar
     A = eqs.kernel("rows")(state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[0]
     A = np.reshape(A, (len(eqs.rows), eqs.nv))
     if not np.isfinite(A).all():
-        raise ModelError(f"constraint rows of {eqs.name!r} are not finite at t = {state.t:g} s.")
+        raise ModelError("not-finite", f"constraint rows of {eqs.name!r} are not finite at t = {state.t:g} s.")
     lengths = np.linalg.norm(A, axis=1)
     return scaled_rows(eqs, A) if scaled else np.asarray(A / np.where(lengths > 0, lengths, 1.0)[:, None])
 
@@ -218,7 +218,9 @@ def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = RANK_
             if name in run.names:
                 block[:, k] = run[name]
             elif default is None:
-                raise DataError(unknown_name("channel", name, run.names, f"the run given for {eqs.name!r}"))
+                raise DataError(
+                    "missing-channel", unknown_name("channel", name, run.names, f"the run given for {eqs.name!r}")
+                )
         columns.append(block)
     q, v, z, u = columns
     count = len(run.time)
@@ -300,7 +302,7 @@ def check(m: Mechanism) -> Report:
     True
     """
     if not isinstance(m, Mechanism):
-        raise ModelError(f"da.check takes a da.Mechanism, got {type(m).__name__}.")
+        raise ModelError("wrong-type", f"da.check takes a da.Mechanism, got {type(m).__name__}.")
     found = tuple(one.text() for one in m.problems())
     if found:
         return Report(m.name, found, (), None)

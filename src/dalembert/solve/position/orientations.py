@@ -37,7 +37,7 @@ def take_poses(
 
     def put(body: str, value: Any, label: str) -> None:
         if body in turned:
-            raise ModelError(f"{what}: the orientation of {body!r} is given twice.")
+            raise ModelError("duplicate", f"{what}: the orientation of {body!r} is given twice.")
         turned[body] = as_rotation(value, f"{what}: {label!r}")
 
     for body in (block.owner for block in eqs.quaternions):
@@ -48,13 +48,14 @@ def take_poses(
             put(body, value, f"{body}.pose")
             for axis, x in zip("xyz", place, strict=True):
                 if f"{body}.{axis}" in rest:
-                    raise ModelError(f"{what}: '{body}.{axis}' is given twice.")
+                    raise ModelError("duplicate", f"{what}: '{body}.{axis}' is given twice.")
                 rest[f"{body}.{axis}"] = x
         parts = [name for name in (f"{body}.{axis}" for axis in AXES) if name in rest]
         if 0 < len(parts) < 3:
             raise ModelError(
+                "incomplete-orientation",
                 f"{what}: {', '.join(parts)} alone are no orientation: give {body}.rx, {body}.ry and {body}.rz, or "
-                f"'{body}.rotation'. A single angle can be prescribed as a sensor: da.orientation(body, 'tait-bryan')."
+                f"'{body}.rotation'. A single angle can be prescribed as a sensor: da.orientation(body, 'tait-bryan').",
             )
         if parts:
             put(body, tuple(rest.pop(name) for name in parts), f"{body}.rx")
@@ -71,7 +72,7 @@ def rates_of_time(turned: Rotation, t: Any, what: str) -> tuple[Any, Any, Any]:
     try:
         p = ca.vertcat(*(SX(c) for c in normalise(tuple(turned.quaternion))))
     except NotImplementedError:
-        raise ModelError(f"{what} must be made of expressions or numbers.") from None
+        raise ModelError("wrong-type", f"{what} must be made of expressions or numbers.") from None
     omega = 4 * rate_matrix(p).T @ ca.jacobian(p, t)  # the rate matrix is ½ Ēᵀ
     return ca.vertcat(*logarithm([p[k] for k in range(4)])), omega, ca.jacobian(omega, t)
 

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DalembertWarning, DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, call_user
 from dalembert.model.orientation import Rotation, logarithm, rotation
@@ -88,7 +89,7 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
     for name in names:
         full = eqs.full_name(name)
         if full in found:
-            raise ModelError(f"the motion prescribes {full!r} twice.")
+            raise ModelError("duplicate", f"the motion prescribes {full!r} twice.")
         if full in eqs.measures.index:
             kinds.append((eqs.measures.index[full], -1, -1))
         elif full in positional:
@@ -96,10 +97,14 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
         elif full in turning:
             kinds.append((-1, -1, turning[full]))
         elif full in eqs.outputs.index:
-            raise ModelError(f"{full!r} depends on more than the pose; a motion prescribes coordinates or positions.")
+            raise ModelError(
+                "wrong-level", f"{full!r} depends on more than the pose; a motion prescribes coordinates or positions."
+            )
         else:
             known = [*eqs.measures.names, *positional]
-            raise ModelError(f"motion: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
+            raise ModelError(
+                "unknown-name", f"motion: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
+            )
         found.append(full)
     measures, outputs, turns = zip(*kinds, strict=True) if kinds else ((), (), ())
     return Targets(tuple(found), measures, outputs, turns)
@@ -174,23 +179,28 @@ class FunctionMotion:
         for name, value in rest.items():
             what = f"motion of {name!r}"
             if isinstance(value, Rotation):
-                raise ModelError(f"{what} must return numbers; orientations are prescribed as 'body.rotation'.")
+                raise ModelError(
+                    "wrong-type", f"{what} must return numbers; orientations are prescribed as 'body.rotation'."
+                )
             if isinstance(value, (list, tuple)):
                 value = ca.vertcat(*value)
             try:
                 column = SX(value)
             except NotImplementedError:
-                raise ModelError(f"{what} must return expressions or numbers, got {type(value).__name__}.") from None
+                raise ModelError(
+                    "wrong-type", f"{what} must return expressions or numbers, got {type(value).__name__}."
+                ) from None
             full = eqs.full_name(name)
             vector = full not in known and f"{full}.x" in known
             labels = [f"{full}.{a}" for a in _AXES if f"{full}.{a}" in known] if vector else [full]
             if column.shape != (len(labels), 1):
                 raise ModelError(
-                    f"{what} must return {len(labels)} value{'s' * (len(labels) > 1)}, got {column.shape[0]}."
+                    "wrong-shape",
+                    f"{what} must return {len(labels)} value{'s' * (len(labels) > 1)}, got {column.shape[0]}.",
                 )
             for k, label in enumerate(labels):
                 if label in entries:
-                    raise ModelError(f"the motion prescribes {label!r} twice.")
+                    raise ModelError("duplicate", f"the motion prescribes {label!r} twice.")
                 rate = ca.jacobian(column[k], t)
                 entries[label] = (column[k], rate, ca.jacobian(rate, t))
         for body, orientation in turned.items():
@@ -210,7 +220,7 @@ class FunctionMotion:
             return function
         if isinstance(function, (Rotation, tuple, list)) and name.endswith((".rotation", ".pose")):
             return function
-        raise ModelError(f"{what} must be a number or a function of time, got {function!r}.")
+        raise ModelError("wrong-type", f"{what} must be a number or a function of time, got {function!r}.")
 
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         if not self.targets.names:
@@ -221,7 +231,8 @@ class FunctionMotion:
             if not np.isfinite(values).all():
                 row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
                 raise ModelError(
-                    f"the motion of {self.targets.names[column]!r} is not finite at t = {times[row]:.6g} s."
+                    "not-finite",
+                    f"the motion of {self.targets.names[column]!r} is not finite at t = {times[row]:.6g} s.",
                 )
         return s, rate, acceleration
 
@@ -238,8 +249,9 @@ class RecordMotion:
         if not names and not turned:
             known = [*(eqs.measures.names[k] for k in eqs.recorded_measures), *positional]
             raise DataError(
+                "missing-channel",
                 f"the record has no coordinate of {eqs.name!r}; it holds {', '.join(record.names[:8])}. "
-                f"Expected some of {', '.join(known[:12])}."
+                f"Expected some of {', '.join(known[:12])}.",
             )
         plain = len(names)
         self.targets = targets_of(eqs, [*names, *(f"{b}.r{a}" for b in turned for a in _AXES)])
@@ -268,7 +280,9 @@ class RecordMotion:
             columns.append((value, first, last, first_error, last_error))
         for body, (channels, p) in turned.items():
             if not np.isfinite(p).all():
-                raise DataError(f"the motion has gaps in channel {channels[0]!r} (values that are not finite).")
+                raise DataError(
+                    "gap-in-record", f"the motion has gaps in channel {channels[0]!r} (values that are not finite)."
+                )
             self._turned.append((len(columns), p))
             columns += self._orientation(record, body, p, splined)
         self._data = [np.column_stack(x) for x in zip(*columns, strict=True)]
@@ -317,10 +331,13 @@ class RecordMotion:
         """Warn of accelerations that the samples do not tell."""
         if self.estimated_error > DOUBT:
             warnings.warn(
-                f"accelerations of the recorded motion are uncertain by about {100 * self.estimated_error:.0f} %: it "
-                "is sampled too coarsely, or too noisy, to be differentiated. Record more samples, or channels of "
-                "accelerations.",
-                MotionWarning,
+                MotionWarning(
+                    "coarse-sampling",
+                    f"accelerations of the recorded motion are uncertain by about {100 * self.estimated_error:.0f} %: "
+                    "it is sampled too coarsely, or too noisy, to be differentiated.",
+                    Advice("Record more samples, or channels of accelerations."),
+                    evidence={"error": self.estimated_error},
+                ),
                 stacklevel=3,
             )
 
@@ -330,8 +347,9 @@ class RecordMotion:
         slack = 1e-12 * (1 + float(np.abs(self.times).max()))
         if times[0] < self.times[0] - slack or times[-1] > self.times[-1] + slack:
             raise DataError(
+                "record-too-short",
                 f"the motion runs from {self.times[0]:g} to {self.times[-1]:g} s, "
-                f"asked for {times[0]:g} to {times[-1]:g} s."
+                f"asked for {times[0]:g} to {times[-1]:g} s.",
             )
         if len(self.times) < 2:
             return tuple(np.repeat(x, len(times), axis=0) for x in self._data[:3])  # type: ignore[return-value]
@@ -356,7 +374,7 @@ class RecordMotion:
 def _finite(record: Record, name: str) -> Array:
     values = record[name]
     if not np.isfinite(values).all():
-        raise DataError(f"the motion has gaps in channel {name!r} (values that are not finite).")
+        raise DataError("gap-in-record", f"the motion has gaps in channel {name!r} (values that are not finite).")
     return values
 
 
@@ -378,8 +396,9 @@ def differentiate(times: Array, values: Array, order: int) -> tuple[Array, Array
     """
     if len(times) < LEAST:
         raise DataError(
+            "too-few-samples",
             f"{len(times)} sample(s) are too few to differentiate: give {LEAST}, or channels of rates and "
-            "accelerations."
+            "accelerations.",
         )
     found, half, quarter = (
         np.asarray(spline(times[::k], values[::k]).derivative(order)(times[::k])) for k in (1, 2, 4)
@@ -420,10 +439,13 @@ def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Call
     for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + 10 * errors + rounding):
         where = int(np.argmax(gaps[:, k]))
         warnings.warn(
-            f"channel {rates[k]!r} is not the rate of {names[k]!r}: they differ by {gaps[where, k]:.2g} at t = "
-            f"{record.time[where]:.6g} s (largest value {sizes[k]:.2g}). It is taken as it is; check units and signs, "
-            "or leave the channel out.",
-            MotionWarning,
+            MotionWarning(
+                "not-the-rate",
+                f"channel {rates[k]!r} is not the rate of {names[k]!r}: they differ by {gaps[where, k]:.2g} at t = "
+                f"{record.time[where]:.6g} s (largest value {sizes[k]:.2g}). It is used as it is.",
+                Advice("Check units and signs, or leave the channel out."),
+                where={"channel": rates[k], "time": float(record.time[where])},
+            ),
             stacklevel=2,
         )
     return none
@@ -437,5 +459,6 @@ def read_motion(eqs: EquationsOfMotion, motion: Any) -> FunctionMotion | RecordM
     if isinstance(motion, Mapping):
         return FunctionMotion(eqs, motion)
     raise ModelError(
-        f"motion must be a Record or a mapping from coordinates to functions of time, got {type(motion).__name__}."
+        "wrong-type",
+        f"motion must be a Record or a mapping from coordinates to functions of time, got {type(motion).__name__}.",
     )

@@ -138,7 +138,9 @@ class Saddle:
             and np.linalg.matrix_rank(self.Z.T @ M @ self.Z, tol=1e-14 * max(float(np.abs(M).max()), 1e-300))
             < (self.Z.shape[1])
         ):
-            raise ModelError("a body has no mass (or inertia) in a direction in which no joint holds it.")
+            raise ModelError(
+                "massless-body", "a body has no mass (or inertia) in a direction in which no joint holds it."
+            )
         self._matrix, self._basis, self._back = matrix, basis, back
 
     def solve(self, r1: Array, r2: Array) -> tuple[Array, Array]:
@@ -176,7 +178,8 @@ def accelerations(eqs: EquationsOfMotion, x: Point) -> Point:
             return Point(x.q, x.v, x.z, x.u, x.t, a, new)
         lam = new
     raise ConvergenceError(
-        f"friction forces and reactions of {eqs.name!r} do not agree at this state (change {change:.2e})."
+        "friction-unsettled",
+        f"friction forces and reactions of {eqs.name!r} do not agree at this state (change {change:.2e}).",
     )
 
 
@@ -187,14 +190,15 @@ def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what
         full = eqs.full_name(name)
         if full not in eqs.measures.index:
             raise ModelError(
-                f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}"
+                "unknown-name",
+                f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}",
             )
         try:
             result[full] = float(value)
         except (TypeError, ValueError):
-            raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
+            raise ModelError("not-a-number", f"{what}: {name!r} must be a number, got {value!r}.") from None
         if not np.isfinite(result[full]):
-            raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+            raise ModelError("not-finite", f"{what}: {name!r} must be finite, got {value!r}.")
     return result
 
 
@@ -203,7 +207,7 @@ def speed_numbers(eqs: EquationsOfMotion, names: Iterable[str]) -> list[int]:
     numbers = []
     for name in names:
         if name not in eqs.speeds.index:
-            raise ModelError(unknown_name("speed", name, eqs.speeds.names, f"equations {eqs.name!r}"))
+            raise ModelError("unknown-name", unknown_name("speed", name, eqs.speeds.names, f"equations {eqs.name!r}"))
         numbers.append(eqs.speeds.index[name])
     return numbers
 

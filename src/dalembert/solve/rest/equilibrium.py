@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
@@ -77,7 +78,11 @@ def equilibrium(
     """
     if start is not None:
         if not isinstance(start, State):
-            raise ModelError(f"start must be a State, from da.assemble or da.simulate; got {type(start).__name__}.")
+            raise ModelError(
+                "wrong-type",
+                f"start must be a State, got {type(start).__name__}.",
+                Advice("Make one with {}.", Call("da.assemble")),
+            )
         check_start(eqs, start)
         t = start.t
     held = named_values(eqs, hold, "hold")
@@ -100,7 +105,8 @@ def equilibrium(
         here = resting(eqs, pose, u, held, guess) if here is None else here
         if isinstance(here, State):
             return here
-        raise ConvergenceError(f"{problem} {here}") from None
+        both = replace(problem.finding, problem=f"{problem.finding.problem} {here}")
+        raise ConvergenceError.of(both) from None
     return replace(free, friction=dict.fromkeys((d.coordinate for d in eqs.dry if d.speed is None), 0.0))
 
 
@@ -129,7 +135,7 @@ def resting(
     problem.measure_size(pose.q)
     place = problem.settle(pose.q, np.array(pose.z))
     if place is None:
-        raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
+        raise AssemblyError("joint-open", f"cannot close the joints of {eqs.name!r} at the start.")
     problem.check_still(place)
     if problem.error(place) > TOLERANCE:
         place = _polish(problem, (_newton(problem, place) if guess else None) or _fallen(problem, place))
@@ -168,7 +174,7 @@ def _at_rest(
     problem.measure_size(pose.q)
     place = problem.settle(pose.q, np.array(pose.z))
     if place is None:
-        raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
+        raise AssemblyError("joint-open", f"cannot close the joints of {eqs.name!r} at the start.")
     problem.check_still(place)
     if guess is not None:
         found = _newton(problem, place)

@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError, ModelWarning, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import SecondOrder, StateSpace
@@ -89,9 +90,13 @@ def linearize(
     if at is None:
         at = equilibrium(eqs, inputs=inputs)
     elif not isinstance(at, State):
-        raise ModelError(f"at must be a State, from da.equilibrium or da.assemble; got {type(at).__name__}.")
+        raise ModelError(
+            "wrong-type",
+            f"at must be a State, got {type(at).__name__}.",
+            Advice("Make one with {}.", Call("da.equilibrium"), Call("da.assemble")),
+        )
     elif at.eqs.coordinates.names != eqs.coordinates.names:
-        raise ModelError(f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+        raise ModelError("wrong-owner", f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
     check_start(eqs, at)
     u = read_inputs(eqs, inputs).values(eqs, np.array([at.t]))[0]
     eqs, at, notes = _without_dry_friction(eqs, at, u, friction)
@@ -107,9 +112,10 @@ def linearize(
         chart = Chart(eqs, x, named, world=world)
         if not chart.positions and not chart.speeds and not eqs.nz:
             raise ModelError(
+                "no-freedom",
                 f"nothing in {eqs.name!r} is free to move: its joints{' and drivers' if eqs.drivers else ''} decide "
                 "the whole motion, so there are no small motions to linearize. Use da.kinematics or da.simulate"
-                f"{', or leave out a driver' if eqs.drivers else ''}."
+                f"{', or leave out a driver' if eqs.drivers else ''}.",
             )
         drift = chart.drift(strict=not anywhere)
         first = _first_order(eqs, x, chart, wanted)
@@ -161,14 +167,15 @@ def _without_dry_friction(
     if near.sliding or any(d.speed is not None for d in eqs.dry):
         text = "; ".join(f"{name}: {note}" for name, note in notes.items())
         held = any(mode == 0 for mode in near.sliding.values())
-        hint = " Use friction=False to leave Coulomb friction out." if held else ""
-        warnings.warn(f"linear model of {eqs.name!r}: {text}.{hint}", ModelWarning, stacklevel=3)
+        advice = [Advice("Use {} to leave Coulomb friction out.", Argument("friction", False))] * held
+        warnings.warn(ModelWarning("linear-friction", f"linear model of {eqs.name!r}: {text}.", *advice), stacklevel=3)
     if 0.0 in near.sliding.values() and not eqs.nz:
         A = near.eqs.kernel("rows").sparse(0, at.q, at.v, at.z, u, near.eqs.p, at.t).toarray()
         if split(A)[4].shape[1] == 0:
             raise ModelError(
+                "no-freedom",
                 f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize. Use friction=False "
-                "to leave it out. A friction with a speed is smooth and can be linearized."
+                "to leave it out. A friction with a speed is smooth and can be linearized.",
             )
     return near.eqs, near.state, notes
 
@@ -247,7 +254,8 @@ def _wanted_outputs(eqs: EquationsOfMotion, outputs: str | Iterable[str] | None)
         else:
             known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names)
             raise ModelError(
-                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}"
+                "unknown-name",
+                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}",
             )
     return list(dict.fromkeys(wanted))
 
@@ -280,7 +288,9 @@ def _output_rows(
             name, unit = eqs.measure_rates.names[k], eqs.measure_rates.units[k]
             row = T.s_rate_x[k] @ dx + T.S[k] @ dv
         if not np.all(np.isfinite(row)):
-            raise ModelError(f"output {name!r} has no derivative at this state; leave it out with outputs=[...].")
+            raise ModelError(
+                "not-finite", f"output {name!r} has no derivative at this state; leave it out with outputs=[...]."
+            )
         names.append(name)
         units[name] = unit
         rows.append(row)
@@ -322,8 +332,9 @@ def _result(
         influence = np.concatenate((first.A[keep, k], first.C[:, k]))
         if float(np.abs(influence).max(initial=0.0)) > IGNORABLE * size:
             raise ModelError(
+                "dependent-coordinates",
                 f"coordinates: {chart.positions[k].name!r} is an independent coordinate of {eqs.name!r} too, and the "
-                "motion depends on it. Add it to coordinates."
+                "motion depends on it. Add it to coordinates.",
             )
     states = [*[c.name for c in chart.positions], *[c.rate_name for c in chart.speeds], *eqs.internal.names]
     state_units = [*[c.unit for c in chart.positions], *[c.rate_unit for c in chart.speeds], *eqs.internal.units]
@@ -396,7 +407,9 @@ def _frozen(
     here = Chart(eqs, x, named, world=False)
     here.second_order = False
     if any(c.kind != "measure" for c in (*here.positions, *here.speeds)):
-        raise ModelError(f"frozen=True needs joint or body coordinates that describe all of {eqs.name!r}.")
+        raise ModelError(
+            "not-supported", f"frozen=True needs joint or body coordinates that describe all of {eqs.name!r}."
+        )
     end = eqs.state(x.q, x.v, x.z, x.t)
     last = _first_order(eqs, x, here, wanted)
     A, C = np.zeros_like(last.A), np.zeros_like(last.C)
@@ -422,7 +435,7 @@ def _frozen(
 def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _FirstOrder) -> ModelError | None:
     """An error if the matrices are not constant along the motion."""
     if not np.all(np.isfinite(then.A)):
-        return ModelError(f"the motion of {eqs.name!r} cannot be continued from this state.")
+        return ModelError("no-solution", f"the motion of {eqs.name!r} cannot be continued from this state.")
     states = [c.name for c in chart.positions] + [c.rate_name for c in chart.speeds] + list(eqs.internal.names)
     dropped = [k for k, c in enumerate(chart.positions) if c not in chart.kept]
     change = np.abs(then.A - now.A)
@@ -436,8 +449,9 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
             return None
         output = now.outputs[int(np.argmax(moved.max(axis=1)))]
         return ModelError(
+            "not-at-rest",
             f"the output {output!r} of {eqs.name!r} does not stay the same function of the deviations along the "
-            "motion. Leave it out with outputs=[...]."
+            "motion. Leave it out with outputs=[...].",
         )
     drop = _cyclic(now.A, [k for k in range(len(chart.positions)) if k not in dropped], size)
     drop = [k for k in drop if float(change[k].max()) > STEADY * size]
@@ -447,14 +461,16 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
         names = ", ".join(repr(states[k]) for k in drop)
         keep = [c.name for k, c in enumerate(chart.positions) if k not in drop and c in chart.kept]
         return ModelError(
+            "not-at-rest",
             f"the rates of {names} change along the motion of {eqs.name!r}, but nothing depends on these coordinates. "
-            f"Drop them: coordinates={keep}."
+            f"Drop them: coordinates={keep}.",
         )
     worst = int(np.argmax(rest.max(axis=0)))
     return ModelError(
+        "not-at-rest",
         f"the motion of {eqs.name!r} is not steady in these coordinates: the influence of {states[worst]!r} changes "
         f"along it (by {rest[:, worst].max():.2g} within a third of a radian). Choose coordinates=[...] that do "
-        f"without {states[worst]!r}, for example angles of joints in place of turns of a spinning body."
+        f"without {states[worst]!r}, for example angles of joints in place of turns of a spinning body.",
     )
 
 

@@ -232,8 +232,10 @@ class Rest:
             said = f"{owner!r} moves at t = {self.t:g} s, so {self.eqs.name!r} cannot be at rest"
             A = self.forces(place.q, place.z, place.lam).A
             if self.eqs.nv <= DENSE and split(A.toarray())[4].shape[1] == 0:
-                raise ModelError(f"{said}; nothing else in it is free to move. Simulate it to see its motion.")
-            raise ModelError(f"{said}. For steady motion give rates={{...}}.")
+                raise ModelError(
+                    "no-solution", f"{said}; nothing else in it is free to move. Simulate it to see its motion."
+                )
+            raise ModelError("no-solution", f"{said}. For steady motion give rates={{...}}.")
 
     def _creep(self) -> str:
         """A reminder that regularised friction holds nothing."""
@@ -254,16 +256,18 @@ class Rest:
             if eqs.nz and float(np.abs(place.g).max()) > 1e-6 * (1 + float(np.abs(place.z).max())):
                 name = eqs.internal.names[int(np.argmax(np.abs(place.g)))]
                 raise ConvergenceError(
-                    f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest."
+                    "no-solution",
+                    f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.",
                 )
             body, _, axis = eqs.speeds.names[worst].rpartition(".")
             joints = [j.name for j in eqs.joints if body in j.bodies]
             held = f" (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
             unit = "N m" if axis in ("rate", "wx", "wy", "wz") else "N"
             raise ConvergenceError(
+                "no-solution",
                 f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left "
                 f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or "
-                f"guess=.{self._creep()}"
+                f"guess=.{self._creep()}",
             )
         kept = np.abs(place.lam[len(eqs.rows) :])
         if kept.size and float(kept.max()) > 1e-7 * place.scale:
@@ -271,8 +275,9 @@ class Rest:
             name = eqs.measures.names[self.held[k]]
             unit = "N m" if eqs.measures.units[self.held[k]] == "rad" else "N"
             raise ConvergenceError(
+                "no-solution",
                 f"no equilibrium of {eqs.name!r} with {name} = {self.values[k]:g}: it would need an effort of "
-                f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it. Give that by an input, or let go."
+                f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it. Give that by an input, or let go.",
             )
 
 

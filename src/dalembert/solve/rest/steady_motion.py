@@ -52,7 +52,7 @@ def steady_motion(
     asked = [(_rate(eqs, name), value) for name, value in rates.items()]
     for c, value in asked:
         if value is not None and not np.isfinite(value):
-            raise ModelError(f"rates: {c.rate_name!r} must be a finite number or None, got {value!r}.")
+            raise ModelError("not-finite", f"rates: {c.rate_name!r} must be a finite number or None, got {value!r}.")
     speeds_guess = {n: float(v) for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
     positions = named_values(eqs, {n: v for n, v in (guess or {}).items() if n not in speeds_guess}, "guess")
     first = _pose(eqs, start, positions, hold, t)
@@ -73,7 +73,7 @@ def steady_motion(
         if best is not None and best.error <= GOOD_ENOUGH:
             break
     if best is None or best.error > GOOD_ENOUGH:
-        raise ConvergenceError(problem.message(best))
+        raise ConvergenceError("no-solution", problem.message(best))
     x = best.x
     problem.check_lasting(x)
     return eqs.state(x.q, x.v, x.z, t, lam=x.lam)
@@ -88,7 +88,9 @@ def _rate(eqs: EquationsOfMotion, name: str) -> Candidate:
     if full in eqs.speeds.index:
         return speed_candidate(eqs, eqs.speeds.index[full])
     known = (*eqs.measures.names, *eqs.speeds.names)
-    raise ModelError(f"rates: {unknown_name('coordinate or speed', name, known, f'equations {eqs.name!r}')}")
+    raise ModelError(
+        "unknown-name", f"rates: {unknown_name('coordinate or speed', name, known, f'equations {eqs.name!r}')}"
+    )
 
 
 def _first_rate(c: Candidate, value: float | None, guess: Mapping[str, float], start: State | None) -> float:
@@ -107,7 +109,8 @@ def _check_guess(
         if name not in known:
             names = [*eqs.measures.names, *known]
             raise ModelError(
-                f"guess: {unknown_name('coordinate or free rate', name, names, f'equations {eqs.name!r}')}"
+                "unknown-name",
+                f"guess: {unknown_name('coordinate or free rate', name, names, f'equations {eqs.name!r}')}",
             )
 
 
@@ -164,8 +167,9 @@ class _Steady:
             if c not in mine:
                 known = ", ".join(o.rate_name for o in mine) or "none: no freedom is left"
                 raise ModelError(
+                    "dependent-coordinates",
                     f"rates: {c.rate_name!r} cannot be chosen: it follows from the joints of {eqs.name!r} and the "
-                    f"other rates ({known})."
+                    f"other rates ({known}).",
                 )
         # a rolling wheel's place goes round: what turns is steady, what travels need not be
         travels = [c for c in measures if c.unit == "m" and c not in joints]
@@ -270,9 +274,10 @@ class _Steady:
         worst = max(changes, key=lambda name: abs(changes[name]))
         if abs(changes[worst]) > LASTING * self.size(then):
             raise ConvergenceError(
+                "no-solution",
                 f"no steady motion of {self.eqs.name!r} found: the forces balance at one instant only, a moment later "
                 f"{worst!r} changes by {changes[worst]:.3g} per second. Give other rates, or a "
-                "nearer guess={...}."
+                "nearer guess={...}.",
             )
 
     def size(self, x: Point) -> float:
