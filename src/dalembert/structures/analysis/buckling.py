@@ -112,7 +112,7 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
         raise DataError(
             "not-stable",
             f"stiffness of structure {structure.name!r} is not positive definite: it has buckled already "
-            "under what it was prestressed with.",
+            "under its prestress.",
         ) from error
     keep = inverse > ROUNDING * scale
     if not keep.any():
@@ -180,7 +180,7 @@ def _lanczos(K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor) -> t
 
 
 def _count_below(K: Any, K_g: Any, factor: float) -> int | None:
-    """Number of load factors in (0, factor), from the signs of the pivots; None where the pivots do not tell."""
+    """Number of load factors in (0, factor), from the signs of the pivots; None where they do not determine it."""
     try:
         return InertiaFactor(sp.csc_array(K + factor * K_g)).negative
     except ArithmeticError:

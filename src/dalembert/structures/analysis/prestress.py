@@ -1,4 +1,4 @@
-"""Structures under internal forces: K + K_g, for vibration, statics and buckling of what is tensioned or pressed.
+"""Structures under internal forces: K + K_g, for vibration, statics and buckling under tension or compression.
 
     K_g = Σ Tₑᵀ K_g,ₑ(N, T, M_y, M_z) Tₑ        (element matrices: `geometric`)
 
@@ -43,7 +43,7 @@ def prestress(structure: Structure, load: Any = None, *, tension: Mapping[str, f
     Returns
     -------
     Structure with the same coordinates, masses and supports; K is that of small motions about the stressed state.
-    Its static solutions are what a further load adds: displacements, reactions, and internal forces in equilibrium on
+    Its static solutions are changes by a further load: displacements, reactions, and internal forces in equilibrium on
     the deformed beams; ``solution.beam(name, total=True)`` gives them with the prestress.
 
     Examples
@@ -92,7 +92,7 @@ class Solved:
 
 
 def solve(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
-    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`solve_static`.
+    """Linear statics with the factors of K kept; a structure that is not held raises the error of :func:`solve_static`.
 
     ``hanging`` lets a structure pass whose free motions the load does not move (a chain under its weight).
     """
@@ -140,7 +140,9 @@ def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.
         return sp.csc_array(structure.K.shape)
     d = len(structure.directions)
     keep = [DIRECTIONS.index(way) for way in structure.directions]
-    owner = np.concatenate([structure.free_index, np.flatnonzero(structure.held)])  # what the columns of T, T_held are
+    owner = np.concatenate(
+        [structure.free_index, np.flatnonzero(structure.held)]
+    )  # coordinates of the columns of T, T_held
     links = sp.csr_array(sp.hstack([structure.T, structure.T_held])).tocoo()
     row, column = links.coords[0], owner[links.coords[1]]
     # the link that moves x of a slave with x of its master, if they are different points

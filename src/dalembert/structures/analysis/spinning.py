@@ -97,7 +97,7 @@ def centrifugal_load(
 def spin_rotor(structure: Structure, axis: str | Sequence[float], speed: float, **options: Any) -> SecondOrder:
     """A spinning rotor on bearings at rest, seen from the ground: the structure's system with its gyroscopic matrix.
 
-    Every lump and every beam turns about ``axis``; all must be round about it (beams along it with I_y = I_z).
+    Every mass and every beam turns about ``axis``; all must be round about it (beams along it with I_y = I_z).
 
     Parameters
     ----------

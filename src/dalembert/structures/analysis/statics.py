@@ -1,4 +1,4 @@
-"""Static solution of a structure: displacements, reactions, energy, and what happens inside its beams.
+"""Static solution of a structure: displacements, reactions, energy, and internal forces of its elements.
 
     TᵀKT x = Tᵀ (f − K u₀),   u = T x + u₀,   reactions r = T_hᵀ (K u − f)
 
@@ -76,7 +76,7 @@ class StaticSolution:
 
     Attributes
     ----------
-    u : (N,) displacements of all coordinates [m, rad].  load : (N,) what acted [N, N m].
+    u : (N,) displacements of all coordinates [m, rad].  load : (N,) forces that acted [N, N m].
     displacement : by coordinate (``["A.y"]``) or point (``["A"]``, a vector).
     reaction : forces of the supports on the structure, by held coordinate or by point [N, N m].
     factors : load cases that were combined.
@@ -113,7 +113,7 @@ class StaticSolution:
 
     @property
     def strain_energy(self) -> float:
-        """Energy stored [J]: ½ uᵀKu and what loads and initial strains do inside the elements, exactly."""
+        """Energy stored [J]: ½ uᵀKu and the part of loads and initial strains inside the elements, exactly."""
         known: dict[str, float] = self.__dict__.setdefault("_energy", {})
         if not known:
             s = self.structure
@@ -126,7 +126,7 @@ class StaticSolution:
     def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> BeamResult:
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m].
 
-        ``total``: forces and stresses of a prestressed structure with its prestress, instead of what the load adds.
+        ``total``: forces and stresses of a prestressed structure with its prestress, instead of those of the load.
         """
         group = named_group(self.structure, name)
         result: BeamResult = group.along(name, self.state(group), stations, total=total)
@@ -179,7 +179,7 @@ class StaticSolution:
             cases.append("given forces")
         what = " + ".join(cases) or "prescribed displacements"
         lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
-        # rotations beside translations by what they move at the far end of the structure
+        # rotations are compared with translations by the motion they cause at the far end of the structure
         reach = float(np.ptp(s.positions, axis=0).max()) or 1.0
         size = np.abs(self.u) * np.tile([reach if way[0] == "r" else 1.0 for way in s.directions], len(s.points))
         order = [int(i) for i in ties.largest_first(size)[:most] if size[i] > 0]
@@ -212,7 +212,7 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
     ----------
     load : name of a load case; mapping of cases to factors (``{"gravity": 1.35, "wind": 1.5}``) and of coordinates to
         forces (``{"A.y": -100}``); or a vector (N,). None for the prescribed displacements alone.
-    inertia_relief : let the inertia of the structure take up what its supports do not (a part that flies freely).
+    inertia_relief : let inertia balance the load where supports do not (a part that flies freely).
 
     Raises
     ------

@@ -32,7 +32,7 @@ class Blocks(NamedTuple):
 def blocks(points: IntArray, matrices: FloatArray, same: IntArray | None = None) -> Blocks:
     """Blocks of element matrices (b, k·d, k·d) on the points (ne, k) of each element.
 
-    ``same`` (ne,) says which matrix each element has; one each when left out.
+    ``same`` (ne,) is the number of the matrix of each element; one each when left out.
     """
     ne, k = points.shape
     d = matrices.shape[1] // k
@@ -65,7 +65,7 @@ def assemble(count: int, size: int, parts: Sequence[Blocks]) -> sp.csc_array:
 def classes(rows: FloatArray) -> tuple[IntArray, IntArray]:
     """Equal rows of an array (ne, k): places of one of each (b,), and which of them every row is (ne,).
 
-    Rows are told apart by a random projection and then compared in full: a frame of a few kinds of member has
+    Rows are distinguished by a random projection and then compared in full: a frame of a few kinds of member has
     few different element matrices, however many members it has.
     """
     key = rows @ np.random.default_rng(1).standard_normal(rows.shape[1])

@@ -77,7 +77,7 @@ class ElementGroup:
         raise self.not_supported("geometric stiffness")
 
     def energy_of_loads(self, state: Any, u: FloatArray) -> float:
-        """Strain energy [J] beyond ½ uᵀKu: what loads and initial strains inside the elements add."""
+        """Strain energy [J] beyond ½ uᵀKu, of loads and initial strains inside the elements."""
         return 0.0
 
     def along(self, name: str, state: Any, stations: Any, *, total: bool) -> Any:

@@ -5,6 +5,8 @@ K x = 0,   x = R c (rigid, R of `Structure.rigid_motions`) or inner (bars withou
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -18,12 +20,22 @@ from dalembert.numerics import ties
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure
 
-# A rigid motion whose held part is below this, relative to its size, is not held.
-HELD = 1e-9
-# Forces of a motion that costs nothing, relative to the sum of their absolute terms.
-COSTLESS = 1e-13
-# Distance of two points, relative to the size of the structure, below which they are at one place.
-SAME = 1e-9
+
+@dataclass(frozen=True)
+class FreedomLimits:
+    """When a motion counts as free, each relative to a size of its own."""
+
+    # Part of a rigid motion that supports hold, relative to its size: far above rounding of positions (1e-16).
+    held: float = 1e-9
+    # Forces of a motion, relative to the sum of their absolute terms: about 500 rounding errors of 2e-16.
+    force: float = 1e-13
+    # Distance of two points at one place, relative to the size of the structure: likewise.
+    same_place: float = 1e-9
+    # Length of a unit free motion less its rigid part: far above rounding, far below a motion of its own (near 1).
+    independent: float = 1e-6
+
+
+LIMITS = FreedomLimits()
 
 
 def free_motions(structure: Structure, K: sp.csc_array, factor: StiffnessFactor) -> FloatArray:
@@ -33,12 +45,12 @@ def free_motions(structure: Structure, K: sp.csc_array, factor: StiffnessFactor)
     found = factor.free_motions()
     if not found.shape[1]:
         return known
-    if known.shape[1]:  # what is left of the null space beside the rigid motions
+    if known.shape[1]:  # the rest of the null space beside the rigid motions
         basis = np.linalg.qr(known)[0]
         found = found / np.linalg.norm(found, axis=0)
         found = found - basis @ (basis.T @ found)
         left, size, _ = np.linalg.svd(found, full_matrices=False)
-        found = left[:, size > 1e-6]
+        found = left[:, size > LIMITS.independent]
     return np.column_stack([known, found])
 
 
@@ -57,10 +69,10 @@ def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
     force = K @ x
     weight = np.abs(K) @ np.abs(x)
     stretch = force / max(float(weight.max()), 1e-300)
-    seen = np.vstack([scaled[structure.held], stretch * (HELD / COSTLESS)])
+    seen = np.vstack([scaled[structure.held], stretch * (LIMITS.held / LIMITS.force)])
     # the triangular factor has the same singular values and is only as large as the number of motions
     _, values, vectors = np.linalg.svd(np.linalg.qr(seen, mode="r"))
-    rank = int((values > HELD * np.sqrt(len(names))).sum())
+    rank = int((values > LIMITS.held * np.sqrt(len(names))).sum())
     null = _moving(vectors[rank:].T, scaled[~structure.inactive])
     order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")
     freedom: FloatArray = _echelon(null[order].T).T[np.argsort(order)] * scale[:, None]
@@ -72,7 +84,7 @@ def _moving(null: FloatArray, motions: FloatArray) -> FloatArray:
     if not null.shape[1]:
         return null
     _, size, turn = np.linalg.svd(np.linalg.qr(motions @ null, mode="r"))
-    return np.asarray(null @ turn[: int((size > HELD).sum())].T)
+    return np.asarray(null @ turn[: int((size > LIMITS.held).sum())].T)
 
 
 def _echelon(rows: FloatArray) -> FloatArray:
@@ -126,7 +138,7 @@ def _parts_words(structure: Structure) -> list[str]:
     order = np.lexsort(structure.positions.T)
     near = (
         np.abs(np.diff(structure.positions[order], axis=0)).max(axis=1)
-        <= SAME * np.ptp(structure.positions, axis=0).max()
+        <= LIMITS.same_place * np.ptp(structure.positions, axis=0).max()
     )
     pairs = [sorted((order[k], order[k + 1])) for k in np.flatnonzero(near) if part[order[k]] != part[order[k + 1]]]
     words += [

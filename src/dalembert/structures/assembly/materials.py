@@ -3,7 +3,7 @@
     G = E / (2 (1 + ν))   unless it is given (wood, composites along one direction).
 
 The library values are round figures for a first model: E and density of a real alloy differ by a few per cent.
-Loss factors in the library are zero, because hysteretic damping changes what a model can be used for
+Loss factors in the library are zero, because a model with hysteretic damping has fewer uses
 (frequency response and modes only); give one with ``dataclasses.replace(material("steel"), loss_factor=0.001)``.
 """
 

@@ -19,10 +19,18 @@ from dalembert.core.findings import Advice
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure
 
-# The rest of M after a subtraction is rounding below this share of the masses it joins: about 1e4 additions of 1e-15.
-ROUNDING = 1e-11
-# Masses of one point in different directions count as equal up to this relative difference.
-UNEQUAL = 1e-9
+
+@dataclass(frozen=True)
+class MassLimits:
+    """When entries of the mass matrix count as zero or as equal, relative to the masses they belong to."""
+
+    # Rest of M after the elements are subtracted: about 1e4 additions of 1e-15.
+    rest: float = 1e-11
+    # Difference of the masses of one point by direction: far above rounding, far below any that is meant.
+    uneven: float = 1e-9
+
+
+LIMITS = MassLimits()
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ def _rest(structure: Structure) -> sp.csc_array:
     at = sp.csc_array(M).tocoo()
     size = np.sqrt(np.abs(structure.M.diagonal()))
     i, j = at.coords
-    kept = np.abs(at.data) > ROUNDING * size[i] * size[j]
+    kept = np.abs(at.data) > LIMITS.rest * size[i] * size[j]
     return sp.csc_array((at.data[kept], (i[kept], j[kept])), shape=M.shape)
 
 
@@ -76,7 +84,7 @@ def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) ->
     moving = [way for way in keep if way < 3]
     each = blocks[:, moving, moving]
     mass = each.mean(axis=1)
-    uneven = np.flatnonzero(np.abs(each - mass[:, None]).max(axis=1) > UNEQUAL * np.abs(mass))
+    uneven = np.flatnonzero(np.abs(each - mass[:, None]).max(axis=1) > LIMITS.uneven * np.abs(mass))
     if len(uneven):
         point = structure.points[points[uneven[0]]]
         raise DataError(
@@ -107,7 +115,9 @@ def _read_shared_mass(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
     each = [sp.csc_array(rest[k::d, k::d]) for k in moving]
     size = abs(rest).max()
     mixed = np.abs(at.data[(here != there) | ~np.isin(here, moving)])
-    if mixed.max(initial=0.0) > UNEQUAL * size or any(abs(part - each[0]).max() > UNEQUAL * size for part in each[1:]):
+    if mixed.max(initial=0.0) > LIMITS.uneven * size or any(
+        abs(part - each[0]).max() > LIMITS.uneven * size for part in each[1:]
+    ):
         raise DataError(
             "not-supported",
             f"structure {structure.name!r} has masses that join points, beside those of its elements, and differ by "

@@ -32,7 +32,7 @@ def ellipse(m: float, nu: float) -> float:
 def semicircle(nu: float) -> float:
     """Semicircle, force along its axis of symmetry.
 
-    The table does not say which way the force points; solving Cowper's flexure problem numerically gives
+    The table does not give the direction of the force; solving Cowper's flexure problem numerically gives
     1.30523 + 1.27149 ν along the axis of symmetry, so that is the printed case (its last digit is 0.1 % off).
     """
     return (1.305 + 1.273 * nu) / (1 + nu)

@@ -4,9 +4,9 @@ A matrix is factored once and used for block solves and for shift-invert Lanczos
 
     (K - σ M)⁻¹ M φ = ν φ,   ω² = σ + 1/ν
 
-A singular matrix is told by its null space, not by a pivot: inverse iteration finds the softest motions v, and with
-coordinates scaled to unit diagonal, ``max|K v| ≤ 50 ε max|v|`` says that K does not resist one to working precision.
-The coordinates that take part in v are what the error names.
+A singular matrix is found by its null space, not by a pivot: inverse iteration finds the softest motions v, and with
+coordinates scaled to unit diagonal, ``max|K v| ≤ 50 ε max|v|`` means that K does not resist one to working precision.
+The error names the coordinates that take part in v.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class StiffnessFactor:
     def softest(self) -> float:
         """Resistance to the softest motion; 0 where the factors do not exist.
 
-        Two inverse iterations from one random vector: enough to tell a free motion, no more than an estimate else.
+        Two inverse iterations from one random vector: enough to find a free motion, only an estimate otherwise.
         """
         if self.n == 0:
             return 1.0
@@ -107,7 +107,7 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     size = sizes(matrix)
     scaling = scipy.sparse.diags_array(1.0 / size)
     scaled = scaling @ matrix @ scaling
-    shift = 1e-10  # far above rounding, so that the factors exist; far below what holds a coordinate
+    shift = 1e-10  # far above rounding, so that the factors exist; far below the stiffness that holds a coordinate
     identity = scipy.sparse.eye_array(n) if scipy.sparse.issparse(matrix) else np.eye(n)
     factor = StiffnessFactor(scaled + shift * identity, symmetric=abs(scaled - scaled.T).max() == 0.0)
     width = min(n, start)
@@ -123,7 +123,7 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
 
 
 def sizes(matrix: Matrix) -> FloatArray:
-    """√|K_ii|, what scales the diagonal to one; the smallest that counts where there is nothing."""
+    """√|K_ii|, which scales the diagonal to one; the smallest that counts where there is nothing."""
     return np.asarray(np.sqrt(np.maximum(np.abs(matrix.diagonal()), EPS * max(abs(matrix).max(), 1e-300))))
 
 

@@ -50,7 +50,7 @@ class Structure:
     held : (N,) bool, coordinates held by supports.  prescribed : (N,) their displacements [m, rad].
     links : (N, N), optional
         All coordinates from the independent ones, ``u = links w``: identity rows for independent coordinates,
-        the rows of dependent ones say what they follow (rigid links); zero columns for dependent ones.
+        the rows of dependent ones name the coordinates they follow (rigid links); zero columns for dependent ones.
     inactive : (N,) bool, optional
         Coordinates that no element touches (rotations of a point of bars): neither free nor held.
     loads : named load cases, each (N,) [N, N m].
@@ -61,7 +61,7 @@ class Structure:
     ----------
     T : (N, n), all coordinates from the free ones.  free : names of the n free coordinates.
     T_held : (N, nh), all coordinates from the held ones, in their order.
-    initial : what was inside the groups before, made by :func:`prestress`; empty without prestress.
+    initial : states of the prestress by group, made by :func:`prestress`; empty without prestress.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class Structure:
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is remembered (factors, indices) is found again after unpickling
+        # cached factors and indices are computed again after unpickling
         return {name: value for name, value in plain_state(self).items() if not name.startswith("_")}
 
     # -- names -------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class Structure:
         return matrix
 
     def centre(self) -> FloatArray:
-        """Centre of mass (3,) [m], from the static moments in ``RᵀMR``; 0 where no motion tells it."""
+        """Centre of mass (3,) [m], from the static moments in ``RᵀMR``; 0 where no motion determines it."""
         matrix, names, total = self.inertia(), self.rigid_names, self.mass()
         if total <= 0:
             raise DataError("no-mass", f"structure {self.name!r} has no mass, so it has no centre of mass.")

@@ -230,7 +230,7 @@ class BeamGroup:
     def _point_load_vectors(self, which: IntArray, x: FloatArray, jumps: FloatArray) -> FloatArray:
         """(m, 12) end loads of jumps (m, 3, 6) at places x (m,) of elements which (m,).
 
-        Nᵀ F of a force, ∫ Nᵀ (q + q′ (s − x)) ds from x to the end of what starts there.
+        Nᵀ F of a force, ∫ Nᵀ (q + q′ (s − x)) ds from x to the end for a load that starts there.
         """
         some = self.pick(which)
         vectors: FloatArray = np.einsum("mri,mr->mi", some._shapes_at((x / some.length)[:, None])[:, 0], jumps[:, 0])

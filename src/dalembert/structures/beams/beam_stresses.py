@@ -16,7 +16,7 @@ FORCES = ("N", "V_y", "V_z", "T", "M_y", "M_z")
 
 
 def internal_forces(loaded: Loaded, e: IntArray, x: FloatArray, total: bool) -> FloatArray:
-    """(k, 6) at x (k,) of elements e (k,): what the load adds, or with what was inside before."""
+    """(k, 6) at x (k,) of elements e (k,): forces of the load, or with those of the prestress."""
     forces = loaded.forces(e, x)
     return forces + loaded.before.forces(e, x) if total and loaded.before is not None else forces
 
@@ -49,7 +49,7 @@ def largest(loaded: Loaded, stations: int, *, total: bool = False) -> dict[str, 
 class BeamResult:
     """Internal forces, deflection and stresses along one beam or bar, in its own axes.
 
-    Of a prestressed structure: what the load adds, in the axes of the turned sections (V in the plane of the section,
+    Of a prestressed structure: forces of the load, in the axes of the turned sections (V in the plane of the section,
     normal to the deformed axis of a slender beam); with the prestress where ``total`` was asked for.
 
     Attributes
@@ -58,7 +58,7 @@ class BeamResult:
     N, V_y, V_z [N], T, M_y, M_z [N m] : on the face that looks along +x; tension positive.
     deflection : (s, 3) [m] and rotation : (s, 3) [rad], in local axes.  axes : (3, 3), rows are the local axes.
     highest, lowest : stress at the extreme fibres [Pa].  axial : N/A [Pa].
-    shear : largest of the shear forces over the section [Pa]; ``shear_rule`` says how it was found.
+    shear : largest of the shear forces over the section [Pa]; ``shear_rule`` names the method.
     torsion : largest of the torque [Pa].  von_mises : largest over the points of the section [Pa].
     highest_strain, lowest_strain : at the extreme fibres.
     of : "load", "added load" (on a prestressed structure) or "prestress and load".

@@ -2,7 +2,7 @@
 
     q_elementⱼ = B_cⱼ q_beam,     q_beam = B_e q_free of the beam,     q_free of the beam = B_f q_free
 
-B_c shares points among the elements of the beam, B_e drops what supports hold, B_f shares coordinates among beams.
+B_c shares points among the elements of the beam, B_e drops the held coordinates, B_f shares coordinates among beams.
 Rows of B_e that follow a rigid link carry its coefficients instead of a one.
 """
 

@@ -13,7 +13,7 @@ The shape functions solve the homogeneous static Timoshenko equations, so the va
 at the ends, whatever the slenderness; Φ = 0 is Euler-Bernoulli. Genta 2012 (app. B) has the axis along z and the
 section in x and y: z, x, y there are x, y, z here (a cyclic change, no sign changes).
 
-All lengths in m; arrays carry one entry per element, (ne,) unless said otherwise.
+All lengths in m; arrays carry one entry per element, (ne,) unless stated otherwise.
 """
 
 from __future__ import annotations

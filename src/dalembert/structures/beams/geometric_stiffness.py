@@ -1,4 +1,4 @@
-"""What the forces inside a beam element do to its further bending and twisting: geometric stiffness.
+"""Geometric stiffness of a beam element: the effect of its internal forces on further bending and twisting.
 
 The work of the internal forces N, V_y, V_z, T, M_y, M_z (on the face that looks along +x) on the strains
 of second order, with φ the twist, v′ and w′ the slopes of the axis, θ the rotations of the section:
@@ -83,7 +83,7 @@ class Places(NamedTuple):
 def second_order_work(
     at: Places, start: FloatArray, end: FloatArray, bulge: FloatArray | None, couple: FloatArray | None
 ) -> FloatArray:
-    """(ne, n, n) of U between n motions, the module's formula without what stands at the ends."""
+    """(ne, n, n) of U between n motions, the module's formula without the terms at the ends."""
     xi, length = at.xi, at.length[:, None]
     N, _, _, T, M_y, M_z = np.moveaxis(start[:, None, :] + xi[:, None] * (end - start)[:, None, :], 2, 0)
     if bulge is not None:

@@ -1,4 +1,4 @@
-"""What happens inside loaded beams: internal forces and deflections, exact along each element.
+"""Internal forces and deflections of loaded beams, exact along each element.
 
 With the forces p of the start point on the element and its load q(s) per length, on the face that looks along +x
 
@@ -44,7 +44,7 @@ class Loaded:
     """A group of beams with displacements and loads: internal forces and deflections at any place of any element.
 
     u : (N,).  factors : of the load cases.  acceleration : (N,) of a part that flies freely, as a rigid body.
-    before : forces that were inside already; then all here is what the load adds to them.
+    before : forces of the prestress; all results are then the changes that the load causes.
     """
 
     def __init__(

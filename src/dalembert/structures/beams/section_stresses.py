@@ -2,7 +2,7 @@
 
     σ = N/A − M_z y/I_z + M_y z/I_y,     σ_v = √(σ² + 3 (τ_V + τ_T)²)
 
-τ_V is the shear flow of the section itself, V Q/(I t) (Jourawski), Q the first moment of what lies beyond the cut:
+τ_V is the shear flow of the section itself, V Q/(I t) (Jourawski), Q the first moment of the area beyond the cut:
 
     rectangle   3/2 V/A (1 − (2y/h)²)
     ellipses    4/3 V/A at the neutral axis, along the rim elsewhere; tubes times (R² + R r + r²)/(R² + r²)

@@ -24,7 +24,7 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class Numbers:
-    """A beam in SI: what turns numbers without dimension into these."""
+    """A beam in SI units: factors from numbers without dimension to SI."""
 
     length: float
     EI: float

@@ -128,7 +128,7 @@ class Beam:
 
     @property
     def mass(self) -> float:
-        """Mass of the beam itself, without what sits on its ends [kg]."""
+        """Mass of the beam itself, without the bodies at its ends [kg]."""
         return self.rhoA * self.length
 
     @property
@@ -176,10 +176,10 @@ class Beam:
         outputs_at : mapping of output names to places or (place, quantity) pairs, or places (named ``u@0.3``)
             The modal coordinates when left out.
         quantity : "displacement", "velocity", "acceleration", "absolute acceleration", "slope", "moment", "shear force"
-            What is put out at places that do not say it themselves.
+            Output at places that name none.
         damping : damping ratio of all modes, or one per mode
         static_correction : bool
-            Add what the modes left out do statically (displacements and slopes under forces and moments).
+            Add the static contribution of the modes left out (displacements and slopes under forces and moments).
 
         Examples
         --------

@@ -3,8 +3,8 @@
     u(z, t) = Σ q_i(z) η_i(t),     M_i η̈_i + 2ζ_i ω_i M_i η̇_i + K_i η_i = Σ_k q_i(z_k) f_k + ∫ q_i f dz - r_i ẍ_base
 
 A bending moment m at z works on the slope there, q_i′(z) m. With a moving base the deflection is relative to it
-(Genta 2012, app. B, prints the operator of an axial bar here). What the modes left out do statically can be added
-exactly: the difference between the static flexibility of the continuum and that of the modes goes straight through.
+(Genta 2012, app. B, prints the operator of an axial bar here). The static contribution of the modes left out can be
+added exactly: the difference between the static flexibility of the continuum and that of the modes is feedthrough.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Places = Mapping[str, Any] | Sequence[float] | None
 Loads = Mapping[str, Callable[[FloatArray], ArrayLike]] | None
 Static = Callable[[str, float, str, float], float]
 
-# Quantity: (field, time derivative); what is asked of a place along the body.
+# Quantity: (field, time derivative) at a place along the body.
 QUANTITIES = {
     "displacement": ("shape", 0),
     "velocity": ("shape", 1),

@@ -26,7 +26,7 @@ from dalembert.structures.continuous.harmonic_fields import FloatArray
 
 IntArray = NDArray[np.int64]
 
-# Eigenvalues closer than this (relative, in b = λ^¼) are told apart by counting only.
+# Eigenvalues closer than this (relative, in b = λ^¼) are distinguished by counting only.
 CLOSE = 1e-9
 EPS = float(np.finfo(np.float64).eps)
 
@@ -244,7 +244,7 @@ def _by_counting(low: float, high: float, index: int, held: HeldBeam) -> float:
 
 
 def _check(found: FloatArray, rigid: int, held: HeldBeam) -> None:
-    """Between neighbours that are clearly apart the count must be what was found."""
+    """Between neighbours that are clearly apart the count must equal the number found."""
     gaps = np.flatnonzero(np.diff(found) > 1e-6 * found[1:])
     # not halfway: there the joints of the pieces often have a pole, and the count is lost in rounding
     for fraction in (0.4637, 0.3719, 0.6143):

@@ -151,7 +151,7 @@ class BoundaryCoordinates:
         names = []
         for (part, i), group in groups.items():
             name = self._plain(group)
-            # its own name where all that have it meet here; else the part in front tells whose it is
+            # its own name where all that have it meet here; else with the name of its part in front
             names.append(name if name and owners[name] == len(group) else f"{part}.{self.parts[part][i]}")
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})

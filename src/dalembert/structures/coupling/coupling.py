@@ -37,7 +37,7 @@ class Coupled:
     Parameters
     ----------
     system : SecondOrder of the whole
-    parts : mapping of names to what was joined
+    parts : the joined systems by name
     maps : for every part the place in ``system.coordinates`` of each of its coordinates
     joined : names of the coordinates in which parts meet
     input_names : for every part, its inputs by their names in the whole

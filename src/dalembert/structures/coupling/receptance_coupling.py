@@ -23,7 +23,7 @@ from dalembert.structures.coupling.boundary_coordinates import BoundaryCoordinat
 
 # Frequencies of parts that differ by less than this, relatively, are the same grid.
 SAME_FREQUENCY = 1e-9
-# Interface flexibility below this part of what the sides bring to it is rounding.
+# Interface flexibility below this part of the flexibilities of its sides is rounding.
 CANCELLED = 1e-14
 
 
@@ -90,7 +90,7 @@ def joined_response(
     inner = rows @ Y @ columns.T
     at = np.arange(len(rows))
     inner[:, at, at] += Z
-    # what cancels in the sum over the parts, to rounding of its terms
+    # sums over the parts that cancel, to rounding of their terms
     terms = (np.abs(rows) @ np.abs(Y) @ np.abs(columns).T + np.abs(Z)[:, None, :]).max(axis=(1, 2))
     bad = np.linalg.svd(inner, compute_uv=False)[:, -1] <= CANCELLED * terms
     if bad.any():

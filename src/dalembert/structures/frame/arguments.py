@@ -14,8 +14,8 @@ from dalembert.core.findings import Advice, Argument
 Vector = tuple[float, float, float]
 Matrix6 = tuple[tuple[float, ...], ...]
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-# A matrix counts as symmetric, and its eigenvalues as not negative, up to this share of its largest entry: users give
-# matrices with nine digits or more.
+# A matrix counts as symmetric, and its eigenvalues as not negative, up to this share of its largest entry: far above
+# rounding, far below an asymmetry that is meant.
 ROUNDING = 1e-9
 
 

@@ -201,7 +201,7 @@ def _at_gauss(
 
 
 def _with_means(numbers: BeamNumbers, tapered: TaperedElements, index: IntArray) -> BeamNumbers:
-    """Tapered elements with the means of their own sections, for what knows constant sections only."""
+    """Tapered elements with the means of their own sections, for formulas of constant sections."""
     mean = {key: value @ tapered.weights for key, value in tapered.at_gauss.items()}
     square = tapered.length**2
     mean["phi_y"] = 12 * mean["EI_z"] * mean.pop("shear_y") / square

@@ -1,7 +1,7 @@
 """The elements of a frame: one interface for all kinds, and the registry of kinds.
 
-A kind of element is a class. Its objects describe elements as their user gave them; what the frame needs of them is
-asked through the methods below. An own kind is a dataclass with ``name`` and ``points`` and the mechanics of *one*
+A kind of element is a class. Its objects describe elements as their user gave them; the frame asks
+them through the methods below. An own kind is a dataclass with ``name`` and ``points`` and the mechanics of *one*
 element in global axes:
 
     @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,19 @@ from dalembert.structures.frame.loads import PointLoad
 from dalembert.structures.frame.numbering import number_points
 
 PLANAR = (0, 1, 5)
-# Stiffness of a released rotation below this share of the largest is rounding: nothing turns that point.
-NOTHING = 1e-12
-# Eigenvalue of the rotations of a point, relative to the largest, below which it turns freely about some axis.
-FREE = 1e-10
+
+
+@dataclass(frozen=True)
+class ReleaseLimits:
+    """When a rotation of a point counts as free because every beam there releases it."""
+
+    # Stiffness of the rotation, relative to the largest of the frame: condensed releases leave rounding of 1e-16 of it.
+    stiffness: float = 1e-12
+    # Eigenvalue of the rotations of the point, relative to the largest: a slanted axis adds rounding of its direction.
+    eigenvalue: float = 1e-10
+
+
+LIMITS = ReleaseLimits()
 
 
 @assemble.register
@@ -79,7 +89,7 @@ def _free_turns(model: FrameModel, K: sp.csc_array, M: sp.csc_array, known: Bool
     diagonals = [matrix.diagonal().reshape(-1, d)[:, turns] for matrix in (K, M)]
     free = np.ones_like(diagonals[0], bool)
     for diagonal in diagonals:
-        free &= diagonal <= NOTHING * max(float(diagonal.max()), 1e-300)
+        free &= diagonal <= LIMITS.stiffness * max(float(diagonal.max()), 1e-300)
     result = np.zeros((len(names), d), bool)
     result[np.ix_(points, turns)] = free[points]
     inactive: BoolArray = result.ravel() & ~known
@@ -89,7 +99,7 @@ def _free_turns(model: FrameModel, K: sp.csc_array, M: sp.csc_array, known: Bool
 
 
 def _refuse_slanted(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_array, names: Any, d: int) -> None:
-    """A free rotation about a slanted axis cannot be left out by name: say so instead of a singular model."""
+    """A free rotation about a slanted axis cannot be left out by name: raise an error instead of a singular model."""
     for point in points:
         rows = point * d + np.arange(3, 6)
         rows = rows[~out[rows]]
@@ -98,7 +108,7 @@ def _refuse_slanted(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc
         blocks = [matrix[rows][:, rows].toarray() for matrix in (K, M)]
         both = sum(block / max(np.abs(block).max(), 1e-300) for block in blocks)
         values, vectors = np.linalg.eigh(both)
-        if values[0] < FREE * values[-1]:
+        if values[0] < LIMITS.eigenvalue * values[-1]:
             axis = np.zeros(3)
             axis[rows - point * d - 3] = vectors[:, 0]
             raise ModelError(

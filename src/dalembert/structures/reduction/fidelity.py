@@ -12,6 +12,7 @@ those of each with its projection on the space of as many partners.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +25,18 @@ from dalembert.structures.assembly import stiffness_factor as factors
 if TYPE_CHECKING:
     from dalembert.structures.reduction.reduction import Reduction
 
-# Frequencies that differ by less than this, relatively, count as one.
-REPEATED = 1e-6
-# A frequency below this part of the highest one compared counts as zero: rigid bodies have no relative error.
-ZERO = 1e-6
+
+@dataclass(frozen=True)
+class FrequencyLimits:
+    """When frequencies count as equal or as zero; eigensolvers of large meshes leave relative errors of 1e-9."""
+
+    # Relative difference of frequencies of repeated modes.
+    repeated: float = 1e-6
+    # Part of the highest frequency compared, below which one counts as zero: rigid bodies have no relative error.
+    zero: float = 1e-6
+
+
+LIMITS = FrequencyLimits()
 
 
 @frozen(init=False)
@@ -42,7 +51,7 @@ class Fidelity:
     nco : (k,) normalised cross orthogonality of each pair; NaN without a mass matrix
     mac : (k,) modal assurance criterion of each pair
     nco_matrix, mac_matrix : (k, l) every mode of the reference against every mode of the model
-    method : what was compared
+    method : name of the compared model
     """
 
     frequencies: FloatArray
@@ -64,7 +73,7 @@ class Fidelity:
     def frequency_errors(self) -> FloatArray:
         """(k,) \\|f - f*\\| / f [%]; 0 for a pair of rigid-body modes, infinite where only the reference is rigid."""
         f, g = self.frequencies, self.partner_frequencies
-        small = ZERO * max(f.max(initial=0.0), g.max(initial=0.0))
+        small = LIMITS.zero * max(f.max(initial=0.0), g.max(initial=0.0))
         both, one = (f <= small) & (g <= small), f <= small
         with np.errstate(divide="ignore", invalid="ignore"):
             error = 100.0 * np.abs(f - g) / np.where(one, 0.0, f)
@@ -182,7 +191,7 @@ def find_repeated(frequencies: FloatArray) -> Sequence[np.ndarray[Any, np.dtype[
     """Places of equal frequencies, group by group."""
     order = np.argsort(frequencies, kind="stable")
     f = frequencies[order]
-    gap = np.diff(f) > np.maximum(REPEATED * f[1:], ZERO * f[-1])
+    gap = np.diff(f) > np.maximum(LIMITS.repeated * f[1:], LIMITS.zero * f[-1])
     return np.split(order, np.flatnonzero(gap) + 1)
 
 

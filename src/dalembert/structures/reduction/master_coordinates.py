@@ -2,7 +2,7 @@
 
     ratio    keep the smallest K_ii / M_ii: the coordinates that cannot follow the others statically
     greedy   drop the largest K_ii / M_ii of the *condensed* matrices, one at a time (n ≤ 1000); the choice after
-             each elimination sees what the earlier ones left
+             each elimination follows from the matrices that the earlier ones left
 
 The quality of Guyan's reduction depends on the masters.
 """
@@ -142,7 +142,7 @@ def _elimination_order(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
 
 
 def checked_system(system: object) -> SecondOrder:
-    """The system itself, or an error that says how to get one."""
+    """The system itself, or an error with advice how to get one."""
     if isinstance(system, SecondOrder):
         return system
     advice = [Advice("Give it {}.", Call("structure.system"))] if hasattr(system, "system") else []

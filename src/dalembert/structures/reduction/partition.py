@@ -1,4 +1,4 @@
-"""Masters and slaves of a system, and what every reduction onto masters shares.
+"""Masters and slaves of a system, and the algebra that every reduction onto masters shares.
 
 Matrices on masters that move nearly alike cancel in the sums of their modes, whatever computed them: rounding of K and
 M to double precision alone moves ω² of the mode x (xᵀMx = 1) by up to ε (‖K‖ + ω² ‖M‖) ‖x‖², here with masters scaled
@@ -82,7 +82,7 @@ class Partition:
         return -factor.solve(reduction.dense(right))
 
     def basis(self, B: FloatArray, Phi: FloatArray | None = None) -> FloatArray:
-        """T (n, m + k) in the order of the full coordinates, from what the slaves do."""
+        """T (n, m + k) in the order of the full coordinates, from the motion of the slaves."""
         m, k = len(self.first), 0 if Phi is None else Phi.shape[1]
         T = np.zeros((self.system.nq, m + k))
         T[self.first, np.arange(m)] = 1.0

@@ -1,6 +1,6 @@
 """Reduced second-order systems and the way back.
 
-    x = T x_red + R u          T (n, r);  R (n, nu) what the inputs do statically beyond T, mostly 0
+    x = T x_red + R u          T (n, r);  R (n, nu) static motion by the inputs beyond T, mostly 0
 
 Every matrix is projected, X_red = Tᵀ X T for X = M, C, G, K, H, K_loss (symmetric parts stay symmetric, skew ones
 skew), B_red = Tᵀ B, Y_red = Y T, and D_red = D + Y_position R. Reduced systems are dense.
@@ -129,7 +129,7 @@ class Reduction:
         ----------
         x : (r,) or (r, k), `Modes` of the reduced system, or a `Record` with a channel per reduced coordinate
         inputs : (nu,), (nu, k) or mapping of input names to values, optional
-            Adds what inputs do statically beyond T (:attr:`residual`). A record brings its own input channels.
+            Adds the static motion by the inputs beyond T (:attr:`residual`). A record brings its own input channels.
         coordinates : names, points or patterns to expand; all when left out
 
         Returns

@@ -28,7 +28,7 @@ def serep(system: SecondOrder, masters: Names, *, modes: Sequence[int] | None = 
     """System equivalent reduction expansion: the undamped modes it keeps, as many as masters, are those of the system.
 
     Exact but for rounding, which grows with the square of the condition number of the mode shapes at the masters: a
-    warning says when frequencies may be off by more than 1e-6, an error when by more than 1e-2. A few masters that lie
+    warning names errors of frequencies above 1e-6, an error those above 1e-2. A few masters that lie
     close together are enough (the last four points of a cantilever of forty: condition 9e5, first frequency off by
     some 1e-4).
 

@@ -41,7 +41,7 @@ class Locking:
     limit : from the bore of a thick cylinder, 6 cells through its wall: stresses 10 % off with linear cells at 0.4
         (half the displacement is lost at 0.499), 4 % with tet10 at 0.49, 30 % with hex20 and hex27 at 0.4999, more with
         fewer cells.
-    remedy : what to use instead.  free_degree : integration of the stiffness up to which it does not lock.
+    remedy : what does not lock.  free_degree : integration of the stiffness up to which it does not lock.
     """
 
     limit: float
@@ -58,7 +58,7 @@ class SolidElement:
     edges : (end, end, middle) of the points in the middle of edges.  faces : corners of every face.
     stiffness_degree, mass_degree : of integration.  stress_degree : of the rule whose points carry the most accurate
         stresses (Barlow 1976).
-    file_types, skfem_meshes : what its cells are called in mesh files, and the meshes of scikit-fem that have them.
+    file_types, skfem_meshes : names of its cells in mesh files, and classes of meshes of scikit-fem that have them.
     incompatible : whether it has incompatible bending modes.
     """
 

@@ -68,7 +68,7 @@ def bubble_matrix(corners: FloatArray, places: FloatArray, determinants: FloatAr
 def stiffness(
     corners: FloatArray, laws: FloatArray, kind: str, degree: int, incompatible: bool
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Stiffness (e, 3 nv, 3 nv), and what the incompatible modes do, (e, 9, 3 nv), for cells with laws (e, 6, 6)."""
+    """Stiffness (e, 3 nv, 3 nv), and amplitudes of incompatible modes, (e, 9, 3 nv), for cells with laws (e, 6, 6)."""
     weights, _, slopes = solid_shapes.at_quadrature(kind, degree)
     gradient, size = gradients(corners, slopes)
     volume = (size * weights)[..., None, None]

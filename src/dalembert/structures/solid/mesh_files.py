@@ -1,7 +1,7 @@
 """Meshes of solids from files: gmsh (.msh 2.2, 4.0, 4.1), Abaqus (.inp), Nastran bulk data (.bdf, .nas, .dat, .fem).
 
 The reading is done by meshlane, one reader per format and never its front door (which prints and exits on errors), in a
-process of its own: it believes what a file declares.
+process of its own: it trusts the sizes that a file declares.
 What is kept: points, solid cells of one kind, and named sets. Physical groups of gmsh are named cell sets for volumes
 and named point sets for surfaces, lines and points; NSET and ELSET of Abaqus keep their names; cells of Nastran are in
 sets ``"property 1"``, ... by their property. Materials, loads, coordinate systems and everything else is not read; what
@@ -48,7 +48,7 @@ def read_mesh(
 
     Parameters
     ----------
-    path : the file; its ending tells the format unless ``format`` ("gmsh", "abaqus", "nastran") does.
+    path : the file; its ending determines the format unless ``format`` ("gmsh", "abaqus", "nastran") does.
     kind : which kind of cells to keep where there are several (``"tet10"``, ``"hex8"``, ...).
     scale : positions are multiplied by it: 1e-3 for a file in millimetres.
     limit : most points, and most cells, that are accepted.
@@ -72,7 +72,7 @@ def read_mesh(
         point_sets = {name: _take(found, count, np.int64) for name, count in about["point_sets"].items()}
         cell_sets = {name: _take(found, count, np.int64) for name, count in about["cell_sets"].items()}
         next(found, None)  # the end, so that the helper is kept
-    _warn_of_remarks(about["said"], file)
+    _warn_of_remarks(about["remarks"], file)
     try:
         return Mesh(points * scale, cells, about["kind"], point_sets=point_sets, cell_sets=cell_sets, name=file.name)
     except DataError as error:
@@ -95,13 +95,13 @@ def sections(file: Path, which: str, kind: str | None, limit: int) -> Generator[
     """What is kept of a file: plain data, then points, cells and the members of the sets."""
     text = _text(file)
     try:
-        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(said):
+        with contextlib.redirect_stderr(io.StringIO()) as remarks, contextlib.redirect_stdout(remarks):
             raw = _READERS[which](file, text)
     except (FileFormatError, MissingExtraError, MemoryError):
         raise
     except SystemExit as error:
         raise FileFormatError("not-readable", f"cannot be read as {which}: {error}", path=str(file)) from error
-    except Exception as error:  # the readers raise what their parsing meets: ValueError, KeyError, AssertionError ...
+    except Exception as error:  # the readers raise errors of any kind: ValueError, KeyError, AssertionError ...
         line = _line_of(text, str(error))
         reason = str(error) or f"unexpected {type(error).__name__}"
         raise FileFormatError(
@@ -109,7 +109,7 @@ def sections(file: Path, which: str, kind: str | None, limit: int) -> Generator[
         ) from error
     points, cells, chosen, point_sets, cell_sets = _kept(raw, file, kind, limit)
     yield {
-        "kind": chosen, "said": said.getvalue(), "points": points.size, "cells": cells.size,
+        "kind": chosen, "remarks": remarks.getvalue(), "points": points.size, "cells": cells.size,
         "point_sets": {name: len(members) for name, members in point_sets.items()},
         "cell_sets": {name: len(members) for name, members in cell_sets.items()},
     }  # fmt: skip
@@ -142,8 +142,8 @@ def _check_length(file: Path, limit: int, max_bytes: int) -> None:
         raise FileFormatError("no-such-file", "there is no such file.", path=str(file))
     size = file.stat().st_size
     if size > min(1000 * limit, max_bytes):  # a quadratic hexahedron with its points takes some 600 characters
-        said = f"limit = {limit} allows" if size > 1000 * limit else f"max_bytes = {max_bytes}"
-        raise FileFormatError("too-large", f"has {size / 1e6:.0f} MB, more than {said}", path=str(file))
+        allowed = f"limit = {limit} allows" if size > 1000 * limit else f"max_bytes = {max_bytes}"
+        raise FileFormatError("too-large", f"has {size / 1e6:.0f} MB, more than {allowed}", path=str(file))
     if size == 0:
         raise FileFormatError("empty", "the file is empty.", path=str(file))
 
@@ -186,7 +186,7 @@ def _abaqus(file: Path, text: str) -> Any:
 
 
 def _with_node_sets(text: str) -> str:
-    """The text with ``*NODE, NSET=name`` said once more as ``*NSET, NSET=name``, which the reader heeds."""
+    """The text with ``*NODE, NSET=name`` repeated as ``*NSET, NSET=name``, which the reader takes into account."""
     if re.search(r"^\s*\*\s*(part|instance|assembly)\b", text, re.IGNORECASE | re.MULTILINE):
         return text  # numbers are local to a part
     found: dict[str, list[str]] = {}
@@ -240,7 +240,7 @@ def _coordinate_system(line: str) -> str:
 _READERS: dict[str, Callable[[Path, str], Any]] = {"gmsh": _gmsh, "abaqus": _abaqus, "nastran": _nastran}
 
 
-# -- from what was read to a mesh ------------------------------------------------------------------------------------
+# -- from the content of a file to a mesh ------------------------------------------------------------------------------
 
 
 def _kept(

@@ -179,7 +179,7 @@ def _loads(solid: Solid, M: sp.csc_array, count: int, size: int) -> dict[str, Fl
 
 
 def _links(solid: Solid, count: int) -> sp.csc_array:
-    """(N, N) of u = links w: the interfaces' six coordinates are independent, what they stand for depends on them."""
+    """(N, N) of u = links w: the interfaces' six coordinates are independent, those of their points depend on them."""
     N, first = 6 * count, len(solid.mesh.points)
     independent = np.ones(N)
     rows, columns, values = [], [], []

@@ -1,4 +1,4 @@
-"""Do shape functions of solid elements meet what finite elements ask of them? (Bathe 1996)
+"""Do shape functions of solid elements meet the requirements of finite elements? (Bathe 1996)
 
     continuous     functions of points off a face vanish on that face, so neighbours that share it move alike
     rigid          every rigid motion of the points strains nothing:      ε(u_rigid) = 0
@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class ShapeReport:
-    """Largest defect of every requirement, relative to what it is measured on; see :func:`shape_report`."""
+    """Largest defect of every requirement, relative to the size of the measured quantity; see :func:`shape_report`."""
 
     kind: str
     partition: float

@@ -1,4 +1,4 @@
-"""A solid as the user says it: a mesh, its materials, supports, interface points and loads."""
+"""A solid as its user describes it: a mesh, its materials, supports, interface points and loads."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Solid:
     incompatible : bending modes in linear hexahedra. None: yes for ``hex8``, which would be far too stiff in bending
         without them. (Linear tetrahedra have no such cure: prefer ``tet10``.)
     quadrature : degree of integration of the stiffness instead of the usual one of the kind; 3 keeps hex20 from
-        locking where the material is nearly incompressible (Poisson's ratio near 0.5, of which a warning tells).
+        locking where the material is nearly incompressible (a warning names Poisson's ratios near 0.5).
 
     Points of the mesh are called ``"p0"``, ``"p1"``, ... by their number in the mesh.
 
@@ -139,7 +139,7 @@ class Solid:
         self.point_loads: list[SolidPointLoad] = []
         self.damping: Damping | None = None
 
-    # -- what holds it -----------------------------------------------------------------------------------------------
+    # -- supports ----------------------------------------------------------------------------------------------------
 
     def add_support(self, where: Where, directions: str = "xyz", *, values: Any = 0.0) -> None:
         """Hold points or an interface.
@@ -204,7 +204,7 @@ class Solid:
         place = self.mesh.points[points].mean(axis=0) if position is None else _vector(position, "position [m]")
         self.interfaces[name] = Interface(name, points, place, bool(rigid))
 
-    # -- what loads it -----------------------------------------------------------------------------------------------
+    # -- loads -------------------------------------------------------------------------------------------------------
 
     def add_pressure(self, name: str, where: Where, pressure: float) -> None:
         """Pressure [Pa] against the faces of the surface at ``where``; positive pushes into the solid."""

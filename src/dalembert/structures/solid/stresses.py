@@ -1,4 +1,4 @@
-"""What happens inside solid elements: strains and stresses from the displacements of the points.
+"""Strains and stresses inside solid elements, from the displacements of the points.
 
     ε = B u (+ B_a a),   σ = D ε
 
@@ -126,7 +126,7 @@ class SolidGroup(ElementGroup):
         """Stresses and strains of displacements ``u`` (N,).
 
         ``direct``: from the strains at the points of each cell themselves instead of the fit; rougher inside, sometimes
-        closer at a surface. How far the two are apart says how fine the mesh is.
+        closer at a surface. The difference of the two shows how fine the mesh is.
         """
         kind = self.mesh.kind
         places = (
