@@ -66,6 +66,23 @@ def cart_filter() -> Any:
 
 
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "a method of integration by its name": (
+        "wrong-type",
+        lambda: da.simulate(da.equations(arm()), 1.0, method="RK4"),  # type: ignore[arg-type]
+        "method must be a method of integration, got 'RK4'. Take method=da.DormandPrince(...), "
+        "method=da.GeneralizedAlpha(...), method=da.RK4(...), method=da.Rosenbrock(...) or method=da.Sundials(...).",
+    ),
+    "the stem of several channels": (
+        "stem-of-names",
+        lambda: da.Record([0.0], [[1.0, 2.0]], ["hinge.angle", "hinge.rate"], name="arm")["hinge"],
+        "'hinge' is neither a channel nor a vector of record 'arm', but the stem of hinge.angle, hinge.rate. Take one "
+        "of them, or all with Record.select(...).",
+    ),
+    "a step of no length": (
+        "not-positive",
+        lambda: da.RK4(step=0.0),
+        "step must be a positive number, got 0.0.",
+    ),
     "a torque on a joint": (
         "wrong-type",
         lambda: arm().add_torque("motor", "hinge", 1.0),  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from dalembert.core.errors import DataError
 from dalembert.numerics import ordering
 from dalembert.numerics.multifrontal import Cholesky, NotPositive
 from dalembert.numerics.nested_dissection import dissect
+from tests.helpers.findings import raises
 
 
 def lattice(a: int, b: int, c: int, per_point: int) -> sp.csc_array:
@@ -92,7 +93,7 @@ def test_an_indefinite_wide_matrix_is_factored_and_its_negative_eigenvalues_coun
 
 
 def test_a_dense_matrix_is_refused():
-    with pytest.raises(DataError, match="must be sparse, square and not empty"):
+    with raises(DataError, "wrong-type"):
         ordering.factor_symmetric(np.eye(3))
 
 

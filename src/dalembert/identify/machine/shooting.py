@@ -25,6 +25,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine.friction_rates import rates_function
 from dalembert.identify.machine.records import MeasuredTests
+from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.constrained.solve import closing_function, depends_on_reactions, projection_function
 from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
@@ -78,20 +79,20 @@ class ShootingSteps:
         symbols = self._symbols()
         x, p, u0, u1, t, h = symbols
         q, v, z, lam = self._split(x)
-        half = 0.5 * (u0 + u1)
-        k = [F(q, v, z, u0, p, t, lam)]
-        for _ in range(2):
-            y = [base + 0.5 * h * rate for base, rate in zip((q, v, z), k[-1][:3], strict=True)]
-            k.append(F(*y, half, p, t + 0.5 * h, k[-1][3]))
-        last = [base + h * rate for base, rate in zip((q, v, z), k[2][:3], strict=True)]
-        base = [y + h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i]) for i, y in enumerate((q, v, z))]
+        inputs, weights = {0.0: u0, 0.5: 0.5 * (u0 + u1)}, CLASSIC.weights
+        k: list[Any] = []
+        for node, row in zip(CLASSIC.nodes[:-1], CLASSIC.rows[:-1], strict=True):
+            y = [base + h * combine(row, k, i) for i, base in enumerate((q, v, z))]
+            k.append(F(*y, inputs[node], p, t + node * h, k[-1][3] if k else lam))
+        last = [base + h * combine(CLASSIC.rows[-1], k, i) for i, base in enumerate((q, v, z))]
+        base = [y + h * combine(weights[:-1], k, i) for i, y in enumerate((q, v, z))]
         if self.nl:  # the closing function of a run solves friction by secants
             k.append(F(*last, u1, p, t + h, k[2][3]))
-            rough = [y + h / 6 * rate for y, rate in zip(base, k[3][:3], strict=True)]
+            rough = [y + h * weights[-1] * rate for y, rate in zip(base, k[3][:3], strict=True)]
             q, v = projection_function(self.eqs)(rough[0], rough[1], p, t + h)
             lam = F(q, v, rough[2], u1, p, t + h, k[3][3])[3]
             return flatten(ca.Function("step", symbols, [self._join(q, v, rough[2], lam)]), F)
-        _, _, _, _, q, v, z, _, _, _, _, lam, _ = close(*last, k[2][3], *base, MX(0), h / 6, u1, p, t + h)
+        _, _, _, _, q, v, z, _, _, _, _, lam, _ = close(*last, k[2][3], *base, MX(0), h * weights[-1], u1, p, t + h)
         return flatten(ca.Function("step", symbols, [self._join(q, v, z, lam)]), F)
 
     def observed(self) -> ca.Function:
