@@ -140,7 +140,8 @@ def test_the_rms_error_of_the_filtered_payload_grows_with_the_noise_of_the_cylin
     motion = first.run(scene.sensors).record
     sizes = np.array([0.0, 1.0, 4.0, 16.0, 32.0])
     rms = np.array([
-        study.errors(scene, stages.forces.run(stages.second_record(motion, noisy(scene, size, 5))))["payload"] for size in sizes
+        study.errors(scene, stages.forces.run(stages.second_record(motion, noisy(scene, size, 5))))["payload"]
+        for size in sizes
     ])  # fmt: skip
     parabola = np.polyfit(sizes, rms**2, 2)
     np.testing.assert_allclose(np.polyval(parabola, sizes), rms**2, rtol=1e-6)
