@@ -12,6 +12,7 @@ import pytest
 import dalembert as da
 from dalembert import identify
 from dalembert.core.errors import DalembertError, DalembertWarning
+from dalembert.files.models import parse_model
 from tests.helpers.storey_frame import FLOORS, played, pulse, sampled_frame, white
 
 FRAME = sampled_frame()
@@ -65,6 +66,20 @@ def cart_filter() -> Any:
     return da.estimate.Kalman(CART, Q=1e-4, R=1e-4, P0=1.0, dt=0.1)
 
 
+def driven(motion: Callable[[Any], Any]) -> da.Mechanism:
+    m = arm()
+    m.add_driver("turn", "hinge", motion)
+    return m
+
+
+def jointed(kind: str, **options: Any) -> None:
+    m = arm()
+    m.add_joint(kind, "A", m.ground, m["rod"], **options)
+
+
+HINGE = 'planar = true\n[bodies.rod]\nmass = 1\ninertia = 1\n[joints.A]\ntype = "revolute"\na = "ground"\nb = "rod"\n'
+
+
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a method of integration by its name": (
         "wrong-type",
@@ -82,6 +97,56 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
         "not-positive",
         lambda: da.RK4(step=0.0),
         "step must be a positive number, got 0.0.",
+    ),
+    "a kind of joint that does not exist": (
+        "unknown-name",
+        lambda: jointed("revolut"),
+        "no joint kind named 'revolut'. Did you mean 'revolute'? Known: cylindrical, fixed, massless rod, pin in slot, "
+        "planar, point on curve, point on line, point on plane, prismatic, revolute, rolling discs, rolling sphere, "
+        "rolling wheel, screw, spherical, universal.",
+    ),
+    "a joint without a place": (
+        "missing-argument",
+        lambda: jointed("revolute"),
+        "revolute joint 'A' joins bodies, and its place is not given. Give points or the place in the drawing: "
+        "body.at(...) or at=.",
+    ),
+    "an axis of a planar hinge": (
+        "ineffective-argument",
+        lambda: jointed("revolute", at=(0, 0), axis=(0, 0, 1)),
+        "revolute joint 'A': in the plane every angle is about z. Leave out axis=.",
+    ),
+    "the same in a file": (
+        "ineffective-argument",
+        lambda: parse_model(HINGE + "axis = [1, 0]\n", name="arm.toml"),
+        "arm.toml:5: revolute joint 'A': in the plane every angle is about z. Leave out axis.",
+    ),
+    "a rod of no length": (
+        "not-positive",
+        lambda: jointed("massless rod", length=0),
+        "length of massless rod joint 'A' must be a positive number, got 0. For the length 0 use a revolute or "
+        "spherical joint.",
+    ),
+    "a misspelt key of a file": (
+        "unknown-argument",
+        lambda: parse_model(HINGE.replace("revolute", "prismatic") + "axs = [1, 0]\n", name="arm.toml"),
+        "arm.toml:9: no key named 'axs' in joints.A. Did you mean 'axis'? Known: a, at, axis, axis_b, b, type.",
+    ),
+    "several problems at once": (
+        "several-problems",
+        lambda: checked(lambda m: (m.add_body("rod", mass=-1.0), m.add_driver("turn", "hing", 0.0))),
+        "4 problems in mechanism 'arm':\n"
+        "  - name 'rod' is used 2 times in mechanism 'arm' (body and body); names must differ.\n"
+        "  - body 'rod': mass is negative (-1 kg).\n"
+        "  - driver 'turn': no joint or coordinate named 'hing' in mechanism 'arm'. Did you mean 'hinge'? Known: "
+        "hinge, hinge.angle, rod.angle, rod.x, rod.y.\n"
+        "  - body 'rod' is connected to nothing.",
+    ),
+    "a motion with a branch": (
+        "branch-on-symbol",
+        lambda: da.equations(driven(lambda t: 1.0 if t > 0 else 0.0)),
+        "motion of driver 'turn' branches on a symbol. It is called once with symbolic arguments. Use da.where(...) "
+        "instead of `if`, `min` or `max`.",
     ),
     "a torque on a joint": (
         "wrong-type",

@@ -158,6 +158,21 @@ def test_rods_of_telescopes_are_thinner_than_their_tubes_and_alike_parts_have_on
     seen.quiet()
 
 
+def test_a_joint_is_drawn_with_the_lines_and_the_legend_of_its_kind(visit: Any, tmp_path: Path) -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    joint = {
+        "name": "J", "type": "a kind of another package", "glyph": "pin", "legend": "pin in a parabola", "body": "b",
+        "point": [0, 0, 0], "other": {"body": None, "point": [0, 0, 0]}, "lines": [[[-1, 1, 0], [0, 0, 0], [1, 1, 0]]],
+    }  # fmt: skip
+    da.animate(Record.from_channels(t, body(t), scene={**SCENE, "joints": [joint]}), tmp_path / "a.html")
+    seen = visit(tmp_path / "a.html", "#t=0")
+    lines = "dalembert.stage.scene.children.filter(one => one.type === 'Line')"
+    assert seen.read(f"{lines}.map(one => one.geometry.attributes.position.count)") == [3]
+    seen.page.keyboard.press("?")
+    assert "pin in a parabola" in seen.page.inner_text("#key")
+    seen.quiet()
+
+
 def test_force_arrows_carry_their_values(visit: Any, tmp_path: Path) -> None:
     t = np.linspace(0.0, 1.0, 11)
     joint = {"name": "J", "type": "revolute", "body": "b", "point": [0, 0, 0]}

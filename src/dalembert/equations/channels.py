@@ -23,7 +23,7 @@ class Channels:
         self.names = tuple(names)
         if units is None:
             units = names.values() if isinstance(names, Mapping) else ("",) * len(self.names)
-        self.units = tuple(units)
+        self.units: tuple[str, ...] = tuple(units)
         self.index = {name: k for k, name in enumerate(self.names)}
         if len(self.units) != len(self.names):
             raise ModelError("wrong-shape", f"{len(self.names)} names of channels have {len(self.units)} units.")

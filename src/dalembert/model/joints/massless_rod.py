@@ -10,7 +10,7 @@ from dalembert.model.joints.joint import JOINTS, Glyph, JointKind, Option
 
 
 def check_length(value: Any, what: str) -> Any:
-    return positive(value, what, Advice("A revolute or spherical joint has the length 0."))
+    return positive(value, what, Advice("For the length 0 use a revolute or spherical joint."))
 
 
 JOINTS.register(
