@@ -1,4 +1,4 @@
-"""How good an estimate is, against the truth.
+"""Errors of an estimate against the truth.
 
 RMS of the error of every channel after a settling time, its largest value and mean, the error over time, spectra of
 estimate and truth side by side, processor time per simulated second, NEES where the true states are known.

@@ -298,7 +298,7 @@ def flatten(step: ca.Function, size: int, compiled: bool) -> ca.Function:
 
 
 def weight(function: ca.Function) -> float:
-    """What a function costs on the virtual machine, in scalar instructions; those of small products not counted."""
+    """Cost of a function on the virtual machine, in scalar instructions; those of small products not counted."""
     if function.class_name() == "Map":
         inside = function.info()
         return float(inside["n"] * weight(inside["f"]))

@@ -28,7 +28,7 @@ SHORT = 0.25  # norm of the Hamiltonian matrix times the shortest interval
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """What an interval does to x̂ and P; b and η are matrices on (u, y at its start, slope of y)."""
+    """Effect of an interval on x̂ and P; b and η are matrices on (u, y at its start, slope of y)."""
 
     Psi: Array
     N: Array

@@ -227,7 +227,7 @@ class View:
         return np.asarray(self.directions[self.well : self.rank][::-1])
 
     def fade(self, v: Array) -> float:
-        """What is left of a direction at the end of the window, by itself."""
+        """Share of a direction that is left at the end of the window, by itself."""
         return float(np.linalg.norm(self.last @ v))
 
     def direction(self, v: Array) -> dict[str, float]:
@@ -269,7 +269,7 @@ def _simple(basis: Array, first: Array) -> Array:
 def rank_sensors(
     view: View, further: Mapping[str, Array], last: Sequence[str]
 ) -> tuple[tuple[tuple[str, ...], float], ...]:
-    """What would show the directions that are seen badly, best first, with the largest deviation left then.
+    """Sensors that would show the directions that are seen badly, best first, with the largest deviation left then.
 
     further : rows (samples · k, ne) of everything else that could be measured, in units of its noise.
     last : names to come after all others: of what is seldom measured, such as unknown forces.

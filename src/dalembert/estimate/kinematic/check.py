@@ -14,6 +14,7 @@ allow.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -33,11 +34,21 @@ if TYPE_CHECKING:
 SX = ca.SX
 Workspace = Mapping[str, tuple[float, float]] | None  # range of independent coordinates
 LEVELS = ("positions", "velocities", "accelerations")
-RANK = 1e-6  # of singular values, relative to the largest in the workspace
-OPEN = 1e-9  # gap of a pose that could not be closed [m or rad]
-RAYS, STEPS = 24, 64
-NEAR = 0.3  # of the median smallest singular value: a filter that diverged below it did so near a singular pose
-SINGULAR = 1e-2  # smallest singular value over the largest in the workspace that is called nearly singular
+
+
+@dataclass(frozen=True)
+class KinematicLimits:
+    """Limits of the check of sensors."""
+
+    rank: float = 1e-6  # of the largest singular value: below it a direction is not measured; Newton leaves 1e-9
+    residual: float = 1e-9  # of a closed pose [m or rad]; a thousand times that along a recorded motion
+    rays: int = 24  # directions in which the workspace is explored
+    steps: int = 64  # poses per direction: steps of 0.1 rad in a range of two turns
+    near: float = 0.3  # of the median smallest singular value: a filter that diverged below it was near a singular pose
+    singular: float = 1e-2  # of the largest singular value: a noise of 1 % of the inputs is then 100 % of a coordinate
+
+
+LIMITS = KinematicLimits()
 
 
 @frozen
@@ -161,12 +172,12 @@ def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses
     if n == 1:
         ends = np.array([low, high])
     else:  # towards the faces of the box, so that its corners are seen too
-        ends = low + (high - low) * random.random((RAYS, n))
-        face = random.integers(n, size=RAYS)
-        ends[np.arange(RAYS), face] = np.where(random.random(RAYS) < 0.5, low[face], high[face])
+        ends = low + (high - low) * random.random((LIMITS.rays, n))
+        face = random.integers(n, size=LIMITS.rays)
+        ends[np.arange(LIMITS.rays), face] = np.where(random.random(LIMITS.rays) < 0.5, low[face], high[face])
     z = np.tile(z0, (len(ends), 1))
     if not len(r.pose):
-        parts = np.linspace(0.0, 1.0, STEPS + 1)[:, None, None]
+        parts = np.linspace(0.0, 1.0, LIMITS.steps + 1)[:, None, None]
         every = (z0 + parts * (ends - z0)).reshape(-1, n)
         return every, np.zeros((len(every), 0))
     a, b, p, t = SX.sym("q", len(r.pose)), SX.sym("z", n), SX.sym("p", len(r.parameters)), SX.sym("t")
@@ -174,7 +185,7 @@ def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses
     for _ in range(2):  # steps here are longer than from one sample to the next
         pose = r.close(pose, b, p, t)
     kernel = Kernel(ca.Function("explore", [a, b, p, t], [pose, r.gap(pose, b, p, t)]))
-    steps = max(STEPS, -(-poses // len(ends)))
+    steps = max(LIMITS.steps, -(-poses // len(ends)))
     q, alive = np.tile(q0, (len(ends), 1)), np.ones(len(ends), dtype=bool)
     found_z, found_q = [z0[None]], [q0[None]]
     for k in range(1, steps + 1):
@@ -182,7 +193,7 @@ def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses
         new, gap = kernel.many(q, z, r.parameter_values, 0.0)
         with np.errstate(invalid="ignore"):
             moved = np.abs(new - q).max(axis=1, initial=0.0)
-            alive &= (gap.reshape(-1) <= OPEN) & (
+            alive &= (gap.reshape(-1) <= LIMITS.residual) & (
                 moved <= 20 * np.abs(ends - z0).max() / steps * max(1.0, np.abs(q0).max())
             )
         if not alive.any():
@@ -209,7 +220,7 @@ def largest_determinant(model: KinematicModel, workspace: Workspace) -> float:
     S = weighted_slopes(model, *explore(model, workspace, 400))
     values = np.linalg.svd(S, compute_uv=False)
     found = float(np.prod(values**2, axis=1).max())
-    if not (values[:, -1] > RANK * values.max()).any():
+    if not (values[:, -1] > LIMITS.rank * values.max()).any():
         raise ModelError(
             "unobservable",
             f"the inputs {', '.join(model.inputs)} do not determine {', '.join(model.independent)} at any pose of the "
@@ -230,7 +241,7 @@ def most_singular(model: KinematicModel, states: Array) -> Array | None:
         np.linalg.svd(weighted_slopes(model, *where), compute_uv=False)[:, s.n - 1]
         for where in ((states[:, : s.n], states[:, pose]), explore(model, model.workspace, 100))
     )
-    return states[int(here.argmin())] if here.min() < NEAR * np.median(usual) else None
+    return states[int(here.argmin())] if here.min() < LIMITS.near * np.median(usual) else None
 
 
 def sample_motion(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Array, Array]:
@@ -248,8 +259,8 @@ def sample_motion(model: KinematicModel, motion: Record, poses: int) -> tuple[Ar
     kept = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
     begin = r.start(dict(zip(r.coordinates.names, z[0].tolist(), strict=True)), x0[s.blocks * s.n : s.nx - s.remembers])
     q, gaps = r.follow(z, motion.time, begin[1])
-    if not gaps.max() <= OPEN * 1e3:
-        k = int(np.argmax(~(gaps <= OPEN * 1e3)))
+    if not gaps.max() <= 1e3 * LIMITS.residual:
+        k = int(np.argmax(~(gaps <= 1e3 * LIMITS.residual)))
         problem = f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed for the motion."
         raise DataError("inconsistent-motion", problem, where={"time": float(motion.time[k])})
     return z[kept], q[kept], zd[kept]
@@ -272,9 +283,9 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Workspace, d
     H = Kernel(ca.Function("slopes", [pose, zs, p, t], [ca.vec(r.slopes(positions, pose, zs, p, t))]))
     gradients = H.many(q, z, r.parameter_values, 0.0)[0].reshape(len(z), n, -1).transpose(0, 2, 1)
     output_values = np.linalg.svd(gradients, compute_uv=False)
-    output_rank = int((output_values > SINGULAR * output_values.max()).sum(axis=1).min())
-    most = int((output_values > RANK * output_values.max()).sum(axis=1).max())
-    usable = smallest > SINGULAR * scale
+    output_rank = int((output_values > LIMITS.singular * output_values.max()).sum(axis=1).min())
+    most = int((output_values > LIMITS.rank * output_values.max()).sum(axis=1).max())
+    usable = smallest > LIMITS.singular * scale
     observable = _observable(model, z[usable], q[usable], zd[usable], dt) if usable.any() else 0
     worst = int(np.argmin(smallest))
     at = dict(zip(r.coordinates.names, (float(x) for x in z[worst]), strict=True))

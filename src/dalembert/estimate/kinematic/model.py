@@ -71,7 +71,7 @@ class KinematicModel:
 
     @property
     def states(self) -> Channels:
-        """What is estimated: z, ż, z̈ by their names."""
+        """The estimated states: z, ż, z̈ by their names."""
         r = self.relations
         kept = (r.coordinates, r.rates, r.accelerations)[: self.stepper.blocks]
         return Channels([n for c in kept for n in c.names], [u for c in kept for u in c.units])

@@ -43,7 +43,7 @@ SCHEMES = {1: "constraint", 2: "newmark", 3: "both"}
 
 @dataclass(frozen=True, eq=False)
 class KinematicStep:
-    """What a step is made of; expressions and small native functions."""
+    """One step of the model; expressions and small native functions."""
 
     relations: Relations
     inputs: tuple[str, ...]

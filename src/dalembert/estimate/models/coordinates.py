@@ -1,9 +1,9 @@
-"""Independent coordinates that last: chosen so that they stay independent wherever the machine goes.
+"""Choice of independent coordinates that stay independent at every pose of the machine.
 
-At one pose any of several coordinates may do: next to its dead point the slider of a slider-crank does not, nor does
-the rocker's angle of a crank-rocker. So the machine is led along its joints from the start, round as far as it lets go,
-and a coordinate s is judged by the worst pose: by what is left of its gradient on the motions Z of the joints, square
-to those of the coordinates taken before, against its largest value on the way,
+At one pose several coordinates may be suitable; at its dead point the slider of a slider-crank is not, nor is the
+angle of the rocker of a crank-rocker. So the machine is moved along its joints from the initial pose as far as they
+allow, and a coordinate s is judged by its worst pose: by the part of its gradient on the motions Z of the joints that
+is orthogonal to those of the coordinates chosen before, relative to the largest gradient on the way,
 
     score = min |(1 - P) Zᵀ s'ᵀ| / max |Zᵀ s'ᵀ| .
 
@@ -12,6 +12,7 @@ Coordinates of joints come first, then turns of bodies, then their places.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -23,11 +24,22 @@ from dalembert.solve.constrained.solve import projection_function
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Candidate, measure_candidate, split, turn_candidates
 
-RAYS, STEPS, STRIDE = 4, 48, 0.15  # directions, steps there and back, largest change of a coordinate in a step
-CLOSING = 3
-GAP = 1e-6
-LASTING, POSSIBLE = 0.1, 1e-6
-LARGE = 60  # speeds; above it the start alone decides
+
+@dataclass(frozen=True)
+class ChoiceLimits:
+    """Limits of the choice of coordinates."""
+
+    rays: int = 4  # directions of motion that are explored
+    steps: int = 48  # steps forward and back: 48 × 0.15 rad is more than a turn
+    stride: float = 0.15  # largest change of a coordinate in a step [rad or m]
+    newton: int = 3  # iterations that close a pose: 0.15 -> 1e-2 -> 1e-4 -> 1e-8
+    residual: float = 1e-6  # of a closed pose [m or rad], after these iterations
+    lasting: float = 0.1  # score from which on a coordinate is suitable: its rates have at most 10 times the errors
+    possible: float = 1e-6  # score from which on it is independent at all, where none is suitable
+    large: int = 60  # speeds of a machine; above it the initial pose alone decides
+
+
+LIMITS = ChoiceLimits()
 
 
 def choose_coordinates(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
@@ -49,8 +61,8 @@ def choose_coordinates(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
         left = np.linalg.norm(views, axis=2).min(axis=0) / largest
         left[taken] = 0.0
         best = [int(a + ties.first_largest(left[a:b])) for a, b in pairwise(places) if b > a]
-        good = [k for k in best if left[k] >= LASTING] or [
-            k for k in best if left[k] >= (1.0 - ties.LARGEST) * left.max() > POSSIBLE
+        good = [k for k in best if left[k] >= LIMITS.lasting] or [
+            k for k in best if left[k] >= (1.0 - ties.LARGEST) * left.max() > LIMITS.possible
         ]
         if not good:
             return [c.name for c in chart.positions]
@@ -75,16 +87,16 @@ def _poses(eqs: EquationsOfMotion, chart: Chart) -> list[Array]:
     """Poses along some ways that the joints allow, the start first."""
     start, t, p = chart.x.q, chart.x.t, eqs.p
     found = [start]
-    if eqs.nv > LARGE:
+    if eqs.nv > LIMITS.large:
         return found
-    project = Kernel(projection_function(eqs, CLOSING))
+    project = Kernel(projection_function(eqs, LIMITS.newton))
     random = np.random.default_rng(0)
     free = split(chart.T.A[eqs.holonomic_rows])[4].shape[1]
-    for ray in range(min(RAYS, free)):
+    for ray in range(min(LIMITS.rays, free)):
         first = random.normal(size=eqs.nv) if ray else np.ones(eqs.nv)
         for sign in (1.0, -1.0):
             q, direction = start, sign * first
-            for _ in range(STEPS):
+            for _ in range(LIMITS.steps):
                 A = eqs.kernel("rows")(q, 0 * direction, np.zeros(eqs.nz), np.zeros(eqs.nu), p, t)[0]
                 Z = split(A.reshape(len(eqs.rows), eqs.nv)[eqs.holonomic_rows])[4]
                 direction = Z @ (Z.T @ direction)
@@ -93,9 +105,9 @@ def _poses(eqs: EquationsOfMotion, chart: Chart) -> list[Array]:
                     break
                 N = eqs.kernel("kinematics")(q, p, t)[0].reshape(eqs.nq, eqs.nv)
                 direction = direction / size
-                trial = project(q + STRIDE * (N @ direction), 0 * direction, p, t)[0]
+                trial = project(q + LIMITS.stride * (N @ direction), 0 * direction, p, t)[0]
                 gap = eqs.kernel("position")(trial, p, t)[0]
-                if not np.isfinite(trial).all() or np.abs(gap).max(initial=0.0) > GAP:
+                if not np.isfinite(trial).all() or np.abs(gap).max(initial=0.0) > LIMITS.residual:
                     break
                 q = trial
                 found.append(q)

@@ -38,7 +38,7 @@ SPEED_PASSES = 2  # the second for the slope, and for rows that are not linear i
 
 
 class Manifold(Protocol):
-    """What a process of a machine needs of its states; all arguments and results are expressions (SX)."""
+    """Operations on the states of a machine; all arguments and results are expressions (SX)."""
 
     @property
     def positions(self) -> Channels: ...
