@@ -80,7 +80,35 @@ def jointed(kind: str, **options: Any) -> None:
 HINGE = 'planar = true\n[bodies.rod]\nmass = 1\ninertia = 1\n[joints.A]\ntype = "revolute"\na = "ground"\nb = "rod"\n'
 
 
+def portal() -> da.structures.Frame:
+    f = da.structures.Frame("portal", planar=True)
+    f.add_points(["A", "B"], [[0, 0], [0, 3]])
+    f.add_beam("column", "A", "B", section=da.structures.Section.rectangle(0.1, 0.1), material="steel")
+    f.add_force("push", "B", (1000, 0))
+    f.add_support("A", "fixed")
+    return f
+
+
+def mistyped_bar() -> Any:
+    f = portal()
+    f.add_bar("brace", "A", "C", section=da.structures.Section.circle(0.02), material="steal")
+    return da.structures.assemble(f)
+
+
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "a frame instead of its structure": (
+        "wrong-type",
+        lambda: da.structures.solve_static(portal(), "push"),  # type: ignore[arg-type]
+        "solve_static needs a Structure, got Frame. Use da.structures.assemble(...).",
+    ),
+    "two mistakes in a frame": (
+        "several-problems",
+        mistyped_bar,
+        "2 problems in frame 'portal':\n"
+        "  - bar 'brace': no point named 'C' in frame 'portal'. Known: A, B.\n"
+        "  - bar 'brace': no material named 'steal' in the library. Did you mean 'steel'? Known: ABS, acrylic, "
+        "aluminium, brass, bronze, cast iron, concrete, copper, glass, magnesium, nylon, spruce, stainless steel, "
+        "steel, titanium, tungsten. Or make one with da.structures.Material(...).",
     "a method of integration by its name": (
         "wrong-type",
         lambda: da.simulate(da.equations(arm()), 1.0, method="RK4"),  # type: ignore[arg-type]
