@@ -109,6 +109,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
         "  - bar 'brace': no material named 'steal' in the library. Did you mean 'steel'? Known: ABS, acrylic, "
         "aluminium, brass, bronze, cast iron, concrete, copper, glass, magnesium, nylon, spruce, stainless steel, "
         "steel, titanium, tungsten. Or make one with da.structures.Material(...).",
+    ),
     "a method of integration by its name": (
         "wrong-type",
         lambda: da.simulate(da.equations(arm()), 1.0, method="RK4"),  # type: ignore[arg-type]
