@@ -49,10 +49,10 @@ def compress(rows: Array) -> Array:
     """Rows [J L r] of every segment, (S, k, c) -> (S, ≤ c, c), the same least squares."""
     if rows.shape[1] <= rows.shape[2]:
         return rows
-    return triangle(rows)
+    return triangularise(rows)
 
 
-def triangle(rows: Array) -> Array:
+def triangularise(rows: Array) -> Array:
     """R of a QR factorization, of one matrix or of many."""
     factor: Any = np.linalg.qr(rows, mode="r")
     return np.asarray(factor)
@@ -78,18 +78,18 @@ def reduce(chain: Chain, weight: float, damping: float, scale_states: Array, sca
             block[:n, :n], block[:n, 2 * n :] = link[:, :n], link[:, n:]
             block[:n, n : 2 * n] = -weight * np.eye(n)
             block[n:, :n], block[n:, 2 * n :] = here[:, :n], here[:, n:]
-            R = triangle(block)
+            R = triangularise(block)
             kept.append(R[:n])
             carried = R[n:, n:]
         else:
-            R = triangle(here)
+            R = triangularise(here)
             kept.append(R[:n])
             alone = np.vstack((alone, R[n:, n:]))
             carried = np.zeros((0, n + m + 1))
         if len(alone) > 4 * (m + 1):
-            alone = triangle(alone)
+            alone = triangularise(alone)
     final = np.zeros((m + 1, m + 1))
-    R = triangle(alone)
+    R = triangularise(alone)
     final[: len(R)] = R
     return Reduced(kept, final[:m, :m], final[:m, m], float(final[m, m] ** 2))
 
@@ -97,7 +97,7 @@ def reduce(chain: Chain, weight: float, damping: float, scale_states: Array, sca
 def solve(chain: Chain, reduced: Reduced, low: Array, high: Array) -> tuple[Array, Array, float]:
     """States (S, n), parameters (m,) within [low, high], and the least sum of squares."""
     n, m = chain.states, chain.parameters
-    theta = bounded(reduced.R, reduced.rho, low, high)
+    theta = solve_bounded(reduced.R, reduced.rho, low, high)
     states = np.zeros((len(chain.data), n))
     following = np.zeros(n)
     for j in range(len(chain.data) - 1, -1, -1):
@@ -111,7 +111,7 @@ def solve(chain: Chain, reduced: Reduced, low: Array, high: Array) -> tuple[Arra
     return states, theta, reduced.left + float(left @ left)
 
 
-def predicted(chain: Chain, states: Array, theta: Array) -> tuple[float, Array]:
+def predict(chain: Chain, states: Array, theta: Array) -> tuple[float, Array]:
     """Sum of squares of the data and gaps (S, n), by the linear problem, after a step."""
     n = chain.states
     step = np.hstack((states, np.tile(np.append(theta, 1.0), (len(states), 1))))
@@ -122,7 +122,7 @@ def predicted(chain: Chain, states: Array, theta: Array) -> tuple[float, Array]:
     return float((r * r).sum()), gaps
 
 
-def bounded(R: Array, rho: Array, low: Array, high: Array) -> Array:
+def solve_bounded(R: Array, rho: Array, low: Array, high: Array) -> Array:
     """ϑ of least ‖R ϑ + ρ‖ within bounds."""
     if not len(rho):
         return np.zeros(0)

@@ -21,7 +21,7 @@ from dalembert.identify.machine.search import THRESHOLDS as LIMITS
 from dalembert.identify.machine.search import Search
 from dalembert.identify.machine.shooting import Shooter, ShootingSteps, cut_segments, find_tangents
 from dalembert.identify.model.quality import Fit
-from dalembert.numerics.chain_least_squares import Chain, bounded, compress, predicted, reduce, solve
+from dalembert.numerics.chain_least_squares import Chain, compress, predict, reduce, solve, solve_bounded
 from dalembert.solve.constrained.solve import forward_function
 from tests.helpers.findings import raises, warns
 
@@ -138,16 +138,16 @@ def test_elimination_of_a_chain_solves_the_same_least_squares_as_one_dense_matri
     np.testing.assert_allclose(np.concatenate((states.reshape(-1), theta)), best, rtol=1e-10, atol=1e-12)
     residual = matrix[:, :-1] @ best + matrix[:, -1]
     assert left == pytest.approx(residual @ residual, rel=1e-10)
-    total, gaps = predicted(chain, states, theta)
+    total, gaps = predict(chain, states, theta)
     penalty = weight**2 * (gaps**2).sum() + ((own * best) ** 2).sum()
     assert total + penalty == pytest.approx(left, rel=1e-8)
 
 
 def test_bounds_hold_a_least_squares_solution() -> None:
     R = np.array([[2.0, 1.0], [0.0, 1.0]])
-    free = bounded(R, np.array([-4.0, -1.0]), np.full(2, -9.0), np.full(2, 9.0))
+    free = solve_bounded(R, np.array([-4.0, -1.0]), np.full(2, -9.0), np.full(2, 9.0))
     np.testing.assert_allclose(free, [1.5, 1.0])
-    held = bounded(R, np.array([-4.0, -1.0]), np.full(2, -9.0), np.array([1.0, 9.0]))
+    held = solve_bounded(R, np.array([-4.0, -1.0]), np.full(2, -9.0), np.array([1.0, 9.0]))
     np.testing.assert_allclose(held, [1.0, 1.5])  # min (2 + b - 4)² + (b - 1)² -> b = 1.5
 
 

@@ -20,7 +20,7 @@ from dalembert.core.progress import Progress
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.shooting import Shooter, find_tangents
-from dalembert.numerics.chain_least_squares import Chain, compress, predicted, reduce, solve
+from dalembert.numerics.chain_least_squares import Chain, compress, predict, reduce, solve
 from dalembert.numerics.least_squares import Damping, Step, minimise
 
 STAGES = (3.0, 30.0, 1e3, 1e6)  # weights of the gaps, in units of a segment's noise
@@ -304,7 +304,7 @@ class _Stage:
         assert chain is not None  # a place without one has no finite value
         reduced = reduce(chain, self.weight, damping, *search.damping_scales(chain))
         states, theta, _ = solve(chain, reduced, *search.limit_step())
-        data, gaps = predicted(chain, states, theta)
+        data, gaps = predict(chain, states, theta)
         self.price = max(self.price, 1.5 * self.weight**2 * float(np.abs(gaps).max(initial=0.0)))
         after = data + 2.0 * self.price * float(np.abs(gaps).sum())
         return Step((states, theta), self.value(place) - after)

@@ -20,7 +20,7 @@ from dalembert.identify.physical.updated import Updated
 from dalembert.identify.records.checks import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, ParametricSystem
 from dalembert.linear import SecondOrder
-from dalembert.numerics.chain_least_squares import bounded, triangle
+from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
 from dalembert.numerics.least_squares import Damping, Step, minimise
 
 ITERATIONS = 60
@@ -198,12 +198,12 @@ class ModeSearch:
         J, r = self._slope[1], point.residual
         sizes = np.sqrt((J * J).sum(axis=0))
         own = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
-        R = triangle(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
+        R = triangularise(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
         m = len(own)
         most = LARGEST_CHANGE * np.maximum(np.abs(point.values) / self.scale, 0.2)
         low = np.maximum((self.low - point.values) / self.scale, -most)
         high = np.minimum((self.high - point.values) / self.scale, most)
-        change = bounded(R[:m, :m], R[:m, m], low, high)
+        change = solve_bounded(R[:m, :m], R[:m, m], low, high)
         left = r + J @ change
         return Step(change, float(r @ r - left @ left))
 
@@ -230,7 +230,7 @@ class ModeSearch:
         free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
         size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
         scaled = free * (size / self.scale)
-        R = triangle(scaled) if len(scaled) > len(names) else scaled
+        R = triangularise(scaled) if len(scaled) > len(names) else scaled
         information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
         covariance = information.covariance * np.outer(size, size)
         IdentificationWarning.report(information.findings, stacklevel=2)

@@ -162,8 +162,8 @@ def as_events(given: Any) -> tuple[Event, ...]:
     return items
 
 
-class Steps(Protocol):
-    """What the search needs of a method of integration."""
+class SingleSteps(Protocol):
+    """Single steps of a method of integration, for the search."""
 
     layout: Layout
 
@@ -191,7 +191,7 @@ class EventMonitor:
         self.after = np.array([event.after for event in events], dtype=float)
         self.side = np.zeros(len(events))  # on which side of zero each event function was last seen
 
-    def arm(self, steps: Steps, x: Array, fired: Sequence[int] = ()) -> None:
+    def arm(self, steps: SingleSteps, x: Array, fired: Sequence[int] = ()) -> None:
         """Note on which side the event functions start; the next instant decides for those on zero."""
         values = x[self.first : self.last]
         on_zero = np.abs(values) <= ZERO
@@ -209,7 +209,7 @@ class EventMonitor:
                     break
         self.side[self.above :] = 1.0
 
-    def find(self, steps: Steps, before: Array, block: Array) -> Crossing | None:
+    def find(self, steps: SingleSteps, before: Array, block: Array) -> Crossing | None:
         """The first crossing in a block, located; None where there is none."""
         values = np.vstack((self.side, block[:, self.first : self.last]))
         signs = np.sign(values)
@@ -238,7 +238,7 @@ class EventMonitor:
         self.side = signs[-1]
         return None
 
-    def _locate(self, steps: Steps, left: Array, right: Array, i: int, side: float) -> float:
+    def _locate(self, steps: SingleSteps, left: Array, right: Array, i: int, side: float) -> float:
         start, end = float(left[0]), float(right[0])
         column = self.first + i
 
