@@ -10,6 +10,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, Symmetric, UserModel
+from dalembert.estimate.engine.divergence import LIMITS
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -145,3 +146,16 @@ def test_every_sample_but_the_last_may_be_missing() -> None:
         found = KINDS[kind](cart(), Q=1e-6, R=1e-4, P0=1.0, start=[0.0, 0.0]).run(Record(T, data, record.names))
         assert found.measured.sum() == 1
         assert da.estimate.smooth(found).deviation("position")[0] < found.deviation("position")[0]
+
+
+@pytest.mark.parametrize(("bad", "diverged"), [(LIMITS.patience - 1, False), (LIMITS.patience, True)])
+def test_a_filter_counts_as_diverged_after_so_many_successive_samples(bad: int, diverged: bool) -> None:
+    seen = np.zeros(300)
+    seen[-bad:] = 1e6 * (-1.0) ** np.arange(bad)  # the filter cannot follow: every innovation is far too large
+    record = Record.from_channels(0.1 * np.arange(300), {"push": 0.0, "seen": seen})
+    filter_ = Kalman(cart(), Q=1e-4, R=1e-4, P0=1.0)
+    if not diverged:
+        assert filter_.run(record).status == "complete"
+        return
+    with raises(ConvergenceError, "diverged", str(bad)):
+        filter_.run(record)
