@@ -342,7 +342,7 @@ def test_constant_inputs_of_a_file_hold_at_rest():
         "wrist_torque": 0,
     }
     fallen = run("equilibrium", "scara", "--input", "spindle_force=0")
-    assert fallen.exit_code == 3 and "give --start NAME=VALUE or --guess NAME=VALUE." in fallen.stderr
+    assert fallen.exit_code == 3 and "--start NAME=VALUE or --guess NAME=VALUE." in fallen.stderr
 
 
 def test_inputs_with_which_a_machine_does_not_rest_are_zero_and_that_is_told(tmp_path):

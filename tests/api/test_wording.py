@@ -321,6 +321,34 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
         "'model' is not linear. Use da.estimate.ExtendedKalman(...) or da.estimate.SigmaPointKalman(...), or linearise "
         "the model.",
     ),
+    "a mechanism where equations are needed": (
+        "wrong-type",
+        lambda: da.assemble(arm()),  # type: ignore[arg-type]
+        "expected equations of motion, got Mechanism Mechanism('arm', planar, 1 bodies, 1 joints, 0 forces, 0 sensors)"
+        ". Make equations of the mechanism: da.equations(...).",
+    ),
+    "a coordinate by a wrong name": (
+        "unknown-name",
+        lambda: da.assemble(da.equations(arm()), {"hing.angle": 0.3}),
+        "position: no coordinate named 'hing.angle' in equations 'arm'. Did you mean 'hinge.angle'? Known: hinge.angle,"
+        " rod.angle, rod.x, rod.y.",
+    ),
+    "a start that does not close a joint": (
+        "joint-open",
+        lambda: da.simulate(da.equations(arm()), 1.0, start=da.equations(arm()).state([1.0, 0.0, 0.0])),
+        "the start does not close 'hinge' (gap 5.00e-01). Make it with da.assemble(...).",
+    ),
+    "a controller that is none": (
+        "wrong-type",
+        lambda: da.simulate(da.equations(arm()), 1.0, controller=3.0),
+        "a controller must be a Law, have a method law() that returns one, or be a list of such; got float.",
+    ),
+    "a record without a picture": (
+        "no-scene",
+        lambda: da.animate(da.Record([0.0, 1.0], [[0.0], [1.0]], ["force"])),
+        "this record has no scene to draw: it was measured, or read from CSV, or its equations have none. Give the "
+        "mechanism that it is a run of: structure=. Files of netCDF and Parquet keep the scene of a run.",
+    ),
 }
 
 

@@ -85,7 +85,9 @@ def read_actuators(given: Any) -> dict[str, ActuatorLimits]:
     for name, actuator in (given or {}).items():
         if not isinstance(actuator, ActuatorLimits):
             raise DataError(
-                "wrong-type", f"actuator of {name!r} must be a da.ActuatorLimits, got {type(actuator).__name__}."
+                "wrong-type",
+                f"actuator of {name!r} must be ActuatorLimits, got {type(actuator).__name__}.",
+                Advice("Make it with {}.", Call("da.ActuatorLimits")),
             )
     return dict(given or {})
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import held_many
@@ -45,8 +46,8 @@ class LinearHost:
         if model.dt is not None or len(run.graph.pieces) > 1:
             raise DataError(
                 "not-supported",
-                "a record of this linear plant has samples of the loop only: leave every= out, or give multiples of "
-                f"{run.loop.dt:g} s.",
+                "a record of this linear plant has samples of the loop only.",
+                Advice(f"Leave out {{}}, or give multiples of {run.loop.dt:g} s.", Argument("every")),
             )
         c = run._part(rows, "c")[index]
         x = run._part(rows, "x")[index]

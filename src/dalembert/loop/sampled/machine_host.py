@@ -200,7 +200,7 @@ class MachineHost:
             elif action not in (None, "note"):
                 raise ModelError(
                     "wrong-type",
-                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}.",
+                    f"action of event {event.name!r} must return None, 'stop', 'note' or a Switch, got {action!r}.",
                 )
         row = happening.row.copy()
         if changed:

@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
@@ -216,12 +217,12 @@ def forward_dynamics(
     for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
         if value is not None and method not in OPTIONS[option]:
             raise ModelError(
-                "conflicting-arguments", f"{option} belongs to method={OPTIONS[option][0]!r}; got method={method!r}."
+                "conflicting-arguments", f"{option} belongs to the method {OPTIONS[option][0]!r}, not to {method!r}."
             )
     if method == "graph" and (accelerations or nonideal):
         raise ModelError(
             "conflicting-arguments",
-            "method='graph' is the solve of runs: it takes neither accelerations nor nonideal forces.",
+            "the method 'graph' is the solve of runs: it takes neither accelerations nor nonideal forces.",
         )
     state = state_or_rest(eqs, state) if state is None or stabilise is None else state  # feedback closes joints
     if eqs.stick_slip is not None and accelerations is None and nonideal is None and stabilise is None:
@@ -475,8 +476,8 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Sys
     raise ModelError(
         "not-unique",
         f"friction in joint {', '.join(map(repr, names))} of {eqs.name!r} depends on a reaction that is not unique: "
-        "the joints are redundant. Replace one of them by a freer one (da.check(m) names them), "
-        "or leave out the Coulomb part.",
+        "the joints are redundant.",
+        Advice("Replace one of them ({}) by a freer one, or leave out the Coulomb part.", Call("da.check")),
     )
 
 

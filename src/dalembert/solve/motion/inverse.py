@@ -148,7 +148,7 @@ class _Problem:
             sources = [i for i in self.behind if k in feeds.get(i, ())]
             if k not in pushing or len(sources) != 1:
                 actuator = name.rpartition(".")[0]
-                why = "its input is left out of inputs=" if k in pushing else "no force depends on it"
+                why = "its input is not among those that may act" if k in pushing else "no force depends on it"
                 raise ModelError(
                     "not-supported",
                     f"inverse dynamics cannot find the internal state {name!r} of actuator {actuator!r}: {why}.",

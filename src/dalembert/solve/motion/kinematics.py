@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
 from dalembert.record import Record
@@ -297,8 +298,12 @@ class _Run:
         raise ModelError(
             "free-to-move",
             f"{count} degree{'s' * (count != 1)} of freedom of {eqs.name!r} stay{'s' * (count == 1)} free at "
-            f"t = {self.times[0]:g} s; free: {', '.join((joints or speeds)[:12])}. Prescribe {count} more "
-            f"coordinate{'s' * (count != 1)} by m.add_driver(...) or motion={{...}}, or start off a singular pose.",
+            f"t = {self.times[0]:g} s; free: {', '.join((joints or speeds)[:12])}.",
+            Advice(
+                f"Prescribe {count} more coordinate{'s' * (count != 1)} by {{}}, or start off a singular pose.",
+                Call("m.add_driver"),
+                Argument("motion"),
+            ),
         )
 
     def _poses(self, every: int) -> Poses:

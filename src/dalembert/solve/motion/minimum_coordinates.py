@@ -29,6 +29,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, ARGUMENTS, Channels, EquationsOfMotion, Placement, State
 from dalembert.linear import Modes, SecondOrder
 from dalembert.linear.responses.modal import undamped_modes
@@ -100,7 +101,9 @@ def minimum_coordinates(
     M = chart.W.T @ chart.T.M @ chart.W
     if float(np.abs(M - _dense(about.M)).max()) > SAME_MASS * float(np.abs(M).max()):
         raise ModelError(
-            "wrong-owner", f"about: the linear model belongs to another pose of {eqs.name!r}; give that pose as at=."
+            "wrong-owner",
+            f"about: the linear model belongs to another pose of {eqs.name!r}.",
+            Advice("Give that pose: {}.", Argument("at")),
         )
     shapes = None if modes is None else undamped_modes(about, modes) if isinstance(modes, int) else modes
     return _Reduction(eqs, at, chart, path).equations(about, shapes)
@@ -122,9 +125,13 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
             "the full equations.",
         )
     if modes is not None and about is None:
-        raise ModelError("missing-argument", "modes need the linear model they belong to: about=da.linearize(eqs).")
+        raise ModelError(
+            "missing-argument",
+            "modes need the linear model they belong to.",
+            Advice("Give it: {}.", Argument("about", Call("da.linearize"))),
+        )
     if about is not None and (not isinstance(about, SecondOrder) or "reference" not in about.provenance):
-        raise ModelError("wrong-type", "about must be a SecondOrder from da.linearize(eqs).")
+        raise ModelError("wrong-type", "about must be a SecondOrder.", Advice("Make it with {}.", Call("da.linearize")))
     if about is not None and about.provenance.get("about") != "equilibrium":
         raise ModelError("not-at-rest", "about must be a linear model about an equilibrium.")
     if isinstance(modes, Modes) and (about is None or modes.coordinates != about.coordinates):
@@ -132,7 +139,11 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
     if isinstance(modes, Modes) and np.iscomplexobj(modes.shapes):
         raise ModelError(
             "not-supported",
-            "modes are complex; give a number of modes, or modes of lin.replace(C=None, G=None, H=None).",
+            "modes are complex.",
+            Advice(
+                "Give a number of modes, or modes of {}.",
+                Call("lin.replace", Argument("C"), Argument("G"), Argument("H")),
+            ),
         )
     if not (isinstance(path, int) and path > 0):
         raise DataError("not-a-count", f"path must be a positive whole number, got {path!r}.")
@@ -144,7 +155,8 @@ def _reference_pose(eqs: EquationsOfMotion, about: SecondOrder) -> State:
     if missing:
         raise ModelError(
             "unknown-name",
-            f"about: {missing[0]!r} is not a joint or body coordinate; linearize with coordinates=[...].",
+            f"about: {missing[0]!r} is not a joint or body coordinate.",
+            Advice("Linearize with {}.", Argument("coordinates")),
         )
     return assemble(eqs, {name: reference[name] for name in about.coordinates})
 

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
@@ -36,7 +37,8 @@ def find_poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | N
         if times is not None:
             raise DataError(
                 "conflicting-arguments",
-                "a record of whole poses brings its own times; resample it instead of giving times=.",
+                "a record of whole poses brings its own times.",
+                Advice("Resample it instead of giving {}.", Argument("times")),
             )
         return _whole_poses(eqs, motion)
     prescribed = read_motion(eqs, motion)

@@ -302,7 +302,7 @@ def check(m: Mechanism) -> Report:
     True
     """
     if not isinstance(m, Mechanism):
-        raise ModelError("wrong-type", f"da.check takes a da.Mechanism, got {type(m).__name__}.")
+        raise ModelError("wrong-type", f"only a Mechanism can be checked, got {type(m).__name__}.")
     found = tuple(one.text() for one in m.problems())
     if found:
         return Report(m.name, found, (), None)

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import exponential, rate_matrix, turn_between
@@ -55,7 +56,8 @@ def take_poses(
             raise ModelError(
                 "incomplete-orientation",
                 f"{what}: {', '.join(parts)} alone are no orientation: give {body}.rx, {body}.ry and {body}.rz, or "
-                f"'{body}.rotation'. A single angle can be prescribed as a sensor: da.orientation(body, 'tait-bryan').",
+                f"'{body}.rotation'.",
+                Advice("A single angle can be prescribed as a sensor: {}.", Call("da.orientation")),
             )
         if parts:
             put(body, tuple(rest.pop(name) for name in parts), f"{body}.rx")

@@ -114,8 +114,9 @@ def linearize(
             raise ModelError(
                 "no-freedom",
                 f"nothing in {eqs.name!r} is free to move: its joints{' and drivers' if eqs.drivers else ''} decide "
-                "the whole motion, so there are no small motions to linearize. Use da.kinematics or da.simulate"
-                f"{', or leave out a driver' if eqs.drivers else ''}.",
+                "the whole motion, so there are no small motions to linearize.",
+                Advice("Use {}.", Call("da.kinematics"), Call("da.simulate")),
+                *[Advice("Or leave out a driver.")] * bool(eqs.drivers),
             )
         drift = chart.drift(strict=not anywhere)
         first = _first_order(eqs, x, chart, wanted)
@@ -174,8 +175,9 @@ def _without_dry_friction(
         if split(A)[4].shape[1] == 0:
             raise ModelError(
                 "no-freedom",
-                f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize. Use friction=False "
-                "to leave it out. A friction with a speed is smooth and can be linearized.",
+                f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize.",
+                Advice("Use {} to leave it out.", Argument("friction", False)),
+                Advice("A friction with a speed is smooth and can be linearized."),
             )
     return near.eqs, near.state, notes
 
@@ -289,7 +291,9 @@ def _output_rows(
             row = T.s_rate_x[k] @ dx + T.S[k] @ dv
         if not np.all(np.isfinite(row)):
             raise ModelError(
-                "not-finite", f"output {name!r} has no derivative at this state; leave it out with outputs=[...]."
+                "not-finite",
+                f"output {name!r} has no derivative at this state.",
+                Advice("Leave it out with {}.", Argument("outputs")),
             )
         names.append(name)
         units[name] = unit
@@ -408,7 +412,7 @@ def _frozen(
     here.second_order = False
     if any(c.kind != "measure" for c in (*here.positions, *here.speeds)):
         raise ModelError(
-            "not-supported", f"frozen=True needs joint or body coordinates that describe all of {eqs.name!r}."
+            "not-supported", f"a frozen model needs joint or body coordinates that describe all of {eqs.name!r}."
         )
     end = eqs.state(x.q, x.v, x.z, x.t)
     last = _first_order(eqs, x, here, wanted)
@@ -451,7 +455,8 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
         return ModelError(
             "not-at-rest",
             f"the output {output!r} of {eqs.name!r} does not stay the same function of the deviations along the "
-            "motion. Leave it out with outputs=[...].",
+            "motion.",
+            Advice("Leave it out with {}.", Argument("outputs")),
         )
     drop = _cyclic(now.A, [k for k in range(len(chart.positions)) if k not in dropped], size)
     drop = [k for k in drop if float(change[k].max()) > STEADY * size]
@@ -462,15 +467,18 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
         keep = [c.name for k, c in enumerate(chart.positions) if k not in drop and c in chart.kept]
         return ModelError(
             "not-at-rest",
-            f"the rates of {names} change along the motion of {eqs.name!r}, but nothing depends on these coordinates. "
-            f"Drop them: coordinates={keep}.",
+            f"the rates of {names} change along the motion of {eqs.name!r}, but nothing depends on these coordinates.",
+            Advice("Drop them: {}.", Argument("coordinates", keep)),
         )
     worst = int(np.argmax(rest.max(axis=0)))
     return ModelError(
         "not-at-rest",
         f"the motion of {eqs.name!r} is not steady in these coordinates: the influence of {states[worst]!r} changes "
-        f"along it (by {rest[:, worst].max():.2g} within a third of a radian). Choose coordinates=[...] that do "
-        f"without {states[worst]!r}, for example angles of joints in place of turns of a spinning body.",
+        f"along it (by {rest[:, worst].max():.2g} within a third of a radian).",
+        Advice(
+            f"Choose {{}} without {states[worst]!r}, such as angles of joints in place of turns of a spinning body.",
+            Argument("coordinates"),
+        ),
     )
 
 

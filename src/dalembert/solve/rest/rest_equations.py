@@ -16,6 +16,7 @@ from scipy.sparse import bmat, csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.position.assemble import DENSE, least_change, normalised_numbers
@@ -235,19 +236,18 @@ class Rest:
                 raise ModelError(
                     "no-solution", f"{said}; nothing else in it is free to move. Simulate it to see its motion."
                 )
-            raise ModelError("no-solution", f"{said}. For steady motion give rates={{...}}.")
+            raise ModelError("no-solution", f"{said}.", Advice("For steady motion give {}.", Argument("rates")))
 
-    def _creep(self) -> str:
+    def _creep(self) -> list[Advice]:
         """A reminder that regularised friction holds nothing."""
         names = {d.name: d.coordinate for d in self.eqs.dry if d.speed is not None}
         if not names:
-            return ""
-        joints = [name for name, coordinate in names.items() if coordinate]
-        advice = " In joints, leave speed= out: what is inside the limit then sticks." if joints else ""
-        return (
-            f" Friction {', '.join(map(repr, names))} is regularised: it holds nothing at rest, the machine creeps."
-            + advice
-        )
+            return []
+        shown = ", ".join(map(repr, names))
+        found = [Advice(f"Friction {shown} is regularised: it holds nothing at rest, the machine creeps.")]
+        if any(names.values()):
+            found.append(Advice("In joints, leave out {}: what is inside the limit then sticks.", Argument("speed")))
+        return found
 
     def check_found(self, place: Place) -> None:
         eqs = self.eqs
@@ -259,15 +259,17 @@ class Rest:
                     "no-solution",
                     f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.",
                 )
-            body, _, axis = eqs.speeds.names[worst].rpartition(".")
+            body = eqs.speeds.names[worst].rpartition(".")[0]
             joints = [j.name for j in eqs.joints if body in j.bodies]
-            held = f" (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
-            unit = "N m" if axis in ("rate", "wx", "wy", "wz") else "N"
+            held = f" of body {body!r} (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
+            unit = "N m" if eqs.speeds.units[worst] == "rad/s" else "N"
             raise ConvergenceError(
                 "no-solution",
-                f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left "
-                f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or "
-                f"guess=.{self._creep()}",
+                f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r}{held} is left "
+                f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long.",
+                Advice("Give {}.", Argument("start"), Argument("guess")),
+                *self._creep(),
+                where={"speed": eqs.speeds.names[worst]},
             )
         kept = np.abs(place.lam[len(eqs.rows) :])
         if kept.size and float(kept.max()) > 1e-7 * place.scale:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
 from dalembert.solve.position.assemble import assemble, normalised_numbers
@@ -73,7 +74,7 @@ def steady_motion(
         if best is not None and best.error <= GOOD_ENOUGH:
             break
     if best is None or best.error > GOOD_ENOUGH:
-        raise ConvergenceError("no-solution", problem.message(best))
+        raise problem.error(best)
     x = best.x
     problem.check_lasting(x)
     return eqs.state(x.q, x.v, x.z, t, lam=x.lam)
@@ -276,23 +277,24 @@ class _Steady:
             raise ConvergenceError(
                 "no-solution",
                 f"no steady motion of {self.eqs.name!r} found: the forces balance at one instant only, a moment later "
-                f"{worst!r} changes by {changes[worst]:.3g} per second. Give other rates, or a "
-                "nearer guess={...}.",
+                f"{worst!r} changes by {changes[worst]:.3g} per second.",
+                Advice("Give other rates, or a nearer {}.", Argument("guess")),
             )
 
     def size(self, x: Point) -> float:
         return 1.0 + float(np.abs(x.v).max(initial=0.0)) + float(np.abs(x.a).max(initial=0.0))
 
-    def message(self, best: _Try | None) -> str:
+    def error(self, best: _Try | None) -> ConvergenceError:
         asked = ", ".join(
             f"{c.rate_name} {'free' if is_free else f'= {value:g}'}"
             for c, is_free, value in zip(self.named, self.free, self.values, strict=True)
         )
         still = ", ".join(c.rate_name for c in self.speeds[len(self.named) :]) or "none"
         gap = "" if best is None else f" {best.worst} is missed by {abs(best.by):.2e} (relative or SI)."
-        return (
-            f"no steady motion of {self.eqs.name!r} with {asked} and at rest: {still}.{gap} "
-            "Give other rates, leave one free (None), or start nearer with guess={...}."
+        return ConvergenceError(
+            "no-solution",
+            f"no steady motion of {self.eqs.name!r} with {asked} and at rest: {still}.{gap}",
+            Advice("Give other rates, leave one free (None), or start nearer with {}.", Argument("guess")),
         )
 
 
