@@ -19,11 +19,23 @@ if TYPE_CHECKING:
 Vector = Iterable[Scalar]
 Place = Union["Body", "Point", "Frame"]
 _ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 matrix.", Call("da.rotation"))
-_SHORTEST = 1e-12  # length of a direction or quaternion that counts as zero: theirs is of order one, rounding 1e-16
-_PARALLEL = 1e-9  # sine of the least angle between an axis and the x direction given with it
-_SYMMETRIC = 1e-12  # of the largest entry: differences by rounding of a turned inertia, some 1e-15, are accepted
-_TRIANGLE = 1e-9  # relative: inertias written with nine digits may break the triangle inequality by this
-_ORTHONORMAL = 1e-9  # largest error of R Rᵀ = I: a matrix written with nine digits is accepted
+
+
+@dataclass(frozen=True)
+class BodyThresholds:
+    """Rounding that is accepted in the numbers of bodies and frames: that of a number written with nine digits, or that
+    of arithmetic with numbers of order one."""
+
+    length: float = 1e-12  # of a direction or quaternion that counts as zero: theirs is of order one, rounding 1e-16
+    parallel: float = 1e-9  # least sine of the angle between an axis and the x direction given with it: nine digits
+    perpendicular: float = 1e-9  # largest cosine of two axes that are square to each other: nine digits
+    symmetric: float = 1e-12  # of the largest entry of an inertia: turning it has rounding of some 1e-15
+    triangle: float = 1e-9  # relative: principal inertias written with nine digits
+    orthonormal: float = 1e-9  # largest error of R Rᵀ = I: a matrix written with nine digits
+    same_mass: float = 1e-12  # relative difference of a mass given twice: sums of parts have rounding of some 1e-15
+
+
+THRESHOLDS = BodyThresholds()
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -96,7 +108,7 @@ def unit(direction: Any, what: str) -> tuple[float, float, float]:
         raise ModelError("not-supported", problem, where={"argument": what})
     x, y, z = (float(c) for c in given)
     length = math.sqrt(x * x + y * y + z * z)
-    if length < _SHORTEST:
+    if length < THRESHOLDS.length:
         raise ModelError("zero-length", f"{what} has zero length.", where={"argument": what})
     return (x / length, y / length, z / length)
 
@@ -114,7 +126,7 @@ def axes_from(z: Any, x: Any = None, what: str = "axis") -> Matrix:
     given = unit(x, f"x direction for {what}")
     along = sum(a * b for a, b in zip(given, e3, strict=True))
     rest = tuple(a - along * b for a, b in zip(given, e3, strict=True))
-    if math.sqrt(sum(r * r for r in rest)) < _PARALLEL:
+    if math.sqrt(sum(r * r for r in rest)) < THRESHOLDS.parallel:
         raise ModelError("parallel", f"{what}: the x direction is parallel to it.", where={"argument": what})
     e1 = unit(rest, what)
     e2 = cross(e3, e1)
@@ -149,7 +161,7 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
     if len(items) == 4:
         w, x, y, z = (float(c) for c in vector(items, 4, what))
         n = math.sqrt(w * w + x * x + y * y + z * z)
-        if n < _SHORTEST:
+        if n < THRESHOLDS.length:
             raise ModelError("zero-length", f"{what}: the quaternion is zero.")
         w, x, y, z = w / n, x / n, y / n, z / n
         return (
@@ -162,7 +174,7 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
         product = matmul(rows, transpose(rows))  # type: ignore[arg-type]
         error = max(abs(product[i][j] - (i == j)) for i in range(3) for j in range(3))
         handed = cross([r[0] for r in rows], [r[1] for r in rows])
-        if error > _ORTHONORMAL or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
+        if error > THRESHOLDS.orthonormal or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
             problem = f"{what} is not a rotation matrix (orthonormal, right-handed)."
             raise ModelError("not-orthonormal", problem, evidence={"error": error})
         return rows  # type: ignore[return-value]
@@ -295,14 +307,14 @@ def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[F
         problem = f"body {name!r}: inertia must be finite numbers, got {values.tolist()}."
         return [*problems, Finding("not-finite", problem, where)]
     scale = max(float(np.abs(values).max()), 1e-300)
-    if np.abs(values / scale - values.T / scale).max() > _SYMMETRIC:
+    if np.abs(values / scale - values.T / scale).max() > THRESHOLDS.symmetric:
         return [*problems, Finding("not-symmetric", f"body {name!r}: the inertia matrix is not symmetric.", where)]
     principal = np.linalg.eigvalsh(values)
     ratio = principal / scale  # sums of them do not overflow
-    if principal[0] < -_SYMMETRIC * scale:
+    if principal[0] < -THRESHOLDS.symmetric * scale:
         problem = f"body {name!r}: the inertia matrix has a negative principal value ({principal[0]:g} kg m²)."
         problems.append(Finding("negative", problem, where))
-    elif ratio[0] + ratio[1] < ratio[2] * (1 - _TRIANGLE):
+    elif ratio[0] + ratio[1] < ratio[2] * (1 - THRESHOLDS.triangle):
         shown = ", ".join(f"{p:g}" for p in principal)
         problem = f"body {name!r}: principal inertias {shown} kg m² break the triangle inequality"
         problems.append(Finding("not-physical", f"{problem} (no distribution of mass has them).", where))
@@ -334,7 +346,9 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
     if isinstance(inertia, Composite):
         if mass is not None:
             number(mass, f"mass of body {name!r}")
-        if mass is not None and abs(float(mass) - float(inertia.mass)) > 1e-12 * abs(float(inertia.mass)):
+        if mass is not None and abs(float(mass) - float(inertia.mass)) > THRESHOLDS.same_mass * abs(
+            float(inertia.mass)
+        ):
             raise ModelError(
                 "conflicting-arguments",
                 f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg.",

@@ -15,6 +15,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2
 from dalembert.model.bodies import (
     IDENTITY,
+    THRESHOLDS,
     Body,
     Frame,
     Place,
@@ -29,8 +30,6 @@ from dalembert.model.bodies import (
 from dalembert.model.joints import JOINTS, Joint, JointKind
 from dalembert.model.joints.joint import PLACEMENT
 from dalembert.model.options import REQUIRED
-
-_SHORTEST = 1e-12  # a direction whose components are below this is zero: they are of order one, their rounding 1e-16
 
 
 class JointMethods:
@@ -289,6 +288,6 @@ def _point(kind: JointKind, what: str, side: Place) -> Point:
 def _angle(axis: Vector, what: str) -> Any:
     """Angle of a direction in the plane."""
     x, y = vector(axis, 2, f"axis of {what}")
-    if math.hypot(float(x), float(y)) < _SHORTEST:
+    if math.hypot(float(x), float(y)) < THRESHOLDS.length:
         raise ModelError("zero-length", f"axis of {what} has zero length.")
     return atan2(y, x)

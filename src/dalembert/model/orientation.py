@@ -16,7 +16,7 @@ from typing import Any
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2, cos, is_symbolic, sin, sqrt, where
-from dalembert.model.bodies import rotation_matrix, unit
+from dalembert.model.bodies import THRESHOLDS, rotation_matrix, unit
 
 SMALL = 1e-4  # square of a turn below which series take over: their next terms are below 1e-16
 LOCKED = 1e-9  # cosine of a pitch from which on roll and yaw are one angle
@@ -205,7 +205,7 @@ def normalise(p: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
     import numpy as np
 
     size = sqrt(sum(c * c for c in p))
-    if not is_symbolic(size) and not (np.all(np.isfinite(size)) and np.all(size > 1e-12)):
+    if not is_symbolic(size) and not (np.all(np.isfinite(size)) and np.all(size > THRESHOLDS.length)):
         raise ModelError("zero-length", "a quaternion must be four finite numbers, not all zero.")
     return (p[0] / size, p[1] / size, p[2] / size, p[3] / size)
 

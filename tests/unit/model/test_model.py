@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.model.bodies import axes_from, rotation_matrix
+from dalembert.model.bodies import THRESHOLDS, axes_from, rotation_matrix
 from tests.helpers.findings import raises
 
 
@@ -200,3 +201,40 @@ def test_a_mechanism_named_by_blanks_is_refused(name: str) -> None:
 
 def test_outer_blanks_are_no_part_of_a_name() -> None:
     assert da.Mechanism(" arm ").name == "arm"
+
+
+def turned(error: float) -> None:
+    rotation_matrix([[1.0, error, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "R")
+
+
+def inertia(*rows: Sequence[float]) -> None:
+    m = da.Mechanism("m")
+    m.add_body("b", mass=1.0, inertia=rows)
+    m.check()
+
+
+def universal(cosine: float) -> None:
+    m = da.Mechanism("m")
+    m.add_universal("U", m.ground, m.add_body("b", mass=1.0), at=(0, 0, 0), second_axis=(1.0, 0.0, cosine))
+
+
+@pytest.mark.parametrize(
+    ("code", "threshold", "make"),
+    [
+        ("zero-length", THRESHOLDS.length, lambda x: axes_from((0.0, 0.0, x))),
+        ("parallel", THRESHOLDS.parallel, lambda x: axes_from((0.0, 0.0, 1.0), (x, 0.0, 1.0))),
+        ("not-orthonormal", THRESHOLDS.orthonormal, turned),
+        ("not-perpendicular", THRESHOLDS.perpendicular, universal),
+        ("not-symmetric", THRESHOLDS.symmetric, lambda x: inertia((1.0, x, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))),
+        ("not-physical", THRESHOLDS.triangle, lambda x: inertia((1.0, 0, 0), (0, 1.0, 0), (0, 0, 2.0 / (1.0 - x)))),
+        (
+            "conflicting-arguments", THRESHOLDS.same_mass,
+            lambda x: da.Mechanism("m").add_body("b", mass=1 + x, inertia=da.composite((da.rod(1), 1.0, (0, 0, 0)))),
+        ),
+    ],
+)  # fmt: skip
+def test_rounding_is_accepted_up_to_its_threshold(code: str, threshold: float, make: Callable[[float], Any]) -> None:
+    below, above = (0.9, 1.1) if code not in ("zero-length", "parallel") else (1.1, 0.9)
+    make(below * threshold)
+    with raises(da.errors.ModelError, code):
+        make(above * threshold)

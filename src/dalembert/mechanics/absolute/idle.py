@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 SX = ca.SX
+_NO_INERTIA = 1e-14  # of the largest principal inertia: rounding of the eigenvalues of a thin rod's inertia is 1e-16
 _EXACT = 1e-9  # of the length of a body: points closer than this coincide, or lie on a line
 
 
@@ -145,12 +146,12 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
     """Unit axis through the centre of mass without inertia about it, on which everything acts that acts on the body."""
     inertia = np.array([[float(c) for c in row] for row in body.inertia])
     values, vectors = np.linalg.eigh(inertia)
-    if values[0] > 1e-14 * max(values[2], 1e-300):
+    if values[0] > _NO_INERTIA * max(values[2], 1e-300):
         return None
     joints = [(j, frame) for j in m.joints for frame in (j.a, j.b) if frame.body is body]
     places = [_numbers(frame.coordinates) for _, frame in joints]
     axis = vectors[:, 0]
-    if values[1] <= 1e-14 * max(values[2], 1e-300):  # no inertia at all: the line of its joints
+    if values[1] <= _NO_INERTIA * max(values[2], 1e-300):  # no inertia at all: the line of its joints
         axis = max(places, key=np.linalg.norm, default=axis)
         axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
     if m.constraints or any(d.coordinate.rpartition(".")[0] == body.name for d in m.drivers):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 _GROUND = -1
+_AT_AXIS = 1e-12  # [m] a joint nearer to the axis of a hinge has no direction: rounding of metres is 1e-16
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class SpanningTree:
                 continue
             target = (np.linalg.inv(self._frame(q, near)) @ self._frame(q, goal))[:n, n]
             place = (np.linalg.inv(self._local(far)) @ self._local(own))[:n, n]
-            if math.hypot(*place[:2]) > 1e-12 and math.hypot(*target[:2]) > 1e-12:
+            if min(math.hypot(*place[:2]), math.hypot(*target[:2])) > _AT_AXIS:
                 return math.atan2(target[1], target[0]) - math.atan2(place[1], place[0])
         return 0.0
 

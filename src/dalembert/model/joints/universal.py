@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.core.errors import ModelError
-from dalembert.model.bodies import apply
+from dalembert.model.bodies import THRESHOLDS, apply
 from dalembert.model.joints.joint import AT, AXIS, JOINTS, Coordinate, Glyph, Joint, JointKind, Option, Z
 
 
@@ -16,7 +16,7 @@ def check(joint: Joint, given: Mapping[str, Any]) -> None:
         return
     first, second = (apply(side.body.rotation, [row[2] for row in side.axes]) for side in (joint.a, joint.b))
     cosine = sum(p * q for p, q in zip(first, second, strict=True))
-    if abs(cosine) > 1e-9:  # rounding of unit vectors is 1e-15; a drawing in degrees has nine digits
+    if abs(cosine) > THRESHOLDS.perpendicular:
         raise ModelError(
             "not-perpendicular",
             f"universal joint {joint.name!r}: axis and second_axis must be square to each other.",
