@@ -324,13 +324,13 @@ class Task:
 
     def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
         """Damped Newton steps until they gain nothing; variances stay within their bounds."""
-        first = _Place(theta, *self.slopes(theta, bar))
+        first = _TuningPoint(theta, *self.slopes(theta, bar))
         found = minimise(_Descent(self, bar), first, DAMPING, MOST_STEPS)
         return found.point.theta, found.point.value
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _TuningPoint:
     """Logarithms of variances θ, the value there, and its derivatives where they were asked for."""
 
     theta: Array
@@ -340,16 +340,16 @@ class _Place:
 
 
 class _Descent:
-    """The search as a problem of damped Newton steps; a point is a `_Place`."""
+    """The search as a problem of damped Newton steps; a point is a `_TuningPoint`."""
 
     def __init__(self, task: Task, bar: Progress) -> None:
         self.task, self.bar = task, bar
-        self._slopes: tuple[_Place, Array, Array] | None = None
+        self._slopes: tuple[_TuningPoint, Array, Array] | None = None
 
-    def value(self, place: _Place) -> float:
+    def value(self, place: _TuningPoint) -> float:
         return place.value
 
-    def slopes(self, place: _Place) -> tuple[Array, Array]:
+    def slopes(self, place: _TuningPoint) -> tuple[Array, Array]:
         """Gradient and curvature, once per accepted place."""
         if place.gradient is not None and place.curvature is not None:
             return place.gradient, place.curvature
@@ -357,7 +357,7 @@ class _Descent:
             self._slopes = (place, *self.task.slopes(place.theta, self.bar)[1:])
         return self._slopes[1:]
 
-    def step(self, place: _Place, damping: float) -> Step:
+    def step(self, place: _TuningPoint, damping: float) -> Step:
         gradient, curvature = self.slopes(place)
         first = self.task.first
         size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
@@ -366,12 +366,12 @@ class _Descent:
         trial = np.clip(place.theta + np.clip(step, -LONGEST, LONGEST), first - WIDEST, first + WIDEST)
         return Step(trial, abs(float(gradient @ (trial - place.theta))))
 
-    def evaluate(self, place: _Place, step: Step) -> _Place:
-        return _Place(step.change, self.task.plain(step.change, self.bar))
+    def evaluate(self, place: _TuningPoint, step: Step) -> _TuningPoint:
+        return _TuningPoint(step.change, self.task.plain(step.change, self.bar))
 
-    def settled(self, before: _Place, after: _Place, step: Step) -> bool:
+    def settled(self, before: _TuningPoint, after: _TuningPoint, step: Step) -> bool:
         return self.is_rounding(after, None, step)
 
-    def is_rounding(self, place: _Place, trial: _Place | None, step: Step) -> bool:
+    def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: Step) -> bool:
         size = abs(place.value)
         return step.predicted < GAIN * (size if self.task.truth is not None else max(1.0, size))
