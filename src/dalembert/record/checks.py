@@ -31,7 +31,7 @@ def numbers(values: npt.ArrayLike, what: str) -> Array:
         raise DataError("not-a-number", f"{what} must be an array of real numbers ({error}).") from error
 
 
-def checked_time(time: npt.ArrayLike) -> Array:
+def check_time(time: npt.ArrayLike) -> Array:
     t = numbers(time, "time")
     if t.ndim != 1:
         raise DataError("wrong-shape", f"time has shape {t.shape}; expected one dimension.")
@@ -52,7 +52,7 @@ def checked_time(time: npt.ArrayLike) -> Array:
     return frozen(t)
 
 
-def checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
+def check_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
     values = numbers(data, "data")
     if values.shape != (samples, len(columns)):
         raise DataError(
@@ -63,12 +63,12 @@ def checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) 
 
 
 @lru_cache(maxsize=64)  # runs of one machine share their names
-def checked_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
+def check_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
     if isinstance(names, str):
         raise DataError("wrong-type", f"names must be a list of channel names, not the text {names!r}.")
     columns: dict[str, int] = {}
     for i, label in enumerate(names):
-        if not line(label, "a channel name") or label == "time":
+        if not check_line(label, "a channel name") or label == "time":
             raise DataError(
                 "bad-name", f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis."
             )
@@ -80,27 +80,27 @@ def checked_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
     return columns
 
 
-def checked_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mapping[str, int]) -> tuple[str, ...]:
+def check_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mapping[str, int]) -> tuple[str, ...]:
     if units is None:
         return ("",) * len(columns)
     if isinstance(units, Mapping):
         for label in units:
             if label not in columns:
                 raise DataError("unknown-name", unknown_name("channel", label, columns, "units"))
-        return tuple(line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
+        return tuple(check_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
     if isinstance(units, str) or len(units) != len(columns):
         raise DataError(
             "wrong-type", f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
         )
-    return _checked_unit_list(tuple(units))
+    return _check_unit_list(tuple(units))
 
 
 @lru_cache(maxsize=64)
-def _checked_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(line(unit, "a unit") for unit in units)
+def _check_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(check_line(unit, "a unit") for unit in units)
 
 
-def line(text: str, what: str) -> str:
+def check_line(text: str, what: str) -> str:
     """One printable line without blanks at its ends, so that any file format can hold it."""
     if not isinstance(text, str) or not text.isprintable() or text != text.strip():
         raise DataError(

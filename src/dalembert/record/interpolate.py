@@ -13,7 +13,7 @@ from dalembert.record.checks import Array
 MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
 
 
-def regular(time: Array, every: float) -> Array:
+def regular_times(time: Array, every: float) -> Array:
     """Times from the first sample on, ``every`` seconds apart."""
     first, last = float(time[0]), float(time[-1])
     if not 0.0 < every < np.inf:
@@ -28,7 +28,7 @@ def regular(time: Array, every: float) -> Array:
     return wanted
 
 
-def inside(time: Array, wanted: Array, what: str) -> Array:
+def check_inside(time: Array, wanted: Array, what: str) -> Array:
     """The wanted times, rounding at the ends forgiven; an error for any outside the record."""
     first, last = float(time[0]), float(time[-1])
     slack = 1e-12 * max(abs(first), abs(last), last - first)
@@ -42,12 +42,12 @@ def inside(time: Array, wanted: Array, what: str) -> Array:
     return clipped
 
 
-def cubic(time: Array, data: Array, wanted: Array, names: Sequence[str]) -> Array:
+def interpolate_cubic(time: Array, data: Array, wanted: Array, names: Sequence[str]) -> Array:
     """A cubic spline through all samples of every column."""
     from scipy.interpolate import CubicSpline
 
     if time.size < 2:
-        return linear(time, data, wanted)
+        return interpolate_linear(time, data, wanted)
     broken = ~np.isfinite(data).all(axis=0)
     if broken.any():
         label = names[int(np.argmax(broken))]
@@ -60,7 +60,7 @@ def cubic(time: Array, data: Array, wanted: Array, names: Sequence[str]) -> Arra
     return np.asarray(CubicSpline(time, data, axis=0)(wanted), dtype=np.float64)
 
 
-def linear(time: Array, data: Array, wanted: Array) -> Array:
+def interpolate_linear(time: Array, data: Array, wanted: Array) -> Array:
     """Straight lines between samples; a gap stays a gap."""
     if time.size == 1:
         return np.repeat(data, wanted.size, axis=0)

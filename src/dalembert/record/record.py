@@ -15,15 +15,15 @@ from dalembert.core.notebook import small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
     Array,
-    checked_data,
-    checked_names,
-    checked_time,
-    checked_units,
+    check_data,
+    check_line,
+    check_names,
+    check_time,
+    check_units,
     frozen,
-    line,
     numbers,
 )
-from dalembert.record.interpolate import cubic, inside, linear, regular
+from dalembert.record.interpolate import check_inside, interpolate_cubic, interpolate_linear, regular_times
 from dalembert.record.sampling import Gaps
 
 _AXES = ("x", "y", "z")
@@ -87,14 +87,14 @@ class Record:
         scene: Mapping[str, Any] | None = None,
     ) -> None:
         put = object.__setattr__
-        columns = checked_names(names if isinstance(names, str) else tuple(names))
+        columns = check_names(names if isinstance(names, str) else tuple(names))
         put(self, "_columns", columns)
-        put(self, "_time", checked_time(time))
-        put(self, "_data", checked_data(data, self._time.size, columns))
-        put(self, "_units", checked_units(units, columns))
+        put(self, "_time", check_time(time))
+        put(self, "_data", check_data(data, self._time.size, columns))
+        put(self, "_units", check_units(units, columns))
         about = About(
-            name=line(name, "the name of a record"),
-            status=line(status, "the status of a record"),
+            name=check_line(name, "the name of a record"),
+            status=check_line(status, "the status of a record"),
             statistics=dict(statistics or {}),
             provenance=dict(provenance or {}),
             scene=None if scene is None else dict(scene),
@@ -116,7 +116,7 @@ class Record:
         >>> Record.from_channels([0.0, 1.0], {"force": [3.0, 4.0]}, {"force": "N"}).units
         {'force': 'N'}
         """
-        t = checked_time(time)
+        t = check_time(time)
         labels: dict[str, str] = {}
         columns: list[Array] = []
         given = dict(units or {})
@@ -224,7 +224,7 @@ class Record:
         channel  from [s]  to [s]  samples
         tip.x           1       2        2
         """
-        return Gaps(tuple(sampling.gaps(self._time, self._data, self.names)), self._label())
+        return Gaps(tuple(sampling.find_gaps(self._time, self._data, self.names)), self._label())
 
     # ---- picking
 
@@ -303,17 +303,17 @@ class Record:
         >>> [part.time.tolist()[:2] for part in run.parts()]
         [[0.0, 1.0], [9.0, 10.0]]
         """
-        holes = sampling.holes(self._time)
+        holes = sampling.find_holes(self._time)
         if not holes:
             return (self,)
-        noted = self._with_note("parted", *(sampling.in_words(hole, self._time) for hole in holes))
+        noted = self._with_note("parted", *(sampling.describe_gap(hole, self._time) for hole in holes))
         starts, stops = [None, *(hole.stop for hole in holes)], [*(hole.start for hole in holes), None]
         return tuple(noted.between(start, stop) for start, stop in zip(starts, stops, strict=True))
 
     def at(self, t: float) -> dict[str, float]:
         """Every channel at one time, by linear interpolation."""
-        wanted = inside(self._time, numbers(t, "t").reshape(1), self._label())
-        row = linear(self._time, self._data, wanted)[0]
+        wanted = check_inside(self._time, numbers(t, "t").reshape(1), self._label())
+        row = interpolate_linear(self._time, self._data, wanted)[0]
         return dict(zip(self._columns, row.tolist(), strict=True))
 
     def resample(
@@ -349,20 +349,20 @@ class Record:
             )
         if times is None:
             assert every is not None
-            wanted = regular(self._time, every)
+            wanted = regular_times(self._time, every)
         else:
-            wanted = checked_time(times)
-        wanted = inside(self._time, wanted, self._label())
+            wanted = check_time(times)
+        wanted = check_inside(self._time, wanted, self._label())
         if kind == "linear":
-            data = linear(self._time, self._data, wanted)
+            data = interpolate_linear(self._time, self._data, wanted)
         elif kind == "cubic":
-            data = cubic(self._time, self._data, wanted, self.names)
+            data = interpolate_cubic(self._time, self._data, wanted, self.names)
         else:
             raise DataError("unknown-choice", f"kind must be 'linear' or 'cubic', not {kind!r}.")
         made = self._with(wanted, data, self.names, self._units)
-        if not sampling.among(self._time, wanted):
+        if not sampling.are_samples(self._time, wanted):
             made = made._with_note("resampled", f"resampled by {kind} interpolation")
-        holes = sampling.filled(self._time, wanted)
+        holes = sampling.find_filled(self._time, wanted)
         if not holes:
             return made
         sampling.warn_of_filled(holes, self._label())
@@ -409,14 +409,14 @@ class Record:
 
     def __repr__(self) -> str:
         t = self._time
-        gaps = sampling.missing(self._data)
+        gaps = sampling.describe_missing(self._data)
         head = (
             f"Record{f' {self.name!r}' if self.name else ''}: {t.size} samples, {t[0]:.6g} to {t[-1]:.6g} s, "
             f"{len(self._units)} channels, {self.status}" + (f", {gaps}" if gaps else "")
         )
-        uneven = sampling.unevenness(t)
+        uneven = sampling.describe_unevenness(t)
         if uneven:
-            lost = sampling.jumps(t)
+            lost = sampling.find_jumps(t)
             times = f"; {sum(gap.samples for gap in lost)} samples lost in {len(lost)} jumps of time" if lost else ""
             head += f"\n  {uneven}{times}"
         shown = self.names[:_ROWS_SHOWN]

@@ -92,7 +92,7 @@ def is_even(time: Array) -> bool:
     return True
 
 
-def unevenness(time: Array) -> str:
+def describe_unevenness(time: Array) -> str:
     """In words how uneven the steps are, or "" where they are equal."""
     if is_even(time):
         return ""
@@ -105,7 +105,7 @@ def unevenness(time: Array) -> str:
     )
 
 
-def jumps(time: Array) -> list[Gap]:
+def find_jumps(time: Array) -> list[Gap]:
     """Steps of a record that is even otherwise, in which samples were lost."""
     if time.size < 3:
         return []
@@ -120,27 +120,27 @@ def jumps(time: Array) -> list[Gap]:
     ]
 
 
-def holes(time: Array) -> list[Gap]:
+def find_holes(time: Array) -> list[Gap]:
     """Jumps of time too long to be bridged by a line."""
-    found = jumps(time)
+    found = find_jumps(time)
     return [gap for gap in found if gap.stop - gap.start > HOLE * float(np.median(np.diff(time)))] if found else []
 
 
-def in_words(gap: Gap, time: Array) -> str:
+def describe_gap(gap: Gap, time: Array) -> str:
     """``"0.5 s without samples from t = 19.99 s"``; a usual step of the time is no gap and taken off."""
     lost = gap.stop - gap.start - float(np.median(np.diff(time)))
     return f"{lost:.4g} s without samples from t = {gap.start:.6g} s"
 
 
-def among(times: Array, wanted: Array) -> bool:
+def are_samples(times: Array, wanted: Array) -> bool:
     """Whether all wanted times are samples, up to the rounding of a grid."""
     place = np.interp(wanted, times, np.arange(len(times)))
     return bool((np.abs(place - np.round(place)) < 1e-9 * len(times)).all())
 
 
-def filled(time: Array, wanted: Array) -> list[str]:
+def find_filled(time: Array, wanted: Array) -> list[str]:
     """In words the holes that wanted times fall into."""
-    return [in_words(gap, time) for gap in holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
+    return [describe_gap(gap, time) for gap in find_holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
 
 
 def warn_of_filled(holes: Sequence[str], label: str) -> None:
@@ -156,7 +156,7 @@ def warn_of_filled(holes: Sequence[str], label: str) -> None:
     )
 
 
-def missing(data: Array) -> str:
+def describe_missing(data: Array) -> str:
     """In words how much is missing, or ""."""
     lost = np.isnan(data)
     samples = int(np.count_nonzero(lost))
@@ -166,9 +166,9 @@ def missing(data: Array) -> str:
     return f"{samples} sample{'s'[: samples > 1]} missing in {runs} gap{'s'[: runs > 1]}"
 
 
-def gaps(time: Array, data: Array, names: Sequence[str]) -> list[Gap]:
+def find_gaps(time: Array, data: Array, names: Sequence[str]) -> list[Gap]:
     """All gaps, those of time first."""
-    found = jumps(time)
+    found = find_jumps(time)
     lost = np.isnan(data)
     for k in np.flatnonzero(lost.any(axis=0)).tolist():
         edges = np.diff(np.concatenate([[0], lost[:, k].astype(np.int8), [0]]))

@@ -13,7 +13,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.record import Record
-from dalembert.record.checks import checked_time, numbers
+from dalembert.record.checks import check_time, numbers
 
 HOLDS = ("zero", "first")
 
@@ -53,7 +53,7 @@ def sampled(
             raise DataError("unknown-name", unknown_name("input", name, names, where))
     if times is None:
         times = _own_times(given, dt)
-    t = np.array(checked_time(times))
+    t = np.array(check_time(times))
     u = np.zeros((len(t), len(names)))
     for j, name in enumerate(names):
         if name in given:

@@ -32,7 +32,7 @@ from dalembert.linear.responses.superposition import Basis, modal_basis, static_
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
-from dalembert.record.checks import checked_time
+from dalembert.record.checks import check_time
 
 # Condition of the eigenvectors up to which the modal sum loses no more than four digits of sixteen.
 EIGENVECTOR_CONDITION = 1e4
@@ -134,7 +134,7 @@ def free_response(
     array([ 0., -1.])
     """
     plan = _plan(system, modes, False)
-    t = np.array(checked_time(times))
+    t = np.array(check_time(times))
     at = real_number("at", at)
     if t[0] < at:
         raise DataError(
@@ -182,7 +182,7 @@ def impulse_response(
     name = _one_input(system, input)
     plan = _plan(system, modes, False)
     j = system.inputs.index(name)
-    t = np.array(checked_time(times))
+    t = np.array(check_time(times))
     if t[0] < 0.0:
         raise DataError(
             "out-of-range", f"the impulse is at t = 0; times must not start before it (they start at {t[0]:.6g} s)."

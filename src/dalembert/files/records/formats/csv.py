@@ -24,8 +24,8 @@ from dalembert.files.records.bounds import check_size, without_column
 from dalembert.files.records.format import FORMATS, Reading, RecordFormat
 from dalembert.files.records.header_units import Heading, is_time_unit, read_heading, seconds
 from dalembert.record import Array, Record
-from dalembert.record.checks import checked_time
-from dalembert.record.sampling import unevenness
+from dalembert.record.checks import check_time
+from dalembert.record.sampling import describe_unevenness
 
 _DELIMITERS = ",;\t|"
 _DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # of a file that is written
@@ -97,7 +97,7 @@ def read(path: Path, how: Reading) -> Record:
     elif head.clock is not None:
         clock = table[:, head.clock]
         _refuse_stamps(clock, path, head, time)
-        checked_time(clock)
+        check_time(clock)
         provenance = _uneven(clock, path, head)
         clock = clock.copy()  # only now: the checks above take as much memory as it does
         table = without_column(table, head.clock)
@@ -166,7 +166,7 @@ def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
 
 def _uneven(clock: Array, path: Path, head: _Head) -> dict[str, Any]:
     """A note on uneven times: the record is whole, but not every method takes it."""
-    note = unevenness(clock)
+    note = describe_unevenness(clock)
     if not note:
         return {}
     line = _line_of(path, head, int(np.diff(clock).argmax()) + 1)
