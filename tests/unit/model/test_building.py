@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import DalembertWarning
 from dalembert.expressions import Kernel, building
 
 needs_compiler = pytest.mark.skipif(building.compiler() is None, reason="no C compiler on this machine")
@@ -126,7 +127,7 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatc
 
 
 def test_without_a_compiler_it_runs_on_the_virtual_machine_and_says_so(cache: Path, no_compiler: None) -> None:
-    with pytest.warns(UserWarning, match="no C compiler"):
+    with warns(DalembertWarning, "slow-engine", "da.doctor"):
         kernel = Kernel(function(), compiled=True)
     assert kernel.engine == "virtual machine"
     check(kernel)
@@ -139,7 +140,7 @@ def test_compiled_equations_without_a_compiler_still_run(cache: Path, no_compile
     m.add_revolute("hinge", m.ground.at(0, 0), m.add_body("rod", mass=1.0, inertia=da.rod(1.0)).at(-0.5, 0))
     eqs = da.equations(m)
     plain = da.simulate(eqs, 0.1, method=da.RK4(1e-2))
-    with pytest.warns(UserWarning, match="no C compiler"):
+    with warns(DalembertWarning, "slow-engine", "da.doctor"):
         run = da.simulate(eqs.compiled(), 0.1, method=da.RK4(1e-2))
     np.testing.assert_array_equal(run["hinge.angle"], plain["hinge.angle"])
     assert run.statistics["engine"] == "virtual machine"
@@ -154,7 +155,7 @@ def test_a_compiler_that_fails_is_reported_and_done_without(
     monkeypatch.setenv("CC", str(tool))
     building.compiler.cache_clear()
     try:
-        with pytest.warns(UserWarning, match="no space on device"):
+        with warns(DalembertWarning, "slow-engine", "no space on device"):
             kernel = Kernel(function(), compiled=True)
     finally:
         building.compiler.cache_clear()
@@ -174,7 +175,7 @@ def test_a_library_that_cannot_be_loaded_is_done_without_and_said_once(
     monkeypatch.setattr(building, "_unloadable", [])
     building.compiler.cache_clear()
     try:
-        with pytest.warns(UserWarning, match=r"could not be loaded.*virtual machine.*DALEMBERT_CACHE") as said:
+        with warns(DalembertWarning, "slow-engine", "DALEMBERT_CACHE") as said:
             for compiled in (True, True, False):  # what is left in the cache is not tried again
                 kernel = Kernel(function(), compiled=compiled)
                 assert kernel.engine == "virtual machine"
@@ -198,6 +199,7 @@ def test_the_doctor_counts_builds_and_names_the_compiler(cache: Path) -> None:
 BUILD = """
 import casadi as ca
 from dalembert.expressions import Kernel
+from tests.helpers.findings import warns
 x = ca.SX.sym("x", 16)
 kernel = Kernel(ca.Function("busy", [x], [ca.jacobian(ca.sin(x @ x.T), x)]), compiled=True)
 print(kernel.engine, float(kernel(range(16))[0].sum()))

@@ -92,8 +92,8 @@ ASSEMBLE = [
 
 USE = [
     ("an unknown parameter", lambda e: e.replace(lenght=2.0), da.errors.ModelError, ("'lenght'", "Did you mean 'length'", "m.parameter")),
-    ("a parameter of NaN", lambda e: e.replace(length=NAN), da.errors.ModelError, ("'length'", "nan")),
-    ("a parameter of text", lambda e: e.replace(length="2"), da.errors.ModelError, ("'length'", "'2'")),
+    ("a parameter of NaN", lambda e: e.replace(length=NAN), da.errors.DataError, ("'length'", "nan")),
+    ("a parameter of text", lambda e: e.replace(length="2"), da.errors.DataError, ("'length'", "'2'")),
     ("a parameter without effect", lambda e: e.replace(idle=2.0), da.errors.ModelError, ("'idle'", "no effect", "da.sin")),
     ("a negative mass by parameter", lambda e: e.replace(rod__mass=-1.0), da.errors.ModelError, ("rod__mass=-1", "'rod.vx'", "negative")),
     ("an unknown name of a state", lambda e: e.state()["hinge.angel"], da.errors.DataError, ("'hinge.angel'", "'hinge.angle'")),
