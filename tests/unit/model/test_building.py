@@ -16,6 +16,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DalembertWarning
 from dalembert.expressions import Kernel, building
+from tests.helpers.findings import warns
 
 needs_compiler = pytest.mark.skipif(building.compiler() is None, reason="no C compiler on this machine")
 needs_rights = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no POSIX rights on this machine")
@@ -199,7 +200,6 @@ def test_the_doctor_counts_builds_and_names_the_compiler(cache: Path) -> None:
 BUILD = """
 import casadi as ca
 from dalembert.expressions import Kernel
-from tests.helpers.findings import warns
 x = ca.SX.sym("x", 16)
 kernel = Kernel(ca.Function("busy", [x], [ca.jacobian(ca.sin(x @ x.T), x)]), compiled=True)
 print(kernel.engine, float(kernel(range(16))[0].sum()))
