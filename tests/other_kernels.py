@@ -26,7 +26,7 @@ PATTERNS = (
 LEFT_OUT = (
     "test_auto.py", "test_bad_data.py", "test_bad_data_sweep.py", "test_first_use.py", "test_fit.py", "test_gaps.py",
     "test_prepare.py", "test_refine.py", "test_identify_refinement.py", "test_refine_structured.py", "test_update.py",
-    "test_servo_grip.py", "test_udwadia_kalaba.py",
+    "test_servo_singularity.py", "test_udwadia_kalaba.py",
 )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def test_case_p_ends_where_the_pendulum_is_horizontal(dt: float | None, method: 
         assert abs(run["torque"][at]) == pytest.approx(0.207, abs=5e-4)
     with pytest.warns(UserWarning, match="out of proportion"):
         report = law.examine(run.between(0.502, None))
-    assert report.peaks[0] > 10.0 and report.grip[0] == pytest.approx(0.15, abs=0.01)  # N m; 0.2 at 0.7 s
+    assert report.peaks[0] > 10.0 and report.singularity_margin[0] == pytest.approx(0.15, abs=0.01)  # N m; 0.2 at 0.7 s
 
 
 @pytest.mark.spec("000-75", "000-T8")
@@ -142,7 +142,7 @@ def test_case_f_pushes_straight_along_its_constraint(eqs: da.EquationsOfMotion) 
     law = udwadia_kalaba(eqs, {"top": "floor3.x"}, actuated="push")
     run = da.simulate(eqs, 1.0, start=at(eqs, np.array([1e-3, 0, 0, 1.0]), np.zeros(4)), controller=law, every=0.02)
     report = law.examine(run)
-    assert report.grip == pytest.approx(np.ones(51), abs=1e-6)
+    assert report.singularity_margin == pytest.approx(np.ones(51), abs=1e-6)
     assert report.singular_at is None and "everywhere" in report.verdict()
 
 

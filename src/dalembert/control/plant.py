@@ -1,10 +1,10 @@
-"""What a design takes: a linear model as a `StateSpace`, weights by name, and the operating point it is about.
+"""Inputs of a design: a linear model as a `StateSpace`, weights by name, and the operating point.
 
-A model of `da.linearize` speaks of deviations from a reference; a law speaks of what sensors read,
+A model of `da.linearize` describes deviations from a reference; a law uses the values of the sensors,
 
     u = u₀ - K (x - x₀) .
 
-The reference travels in ``system.provenance``: ``"reference"`` {name: value} of states, inputs and outputs, and
+``system.provenance`` holds the reference: ``"reference"`` {name: value} of states, inputs and outputs, and
 ``"rates"`` {coordinate: name of its rate in the machine}, which `SecondOrder.state_space` calls ``<coordinate>.rate``.
 """
 
@@ -53,14 +53,14 @@ def plant(system: Any, *, dt: float | None = None, what: str = "a design") -> St
     if abs(dt - system.dt) > 1e-9 * dt:
         raise DataError(
             "sample-time-mismatch",
-            f"the system is sampled every {system.dt:g} s, {dt:g} s was asked for.",
+            f"the system is sampled every {system.dt:g} s, but the design needs {dt:g} s.",
             Advice("Change its step with {}.", Call("StateSpace.resample")),
         )
     return system
 
 
-def chosen_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tuple[str, ...]:
-    """The inputs the law drives, all when left out; by name, in the order asked."""
+def choose_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The inputs the law drives, all when left out; by name, in the given order."""
     names = system.inputs if inputs is None else names_asked("input", inputs)
     for name in names:
         if name not in system.inputs:
@@ -72,7 +72,7 @@ def chosen_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tup
     return names
 
 
-def chosen_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> tuple[str, ...]:
+def choose_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> tuple[str, ...]:
     """Outputs by name, all when left out."""
     names = system.outputs if outputs is None else names_asked("output", outputs)
     for name in names:
@@ -150,13 +150,13 @@ def cross_weight(symbol: str, given: Any, rows: int, columns: int, why: str) -> 
     return real_matrix(symbol, given, rows, columns, why, vector="column" if columns == 1 else "row")
 
 
-def about_zero(system: StateSpace) -> StateSpace:
+def remove_reference(system: StateSpace) -> StateSpace:
     """The model without its operating point."""
     kept = {key: value for key, value in system.provenance.items() if key != "reference"}
     return system.replace(provenance=kept, units=system.units)
 
 
-def changed(design: Any, **fields: Any) -> Any:
+def replace_fields(design: Any, **fields: Any) -> Any:
     """A copy of a frozen design with some attributes replaced."""
     copy = object.__new__(type(design))
     copy.__setstate__({**design.__getstate__(), **fields})
@@ -164,7 +164,7 @@ def changed(design: Any, **fields: Any) -> Any:
 
 
 def _check_point(system: StateSpace, at: Any) -> None:
-    """A mapping must speak of states, inputs or outputs; anything else must be read by name."""
+    """A mapping must name states, inputs or outputs; any other object must allow access by name."""
     if isinstance(at, Mapping):
         every = (*system.states, *machine_names(system), *system.inputs, *system.outputs)
         for name, value in at.items():
@@ -178,9 +178,9 @@ def _check_point(system: StateSpace, at: Any) -> None:
 
 
 def reference_values(system: StateSpace, names: Iterable[str], at: Any = None) -> FloatArray:
-    """Values of states, inputs or outputs at the operating point; zero where nobody says otherwise.
+    """Values of states, inputs or outputs at the operating point; zero where no value is given.
 
-    at : mapping of names to values, or a `State` of the machine, in place of what ``da.linearize`` noted.
+    at : mapping of names to values, or a `State` of the machine, in place of the operating point of ``da.linearize``.
     """
     known: Mapping[str, float] = system.provenance.get("reference", {})
     _check_point(system, at)

@@ -365,7 +365,7 @@ def test_mistakes_in_the_inputs_are_told():
 
 def test_the_table_tells_both_gains():
     text = repr(designs()[1])
-    for word in ("OutputFeedback", "predictor form", "is told push", "K", "L", "q3.rate", "base", "closed loop"):
+    for word in ("OutputFeedback", "predictor form", " and push", "K", "L", "q3.rate", "base", "closed loop"):
         assert word in text
 
 

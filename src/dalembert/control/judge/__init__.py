@@ -1,1 +1,1 @@
-"""Margins, reachable modes, and how much control reduces a motion."""
+"""Stability margins, controllable and observable modes, and reduction of vibrations."""

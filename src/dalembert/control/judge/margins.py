@@ -1,15 +1,15 @@
-"""How far a loop is from instability: gain, phase, delay and disk margins, peaks of the sensitivities.
+"""Distance of a loop from instability: gain, phase, delay and disk margins, peaks of the sensitivities.
 
-The loop L is what comes back, with negative feedback: S = (I + L)⁻¹, T = L S. Per channel, the others closed:
+The loop transfer function L is closed by negative feedback: S = (I + L)⁻¹, T = L S. Per channel, the others closed:
 
     gain margins     k with 1 + k L(iω) = 0:  Im L = 0, Re L < 0;   the next below and above 1
-    phase, delay     |L(iω)| = 1:  φ = arg L + π ;  φ / ω of the lag that is still borne
+    phase, delay     |L(iω)| = 1:  φ = arg L + π ;  φ / ω of the largest tolerated lag
     disk             α = 1 / ‖S - I/2‖∞: every complex factor from (2 - α)/(2 + α) to (2 + α)/(2 - α) (real ones), with
-                     phases to ±2 atan(α/2), is borne, in gain and phase at once
+                     phases to ±2 atan(α/2), is tolerated, in gain and phase simultaneously
 
 No frequency grid: |L| = 1 and Im L = 0 are found as imaginary eigenvalues of the pencils of 1 - L L˜ and L - L˜, and
-polished; peaks are H∞ norms. A sampled loop goes through the bilinear map, which keeps its frequency response.
-For all channels at once (every input wrong by its own factor): the same disk from the largest singular value of
+refined; peaks are H∞ norms. A sampled loop goes through the bilinear map, which keeps its frequency response.
+For all channels simultaneously (an independent factor at every input): the same disk from the largest singular value of
 S - I/2, and the smallest singular value of I + L, 1 / ‖S‖∞.
 """
 
@@ -31,22 +31,22 @@ from dalembert.linear.eigen.roots import solve
 from dalembert.linear.transforms.interconnect import close
 from dalembert.linear.transforms.norms import PeakGain
 
-NEAR_AXIS = 1e-5  # |Re s| / |s| of an eigenvalue that may be on the imaginary axis; polishing decides
+NEAR_AXIS = 1e-5  # |Re s| / |s| of an eigenvalue that may be on the imaginary axis; refinement decides
 
 
 class DiskMargins:
-    """What a disk of size α means in gain and phase."""
+    """Gain and phase margins of a disk of size α."""
 
     disk: float
 
     @property
     def disk_gain(self) -> tuple[float, float]:
-        """Gain factors borne together with :attr:`disk_phase`."""
+        """Gain factors tolerated together with :attr:`disk_phase`."""
         return disk_gains(self.disk)
 
     @property
     def disk_phase(self) -> float:
-        """± phase [rad] borne together with :attr:`disk_gain`."""
+        """± phase [rad] tolerated together with :attr:`disk_gain`."""
         return 2.0 * math.atan(0.5 * self.disk)
 
 
@@ -55,7 +55,7 @@ class ChannelMargins(DiskMargins):
     """Margins of one channel with the others closed. Frequencies in rad/s, angles in rad, delay in s.
 
     gain : (low, high), factors between which the gain may change: 0 and ∞ where there is no limit.
-    phase : ± angle that is borne; ∞ where |L| never is 1.  delay : added delay that is borne.
+    phase : ± tolerated angle; ∞ where |L| never is 1.  delay : largest tolerated additional delay.
     disk : α.  sensitivity, complementary : peaks of |S| and |T|.
     """
 
@@ -81,9 +81,9 @@ class Margins(DiskMargins):
     Attributes
     ----------
     channels : tuple of ChannelMargins
-    stable : whether the closed loop is; if not, no margin is left and all of them are 0.
+    stable : whether the closed loop is stable; if not, all margins are 0.
     sensitivity, complementary : PeakGain of S and T, all channels.
-    disk : α of all channels at once; ``disk_gain``, ``disk_phase``: what every channel bears at once.
+    disk : α of all channels at once; ``disk_gain``, ``disk_phase``: tolerated in every channel simultaneously.
     smallest_return_difference : least singular value of I + L over all frequencies.
     """
 
@@ -152,7 +152,7 @@ def margins(loop: Any) -> Margins:
     Parameters
     ----------
     loop : StateSpace with as many outputs as inputs, or a StateFeedback or OutputFeedback
-        Of the latter two the loop is opened at the driven inputs (``design.loop()``).
+        A StateFeedback or OutputFeedback is opened at the driven inputs (``design.loop()``).
 
     Examples
     --------
@@ -165,7 +165,7 @@ def margins(loop: Any) -> Margins:
         loop = loop.loop()
     S = sensitivity(loop)
     stable = S.is_stable
-    channels = tuple(_channel(seen_alone(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
+    channels = tuple(_channel(isolate_channel(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
     disk = _shifted(S, -0.5).hinf_norm()
     return Margins(
         channels, stable=stable, sensitivity=S.hinf_norm(), complementary=complementary(loop).hinf_norm(),
@@ -174,7 +174,7 @@ def margins(loop: Any) -> Margins:
 
 
 def sensitivity(loop: StateSpace) -> StateSpace:
-    """S = (I + L)⁻¹: what is left of a disturbance at the place where the loop is opened."""
+    """S = (I + L)⁻¹, from a disturbance where the loop is opened to the remaining signal there."""
     if not isinstance(loop, StateSpace):
         raise DataError(
             "wrong-type",
@@ -201,7 +201,7 @@ def _inverse_direct(loop: StateSpace) -> FloatArray:
     if np.linalg.cond(direct) > 1e12:
         raise DataError(
             "singular-matrix",
-            "the loop has no solution at once: I + D is singular. Put a lag or a sample of delay into it.",
+            "the algebraic loop has no solution: I + D is singular. Add a lag or a delay of one sample.",
         )
     return np.asarray(np.linalg.inv(direct))
 
@@ -210,7 +210,7 @@ def _shifted(system: StateSpace, by: float) -> StateSpace:
     return system.replace(D=system.D + by * np.eye(system.nu))
 
 
-def seen_alone(loop: StateSpace, i: int) -> StateSpace:
+def isolate_channel(loop: StateSpace, i: int) -> StateSpace:
     """The loop of channel i with the others closed."""
     m = loop.nu
     others = np.eye(m)
@@ -306,16 +306,16 @@ def crossings(respond: Response, *, imaginary: bool) -> list[float]:
         values = values[np.isfinite(values)]
         near = values[(np.abs(values.real) <= NEAR_AXIS * np.abs(values) + 1e-12 * size) & (values.imag >= 0.0)]
         for w in np.sort(near.imag):
-            root = _polished(f, float(w))
+            root = _refine(f, float(w))
             if root is not None and not any(abs(root - other) <= 1e-9 * max(root, 1e-12 * size) for other in found):
                 found.append(root)
     result = [respond.real_frequency(w) for w in sorted(found) if w > 1e-12 * size]
-    if imaginary:  # at rest and at the highest frequency a response is real
+    if imaginary:  # at zero and at the highest frequency a response is real
         result = [0.0, *result, math.inf if respond.dt is None else math.pi / respond.dt]
     return result
 
 
-def _polished(f: Callable[[float], float], w: float) -> float | None:
+def _refine(f: Callable[[float], float], w: float) -> float | None:
     """The zero of f next to w; None where there is none."""
     step = 1e-4 * w if w > 0.0 else 1e-9
     low, high = f(max(w - step, 0.0)), f(w + step)

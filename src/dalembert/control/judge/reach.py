@@ -1,4 +1,4 @@
-"""Which modes an input reaches and which an output sees, in words.
+"""Controllability and observability of the modes.
 
 A mode λ is reached where rank [A - λ I, B] = n, seen where rank [A - λ I; C] = n (Popov, Belevitch and Hautus). The
 states are balanced first, and B and C brought to the size of A, so that one tolerance fits all units. A system is
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
+from dalembert.control.plant import choose_inputs, choose_outputs, plant
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
@@ -23,15 +23,15 @@ from dalembert.linear.eigen.roots import balanced_matrix, continuous
 from dalembert.linear.transforms.forms import reachable
 
 WEAKEST = 1e-11  # smallest singular value, relative: below it a mode is not reached (not seen)
-MANY = 60  # states from which modes that stand alone are judged by their left eigenvector: n³ instead of n⁴
-MOST_NAMED = 6  # states in which a mode lives
-ALONE = 1e-6  # relative distance of an eigenvalue that stands alone
-BORDER = 1e-9  # distance to the border of stability, relative to the largest pole: within it a mode does not decay
+MANY = 60  # number of states from which simple modes are judged by their left eigenvector: n³ instead of n⁴
+MOST_NAMED = 6  # largest number of states named with a mode
+ALONE = 1e-6  # relative distance to all others of a simple eigenvalue
+BORDER = 1e-9  # distance to the stability boundary, relative to the largest pole: within it a mode does not decay
 
 
 @dataclass(frozen=True)
 class ModeReach:
-    """One mode: eigenvalue, where it lives, how strongly it is reached or seen (1 = as strongly as can be)."""
+    """One mode: eigenvalue, coordinates, and how strongly it is reached or seen (1: largest possible)."""
 
     eigenvalue: complex
     frequency: float
@@ -111,7 +111,7 @@ def controllability(system: Any, *, inputs: str | Iterable[str] | None = None) -
     'not reached by push: the mode at 0.2757 Hz, of x1 and x2 (which does not decay by itself).'
     """
     model = plant(system, what="controllability")
-    names = chosen_inputs(model, inputs)
+    names = choose_inputs(model, inputs)
     B = model.B[:, [model.inputs.index(name) for name in names]]
     return Reach(_modes(model.A, B, model.dt, model.states, 0.0, every=True), "reached", names)
 
@@ -126,7 +126,7 @@ def observability(system: Any, *, outputs: str | Iterable[str] | None = None) ->
     False
     """
     model = plant(system, what="observability")
-    names = chosen_outputs(model, outputs)
+    names = choose_outputs(model, outputs)
     C = model.C[[model.outputs.index(name) for name in names]]
     return Reach(_modes(model.A.T, C.T, model.dt, model.states, 0.0, every=True), "seen", names)
 
@@ -146,11 +146,11 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
     for k, (value, lasts) in enumerate(zip(values, lasting, strict=True)):
         if value.imag < 0.0 or not (every or lasts):
             continue
-        # wᴴ A = λ wᴴ: the combination of states that runs by itself; of the transposed system the shape not seen
+        # wᴴ A = λ wᴴ: the combination of states that no other affects; of the transposed system the shape not seen
         alike = np.flatnonzero(np.abs(values - value) <= ALONE * size)
         if left is not None and len(alike) == 1:
             w, strength = left[:, k], float(np.linalg.norm(left[:, k].conj() @ B))
-        else:  # of several equal modes each has a direction of its own, the weakest first
+        else:  # equal modes each have their own direction, the weakest first
             U, singular, _ = np.linalg.svd(np.hstack([balanced - value * np.eye(len(A)), B]), full_matrices=False)
             place = -1 - int(np.flatnonzero(alike == k)[0])
             w, strength = U[:, place], float(singular[place])
@@ -163,7 +163,7 @@ def _mode(
 ) -> ModeReach:
     frequency = float(abs(continuous(np.array([value]), dt)[0])) if value != 0.0 or dt is None else np.inf
     frequency = 0.0 if frequency < 1e-6 * size and dt is None else frequency
-    return ModeReach(complex(value), frequency, decays, _living_in(np.abs(w), states), strength)
+    return ModeReach(complex(value), frequency, decays, _name_coordinates(np.abs(w), states), strength)
 
 
 def out_of_reach(
@@ -171,7 +171,7 @@ def out_of_reach(
 ) -> tuple[FloatArray, FloatArray, list[ModeReach]]:
     """Bases T (n, k) and S (k, n), S T = I, of the states that are reached, and the modes of the rest.
 
-    By the staircase, which counts defective modes right as well; pairs are listed with both halves.
+    By the staircase form, which also counts defective modes correctly; both conjugates of a pair are listed.
     """
     balanced, scale = balanced_matrix(A)
     basis = reachable(balanced, B / scale[:, None], WEAKEST)
@@ -186,7 +186,7 @@ def out_of_reach(
     return T, S, modes
 
 
-def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
+def _name_coordinates(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
     """Coordinates with a large part in a mode, largest first; a rate counts with its coordinate."""
     total: dict[str, float] = {}
     for name, size in zip(states, part, strict=True):
@@ -198,7 +198,7 @@ def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
 
 
 def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0) -> FloatArray:
-    """Whether each pole is on or outside the border of stability, which ``degree`` moves inside."""
+    """Whether each pole is on or outside the stability boundary, which ``degree`` moves inwards."""
     if dt is None:
         return np.asarray(values.real >= -degree - BORDER * np.abs(values).max(initial=0.0))
     return np.asarray(np.abs(values) >= np.exp(-degree * dt) - BORDER)
@@ -218,7 +218,7 @@ def require_seen(
     A: FloatArray, C: FloatArray, dt: float | None, states: Sequence[str], degree: float = 0.0,
     *, what: str = "costs nothing", advice: str = "Give it a weight in Q (or Qy).", border: bool = True,
 ) -> None:  # fmt: skip
-    """Refuse a pair with a mode on the border of stability (``border`` false: or outside) that no row of C sees."""
+    """Refuse a pair with a mode on the stability boundary (``border`` false: or outside) that no row of C sees."""
     modes = [mode for mode in _modes(A.T, C.T, dt, states, degree, every=False) if mode.missed]
     if border:
         modes = [mode for mode in modes if on_border(mode.eigenvalue, A, dt, degree)]
@@ -227,7 +227,7 @@ def require_seen(
 
 
 def on_border(value: complex, A: FloatArray, dt: float | None, degree: float) -> bool:
-    """Whether an eigenvalue is on the border (a mode outside it is mirrored by the regulator even without weight)."""
+    """Whether an eigenvalue is on the stability boundary (the regulator mirrors modes outside without weight)."""
     if dt is None:
         return abs(value.real + degree) <= 1e-7 * max(float(np.linalg.norm(A)), abs(value))
     return abs(abs(value) - float(np.exp(-degree * dt))) <= 1e-7

@@ -1,4 +1,4 @@
-"""Reduction of a motion by control, in percent of what it was without:  100 (a - b) / a  of its peaks or rms values."""
+"""Reduction of a motion by control, in percent:  100 (a - b) / a  of its peaks or rms values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MEASURES = ("peak", "rms")
 
 
 def reduction(before: Record, after: Record, *channels: str, measure: str = "peak") -> dict[str, float]:
-    """Reduction of channels from one record to another [%], by name: 100 where nothing is left, negative where it grew.
+    """Reduction of channels from one record to another [%], by name: 100: no motion remains, negative: the motion grew.
 
     Parameters
     ----------
     before, after : Record
         Without and with control: two runs, or two windows of one (``run.between(10, 20)``). Choose windows in which the
         motion is steady.
-    channels : names of what is compared, of vectors too; all channels of both records when left out
+    channels : names of channels or vectors to compare; all channels of both records when left out
     measure : "peak" (largest absolute value) or "rms" (root mean square, about zero)
 
     Examples
@@ -34,19 +34,19 @@ def reduction(before: Record, after: Record, *channels: str, measure: str = "pea
         raise DataError("unknown-choice", f"measure must be 'peak' or 'rms', got {measure!r}.")
     shared = tuple(name for name in before.names if name in after)
     names = tuple(label for name in channels for label in before.expand(name)) if channels else shared
-    sizes = [_sizes(record, names, measure) for record in (before, after)]
+    sizes = [_measure(record, names, measure) for record in (before, after)]
     still = [name for name, size in zip(names, sizes[0], strict=True) if size == 0.0]
     if still:
         raise DataError(
             "no-motion",
-            f"{', '.join(still)} did not move before: there is no percentage of nothing. Leave out these channels, or "
+            f"{', '.join(still)} did not move before, so its reduction is not defined. Leave out these channels, or "
             "take another window.",
         )
     found: FloatArray = 100.0 * (sizes[0] - sizes[1]) / sizes[0]
     return dict(zip(names, found.tolist(), strict=True))
 
 
-def _sizes(record: Record, names: tuple[str, ...], measure: str) -> FloatArray:
+def _measure(record: Record, names: tuple[str, ...], measure: str) -> FloatArray:
     if not len(record):
         raise DataError("empty", "a record without samples has no peaks: is the window inside the run?")
     values = np.column_stack([record[name] for name in names]) if names else np.zeros((1, 0))

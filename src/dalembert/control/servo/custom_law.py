@@ -1,4 +1,4 @@
-"""A control law in the user's own words: a function of what it reads, called once with symbols."""
+"""A control law defined by a user's function of the signals it reads, called once with symbols."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SX = ca.SX
 
 
 class LawView:
-    """The argument ``s`` of a law: what is read, its memory and its references by name, and the time."""
+    """The argument ``s`` of a law: the signals it reads, its memory and its references by name, and the time."""
 
     def __init__(self, memory: tuple[str, ...]) -> None:
         self.t = SX.sym("t")
@@ -36,7 +36,7 @@ class LawView:
         return self._reads.setdefault(name, SX.sym(f"read{len(self._reads)}"))
 
     def reference(self, name: str) -> Any:
-        """What is to be followed, given as ``references={name: ...}`` in ``da.simulate``."""
+        """The reference signal, given as ``references={name: ...}`` in ``da.simulate``."""
         return self._references.setdefault(name, SX.sym(f"reference{len(self._references)}"))
 
 
@@ -53,10 +53,10 @@ def custom_law(
 
     Parameters
     ----------
-    name : what the law is called.
+    name : name of the law.
     function : of ``s``, called once with symbols: ``s["hinge.angle"]`` reads a sensor, coordinate, speed, input or (by
-        its name) the law's own memory, ``s.reference("place")`` what it follows, ``s.t`` the time. It returns what it
-        drives: one value, a list in the order of `drives`, or a dict; with a memory a pair of that and a dict
+        its name) the law's own memory, ``s.reference("place")`` a reference, ``s.t`` the time. It returns the driven
+        inputs: one value, a list in the order of `drives`, or a dict; with a memory a pair of that and a dict
         name -> value after the sample (continuous laws: its rate).
     drives : input or inputs it drives.
     dt : sampling interval [s]; None acts continuously.
@@ -81,27 +81,27 @@ def custom_law(
         raise ModelError("empty", f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
     if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
         raise DataError("not-positive", f"law {name!r}: dt must be a positive interval [s] or None, got {dt!r}.")
-    starts = _starts(name, memory)
+    starts = _read_memory(name, memory)
     view = LawView(tuple(starts))
     result = call_user(function, f"law {name!r}", view)
     after: Any = {}
     if starts:
         if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
             raise ModelError(
-                "missing-argument", f"law {name!r} has a memory: return (what it drives, {{memory name: value after}})."
+                "missing-argument", f"law {name!r} has a memory: return (driven inputs, {{memory name: value after}})."
             )
         result, after = result
-    u = _driven(name, result, inputs)
+    u = _read_result(name, result, inputs)
     wrong = [key for key in after if key not in starts]
     if wrong:
         raise ModelError("unknown-name", unknown_name("memory", wrong[0], starts, f"law {name!r}"))
     missing = [key for key in starts if key not in after]
     if missing:
-        raise ModelError("missing-argument", f"law {name!r} does not say what becomes of its memory {missing[0]!r}.")
-    following = [_one(name, after[key], f"memory {key!r}") for key in starts]
+        raise ModelError("missing-argument", f"law {name!r} returns no next value of its memory {missing[0]!r}.")
+    following = [_require_scalar(name, after[key], f"memory {key!r}") for key in starts]
     unit = dict(units or {})
-    columns = [_column(list(part.values())) for part in (view._reads, view._memory, view._references)]
-    f = ca.Function("law", [*columns, SX.sym("p", 0), view.t], [_column(u), _column(following)], {"cse": True})
+    columns = [_stack(list(part.values())) for part in (view._reads, view._memory, view._references)]
+    f = ca.Function("law", [*columns, SX.sym("p", 0), view.t], [_stack(u), _stack(following)], {"cse": True})
     return Law(
         name, tuple(view._reads), inputs, f, None if dt is None else float(dt),
         state=Channels(starts, [unit.get(key, "") for key in starts]), start=tuple(starts.values()),
@@ -110,7 +110,7 @@ def custom_law(
     )  # fmt: skip
 
 
-def _starts(name: str, memory: Any) -> dict[str, float]:
+def _read_memory(name: str, memory: Any) -> dict[str, float]:
     if memory is None:
         return {}
     if not isinstance(memory, Mapping):
@@ -123,7 +123,7 @@ def _starts(name: str, memory: Any) -> dict[str, float]:
     return {str(key): float(value) for key, value in memory.items()}
 
 
-def _driven(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
+def _read_result(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
     if isinstance(result, Mapping):
         for key in result:
             if key not in inputs:
@@ -143,10 +143,10 @@ def _driven(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
         raise ModelError(
             "wrong-shape", f"law {name!r} returns {len(result)} values for {len(inputs)} inputs ({', '.join(inputs)})."
         )
-    return [_one(name, value, f"input {key!r}") for key, value in zip(inputs, result, strict=True)]
+    return [_require_scalar(name, value, f"input {key!r}") for key, value in zip(inputs, result, strict=True)]
 
 
-def _one(name: str, value: Any, what: str) -> Any:
+def _require_scalar(name: str, value: Any, what: str) -> Any:
     try:
         found = SX(value)
     except (NotImplementedError, TypeError, RuntimeError):
@@ -160,5 +160,5 @@ def _one(name: str, value: Any, what: str) -> Any:
     return found
 
 
-def _column(parts: list[Any]) -> Any:
+def _stack(parts: list[Any]) -> Any:
     return ca.densify(ca.vertcat(*parts)) if parts else SX(0, 1)

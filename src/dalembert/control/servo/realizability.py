@@ -1,4 +1,4 @@
-"""Whether inputs can keep virtual constraints along a run, and what it takes."""
+"""Realizability of virtual constraints along a run: singularity margin, input gains and required inputs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.tables import aligned
 
-SINGULAR = 1e-8  # grip below which the inputs cannot do what is asked
-WEAK = 0.1  # of the best hold of the run: below it the same costs ten times the effort
-FEEBLE = 0.01  # grip below which the inputs push almost across the constraints
-STEEP, HALF = 100.0, 0.5  # peak of the effort over its median, while the hold is below this share of its best
-DEPENDENT = 1e-13  # eigenvalue of Y or W, rows and columns of like size, below which directions are the same
+SINGULAR = 1e-8  # singularity margin below which the inputs cannot keep the constraints
+WEAK = 0.1  # share of the largest input gain of the run: below it the same acceleration needs ten times the effort
+FEEBLE = 0.01  # singularity margin below which the inputs act almost perpendicular to the constraints
+STEEP, HALF = (
+    100.0,
+    0.5,
+)  # peak of the effort over its median, while the input gain is below this share of its largest value
+DEPENDENT = 1e-13  # eigenvalue of Y or W, scaled to unit diagonal, below which directions are linearly dependent
 
 
-def grips(J: FloatArray, W: FloatArray, Y: FloatArray) -> FloatArray:
-    """(k, m) singular values of Y^(-1/2) J W^(-1/2), largest first: cosines, from 1 (straight) to 0 (none)."""
-    left, right = _root(Y), _root(W)
+def compute_singularity_margins(J: FloatArray, W: FloatArray, Y: FloatArray) -> FloatArray:
+    """(k, m) singular values of Y^(-1/2) J W^(-1/2), largest first: cosines, from 1 (parallel) to 0 (singular)."""
+    left, right = _invert_root(Y), _invert_root(W)
     scaled = np.einsum("kij,kjl,kol->kio", left, J, right)
     sound = np.isfinite(scaled).all(axis=(1, 2))
     found = np.zeros(J.shape[:2])
@@ -24,39 +27,39 @@ def grips(J: FloatArray, W: FloatArray, Y: FloatArray) -> FloatArray:
     return np.minimum(found, 1.0)
 
 
-def levers(J: FloatArray, W: FloatArray) -> FloatArray:
-    """(k, m) singular values of J W^(-1/2), largest first: how much the constraints answer to inputs of like effect."""
-    scaled = np.einsum("kjl,kol->kjo", J, _root(W))
+def compute_input_gains(J: FloatArray, W: FloatArray) -> FloatArray:
+    """(k, m) singular values of J W^(-1/2), largest first: acceleration of the constraints per unit of input."""
+    scaled = np.einsum("kjl,kol->kjo", J, _invert_root(W))
     return np.asarray(np.linalg.svd(np.where(np.isfinite(scaled), scaled, 0.0), compute_uv=False)[:, : J.shape[1]])
 
 
-def _root(matrices: FloatArray) -> FloatArray:
-    """(k, n, n) X^(-1/2) of positive matrices; directions that are the same as others count for nothing."""
+def _invert_root(matrices: FloatArray) -> FloatArray:
+    """(k, n, n) X^(-1/2) of positive matrices; linearly dependent directions contribute zero."""
     size = np.sqrt(np.maximum(np.einsum("kii->ki", matrices), np.finfo(float).tiny))
     scaled = matrices / size[:, :, None] / size[:, None, :]
     scaled = np.where(np.isfinite(scaled), scaled, 0.0)
     values, vectors = np.linalg.eigh(scaled)
     usable = values > DEPENDENT
     inverse = np.where(usable, 1.0 / np.sqrt(np.where(usable, values, 1.0)), 0.0)
-    # (D S D)⁻¹ = (S^(-1/2) D⁻¹)ᵀ (S^(-1/2) D⁻¹): any root will do, singular values do not care for rotations
+    # (D S D)⁻¹ = (S^(-1/2) D⁻¹)ᵀ (S^(-1/2) D⁻¹): any root is valid, because rotations leave singular values unchanged
     return np.asarray(np.einsum("ki,kji->kij", inverse, vectors) / size[:, None, :])
 
 
 @frozen
 class Realizability:
-    """Whether inputs could keep virtual constraints along a run, and what it takes.
+    """Realizability of virtual constraints along a run, and the inputs they require.
 
     Attributes
     ----------
     time : (N,) [s].
-    grip : (N,) smallest cosine between wanted accelerations and those the inputs give: 1 where the inputs push
-        straight along the constraints, 0 where they have no hold on them. 1 / grip is how many times the effort of a
-        force along the constraints themselves is needed.
-    levers : (N, m) singular values of the law's matrix, inputs in units of what they move.
-    condition : (N,) of the law's matrix: largest lever of the run over the smallest at the time.
-    sign : (N,) of the map's determinant, where it is square (else 1): it changes where the inputs push the other way.
-    inputs : (N, n) what the law needs of ``actuated`` [``units``].
-    effort : (N,) √(v̇ᵀ M v̇) of what these inputs change, so that forces and torques count alike.
+    singularity_margin : (N,) smallest cosine between the required accelerations and those the inputs cause: 1 where
+        the inputs act along the constraints, 0 at a singular pose. The effort is 1 / margin times that of a force along
+        the constraints.
+    input_gains : (N, m) singular values of the law's matrix, inputs scaled by the inertia they move.
+    condition : (N,) of the law's matrix: largest input gain of the run over the smallest at the time.
+    sign : (N,) of the determinant of a square law's matrix (else 1): it changes where the inputs reverse their effect.
+    inputs : (N, n) required values of ``actuated`` [``units``].
+    effort : (N,) √(v̇ᵀ M v̇) of the accelerations these inputs cause; it compares forces and torques.
     residual : (N, m), |A₁ v̇ - b₁| at every sample with the inputs of the run.
     """
 
@@ -64,8 +67,8 @@ class Realizability:
     actuated: tuple[str, ...]
     units: tuple[str, ...]
     time: FloatArray
-    grip: FloatArray
-    levers: FloatArray
+    singularity_margin: FloatArray
+    input_gains: FloatArray
     sign: FloatArray
     inputs: FloatArray
     effort: FloatArray
@@ -73,38 +76,39 @@ class Realizability:
 
     @property
     def condition(self) -> FloatArray:
-        """(N,) largest lever of the run over the smallest at the time, inf at a singular pose."""
+        """(N,) largest input gain of the run over the smallest at the time, inf at a singular pose."""
         with np.errstate(divide="ignore"):
-            return np.asarray(self.levers.max() / self.levers[:, -1])
+            return np.asarray(self.input_gains.max() / self.input_gains[:, -1])
 
     @property
     def singular_at(self) -> float | None:
-        """The first time at which the inputs cannot do what is asked, or began to push the other way; None: never."""
-        bad = (self.grip < SINGULAR) | ~(self.condition < 1.0 / SINGULAR)
+        """First time at which the inputs cannot keep the constraints or reverse their effect; None: never."""
+        bad = (self.singularity_margin < SINGULAR) | ~(self.condition < 1.0 / SINGULAR)
         bad[1:] |= self.sign[1:] * self.sign[:-1] < 0
         return float(self.time[np.argmax(bad)]) if bad.any() else None
 
     @property
     def peaks(self) -> FloatArray:
-        """(n,) largest magnitude that is needed of every input."""
+        """(n,) largest required magnitude of every input."""
         return np.asarray(np.abs(self.inputs).max(axis=0))
 
     @property
     def out_of_proportion(self) -> str:
-        """In words, why what is needed is out of proportion; empty where it is not."""
-        k, usual = int(np.argmin(self.grip)), float(np.median(self.effort))
-        if self.grip[k] < FEEBLE:
+        """The reason why the required inputs are out of proportion; empty where they are not."""
+        k, usual = int(np.argmin(self.singularity_margin)), float(np.median(self.effort))
+        if self.singularity_margin[k] < FEEBLE:
             return (
-                f"at t = {self.time[k]:.4g} s the inputs push almost across the constraints (grip {self.grip[k]:.2g})"
+                f"at t = {self.time[k]:.4g} s the inputs act almost perpendicular to the constraints "
+                f"(singularity margin {self.singularity_margin[k]:.2g})"
             )
-        lever = self.levers[:, -1] / self.levers[:, -1].max()
-        k, peak = int(np.argmin(lever)), int(np.argmax(self.effort))
-        if lever[k] < WEAK:
-            return f"at t = {self.time[k]:.4g} s the inputs have {100 * lever[k]:.2g} % of the hold they had"
-        if self.effort[peak] > STEEP * usual and lever[peak] < HALF:
+        gain = self.input_gains[:, -1] / self.input_gains[:, -1].max()
+        k, peak = int(np.argmin(gain)), int(np.argmax(self.effort))
+        if gain[k] < WEAK:
+            return f"at t = {self.time[k]:.4g} s the input gain is {100 * gain[k]:.2g} % of its largest value"
+        if self.effort[peak] > STEEP * usual and gain[peak] < HALF:
             return (
-                f"at t = {self.time[peak]:.4g} s {self.effort[peak] / max(usual, 1e-300):.3g} times the usual effort "
-                f"is needed, with {100 * lever[peak]:.2g} % of the hold"
+                f"at t = {self.time[peak]:.4g} s {self.effort[peak] / max(usual, 1e-300):.3g} times the median effort "
+                f"is required, with {100 * gain[peak]:.2g} % of the largest input gain"
             )
         return ""
 
@@ -112,10 +116,10 @@ class Realizability:
         """One sentence."""
         where, strained = self.singular_at, self.out_of_proportion
         if where is not None:
-            return f"singular from t = {where:.4g} s: {', '.join(self.actuated)} cannot do it there"
+            return f"singular from t = {where:.4g} s: {', '.join(self.actuated)} cannot keep the constraints there"
         if strained:
-            return f"the inputs could do it, but out of proportion: {strained}"
-        return "the inputs can do it everywhere"
+            return f"the inputs can keep the constraints, but are out of proportion: {strained}"
+        return "the inputs can keep the constraints everywhere"
 
     def table(self) -> str:
         """Residuals, peaks of the inputs, and the verdict."""
@@ -125,10 +129,11 @@ class Realizability:
             size = np.abs(self.inputs[:, k])
             at = int(np.argmax(size))
             needed.append([name, f"{size[at]:.4g}", f"{np.median(size):.3g}", unit, f"{self.time[at]:.4g}"])
-        worst = f"smallest grip {self.grip.min():.3g}, largest condition number {self.condition.max():.3g}"
+        margin, condition = self.singularity_margin.min(), self.condition.max()
+        worst = f"smallest singularity margin {margin:.3g}, largest condition number {condition:.3g}"
         return "\n".join([
             aligned(["constraint", "largest residual"], rows),
-            aligned(["input", "peak needed", "median", "unit", "at t [s]"], needed),
+            aligned(["input", "required peak", "median", "unit", "at t [s]"], needed),
             f"{self.verdict()}; {worst}",
         ])  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Servo-constraints: inputs that make a machine keep virtual constraints (Udwadia 2003).
 
-What is wanted is J u = r (`virtual_constraints`). Of all inputs that do it those with the least (G u)ᵀ M (G u) are
-taken, Gauss's measure of what the control force changes:
+The inputs must satisfy J u = r (`virtual_constraints`). The law takes the solution with the least (G u)ᵀ M (G u),
+Gauss's measure of the accelerations caused by the control force:
 
     u = W⁻¹ Jᵀ (J W⁻¹ Jᵀ)⁻¹ r ,     J = A₁ G ,   W = Gᵀ M G .
 
@@ -9,8 +9,8 @@ Pappalardo 2011 appends the unactuated equations of motion as further rows, A = 
 Q_c = Aᵀ (A M⁻¹ Aᵀ)⁺ (b - A M⁻¹ Q): the same law (:func:`control_forces`), which needs independent coordinates and an
 actuator on each of the others. Where J is square both are u = J⁻¹ r.
 
-At a singular pose J has no inverse and what is asked for grows without bound. A run monitors it (`SingularityMonitor`)
-and ends there with the reason, unless every driven input has limits.
+At a singular pose J has no inverse and the required inputs grow without bound. A run monitors it
+(`SingularityMonitor`) and ends there with the reason, unless every driven input has limits.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.control.servo.realizability import Realizability, grips, levers
+from dalembert.control.servo.realizability import Realizability, compute_input_gains, compute_singularity_margins
 from dalembert.control.servo.virtual_constraints import (
     ALIKE,
     VirtualConstraint,
+    compute_demand,
+    compute_signed_gain,
     constraint_terms,
-    demand,
-    follows,
-    hold,
+    prescribe,
     read_constraints,
-    solved,
+    solve_inputs,
 )
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
@@ -44,9 +44,9 @@ from dalembert.loop.interfaces import Law, SingularityMonitor
 from dalembert.record import Record
 
 SX = ca.SX
-NEVER = 1e-7  # grip that eight poses at random exceed, unless no pose does
-RANK = 1e-10  # grip below which a pose is singular to rounding
-ALONG = 0.05  # grip above which it is not the inputs but the constraints that fail
+NEVER = 1e-7  # singularity margin that at least one of eight random poses exceeds, unless no pose does
+RANK = 1e-10  # singularity margin below which a pose is singular to rounding
+ALONG = 0.05  # singularity margin above which the constraints are singular, not the inputs
 
 
 def udwadia_kalaba(
@@ -58,15 +58,15 @@ def udwadia_kalaba(
     damping: float = 1.0,
     dt: float | None = None,
 ) -> ServoConstraints:
-    """A law that makes a machine keep virtual constraints with the actuators it has.
+    """A law with which the actuators of a machine keep virtual constraints.
 
     Parameters
     ----------
     constraints : name -> function of the state (``lambda s: s["floor3.x"]``), a name of a coordinate (kept at zero), or
         a :class:`VirtualConstraint`.
-    actuated : names of the inputs the law drives; None: all. What the others do is read (a measured force).
-    frequency, damping : ω [rad/s] and ζ with which deviations die out. Without (ω = 0) accelerations alone are held,
-        and a speed that is left at switch-on makes the constraint drift.
+    actuated : names of the inputs the law drives; None: all. The law reads the others (a measured force).
+    frequency, damping : ω [rad/s] and ζ of the decay of deviations. With ω = 0 only accelerations are controlled, and
+        a residual speed at switch-on makes the constraint drift.
     dt : sample time [s] of the law; None: it acts continuously.
 
     Returns
@@ -83,7 +83,7 @@ def udwadia_kalaba(
     >>> hinge = m.add_revolute("hinge", cart.at(0, 0), bob.at(0, 0.5))
     >>> push = m.add_actuator("motor", joint="rail", input="push")
     >>> eqs = da.equations(m)
-    >>> law = da.control.udwadia_kalaba(eqs, {"cart stands": "rail.displacement"}, frequency=5.0)
+    >>> law = da.control.udwadia_kalaba(eqs, {"cart at rest": "rail.displacement"}, frequency=5.0)
     >>> start = da.assemble(eqs, {"hinge.angle": 0.5}, velocity={"rail.displacement": 0.0})
     >>> law.inputs_at(start).round(4).tolist()
     [-0.8093]
@@ -100,7 +100,7 @@ def computed_torque(
     damping: float = 1.0,
     dt: float | None = None,
 ) -> ServoConstraints:
-    """Inverse-dynamics control: coordinates follow given functions of time, errors die out with ω and ζ.
+    """Inverse-dynamics control: coordinates follow given functions of time, errors decay with ω and ζ.
 
     motion : coordinate -> function of time or number.  frequency, damping : of ë + 2 ζ ω ė + ω² e = 0.
     Other arguments as for :func:`udwadia_kalaba`, which this is with one constraint per coordinate.
@@ -112,7 +112,7 @@ def computed_torque(
         raise ModelError("wrong-type", f"motion must be a mapping of coordinates to functions of time; got {motion!r}.")
     wanted: dict[str, Any] = {}
     for name, value in motion.items():
-        wanted[name] = VirtualConstraint(follows(name, value), frequency=frequency, damping=damping)
+        wanted[name] = VirtualConstraint(prescribe(name, value), frequency=frequency, damping=damping)
     return ServoConstraints(eqs, read_constraints(wanted, frequency, damping), actuated, dt)
 
 
@@ -122,7 +122,7 @@ class ServoConstraints:
 
     Attributes
     ----------
-    constraints : names, in order.  actuated : inputs it drives.  known : inputs it must be told.
+    constraints : names, in order.  actuated : inputs it drives.  known : other inputs it reads.
     """
 
     eqs: EquationsOfMotion
@@ -138,10 +138,10 @@ class ServoConstraints:
             raise DataError(
                 "not-positive", f"dt is the sample time of the law in seconds, above 0, or None; got {dt!r}."
             )
-        names = _inputs(eqs, actuated)
+        names = _choose_inputs(eqs, actuated)
         others = [name for name in eqs.inputs.names if name not in names]
         terms, realizable = constraint_terms(eqs, constraints, names)
-        used = _inputs_felt(eqs, terms, others)
+        used = _find_known_inputs(eqs, terms, others)
         assign(
             self, eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt, _terms=terms
         )
@@ -156,24 +156,24 @@ class ServoConstraints:
             raise ModelError(
                 "not-realizable",
                 f"virtual constraint {name!r} is not realizable: none of the inputs {', '.join(names)} acts on its "
-                "acceleration. Use another actuator, or a constraint between what the inputs move.",
+                "acceleration. Use another actuator, or a constraint between coordinates that the inputs move.",
             )
         if not self._independent():
             raise ModelError(
                 "not-realizable",
                 f"{', '.join(names)} cannot keep {', '.join(constraints)} at any pose: the constraints depend on each "
-                "other, or the inputs push along fewer directions than there are constraints. Leave one out.",
+                "other, or the inputs act along fewer directions than there are constraints. Leave one out.",
             )
 
     def _independent(self) -> bool:
-        """Whether the inputs can keep the constraints at some pose near the drawing's."""
+        """Whether the inputs can keep the constraints at some pose near the placement of the model."""
         eqs, random = self.eqs, np.random.default_rng(0)
         q, v, z = (
             np.asarray(x) + 0.3 * random.normal(size=(8, len(x)))
             for x in (eqs.placement.q, np.zeros(eqs.nv), eqs.placement.z)
         )
-        J, W, _, _, Y, _ = self._values(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
-        return bool(grips(J, W, Y)[:, -1].max() > NEVER)
+        J, W, _, _, Y, _ = self._evaluate(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
+        return bool(compute_singularity_margins(J, W, Y)[:, -1].max() > NEVER)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class ServoConstraints:
         u = ca.vertcat(*[w[self.known.index(n)] if n in self.known else SX(0) for n in eqs.inputs.names])
         J, W, r, _, _, size = self._terms(q, v, z, u, p, t)  # type: ignore[attr-defined]
         arguments = [x, memory, references, p, t]
-        outputs = [solved(J, W, r), memory, hold(J, W), demand(r, size)]
+        outputs = [solve_inputs(J, W, r), memory, compute_signed_gain(J, W), compute_demand(r, size)]
         function = ca.Function("servo", arguments, outputs[:2], {"cse": True})
         monitored = ca.Function("monitored", arguments, outputs, {"cse": True})
         return Law(
@@ -199,72 +199,72 @@ class ServoConstraints:
         )  # fmt: skip
 
     def _explain_singularity(self, reads: Array, t: float) -> str:
-        """What a run says of the pose at which the inputs lost their grip."""
+        """The message of a run that reaches a singular pose."""
         eqs = self.eqs
         q, v, z, w = np.split(np.asarray(reads, dtype=float), np.cumsum([eqs.nq, eqs.nv, eqs.nz]))
-        J, W, r, _, Y, _ = self._values(q, v, z, self._others(dict(zip(self.known, w, strict=True))), t)
-        asked = _numeric(J[0], W[0], r[0])
+        J, W, r, _, Y, _ = self._evaluate(q, v, z, self._read_inputs(dict(zip(self.known, w, strict=True))), t)
+        required = _solve_numerically(J[0], W[0], r[0])
         needed = ", ".join(f"{name} = {u:.3g} {eqs.inputs.units[eqs.inputs.index[name]]}".strip()
-                           for name, u in zip(self.actuated, asked, strict=True))  # fmt: skip
+                           for name, u in zip(self.actuated, required, strict=True))  # fmt: skip
         pose = repr(eqs.state(q, v, z, t)).partition(", t=")[2].partition(", ")[2].rstrip(")")
-        cosine, kept = float(grips(J, W, Y)[0, -1]), ", ".join(map(repr, self.constraints))
+        cosine, kept = float(compute_singularity_margins(J, W, Y)[0, -1]), ", ".join(map(repr, self.constraints))
+        gain = float(compute_input_gains(J, W)[0, -1])
         why = (
-            f"smallest singular value {levers(J, W)[0, -1]:.2g} of the law's matrix A₁G, inputs in units of what they "
-            f"move, where a push straight along the constraints has {levers(J, W)[0, -1] / max(cosine, 1e-300):.2g}"
+            f"smallest singular value {gain:.2g} of the law's matrix A₁G, inputs scaled by the "
+            f"inertia they move, where a force along the constraints has {gain / max(cosine, 1e-300):.2g}"
         )
         if cosine > ALONG:
-            why = f"∂φ/∂q all but vanishes there, smallest singular value {levers(J, W)[0, -1]:.2g} of the law's matrix"
-        return (
-            f"{', '.join(self.actuated)} cannot keep {kept} at a pose like this ({pose}): {why}; {needed} is asked for"
-        )
+            why = f"∂φ/∂q almost vanishes there, smallest singular value {gain:.2g} of the law's matrix"
+        return f"{', '.join(self.actuated)} cannot keep {kept} at a pose like this ({pose}): {why}; required: {needed}"
 
     # -- questions -------------------------------------------------------------------------------------------------
     def inputs_at(self, state: State, inputs: Mapping[str, float] | None = None) -> FloatArray:
-        """What the law asks of its inputs at a state, the others being given (zero where left out)."""
+        """Inputs of the law at a state, for given values of the other inputs (zero where left out)."""
         if not isinstance(state, State):
             raise DataError(
                 "wrong-type",
                 f"a state of {self.eqs.name!r} is needed, got {type(state).__name__}.",
                 Advice("Make one with {}.", Call("da.assemble")),
             )
-        u = self._others(inputs)
-        J, W, r, _, Y, _ = self._values(state.q, state.v, state.z, u, state.t)
-        if not grips(J, W, Y)[0, -1] > RANK:
+        u = self._read_inputs(inputs)
+        J, W, r, _, Y, _ = self._evaluate(state.q, state.v, state.z, u, state.t)
+        if not compute_singularity_margins(J, W, Y)[0, -1] > RANK:
             raise ModelError(
                 "singular-pose",
-                f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they push along "
+                f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they act along "
                 "fewer directions there than there are constraints (a singular pose). Start or stay away from it.",
             )
-        return _numeric(J[0], W[0], r[0])
+        return _solve_numerically(J[0], W[0], r[0])
 
     def examine(self, run: Record) -> Realizability:
-        """How well the inputs can do it along a run, what they need, and what was left of the constraints.
+        """Singularity margin along a run, the required inputs, and the residuals of the constraints.
 
-        Warns where what is needed is out of proportion.
+        Warns where the required inputs are out of proportion.
         """
         eqs = self.eqs
         if not isinstance(run, Record):
-            raise DataError("wrong-type", f"examine looks at the Record of a run, got {type(run).__name__}.")
+            raise DataError("wrong-type", f"examine needs the Record of a run, got {type(run).__name__}.")
         q, v, z, u = (
             run[list(names)].reshape(len(run.time), len(names))
             for names in (eqs.coordinates.names, eqs.speeds.names, eqs.internal.names, eqs.inputs.names)
         )
-        J, W, r, _, Y, _ = self._values(q, v, z, u, run.time)
+        J, W, r, _, Y, _ = self._evaluate(q, v, z, u, run.time)
         places = [eqs.inputs.index[name] for name in self.actuated]
         left = np.einsum("kij,kj->ki", J, u[:, places]) - r
-        needed = np.array([_numeric(*each) for each in zip(J, W, r, strict=True)])
+        needed = np.array([_solve_numerically(*each) for each in zip(J, W, r, strict=True)])
         square = len(self.constraints) == len(self.actuated)
         sign = np.linalg.slogdet(J)[0] if square else np.ones(len(J))
         report = Realizability(
             constraints=self.constraints, actuated=self.actuated, units=tuple(eqs.inputs.units[k] for k in places),
-            time=run.time, grip=grips(J, W, Y)[:, -1], levers=levers(J, W), sign=sign, inputs=needed,
+            time=run.time, singularity_margin=compute_singularity_margins(J, W, Y)[:, -1],
+            input_gains=compute_input_gains(J, W), sign=sign, inputs=needed,
             effort=np.sqrt(np.maximum(np.einsum("ki,kij,kj->k", needed, W, needed), 0.0)), residual=np.abs(left),
         )  # fmt: skip
         if report.singular_at is not None or report.out_of_proportion:
             warnings.warn(f"servo-constraints on {eqs.name!r}: {report.verdict()}.", stacklevel=2)
         return report
 
-    def _others(self, inputs: Mapping[str, float] | None) -> FloatArray:
+    def _read_inputs(self, inputs: Mapping[str, float] | None) -> FloatArray:
         u = np.zeros(self.eqs.nu)
         for name, value in (inputs or {}).items():
             if name not in self.eqs.inputs.index:
@@ -274,7 +274,7 @@ class ServoConstraints:
             u[self.eqs.inputs.index[name]] = real_number(f"input {name!r}", value)
         return u
 
-    def _values(self, q: Any, v: Any, z: Any, u: Any, t: Any) -> tuple[Array, ...]:
+    def _evaluate(self, q: Any, v: Any, z: Any, u: Any, t: Any) -> tuple[Array, ...]:
         """J (k, m, n), W (k, n, n), r (k, m) without the driven inputs, φ (k, m), Y (k, m, m), |r|' (k, m)."""
         eqs = self.eqs
         free = np.array(u, dtype=float).reshape(-1, eqs.nu)
@@ -297,7 +297,7 @@ class ServoConstraints:
         return f"ServoConstraints of {self.eqs.name!r}: {self.table()}"
 
 
-def _inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
+def _choose_inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
     if actuated is None:
         names = list(eqs.inputs.names)
     else:
@@ -316,14 +316,14 @@ def _inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
     return names
 
 
-def _inputs_felt(eqs: EquationsOfMotion, terms: ca.Function, others: list[str]) -> list[str]:
-    """Inputs besides its own that the law must know."""
+def _find_known_inputs(eqs: EquationsOfMotion, terms: ca.Function, others: list[str]) -> list[str]:
+    """Inputs besides its own that the law must read."""
     columns = set(terms.jac_sparsity(2, 3).get_col())
     return [name for name in others if eqs.inputs.index[name] in columns]
 
 
-def _numeric(J: FloatArray, W: FloatArray, r: FloatArray) -> FloatArray:
-    """u of `virtual_constraints.solved`; infinite where there is none."""
+def _solve_numerically(J: FloatArray, W: FloatArray, r: FloatArray) -> FloatArray:
+    """u of `virtual_constraints.solve_inputs`; infinite where there is none."""
     try:
         if J.shape[0] == J.shape[1]:
             return np.asarray(np.linalg.solve(J, r))

@@ -1,19 +1,20 @@
-"""Virtual constraints of a machine, and what its inputs can do about them, as expressions.
+"""Virtual constraints of a machine and the effect of its inputs on them, as expressions.
 
-A machine M v̇ = f + B u + Aᵀλ, A v̇ = b, answers its inputs by v̇ = a + G u, with a its motion without them (joints
-included). Virtual constraints φ(q,t) = 0 or c(q,v,t) = 0 are wanted at acceleration level, with feedback on what is
-left of them,
+A machine M v̇ = f + B u + Aᵀλ, A v̇ = b, has the accelerations v̇ = a + G u, where a is the acceleration without the
+inputs (joints included). Virtual constraints φ(q,t) = 0 or c(q,v,t) = 0 are imposed at acceleration level, with
+feedback on their residual,
 
     φ̈ = A₁ v̇ + β = -2 ζ ω φ̇ - ω² φ ,      ċ = A₁ v̇ + β = -ω c        so        (A₁ G) u = r = b₁ - β - A₁ a .
 
-How well the inputs can do it, whatever the units: J = A₁ G against W = Gᵀ M G, what the inputs move, and
-Y = A₁ M⁺ A₁ᵀ, what the constraints yield to a force along them (M⁺: within the joints). The singular values of
+The distance to a singular pose, independent of units, compares J = A₁ G with W = Gᵀ M G, the inertia the inputs move,
+and with Y = A₁ M⁺ A₁ᵀ, the acceleration per unit force along the constraints (M⁺: within the joints). The singular
+values of
 
     Y^(-1/2) J W^(-1/2)
 
-are the cosines of the angles between the wanted accelerations and those the inputs give: 1 where they push straight
-along the constraints, 0 where they have no grip. (A constraint may also fade by itself, where ∂φ/∂q vanishes: then Y
-goes to zero with J.)
+are the cosines of the angles between the required accelerations and those the inputs cause: 1 where the inputs act
+along the constraints, 0 at a singular pose. (The constraint itself is singular where ∂φ/∂q vanishes: then Y goes to
+zero with J.)
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from dalembert.solve.constrained.solve import Factor, forward_function, mass_is_
 from dalembert.solve.integrate.events import EventView
 
 SX = ca.SX
-ALIKE = 1e-8  # of W: what is added to its diagonal, so that inputs with the same effect share the work
+ALIKE = 1e-8  # share of its diagonal added to W, so that inputs with the same effect share the effort
 MOST_SIGNED = 5  # constraints up to which a determinant is written out
 TINY = 1e-200
 
 
 @dataclass(frozen=True)
 class VirtualConstraint:
-    """A relation the inputs shall keep.
+    """A relation that the inputs keep.
 
     function : of the state ``s`` (``s["floor3.x"]``, ``s.t``, ...), called once with symbols; zero where it is kept.
     level : "position" (φ) or "velocity" (c).
-    frequency, damping : ω [rad/s] and ζ of how what is left of it dies out; ω = 0: only its acceleration is held.
+    frequency, damping : ω [rad/s] and ζ of the decay of its residual; ω = 0: only its acceleration is controlled.
     """
 
     function: Callable[[Any], Any]
@@ -69,8 +70,8 @@ class VirtualConstraint:
                 )
 
 
-def follows(name: str, value: Any) -> Callable[[Any], Any]:
-    """The coordinate less what it shall be: a number, or a function of time."""
+def prescribe(name: str, value: Any) -> Callable[[Any], Any]:
+    """The coordinate minus its prescribed value: a number, or a function of time."""
     if not callable(value) and not (is_real(value) and np.isfinite(value)):
         raise ModelError(
             "not-finite", f"motion of {name!r} must be a finite number or a function of time, got {value!r}."
@@ -81,11 +82,11 @@ def follows(name: str, value: Any) -> Callable[[Any], Any]:
 def read_constraints(given: Mapping[str, Any], frequency: float, damping: float) -> dict[str, VirtualConstraint]:
     """Constraints by name, from functions, names of coordinates (kept at zero) or ready ones."""
     if not isinstance(given, Mapping) or not given:
-        raise ModelError("empty", "constraints must name at least one: {'top stands still': lambda s: s['floor3.x']}.")
+        raise ModelError("empty", "constraints must name at least one: {'top at rest': lambda s: s['floor3.x']}.")
     found = {}
     for name, what in given.items():
         if isinstance(what, str):
-            what = follows(what, 0.0)
+            what = prescribe(what, 0.0)
         if not isinstance(what, VirtualConstraint):
             what = VirtualConstraint(what, frequency=frequency, damping=damping)
         found[str(name)] = what
@@ -95,9 +96,9 @@ def read_constraints(given: Mapping[str, Any], frequency: float, damping: float)
 def constraint_terms(
     eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: list[str]
 ) -> tuple[ca.Function, np.ndarray]:
-    """(q, v, z, u, p, t) -> J, W, r, φ, Y, |r|'; and per constraint whether any input acts on it at all.
+    """(q, v, z, u, p, t) -> J, W, r, φ, Y, |r|'; and per constraint whether any input acts on it.
 
-    |r|' (m,) is the sum of the magnitudes of what r consists of: r is small against it where its parts cancel.
+    |r|' (m,) is the sum of the magnitudes of the terms of r: r is small against it where its terms cancel.
     """
     view = EventView(eqs)
     q, v, a, lam, z, u, p, t = view.arguments
@@ -127,14 +128,14 @@ def constraint_terms(
     M = eqs.functions["inertia"](q, p, t)
     A1 = ca.vertcat(*rows)
     J = A1 @ G
-    Y = A1 @ _yielding(eqs, A1, M, view.arguments)
+    Y = A1 @ _solve_for_forces(eqs, A1, M, view.arguments)
     found = (J, G.T @ (M @ G), ca.vertcat(*right), ca.vertcat(*values), Y, ca.vertcat(*sizes))
     function = ca.Function("servo_terms", [q, v, z, u, p, t], [ca.densify(x) for x in found], {"cse": True})
     felt = np.array([ca.sparsify(J[k, :]).nnz() > 0 for k in range(len(constraints))])
     return function, felt
 
 
-def _yielding(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list[Any]) -> Any:
+def _solve_for_forces(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list[Any]) -> Any:
     """M⁺ A₁ᵀ (nv, m): accelerations that forces along the constraints cause, within the joints."""
     q, v, _, _, z, u, p, t = arguments
     A, _ = eqs.functions["rows"](q, v, z, u, p, t)
@@ -161,7 +162,7 @@ def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tup
     return value
 
 
-def solved(J: Any, W: Any, r: Any) -> Any:
+def solve_inputs(J: Any, W: Any, r: Any) -> Any:
     """u with J u = r and the least uᵀ W u, as an expression."""
     m, n = J.shape
     if m == n:
@@ -170,8 +171,8 @@ def solved(J: Any, W: Any, r: Any) -> Any:
     return back @ ca.solve(J @ back, r)
 
 
-def hold(J: Any, W: Any) -> Any:
-    """√det(J W⁻¹ Jᵀ), the inputs in units of what they move; signed where there are as many as constraints."""
+def compute_signed_gain(J: Any, W: Any) -> Any:
+    """√det(J W⁻¹ Jᵀ), the inputs scaled by the inertia they move; signed for as many inputs as constraints."""
     m, n = J.shape
     if m == n and m <= MOST_SIGNED:
         return ca.det(J) / ca.sqrt(ca.fmax(ca.det(W), TINY))
@@ -183,6 +184,6 @@ def hold(J: Any, W: Any) -> Any:
     return share
 
 
-def demand(r: Any, size: Any) -> Any:
-    """Largest share of what is wanted that does not cancel, 0 to 1: the inputs have to do it."""
+def compute_demand(r: Any, size: Any) -> Any:
+    """Largest share of the required acceleration that does not cancel, 0 to 1: the inputs must supply it."""
     return ca.mmax(ca.fabs(r) / (size + TINY))

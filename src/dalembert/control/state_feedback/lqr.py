@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.control.judge.reach import does_not_decay, require_seen, require_stabilizable
-from dalembert.control.plant import Weight, chosen_inputs, chosen_outputs, cross_weight, plant, weight
+from dalembert.control.plant import Weight, choose_inputs, choose_outputs, cross_weight, plant, weight
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
 from dalembert.core.arguments import real_number
@@ -68,19 +68,19 @@ def lqr(
     dt : float, optional
         Sample a continuous system first (zero-order hold) and design for it.
     cost : "sum" or "integral"
-        With ``dt``: weights of every sample, or of continuous time (then exactly carried over to the samples).
+        With ``dt``: weights of every sample, or of continuous time (then converted exactly to the samples).
     horizon : float, optional
         T [s]; infinite when left out. ``Q_T`` weighs the state at its end (zero when left out). After it the last gain
         stays.
     degree : float
         α [1/s]: all poles of the closed loop left of -α.
     integral : outputs, or mapping of outputs to weights, optional
-        Outputs whose error is integrated and brought to zero for good.
+        Outputs whose integrated error is brought to zero.
     tracking : outputs, optional
         Outputs with a reference, reached by feedforward from the static map.
     limits : {input: number or (low, high)}, optional
-        The law stays within, and no error is integrated that would drive it further beyond. In ``da.simulate`` the
-        limits of its actuators count too.
+        The law stays within its limits and integrates no error that would drive it beyond them. In ``da.simulate``
+        the limits of its actuators apply too.
 
     Examples
     --------
@@ -89,9 +89,9 @@ def lqr(
     >>> lqr(cart, Q={"position": 1.0, "speed": 1.0}, R=1.0).K.round(6).tolist()
     [[1.0, 1.732051]]
     """
-    model, drives, Q_, R_, N_ = posed(system, inputs, Q, R, N, Qy, dt, cost, "lqr")
+    model, drives, Q_, R_, N_ = pose_problem(system, inputs, Q, R, N, Qy, dt, cost, "lqr")
     integrals, Q_i = _integral(model, integral)
-    followed = () if tracking is None else chosen_outputs(model, tracking)
+    followed = () if tracking is None else choose_outputs(model, tracking)
     A, B = with_integrals(model, drives, integrals)
     Q_ = scipy.linalg.block_diag(Q_, np.diag(Q_i)) if integrals else Q_
     N_ = np.vstack([N_, np.zeros((len(integrals), len(drives)))])
@@ -107,7 +107,7 @@ def lqr(
         if Q_T is not None:
             end[:n, :n] = weight("Q_T", Q_T, model.states, "state")
         if integrals:
-            raise DataError("conflicting-arguments", "integral action has no end to aim at: leave out horizon.")
+            raise DataError("conflicting-arguments", "integral action needs an infinite horizon: leave out horizon.")
         schedule, costs = finite_horizon(A, B, Q_, R_, N_, end, horizon, model.dt)
         return StateFeedback(schedule.gains[0], model, drives, method="LQR over a finite horizon", cost=costs[0],
                              schedule=schedule, **rest)  # fmt: skip
@@ -117,20 +117,20 @@ def lqr(
             "Q_T weighs the end of a horizon.",
             Advice("Give {} as well.", Argument("horizon")),
         )
-    grown = _grown(A, B, model.dt, degree)
+    grown = _shift_poles(A, B, model.dt, degree)
 
     def why() -> None:
         _check(model, drives, integrals, A, B, Q_, R_, N_, degree)
 
-    found = solved(why, *grown, Q_, R_, N_, model.dt)
+    found = solve_riccati(why, *grown, Q_, R_, N_, model.dt)
     return StateFeedback(found.K[:, :n], model, drives, method="LQR", cost=found.X, residual=found.residual,
                          K_integral=found.K[:, n:], **rest)  # fmt: skip
 
 
-def solved(
+def solve_riccati(
     why: Callable[[], None], A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, dt: float | None
 ) -> RiccatiSolution:
-    """The Riccati equation; where there is no solution, or hardly one, ``why`` raises the reason in words."""
+    """Solve the Riccati equation; without a stabilizing solution ``why`` raises the reason."""
     try:
         found = care(A, B, Q, R, N) if dt is None else dare(A, B, Q, R, N, dt=dt)
     except ConvergenceError:
@@ -141,13 +141,13 @@ def solved(
     return found
 
 
-def posed(
+def pose_problem(
     system: Any, inputs: str | Iterable[str] | None, Q: Any, R: Any, N: Any, Qy: Any, dt: float | None, cost: str,
     what: str,
 ) -> tuple[StateSpace, tuple[str, ...], FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """The model, sampled where asked; the inputs driven; Q, R and N of their cost."""
+    """The model, sampled with ``dt``; the driven inputs; Q, R and N of their cost."""
     model = plant(system, what=what)
-    drives = chosen_inputs(model, inputs)
+    drives = choose_inputs(model, inputs)
     Q_, R_, N_ = _weights(model, drives, Q, R, N, Qy)
     if cost not in ("sum", "integral"):
         raise DataError(
@@ -156,7 +156,7 @@ def posed(
         )
     if dt is not None:
         if cost == "integral" and model.dt is None:
-            Q_, R_, N_ = sampled_cost(model, drives, Q_, R_, N_, real_number("dt", dt))
+            Q_, R_, N_ = sample_cost(model, drives, Q_, R_, N_, real_number("dt", dt))
         model = plant(model, dt=dt, what=what)
     return model, drives, Q_, R_, N_
 
@@ -195,7 +195,7 @@ def _weights(
 def _integral(model: StateSpace, integral: Any) -> tuple[tuple[str, ...], FloatArray]:
     if integral is None:
         return (), np.zeros(0)
-    names = chosen_outputs(model, list(integral) if isinstance(integral, Mapping) else integral)
+    names = choose_outputs(model, list(integral) if isinstance(integral, Mapping) else integral)
     weights = [real_number(f"the weight of the integral of {name!r}", integral[name]) for name in names] if isinstance(
         integral, Mapping) else [1.0] * len(names)  # fmt: skip
     if any(value <= 0.0 for value in weights):
@@ -203,8 +203,8 @@ def _integral(model: StateSpace, integral: Any) -> tuple[tuple[str, ...], FloatA
     return names, np.array(weights)
 
 
-def _grown(A: FloatArray, B: FloatArray, dt: float | None, degree: float) -> tuple[FloatArray, FloatArray]:
-    """The system whose stability is the degree of stability α of this one."""
+def _shift_poles(A: FloatArray, B: FloatArray, dt: float | None, degree: float) -> tuple[FloatArray, FloatArray]:
+    """The shifted system, which is stable where this one has the degree of stability α."""
     degree = real_number("degree", degree)
     if degree < 0.0:
         raise DataError(
@@ -219,7 +219,7 @@ def _check(
     model: StateSpace, drives: tuple[str, ...], integrals: tuple[str, ...], A: FloatArray, B: FloatArray,
     Q: FloatArray, R: FloatArray, N: FloatArray, degree: float,
 ) -> None:  # fmt: skip
-    """Every mode that does not decay by itself must be reached by an input and cost something."""
+    """Every mode that does not decay by itself must be reached by an input and have a weight."""
     states = (*model.states, *(f"integral({name})" for name in integrals))
     require_stabilizable(A, B, model.dt, states, drives, degree)
     reduced = A - B @ scipy.linalg.solve(R, N.T, assume_a="pos")
@@ -316,7 +316,7 @@ def _continuous_horizon(
     return Schedule(T - back_times, gains, slopes), costs
 
 
-def sampled_cost(
+def sample_cost(
     model: StateSpace, drives: tuple[str, ...], Q: FloatArray, R: FloatArray, N: FloatArray, dt: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Q, R, N of the sum that is ∫ (xᵀ Q x + uᵀ R u + 2 xᵀ N u) dt for inputs held over each sample (Van Loan 1978)."""

@@ -2,10 +2,9 @@
 
 continuous   x̂′ = A x̂ + B u + L (y - C x̂ - D u)                              error: A - L C
 sampled      x̂(k+1) = A x̂(k) + B u(k) + L (y(k) - C x̂(k) - D u(k))             predictor; error: A - L C
-             x̂(k|k) = x̂(k) + M (y(k) - C x̂(k) - D u(k)),  L = A M              with the sample of now ("current")
+             x̂(k|k) = x̂(k) + M (y(k) - C x̂(k) - D u(k)),  L = A M              with the present sample ("current")
 
-By noise of covariance Q on the states and R on the
-outputs (sampled: per sample; continuous: intensities), E w vᵀ = N:
+For noise of covariance Q on the states and R on the outputs (sampled: per sample; continuous: intensities), E w vᵀ = N:
 
     L = (A P Cᵀ + N) (R + C P Cᵀ)⁻¹ ,  M = P Cᵀ (R + C P Cᵀ)⁻¹        continuous: L = (P Cᵀ + N) R⁻¹
 
@@ -24,17 +23,17 @@ import scipy.linalg
 from dalembert.control.judge.reach import require_seen
 from dalembert.control.plant import (
     Weight,
-    about_zero,
-    changed,
-    chosen_inputs,
-    chosen_outputs,
+    choose_inputs,
+    choose_outputs,
     cross_weight,
     plant,
     reference_values,
+    remove_reference,
+    replace_fields,
     weight,
 )
-from dalembert.control.state_feedback.lqr import finite_horizon, solved
-from dalembert.control.state_feedback.place import placed_gain, wanted_poles
+from dalembert.control.state_feedback.lqr import finite_horizon, solve_riccati
+from dalembert.control.state_feedback.place import place_gain, read_poles
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import units_of
 from dalembert.core.arguments import matrix, real_number
@@ -59,15 +58,15 @@ class LinearObserver:
         Gain of the predictor (sampled), of the observer (continuous).
     M : (nx, ny), optional
         Gain of the filter, sampled only: x̂(k|k) = x̂(k) + M (y - ŷ).
-    outputs, inputs : names of what it reads and of the inputs it is told.
+    outputs, inputs : names of the outputs and inputs it reads.
     covariance : (nx, nx), optional
-        P of the error, before the sample of now.
+        P of the error, before the present sample.
     schedule : Schedule, optional
         L (predictor, continuous) or M (current) over a finite horizon.
     poles : Roots
         Of the error.
     form : "predictor" or "current"
-        Which estimate it gives: without or with the sample of now. Continuous: "continuous".
+        Estimate without or with the present sample. Continuous: "continuous".
     """
 
     L: FloatArray
@@ -98,7 +97,7 @@ class LinearObserver:
     ) -> None:
         if form not in ("predictor", "current"):
             raise DataError(
-                "unknown-choice", f"form must be 'predictor' (without the sample of now) or 'current', got {form!r}."
+                "unknown-choice", f"form must be 'predictor' (without the present sample) or 'current', got {form!r}."
             )
         rows = [system.outputs.index(name) for name in outputs]
         assign(
@@ -114,7 +113,7 @@ class LinearObserver:
 
     @property
     def matrices(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """A, B, C, D with the columns of the inputs it is told and the rows of the outputs it reads."""
+        """A, B, C, D with the columns of the inputs and the rows of the outputs it reads."""
         rows = [self.system.outputs.index(name) for name in self.outputs]
         columns = [self.system.inputs.index(name) for name in self.inputs]
         return self.system.A, self.system.B[:, columns], self.system.C[rows], self.system.D[np.ix_(rows, columns)]
@@ -133,8 +132,8 @@ class LinearObserver:
         return _observer_step(self, at, start)
 
     def in_deviations(self) -> LinearObserver:
-        """The same design for the linear model itself, which knows deviations from the operating point only."""
-        return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
+        """The same design for the linear model itself, which describes deviations from the operating point only."""
+        return replace_fields(self, system=remove_reference(self.system))  # type: ignore[no-any-return]
 
     def table(self) -> str:
         """Gains by name and poles of the error."""
@@ -169,7 +168,7 @@ def observer_gain(
     system, poles, dt, method : as of :func:`place`
         Poles are λ [rad/s]; with ``dt`` (or a sampled system) see there.
     outputs : sensors it reads; all when left out.
-    inputs : inputs it is told; all when left out.
+    inputs : inputs it reads; all when left out.
     form : "current" or "predictor"
         Of a sampled observer.
 
@@ -181,16 +180,16 @@ def observer_gain(
     [[5.0], [6.0]]
     """
     model = plant(system, dt=dt, what="observer_gain")
-    read = _some(chosen_outputs(model, outputs))
-    told = _told(model, inputs)
+    read = _require_outputs(choose_outputs(model, outputs))
+    known = _choose_known_inputs(model, inputs)
     C = model.C[[model.outputs.index(name) for name in read]]
     given = plant(system, what="observer_gain")
-    wanted = wanted_poles(poles, model.nx, model.dt if given.dt is None else None)
-    L = placed_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {listed(read, {})}").T
+    wanted = read_poles(poles, model.nx, model.dt if given.dt is None else None)
+    L = place_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {listed(read, {})}").T
     M = None
     if model.dt is not None and form == "current":
         M = _filter_gain(model, L)
-    return LinearObserver(L, model, read, told, method=f"poles ({method})", form=form, M=M)
+    return LinearObserver(L, model, read, known, method=f"poles ({method})", form=form, M=M)
 
 
 def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
@@ -204,14 +203,14 @@ def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(model.A, L))
 
 
-def _some(outputs: tuple[str, ...]) -> tuple[str, ...]:
+def _require_outputs(outputs: tuple[str, ...]) -> tuple[str, ...]:
     if not outputs:
         raise DataError("empty", "an observer needs at least one output to read.")
     return outputs
 
 
-def _told(model: StateSpace, inputs: Any) -> tuple[str, ...]:
-    return model.inputs if inputs is None else chosen_inputs(model, inputs) if inputs else ()
+def _choose_known_inputs(model: StateSpace, inputs: Any) -> tuple[str, ...]:
+    return model.inputs if inputs is None else choose_inputs(model, inputs) if inputs else ()
 
 
 def kalman_gain(
@@ -241,8 +240,8 @@ def kalman_gain(
     dt : float, optional
         Sample a continuous system first.
     noise : "sample" or "intensity"
-        With ``dt``: Q is added and R read at every sample; or both are intensities of continuous white noise, carried
-        over exactly (R / dt). A continuous filter always takes intensities.
+        With ``dt``: Q is added and R read at every sample; or both are intensities of continuous white noise,
+        converted exactly (R / dt). A continuous filter always takes intensities.
     outputs, inputs, form : as of :func:`observer_gain`
     horizon, P0 : finite horizon [s] and covariance of the first estimate
         Both or none; with them the gains change with time (``schedule``).
@@ -255,12 +254,12 @@ def kalman_gain(
     [[0.618034]]
     """
     model = plant(system, what="kalman_gain")
-    read, told = _some(chosen_outputs(model, outputs)), _told(model, inputs)
+    read, known = _require_outputs(choose_outputs(model, outputs)), _choose_known_inputs(model, inputs)
     Qw, Rv = noise_covariance(model, Q), weight("R", R, read, "output", positive=True, complete=True)
     Nwv = cross_weight("N", N, model.nx, len(read), "one row per state, one column per output")
-    model, Qw, Rv, Nwv = sampled_noise(model, Qw, Rv, Nwv, dt, noise)
+    model, Qw, Rv, Nwv = sample_noise(model, Qw, Rv, Nwv, dt, noise)
     C = model.C[[model.outputs.index(name) for name in read]]
-    found = solved(lambda: check_noise(model, read, C, Qw, Rv, Nwv), model.A.T, C.T, Qw, Rv, Nwv, model.dt)
+    found = solve_riccati(lambda: check_noise(model, read, C, Qw, Rv, Nwv), model.A.T, C.T, Qw, Rv, Nwv, model.dt)
     schedule = None
     if (P0 is None) != (horizon is None):
         raise DataError(
@@ -273,7 +272,7 @@ def kalman_gain(
         start = weight("P0", P0, model.states, "state")
         schedule = _schedule(model, C, Qw, Rv, Nwv, start, horizon, current=model.dt is not None and form == "current")
     M = None if model.dt is None else _correction_gain(found.X, C, Rv)
-    return LinearObserver(found.K.T, model, read, told, method="noise (steady Kalman)", form=form, M=M,
+    return LinearObserver(found.K.T, model, read, known, method="noise (steady Kalman)", form=form, M=M,
                           covariance=found.X, residual=found.residual, schedule=schedule)  # fmt: skip
 
 
@@ -303,10 +302,10 @@ def noise_covariance(model: StateSpace, Q: Weight) -> FloatArray:
     return weight("Q", Q, model.states, "state")
 
 
-def sampled_noise(
+def sample_noise(
     model: StateSpace, Q: FloatArray, R: FloatArray, N: FloatArray, dt: float | None, noise: str
 ) -> tuple[StateSpace, FloatArray, FloatArray, FloatArray]:
-    """Model and covariances per sample; intensities are carried over exactly (Van Loan 1978)."""
+    """Model and covariances per sample; intensities are converted exactly (Van Loan 1978)."""
     if noise not in ("sample", "intensity"):
         raise DataError(
             "unknown-choice", f"noise must be 'sample' (covariances per sample) or 'intensity', got {noise!r}."
@@ -331,7 +330,7 @@ def sampled_noise(
 def check_noise(
     model: StateSpace, read: tuple[str, ...], C: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray
 ) -> None:
-    """Every mode that does not decay must be seen by a sensor; on the border, moved by noise."""
+    """A sensor must see every mode that does not decay; noise must excite those on the stability boundary."""
     require_seen(
         model.A, C, model.dt, model.states, what=f"is not seen by {listed(read, {})}", border=False,
         advice="Add a sensor that sees it, some damping, or leave it out of the model (system.minimal()).",
@@ -356,7 +355,7 @@ def _observer_step(observer: LinearObserver, at: Any, start: Any) -> ObserverSte
     units = units_of(system, system.states)
     sym = ca.MX.sym
     x, before, u, y = sym("x", n), sym("before", nu), sym("u", nu), sym("y", ny)
-    fresh, p, t, step = sym("fresh", ny), sym("p", 0), sym("t"), sym("dt")
+    measured, p, t, step = sym("measured", ny), sym("p", 0), sym("t"), sym("dt")
     memory = [f"{name}.estimate" for name in names]
     if observer.dt is None:
         e = y - y0 - C @ (x - x0) - D @ (u - u0)
@@ -368,14 +367,16 @@ def _observer_step(observer: LinearObserver, at: Any, start: Any) -> ObserverSte
     predictor = observer.form == "predictor"
     m = ca.vertcat(x, past) if predictor else x
     on = A @ (x - x0) + B @ (before - u0) + (ca.DM(observer.L) @ past if predictor else 0.0) + x0
-    now = ca.if_else(step > 0, on, x)  # at the very first sample no time has passed
-    e = fresh * (y - y0 - C @ (now - x0) - D @ (u - u0))
+    now = ca.if_else(step > 0, on, x)  # at the first sample no time has passed
+    e = measured * (y - y0 - C @ (now - x0) - D @ (u - u0))
     if predictor:
         after, estimate = ca.vertcat(now, e), now
     else:
         gain = observer.M if observer.M is not None else _filter_gain(system, observer.L)
         after = estimate = now + ca.DM(gain) @ e
-    function = ca.Function("observer", [m, before, u, y, fresh, p, t, step], [ca.densify(after), ca.densify(estimate)])
+    function = ca.Function(
+        "observer", [m, before, u, y, measured, p, t, step], [ca.densify(after), ca.densify(estimate)]
+    )
     kept = [f"{name}.innovation" for name in observer.outputs] if predictor else []
     return ObserverStep(
         "observer", observer.outputs, observer.inputs, Channels(names, units), function, observer.dt,

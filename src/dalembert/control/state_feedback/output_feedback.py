@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.control.state_feedback.observer import LinearObserver
-from dalembert.control.state_feedback.output_law import driven_and_known, output_law
+from dalembert.control.state_feedback.output_law import output_law, split_inputs
 from dalembert.control.state_feedback.state_feedback import StateFeedback
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
@@ -37,7 +37,7 @@ class OutputFeedback:
     feedback : StateFeedback
         u = -K x̂, integral action and references included.
     observer : LinearObserver
-        L, M, the outputs it reads and the inputs it knows.
+        L, M, the outputs and the inputs it reads.
     poles : Roots
         Of the closed loop: those of the regulator and of the observer.
     form : "predictor", "current" or "continuous"
@@ -80,7 +80,7 @@ class OutputFeedback:
 
     @property
     def name(self) -> str:
-        """``"LQG"`` where both halves are optimal; names the law and its estimate in a record."""
+        """``"LQG"`` where feedback and observer are optimal; names the law and its estimate in a record."""
         optimal = self.feedback.method.startswith("LQR") and self.observer.covariance is not None
         return "LQG" if optimal else "output feedback"
 
@@ -122,14 +122,14 @@ class OutputFeedback:
 
     def controller(self) -> StateSpace:
         """The controller alone: from the outputs read (and known inputs) to the driven inputs."""
-        return _controller(self)
+        return _build_controller(self)
 
     def closed_loop(self) -> StateSpace:
-        """Model and controller as one system: inputs as of the model (added to what the law sets), outputs as well."""
-        return _closed(self)
+        """Model and controller as one system; inputs of the model add to the command of the law."""
+        return _close_loop(self)
 
     def loop(self, at: str = "inputs") -> StateSpace:
-        """The loop opened at the driven inputs, or at the outputs read: from there once round (sign changed)."""
+        """The loop opened at the driven inputs, or at the outputs read: once around the loop, sign changed."""
         if at not in ("inputs", "outputs"):
             raise DataError("unknown-choice", f"a loop is opened at 'inputs' or 'outputs', got {at!r}.")
         system = _as_read(self).select(inputs=self.drives)
@@ -141,7 +141,7 @@ class OutputFeedback:
     def law(self, *, at: Any = None, start: Any = None, switched_on: float | None = None) -> Law:
         """The law as ``da.simulate`` takes it.
 
-        at : {name: value} or a `State`: the operating point, where the model does not say.
+        at : {name: value} or a `State`: the operating point, where the model has none.
         start : {state: value} or (nx,): first estimate; the operating point where left out.
         switched_on : time [s] before which the inputs rest while the observer already runs.
         """
@@ -152,7 +152,7 @@ class OutputFeedback:
         return OutputFeedback(self.feedback.within(limits), self.observer)
 
     def in_deviations(self) -> OutputFeedback:
-        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        """The same design for the linear model itself, which describes deviations from the operating point only."""
         parts = self.feedback.in_deviations(), self.observer.in_deviations()
         return OutputFeedback(*parts)
 
@@ -160,15 +160,15 @@ class OutputFeedback:
         """Both gains and the poles of the closed loop."""
         parts = [f"{self.name}, {self.form} form; reads {', '.join(self.observer.outputs)}"]
         if self.known:
-            parts[0] += f"; is told {', '.join(self.known)}"
+            parts[0] += f" and {', '.join(self.known)}"
         return "\n".join([*parts, self.feedback.table(), self.observer.table()])
 
     def __repr__(self) -> str:
         return f"OutputFeedback: {self.table()}"
 
 
-def _controller(design: OutputFeedback) -> StateSpace:
-    A, B, Be, C, D, De = driven_and_known(design)
+def _build_controller(design: OutputFeedback) -> StateSpace:
+    A, B, Be, C, D, De = split_inputs(design)
     fb = design.feedback
     K, Ki, n, ni = fb.K, fb.K_integral, len(A), len(fb.integral)
     reads = (*design.observer.outputs, *design.known)
@@ -191,12 +191,12 @@ def _controller(design: OutputFeedback) -> StateSpace:
     m = len(K)
     seen = np.eye(n) - M @ C
     late = -M @ D  # of u(k-1)
-    fresh = np.hstack([M, -M @ De])
+    from_reads = np.hstack([M, -M @ De])
     X = np.hstack([seen, np.zeros((n, ni)), late])  # x̂(k|k) by (x̂, ξ, u before), and by the reads
     U = -K @ X - np.hstack([np.zeros((m, n)), Ki, np.zeros((m, m))])
-    Uy = -K @ fresh
+    Uy = -K @ from_reads
     A_ = np.vstack([A @ X + B @ U, np.hstack([zero, np.eye(ni), np.zeros((ni, m))]), U])
-    B_ = np.vstack([A @ fresh + B @ Uy + np.hstack([np.zeros((n, len(M[0]))), Be]), integrals, Uy])
+    B_ = np.vstack([A @ from_reads + B @ Uy + np.hstack([np.zeros((n, len(M[0]))), Be]), integrals, Uy])
     whole = StateSpace(A_, B_, U, Uy, design.dt, states=[*states, *(f"{name} before" for name in design.drives)],
                        inputs=reads, outputs=design.drives)  # fmt: skip
     if D.any():
@@ -226,8 +226,8 @@ def _as_read(design: OutputFeedback) -> StateSpace:
     )  # fmt: skip
 
 
-def _closed(design: OutputFeedback) -> StateSpace:
-    """u = C_c x_c + D_c y + D_e u_e around the model; where D_c or D_e ≠ 0 the readings hold no u of now."""
+def _close_loop(design: OutputFeedback) -> StateSpace:
+    """u = C_c x_c + D_c y + D_e u_e around the model; for D_c or D_e ≠ 0 the readings do not contain the present u."""
     system, controller, plant_ = design.system, design.controller(), _as_read(design)
     driven = [system.inputs.index(name) for name in design.drives]
     ny = len(design.observer.outputs)

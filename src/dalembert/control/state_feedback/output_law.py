@@ -1,8 +1,8 @@
 """Output feedback as the law that ``da.simulate`` takes.
 
-The law reads its own inputs as they act, not as it asked for them: limits, delays and steps of an actuator, and the
-time before it is switched on, are then no surprise to its observer. Integrals wait while an input is at its limit
-(`state_feedback.unless_winding_up`); in ``da.simulate`` limits of actuators count among those of the law.
+The law reads its own inputs as they act, not its commands: its observer then accounts for limits, delays and steps of
+an actuator, and for the time before the law is switched on. Integrals stop while an input is at its limit
+(`state_feedback.prevent_windup`); in ``da.simulate`` the law also observes the limits of the actuators.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import casadi as ca
 
 from dalembert.control.plant import reference_values
 from dalembert.control.state_feedback.observer import first_estimate
-from dalembert.control.state_feedback.state_feedback import limited, reference_names, units_of, unless_winding_up
+from dalembert.control.state_feedback.state_feedback import apply_limits, prevent_windup, reference_names, units_of
 from dalembert.core.arrays import FloatArray
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.output_feedback import OutputFeedback
 
 
-def driven_and_known(
+def split_inputs(
     design: OutputFeedback,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """A, B, B_e, C, D, D_e: driven inputs apart from known ones."""
+    """A, B, B_e, C, D, D_e: driven inputs separated from known ones."""
     A, B, C, D = design.observer.matrices
     driven = [design.observer.inputs.index(name) for name in design.drives]
     rest = [design.observer.inputs.index(name) for name in design.known]
@@ -34,7 +34,7 @@ def driven_and_known(
 
 
 class _Symbols:
-    """What the law reads and remembers, as deviations from the operating point."""
+    """Symbols of the signals and the memory of the law, as deviations from the operating point."""
 
     def __init__(self, design: OutputFeedback, at: Any) -> None:
         system, fb = design.system, design.feedback
@@ -62,7 +62,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
     """See :meth:`OutputFeedback.law`."""
     system, fb, drives, dt = design.system, design.feedback, design.drives, design.dt
     outputs, known = design.observer.outputs, design.known
-    A, B, Be, C, D, De = (ca.DM(value) for value in driven_and_known(design))
+    A, B, Be, C, D, De = (ca.DM(value) for value in split_inputs(design))
     s = _Symbols(design, at)
     since = s.t - (switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -1e-9, 1.0, 0.0)
@@ -72,11 +72,11 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
     if s.current:
         x = ca.if_else(s.begun > 0.5, A @ x + B @ s.acting + Be @ s.ue_last, x)
         x = x + gain @ (s.y - C @ x - D @ s.acting - De @ s.ue)
-    asked = on * _command(design, s, x, since) + s.u0
-    held = limited(asked, drives, fb.limits)
+    command = on * _command(design, s, x, since) + s.u0
+    held = apply_limits(command, drives, fb.limits)
     error = ca.vertcat(ca.MX(0, 1), *(s.y[outputs.index(name)] + s.r0[name] - s.wanted[name] for name in fb.integral))
     if fb.integral:
-        error = on * (unless_winding_up(error, asked, held, fb) if fb.limits else error)
+        error = on * (prevent_windup(error, command, held, fb) if fb.limits else error)
     if s.current:
         after = ca.vertcat(x + s.x0, s.xi + dt * error, s.ue + s.e0, 1.0)
     else:

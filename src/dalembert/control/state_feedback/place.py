@@ -1,12 +1,12 @@
-"""Poles where they are wanted.
+"""Pole placement.
 
 null-space   for each wanted λ the closed-loop vector lies in the null space of [A - λ I, B], φ = V₀ c with c free:
              its upper n entries φ̄ are the eigenvector, its lower ones φ̿ = -K φ̄, so K = -Φ̿ Φ̄⁻¹ (the lower
-             block is the numerator). c is chosen so that the eigenvectors are as far from each other as can be,
-             by least ‖Φ̄⁻¹‖ with columns of length 1; then the poles move least when the model is wrong.
-robust       Tits and Yang 1996, as in `scipy.signal.place_poles`, which does the same by rotations, for poles no more
-             often repeated than there are independent inputs
-one by one   more often repeated poles: Varga's (1981) Schur method, which needs no eigenvectors
+             block is the numerator). c is chosen so that the angles between the eigenvectors are as large as possible,
+             by least ‖Φ̄⁻¹‖ with columns of length 1; then the poles are least sensitive to model errors.
+robust       Tits and Yang 1996, as in `scipy.signal.place_poles`, which uses rotations, for poles of
+             multiplicity up to the number of independent inputs
+one by one   poles of higher multiplicity: Varga's (1981) Schur method, which needs no eigenvectors
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dalembert.control.judge.reach import ModeReach, out_of_reach
-from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
+from dalembert.control.plant import choose_inputs, choose_outputs, plant
 from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
@@ -29,7 +29,7 @@ from dalembert.core.text import counted, listed
 from dalembert.linear.eigen.roots import text
 
 ALIKE = 1e-9  # relative distance of poles that count as one
-MISSED = 1e-3  # relative distance from the wanted poles that is warned of
+MISSED = 1e-3  # relative distance from the wanted poles above which a warning is issued
 METHODS = ("robust", "null-space")
 
 
@@ -44,7 +44,7 @@ def place(
     tracking: str | Iterable[str] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> StateFeedback:
-    """State feedback that puts the poles of the closed loop where they are wanted.
+    """State feedback that places the poles of the closed loop.
 
     Parameters
     ----------
@@ -65,19 +65,19 @@ def place(
     """
     model = plant(system, what="place")
     sampled = plant(model, dt=dt, what="place")
-    drives = chosen_inputs(sampled, inputs)
-    integrals = () if integral is None else chosen_outputs(sampled, integral)
-    followed = () if tracking is None else chosen_outputs(sampled, tracking)
+    drives = choose_inputs(sampled, inputs)
+    integrals = () if integral is None else choose_outputs(sampled, integral)
+    followed = () if tracking is None else choose_outputs(sampled, tracking)
     A, B = with_integrals(sampled, drives, integrals)
-    wanted = wanted_poles(poles, len(A), sampled.dt if model.dt is None else None)
+    wanted = read_poles(poles, len(A), sampled.dt if model.dt is None else None)
     states = (*sampled.states, *(f"integral({name})" for name in integrals))
-    K = placed_gain(A, B, wanted, method, sampled.dt, states, f"reached by {listed(drives, {})}")
+    K = place_gain(A, B, wanted, method, sampled.dt, states, f"reached by {listed(drives, {})}")
     n = sampled.nx
     return StateFeedback(K[:, :n], sampled, drives, method=f"pole placement ({method})", K_integral=K[:, n:],
                          integral=integrals, tracking=followed, limits=limits)  # fmt: skip
 
 
-def wanted_poles(poles: Any, n: int, dt: float | None) -> ComplexArray:
+def read_poles(poles: Any, n: int, dt: float | None) -> ComplexArray:
     """(n,) checked: as many as states, finite, in conjugate pairs; mapped to e^{λ dt} where ``dt`` is given."""
     try:
         values = np.atleast_1d(np.asarray(poles, dtype=np.complex128)).ravel()
@@ -104,10 +104,10 @@ def wanted_poles(poles: Any, n: int, dt: float | None) -> ComplexArray:
     return np.concatenate([np.sort(values[values.imag == 0].real), upper, upper.conj()]).astype(np.complex128)
 
 
-def placed_gain(
+def place_gain(
     A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, dt: float | None, states: Sequence[str], by: str
 ) -> FloatArray:
-    """K (m, n) with eig(A - B K) = poles; ``by`` says in errors by what a mode is not "reached by u" or "seen by y"."""
+    """K (m, n) with eig(A - B K) = poles; ``by`` is the phrase "reached by u" or "seen by y" of the errors."""
     if method not in METHODS:
         raise DataError("unknown-choice", f"method must be 'robust' or 'null-space', got {method!r}.")
     size = max(float(np.abs(poles).max()), float(np.linalg.norm(A)), 1e-300)
@@ -130,15 +130,13 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
                 Advice("Choose distinct poles, or {}.", Argument("method", "robust")),
             )
         K = null_space_gain(A, B, poles)
-    elif most > rank or rank == 1:  # of a single input the gain is unique: no search is needed
+    elif most > rank or rank == 1:  # the gain of a single input is unique: no search is needed
         K = one_by_one(A, B, poles)
     else:
         from scipy.signal import place_poles  # slow to import
 
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # that its search for the best stopped early: what it found places the poles
+            warnings.simplefilter("ignore")  # about an early end of its optimisation: the gain still places the poles
             K = place_poles(A, B, poles).gain_matrix
         rest = one_by_one(A - B @ K, B, poles)  # its search ends some 1e-7 beside the poles
         K = K + rest if np.linalg.norm(rest) < 0.01 * np.linalg.norm(K) else K
@@ -146,7 +144,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
     away = farthest(reached, poles) / size
     if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
         warnings.warn(
-            f"the poles came out {away:.1e} (relative) from where they were wanted: the inputs hardly reach some mode, "
+            f"the poles are {away:.1e} (relative) away from the wanted poles: the inputs hardly reach some mode, "
             "or the poles are too far from those of the machine.", stacklevel=4,
         )  # fmt: skip
     return np.asarray(K, dtype=np.float64)
@@ -162,7 +160,7 @@ def farthest(found: ComplexArray, wanted: ComplexArray) -> float:
 
 
 def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: float) -> NDArray[np.bool_]:
-    """Which wanted poles are those of modes that nothing reaches; refused where such a mode is not among them."""
+    """Which wanted poles belong to modes that no input reaches; every such mode must be among them."""
     fixed = np.zeros(len(poles), dtype=bool)
     for mode in left:
         away = np.where(fixed, np.inf, np.abs(poles - mode.eigenvalue))
@@ -182,7 +180,7 @@ def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: 
 
 
 def null_space_gain(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatArray:
-    """K by the null spaces of [A - λ I, B], eigenvectors as far apart as can be."""
+    """K by the null spaces of [A - λ I, B], with the largest angles between the eigenvectors."""
     n = len(A)
     half = poles[poles.imag >= 0.0]
     spaces = []

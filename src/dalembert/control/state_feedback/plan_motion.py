@@ -4,8 +4,8 @@
     sampled      x(k+1) = A x + B u ,     λ(k) = Q x + N u + Aᵀ λ(k+1) ,           u = -R⁻¹ (Bᵀ λ(k+1) + Nᵀ x)
 
 with x(0) given and, of every state, either its end x(T) given or λ(T) = Q_T x(T). Over an interval states and adjoints
-are tied by a triple (A, G, H) of `dalembert.numerics.doubling`; that of the whole horizon leaves n equations for λ(T),
-and those before and after an instant, (A₁, G₁, H₁) and (A₂, G₂, H₂), give what happens there:
+are related by a triple (A, G, H) of `dalembert.numerics.doubling`; that of the whole horizon gives n equations for
+λ(T), and those before and after an instant, (A₁, G₁, H₁) and (A₂, G₂, H₂), give the state and the adjoint there:
 
     (I + G₁ H₂) x = A₁ x(0) - G₁ A₂ᵀ λ(T) ,    λ = H₂ x + A₂ᵀ λ(T) .
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.control.plant import Weight, reference_values, weight
-from dalembert.control.state_feedback.lqr import horizon_steps, posed, without_cross_term
+from dalembert.control.state_feedback.lqr import horizon_steps, pose_problem, without_cross_term
 from dalembert.control.state_feedback.observer import first_estimate
 from dalembert.control.state_feedback.state_feedback import units_of
 from dalembert.core.arguments import real_number, whole_number
@@ -35,7 +35,7 @@ from dalembert.numerics import doubling
 from dalembert.record import Record
 
 STEPS = 200
-# Reciprocal condition of the balanced equations of the end below which a given state is out of reach: 1e4 roundings.
+# Reciprocal condition of the balanced end equations below which a prescribed state is unreachable: 1e4 roundings.
 OUT_OF_REACH = 1e-12
 
 
@@ -58,7 +58,7 @@ def plan_motion(
     """Inputs and motion of least quadratic cost from a given state, over a finite time, open loop.
 
     The motion is that of :func:`lqr` with the same horizon; in addition states can be brought to given values at its
-    end. Without feedback errors of the model are not corrected: track the result, or use ``lqr``.
+    end. Without feedback, model errors are not corrected: track the result, or use ``lqr``.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def plan_motion(
     ([6.0, 3.0, 0.0, -3.0, -6.0], 12.0)
     """
     Q = 0.0 if Q is None and Qy is None else Q
-    model, drives, Q_, R_, N_ = posed(system, inputs, Q, R, N, Qy, dt, cost, "plan_motion")
+    model, drives, Q_, R_, N_ = pose_problem(system, inputs, Q, R, N, Qy, dt, cost, "plan_motion")
     T, count = horizon_steps(horizon, model.dt)
     B = model.B[:, [model.inputs.index(name) for name in drives]]
     A_, G, H, RB, RN = without_cross_term(model.A, B, Q_, R_, N_)
@@ -102,10 +102,10 @@ def plan_motion(
     names = machine_names(model)
     reference = reference_values(model, model.states)
     x0 = first_estimate(model, start, reference) - reference
-    rows, wanted = _prescribed(model, names, reference, end or {})
-    spans = _spans(one, count)
+    rows, wanted = _read_end(model, names, reference, end or {})
+    spans = _compose_intervals(one, count)
     last = _last_adjoint(spans[-1], at_end, x0, rows, wanted, names)
-    x, adjoint = _between(spans, x0, last)
+    x, adjoint = _evaluate_motion(spans, x0, last)
     if model.dt is None:
         u = -(adjoint @ RB.T + x @ RN.T)
     else:
@@ -115,7 +115,7 @@ def plan_motion(
     return _record(model, names, drives, reference, np.linspace(0.0, T, count + 1), x, u, adjoint, total)
 
 
-def _prescribed(
+def _read_end(
     model: StateSpace, names: tuple[str, ...], reference: FloatArray, end: Mapping[str, float]
 ) -> tuple[list[int], FloatArray]:
     if not isinstance(end, Mapping):
@@ -130,7 +130,7 @@ def _prescribed(
     return rows, np.array(values)
 
 
-def _spans(one: doubling.Triple, count: int) -> list[doubling.Triple]:
+def _compose_intervals(one: doubling.Triple, count: int) -> list[doubling.Triple]:
     """Triples over 0, 1, ... ``count`` intervals: of equal ones, so the first k and the last k of them are alike."""
     n = len(one[0])
     spans: list[doubling.Triple] = [(np.eye(n), np.zeros((n, n)), np.zeros((n, n)))]
@@ -158,14 +158,14 @@ def _last_adjoint(
             f"the inputs cannot bring {listed([names[i] for i in rows], {})} to given values within the horizon, at "
             "least not independently.",
             Advice(
-                "Prescribe fewer states, take a longer horizon, or drive more inputs ({} says which modes they reach).",
+                "Prescribe fewer states, take a longer horizon, or drive more inputs ({} lists the modes they reach).",
                 Call("da.control.controllability"),
             ),
         )
     return np.asarray(np.linalg.solve(balanced, right / down) / across)
 
 
-def _between(spans: list[doubling.Triple], x0: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _evaluate_motion(spans: list[doubling.Triple], x0: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
     """States and adjoints (instants, n)."""
     n = len(x0)
     x, adjoint = np.empty((len(spans), n)), np.empty((len(spans), n))

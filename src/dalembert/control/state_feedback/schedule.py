@@ -5,7 +5,7 @@ slopes; as a sum of pieces that each rise from zero to their share and stay ther
 
     K(t) = K₀ + Σ_i Δ_i(τ_i) ,    τ_i = (t - t_i)/h_i held within 0 to 1 ,
 
-it needs no branches and can go into any graph.
+it needs no branches, so that any expression can contain it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Schedule:
         assign(self, times=times, gains=gains, slopes=slopes)
 
     def reversed(self) -> Schedule:
-        """Read from the end, gains transposed: what the dual problem of a filter needs."""
+        """The schedule in reversed time, gains transposed, for the dual problem of a filter."""
         gains = np.ascontiguousarray(self.gains[::-1].transpose(0, 2, 1))
         if self.slopes is None:
             return Schedule(self.times, gains)

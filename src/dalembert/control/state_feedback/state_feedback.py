@@ -3,7 +3,7 @@
     u = u₀ - K (x - x₀) - K_i ξ + F (r - r₀) ,      ξ′ = y_i - r_i    (sampled: ξ⁺ = ξ + dt (y_i - r_i))
 
 K may change with time (finite horizon).
-The feedforward F follows from the static map: where the machine is to rest with the outputs at r,
+The feedforward F follows from the static map: in equilibrium with the outputs at r,
 
     [A  B; C  D] [N_x; N_u] = [0; I] ,      F = N_u + K N_x      (sampled: A - I in place of A).
 """
@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.control.plant import about_zero, changed, reference_values
+from dalembert.control.plant import reference_values, remove_reference, replace_fields
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
@@ -26,12 +26,12 @@ from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
 
-FADING = 0.01  # of the range of an input: over it a continuous integral comes to a stop beyond a limit
+FADING = 0.01  # share of the range of an input beyond its limit over which a continuous integral fades to a stop
 
 
 @frozen(init=False)
 class StateFeedback:
-    """A gain with what is known of the loop it closes; fits ``da.simulate(eqs, controller=...)``.
+    """A gain and the properties of its closed loop; fits ``da.simulate(eqs, controller=...)``.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class StateFeedback:
             self,
             K=np.array(K), system=system, drives=drives, method=method, cost=cost, residual=residual, K_integral=Ki,
             integral=integral, tracking=tracking, F=feedforward(system, drives, tracking, K), schedule=schedule,
-            limits=checked_limits(limits, drives),
+            limits=read_limits(limits, drives),
             poles=Roots(np.linalg.eigvals(A - B @ np.hstack([K, Ki])), system.dt, "pole", {"made by": method}),
         )  # fmt: skip
 
@@ -94,7 +94,7 @@ class StateFeedback:
         return self.system.dt
 
     def closed_loop(self) -> StateSpace:
-        """The design model with the loop closed: inputs as before (added to what the law sets), outputs as before.
+        """The design model with the loop closed: inputs as before (added to the command of the law), outputs as before.
 
         Integrators are states ``integral(<output>)``; their references are zero.
         """
@@ -114,7 +114,7 @@ class StateFeedback:
         )  # fmt: skip
 
     def loop(self) -> StateSpace:
-        """The loop opened at the inputs, K (s I - A)⁻¹ B (with integrators): what ``margins`` looks at."""
+        """The loop opened at the inputs, K (s I - A)⁻¹ B (with integrators), for ``margins``."""
         A, B = with_integrals(self.system, self.drives, self.integral)
         names = [f"{name} fed back" for name in self.drives]
         return StateSpace(A, B, np.hstack([self.K, self.K_integral]), dt=self.dt, inputs=self.drives, outputs=names)
@@ -122,18 +122,18 @@ class StateFeedback:
     def law(self, *, at: Any = None, switched_on: float | None = None) -> Law:
         """The law as ``da.simulate`` takes it: u = u₀ - K (x - x₀).
 
-        at : {name: value} or a `State`: the operating point, where the model does not say.
-        switched_on : time [s] before which the inputs stay at u₀ and integrals wait; a finite horizon counts from it.
+        at : {name: value} or a `State`: the operating point, where the model has none.
+        switched_on : time [s] before which the inputs and integrals stay constant; a finite horizon starts at it.
         """
         return _law(self, at, switched_on)
 
     def within(self, limits: Mapping[str, tuple[float, float]]) -> StateFeedback:
-        """The same law within these limits of its inputs as well: what an actuator cannot do winds no integral up."""
-        return changed(self, limits=narrowed(self.limits, limits))  # type: ignore[no-any-return]
+        """The same law with these further limits of its inputs, so that no integral winds up at an actuator limit."""
+        return replace_fields(self, limits=intersect_limits(self.limits, limits))  # type: ignore[no-any-return]
 
     def in_deviations(self) -> StateFeedback:
-        """The same design for the linear model itself, which knows deviations from the operating point only."""
-        return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
+        """The same design for the linear model itself, which describes deviations from the operating point only."""
+        return replace_fields(self, system=remove_reference(self.system))  # type: ignore[no-any-return]
 
     def table(self) -> str:
         """Gains by name, residual and closed-loop poles."""
@@ -170,16 +170,18 @@ def with_integrals(
 
 
 def feedforward(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...], K: FloatArray) -> FloatArray:
-    """F = N_u + K N_x (nu, nr): the outputs rest where they are asked to."""
+    """F = N_u + K N_x (nu, nr): in equilibrium the outputs equal their references."""
     if not tracking:
         return np.zeros((len(drives), 0))
-    N_x, N_u = rest_map(system, drives, tracking)
+    N_x, N_u = solve_equilibrium(system, drives, tracking)
     F: FloatArray = N_u + K @ N_x
     return F
 
 
-def rest_map(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
-    """N_x (nx, nr) and N_u (nu, nr): states and inputs at which the outputs rest at r."""
+def solve_equilibrium(
+    system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """N_x (nx, nr) and N_u (nu, nr): states and inputs of the equilibrium with the outputs at r."""
     rows = [system.outputs.index(name) for name in tracking]
     columns = [system.inputs.index(name) for name in drives]
     A = system.A if system.dt is None else system.A - np.eye(system.nx)
@@ -195,12 +197,12 @@ def rest_map(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, .
         raise DataError(
             "not-reachable",
             f"{', '.join(bad)} cannot be held at a value by {', '.join(drives)} alone: the inputs have no steady "
-            "effect there (a zero at 0), or there are fewer inputs than outputs to hold.",
+            "effect there (a zero at 0), or there are fewer inputs than outputs.",
         )
     return solution[: system.nx], solution[system.nx :]
 
 
-def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+def read_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
     """{input: (low, high)}; a number is ± that number."""
     result: dict[str, tuple[float, float]] = {}
     if limits is not None and not isinstance(limits, Mapping):
@@ -220,10 +222,10 @@ def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[floa
     return result
 
 
-def narrowed(
+def intersect_limits(
     limits: Mapping[str, tuple[float, float]], others: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Limits of both."""
+    """Intersection of two sets of limits."""
     both = dict(limits)
     for name, (low, high) in others.items():
         own = both.get(name, (-np.inf, np.inf))
@@ -231,7 +233,7 @@ def narrowed(
     return both
 
 
-def limited(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
+def apply_limits(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
     """u within its limits, as a CasADi expression."""
     if not limits:
         return u
@@ -240,13 +242,13 @@ def limited(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, f
     return ca.fmin(ca.fmax(u, low), high)
 
 
-def unless_winding_up(error: Any, asked: Any, held: Any, feedback: StateFeedback) -> Any:
-    """The error to integrate: none where it would drive inputs further beyond their limits, -K_i e · (u - sat u) > 0.
+def prevent_windup(error: Any, command: Any, held: Any, feedback: StateFeedback) -> Any:
+    """The error to integrate: zero where it would drive inputs further beyond their limits, -K_i e · (u - sat u) > 0.
 
-    An error that brings them back counts, so that no input stays at its limit for good. A continuous law fades it out
-    over the first hundredth of the range beyond the limit: a jump would be one that no step size gets over.
+    An error that brings them back is integrated, so that no input stays at its limit. A continuous law fades the error
+    out over the first hundredth of the range beyond the limit: no step size can resolve a jump.
     """
-    beyond = asked - held
+    beyond = command - held
     wait: Any = ca.if_else(ca.dot(beyond, -ca.DM(feedback.K_integral) @ error) > 0, 1.0, 0.0)
     if feedback.dt is None:
         ranges = [feedback.limits.get(name, (-1.0, 1.0)) for name in feedback.drives]
@@ -261,7 +263,7 @@ def units_of(system: StateSpace, names: tuple[str, ...]) -> list[str]:
 
 
 def reference_names(tracking: tuple[str, ...]) -> list[str]:
-    """What the references are called: ``<output>.reference``."""
+    """Names of the references: ``<output>.reference``."""
     return [f"{name}.reference" for name in tracking]
 
 
@@ -285,10 +287,10 @@ def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
     if feedback.tracking:
         u += ca.DM(feedback.F) @ ca.vertcat(*(wanted[name] - y0[name] for name in feedback.tracking))
     u = on * u + u0
-    held = limited(u, drives, feedback.limits)
+    held = apply_limits(u, drives, feedback.limits)
     error = ca.vertcat(ca.MX(0, 1), *(value[name] - wanted[name] for name in feedback.integral))
     if feedback.integral and feedback.limits:
-        error = unless_winding_up(error, u, held, feedback)
+        error = prevent_windup(error, u, held, feedback)
     after = on * error if feedback.dt is None else memory + on * feedback.dt * error
     function = ca.Function("state_feedback", [read, memory, r, p, t], [ca.densify(held), ca.densify(after)],
                            ["reads", "memory", "references", "p", "t"], ["u", "after"])  # fmt: skip

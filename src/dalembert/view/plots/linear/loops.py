@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.ticker import MultipleLocator
 
-from dalembert.control.judge.margins import ChannelMargins, Margins, margins, seen_alone
+from dalembert.control.judge.margins import ChannelMargins, Margins, isolate_channel, margins
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.linear.state_space import StateSpace
@@ -50,7 +50,7 @@ def plot_loop(
     found = margins(loop)
     known = [one.name for one in found.channels]
     name = known[0] if channel is None else choice("channel", channel, tuple(known), "this loop")
-    alone, margin = seen_alone(loop, known.index(name)), found[name]
+    alone, margin = isolate_channel(loop, known.index(name)), found[name]
     w = _grid(alone, margin)
     L = np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0]
     figure = new_figure(10.5, 5.0)

@@ -1,4 +1,4 @@
-"""Where servo-constraints lose their grip on a machine: how well inputs can do it, and how a run ends where not."""
+"""Servo-constraints near singular poses: the singularity margin, and the end of a run at a singular pose."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def lifted(**options: object) -> da.Record:
     [({}, 2e-6), ({"method": da.RK4(step=1e-3)}, 1e-3), ({"dt": 1e-3, "method": da.RK4(step=1e-3)}, 5e-3)],
     ids=["error control", "fixed step", "sampled"],
 )
-def test_a_run_ends_where_the_inputs_lose_their_grip(options: dict, tolerance: float) -> None:
+def test_a_run_ends_where_the_inputs_become_singular(options: dict, tolerance: float) -> None:
     """sin φ = t has no solution after 1 s, where the rim is at its top: J = cos φ / I is zero there."""
     shown = (
         "'servo-constraints'",
         "torque cannot keep 'rim'",
         "hub.angle=1.5",
-        "∂φ/∂q all but vanishes",
-        "N m is asked",
+        "∂φ/∂q",
+        "N m",
     )
     with raises(ConvergenceError, "singular-law", *shown) as caught:
         lifted(**options)
@@ -106,7 +106,7 @@ def test_grip_is_the_cosine_between_what_is_wanted_and_what_the_inputs_give() ->
               "sum": lambda s: s["rail0.displacement"] + s["rail1.displacement"]}  # fmt: skip
     for name, cosine in (("own", 1.0), ("sum", np.sqrt(0.5))):
         report = udwadia_kalaba(eqs, {name: wanted[name]}).examine(still)
-        assert report.grip == pytest.approx(np.full(2, cosine), abs=1e-9)
+        assert report.singularity_margin == pytest.approx(np.full(2, cosine), abs=1e-9)
         assert report.condition == pytest.approx(np.ones(2), rel=1e-9)
 
 
@@ -121,23 +121,23 @@ def test_a_machine_with_as_many_inputs_as_freedoms_has_full_grip_at_every_pose()
     eqs = da.equations(m)
     run = da.simulate(eqs, 0.5, start=da.assemble(eqs, {"E.angle": 1.0}), every=0.1)
     for wanted in ({"a": "S.angle", "b": "E.angle"}, {"tip": lambda s: da.sin(s["S.angle"] + s["E.angle"])}):
-        assert udwadia_kalaba(eqs, wanted).examine(run).grip == pytest.approx(np.ones(6), abs=1e-6)
+        assert udwadia_kalaba(eqs, wanted).examine(run).singularity_margin == pytest.approx(np.ones(6), abs=1e-6)
 
 
-def test_what_the_inputs_need_is_told_and_warned_of() -> None:
+def test_examine_reports_required_inputs_and_warns() -> None:
     eqs = crank()
     law = udwadia_kalaba(eqs, {"rim": rim(1.0)})
     run = lifted(events=da.Event("high", lambda s: s["hub.angle"] - 1.55))
     with pytest.warns(UserWarning, match="out of proportion") as caught:
         report = law.examine(run)
-    assert "% of the hold they had" in str(caught[0].message)
+    assert "% of its largest value" in str(caught[0].message)
     assert report.peaks[0] == pytest.approx(np.abs(run["torque"]).max(), rel=1e-9)
     # φ̈ = sin φ φ̇² / cos φ with φ̇ = 1 / cos φ, times I = 0.5
     assert report.peaks[0] == pytest.approx(0.5 * np.sin(1.55) / np.cos(1.55) ** 3, rel=1e-3)
-    assert "peak needed" in report.table() and "N m" in report.table()
+    assert "required peak" in report.table() and "N m" in report.table()
 
 
-def test_a_run_that_passed_a_singular_pose_is_told_when() -> None:
+def test_examine_reports_the_time_of_a_singular_pose() -> None:
     law = udwadia_kalaba(crank(), {"rim": rim(1.0)})
     run = lifted(actuators={"torque": da.ActuatorLimits(limits=5.0)})
     passed = float(run.time[np.argmax(run["hub.angle"] > np.pi / 2)])
@@ -145,7 +145,7 @@ def test_a_run_that_passed_a_singular_pose_is_told_when() -> None:
         assert law.examine(run).singular_at == pytest.approx(passed, abs=1e-12)
 
 
-def test_more_inputs_than_constraints_lose_their_grip_together() -> None:
+def test_more_inputs_than_constraints_become_singular_together() -> None:
     eqs = crank(brake=True)
     law = udwadia_kalaba(eqs, {"rim": rim(1.0)})
     start = da.assemble(eqs, {"hub.angle": 0.0}, velocity={"hub.angle": 1.0})
