@@ -387,7 +387,7 @@ def test_without_scikit_fem_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(importlib, "import_module", missing)
     from dalembert.structures.solid import shapes as solid_shapes
 
-    with pytest.raises(MissingExtraError, match=r"dalembert\[solids\]"):
+    with raises(MissingExtraError, "missing-extra", "dalembert[solids]"):
         solid_shapes.shapes("hex8", np.zeros((1, 3)))
 
 

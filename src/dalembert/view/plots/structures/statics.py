@@ -50,7 +50,7 @@ def plot_static(
     structure = solution.structure
     has_beams, has_solids = bool(geometry.beams(structure)), bool(geometry.solids(structure))
     forces = (*FAMILIES, *FORCES) if has_beams else ()
-    known = ("shape", *forces, *(("von_mises",) if structure.groups else ()), *(STRAINS if has_solids else ()))
+    known = ("shape", *forces, *(("von_mises",) if has_beams or has_solids else ()), *(STRAINS if has_solids else ()))
     choice("view", view, known, f"the plot of a static solution of structure {structure.name!r}")
     if scale is not None and not (np.isfinite(scale) and scale != 0.0):
         raise DataError("out-of-range", f"scale must be a number other than 0, got {scale!r}.")
