@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
@@ -343,7 +344,11 @@ def _checked_values(values: ArrayLike) -> FloatArray:
 def _one(kind: str, name: str | None, known: tuple[str, ...]) -> int:
     if name is None:
         if len(known) != 1:
-            raise DataError("missing-argument", f"the system has {counted(len(known), kind)}; say which with {kind}=.")
+            raise DataError(
+                "missing-argument",
+                f"the system has {counted(len(known), kind)}.",
+                Advice("Name one with {}.", Argument(kind)),
+            )
         return 0
     if name not in known:
         raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))

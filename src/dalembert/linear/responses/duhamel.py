@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Call
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units
 from dalembert.linear.modes import Modes
@@ -258,7 +258,9 @@ def _uncoupled(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, Fl
     if modes is None:
         if system.is_sparse:
             raise DataError(
-                "missing-argument", "a sparse SecondOrder needs modes=system.modes(count) for Duhamel's integral."
+                "missing-argument",
+                "a sparse SecondOrder needs modes for Duhamel's integral.",
+                Advice("Give {}.", Argument("modes", Call("SecondOrder.modes"))),
             )
         V, reduced = np.eye(system.nq), system
     else:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import names_asked, unique_names
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.linear.channels import input_units
 from dalembert.linear.responses.dynamic_stiffness import solve_resolvent, solve_second_order
@@ -254,7 +255,8 @@ def _asked(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
         if len(default) > ALL_COORDINATES:
             raise DataError(
                 "missing-argument",
-                f"this system has {len(default)} possible {what}; name those you want: {what}=[{default[0]!r}, ...].",
+                f"this system has {len(default)} possible {what}, such as {default[0]!r}.",
+                Advice("Name those you want with {}.", Argument(what)),
             )
         return tuple(default)
     kind = what.removesuffix("s")

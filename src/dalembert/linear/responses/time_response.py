@@ -341,8 +341,10 @@ def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
         worst = float(steps[int(np.abs(steps - dt).argmax())])
         raise DataError(
             "sample-time-mismatch",
-            f"this StateSpace is sampled every {dt:.9g} s, but the inputs have a step of {worst:.9g} s. Resample the "
-            f"record (record.resample(every={dt:.9g})) or the system (system.resample(dt)).",
+            f"this StateSpace is sampled every {dt:.9g} s, but the inputs have a step of {worst:.9g} s.",
+            Advice(
+                "Use {}.", Call("Record.resample", Argument("every", float(f"{dt:.9g}"))), Call("StateSpace.resample")
+            ),
         )
 
 
