@@ -20,10 +20,10 @@ from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text, counted, listed
 from dalembert.numerics import ties
 
-# The real part of a computed eigenvalue below this, relative to the largest modulus, is not told from zero
-# when a mode is called growing or decaying: companion-form rounding is some hundred times 2⁻⁵².
+# Real part of a computed eigenvalue, relative to the largest modulus, below which a mode neither grows nor decays:
+# companion-form rounding is some hundred times 2⁻⁵².
 REAL_PART_TOLERANCE = 1e-12
-# Rounding of K leaves |s| of a rigid body about 2⁻²⁶ of the largest; called 0 only where it is slow by any measure.
+# Rounding of K leaves |s| of a rigid body about 2⁻²⁶ of the largest; it counts as 0 only if it is slow absolutely.
 RIGID_SHARE, RIGID_RATE = 6e-8, 1e-5  # of the largest |s|; rad/s
 Direction = str | Mapping[str, float] | ArrayLike
 
@@ -108,7 +108,7 @@ class Modes:
         """ζ = -Re s / \\|s\\|: negative for growing modes, ±1 for real eigenvalues, 0 for rigid-body modes."""
         size = np.abs(self.eigenvalues)
         zeta = np.divide(-self.eigenvalues.real, size, out=np.zeros(len(self)), where=size > 0.0)
-        return zeta + 0.0  # -0.0 reads badly
+        return zeta + 0.0  # no -0.0
 
     @property
     def momenta(self) -> FloatArray | ComplexArray:
@@ -169,7 +169,7 @@ class Modes:
         return result
 
     def energy_shares(self, groups: Mapping[str, Any]) -> dict[str, FloatArray]:
-        """Share of the elastic energy φᴴKφ of each mode that each group holds.
+        """Share of each group in the elastic energy φᴴKφ of each mode.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Modes:
         return shares
 
     def normalised(self, how: str) -> Modes:
-        """Copy with other sizes of the shapes.
+        """Copy with another normalisation of the shapes.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class Modes:
         against = self if other is None else other
         if against.coordinates != self.coordinates:
             odd = sorted(set(self.coordinates) ^ set(against.coordinates))
-            what = f"only one side has {', '.join(odd[:6])}" if odd else "the same names stand in another order"
+            what = f"only one side has {', '.join(odd[:6])}" if odd else "the same names are in another order"
             raise DataError("wrong-shape", f"MAC needs the same coordinates on both sides; {what}.")
         left = self.shapes / np.linalg.norm(self.shapes, axis=0)
         right = against.shapes / np.linalg.norm(against.shapes, axis=0)
@@ -336,7 +336,7 @@ class Modes:
         if value is None:
             raise DataError(
                 "missing-argument",
-                f"these Modes carry no {what}: they were not made by a SecondOrder. Give them when making.",
+                f"these Modes have no {what}: they were not made by a SecondOrder. Pass them to Modes.",
             )
         return value
 
@@ -351,7 +351,7 @@ class Modes:
         )  # fmt: skip
 
     def _still(self) -> Any:
-        """Which modes are rigid bodies but for rounding."""
+        """Which modes are rigid-body modes up to rounding."""
         size = np.abs(self.eigenvalues)
         return (size <= RIGID_SHARE * size.max(initial=0.0)) & (size < RIGID_RATE)
 

@@ -2,10 +2,10 @@
 
 x[k+1] = A[k] x[k] + w[k]
 
-Time is cut into about √N blocks of √N samples. Pass one carries all blocks forward at once from zero, which gives the
-state that each adds; pass two runs over the blocks and finds where each starts, x_{b+1} = (product of its A) x_b + e_b;
-pass three carries all blocks forward at once from their starts. Each sample thus comes out of the plain recursion, for
-any A (defective, unstable, singular), at 2 √N + √N array steps instead of N.
+Time is divided into about √N blocks of √N samples. Pass one advances all blocks together from zero, which gives the
+contribution e_b of each block. Pass two computes the initial state of each block, x_{b+1} = (product of its A) x_b +
+e_b. Pass three advances all blocks together from their initial states. Each sample thus follows from the plain
+recursion, for any A (defective, unstable, singular), with 2 √N + √N array steps instead of N.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def march(A: FloatArray, w: FloatArray, start: FloatArray) -> FloatArray:
     drive[:count] = w
     drive = np.ascontiguousarray(drive.reshape(blocks, length, n).transpose(1, 0, 2))
     At = np.ascontiguousarray(A.T)
-    with np.errstate(over="ignore", invalid="ignore"):  # a state beyond the number range is told at the end
+    with np.errstate(over="ignore", invalid="ignore"):  # `require_finite` reports a state beyond the number range
         added = np.zeros((blocks, n))
         for j in range(length):
             added = added @ At + drive[j]
@@ -87,14 +87,14 @@ def held(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatAr
 
     Returns Φ (n, n), Γ and Δ (n, nu). With Δ left out u is held at u₀.
     """
-    N, scaling, size = _augmented(A, B, step)
+    N, scaling, size = _augment(A, B, step)
     with np.errstate(over="ignore", invalid="ignore"):
         power = scipy.linalg.expm(N)
-        return _unscaled(power, scaling, size)
+        return _unscale(power, scaling, size)
 
 
-def _augmented(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """[[A, B, 0], [0, 0, I], [0, 0, 0]] step, states and inputs scaled so that its norm is not one of units.
+def _augment(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """[[A, B, 0], [0, 0, I], [0, 0, 0]] step, states and inputs scaled so that its norm does not depend on units.
 
     Returns the matrix (n + 2nu, n + 2nu), and the scales (n,) of the states and (nu,) of the inputs.
     """
@@ -108,8 +108,8 @@ def _augmented(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, F
     return N, scaling, size
 
 
-def _unscaled(power: FloatArray, scaling: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Φ, Γ, Δ of the exponential of :func:`_augmented`, one or a stack of them."""
+def _unscale(power: FloatArray, scaling: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Φ, Γ, Δ of the exponential of :func:`_augment`, one or a stack of them."""
     n, nu = len(scaling), len(size)
     inputs = scaling[:, None] * power[..., :n, n:] * np.tile(size, 2)
     return scaling[:, None] * power[..., :n, :n] / scaling, inputs[..., :nu], inputs[..., nu:]
@@ -122,7 +122,7 @@ def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArr
     Order 16 at norm 1/2 leaves 2⁻¹⁷/17! ≈ 2e-20.
     """
     longest = float(steps.max())
-    N, scaling, size = _augmented(A, B, longest)
+    N, scaling, size = _augment(A, B, longest)
     halvings = max(0, int(np.ceil(np.log2(float(np.linalg.norm(N, 1)) or 1.0))) + 1)
     term, terms = np.eye(len(N)), [np.eye(len(N)).ravel()]
     for j in range(1, 17):
@@ -133,8 +133,8 @@ def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArr
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(halvings):
             power = power @ power
-        phi, gamma, delta = _unscaled(power, scaling, size)
-    # the last block answers to a slope per unit of θ: u₁ - u₀ is θ times that
+        phi, gamma, delta = _unscale(power, scaling, size)
+    # the last block belongs to a slope per unit of θ: u₁ - u₀ is θ times the slope
     return phi, gamma, delta / theta[:, None, None]
 
 
@@ -149,8 +149,8 @@ def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, s
         w = u[:-1] @ gamma.T
         if hold == "first":
             w += np.diff(u, axis=0) @ delta.T
-        return finite(march(phi, w, start), times)
-    # Loggers round their times: few different steps, once the noise of their differences is taken off.
+        return require_finite(march(phi, w, start), times)
+    # Loggers round their times: few different steps remain after their rounding is removed.
     noise = 4.0 * np.finfo(np.float64).eps * float(np.abs(times).max())
     steps = np.diff(times)
     which = np.unique(np.round(steps / noise).astype(np.int64), return_inverse=True)[1]
@@ -166,11 +166,11 @@ def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, s
         if hold == "first":
             w += np.einsum("kij,kj->ki", delta[pick], np.diff(u, axis=0)[part])
         path.append(march_varying(phi, pick, w, path[-1][-1])[1:])
-    return finite(np.concatenate(path), times)
+    return require_finite(np.concatenate(path), times)
 
 
 def uniform_step(times: FloatArray) -> float | None:
-    """The step of uniformly sampled times, told from rounding; None where they are not uniform."""
+    """The step of times that are uniform up to rounding; None where they are not uniform."""
     count = len(times)
     step = float(times[-1] - times[0]) / (count - 1)
     off = np.abs(times - (times[0] + step * np.arange(count))).max()
@@ -178,7 +178,7 @@ def uniform_step(times: FloatArray) -> float | None:
     return step if off <= max(1e-9 * step, rounding) else None
 
 
-def finite(states: FloatArray, times: FloatArray) -> FloatArray:
+def require_finite(states: FloatArray, times: FloatArray) -> FloatArray:
     """The states, or an error with the time at which they leave the number range."""
     if not np.isfinite(states[-1]).all() or not np.isfinite(states).all():
         k = int(np.argmax(~np.isfinite(states).all(axis=1)))

@@ -1,4 +1,4 @@
-"""What second-order and state-space systems answer alike: their channels and their responses."""
+"""Channels and responses common to second-order and state-space systems."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Responding:
         return step_response(this, times, **options)
 
     def impulse_response(self, times: ArrayLike, **options: Any) -> Record:
-        """Response to a blow at t = 0; see :func:`dalembert.linear.impulse_response`."""
+        """Response to an impulse at t = 0; see :func:`dalembert.linear.impulse_response`."""
         from dalembert.linear.responses.time_response import impulse_response
 
         this: Any = self

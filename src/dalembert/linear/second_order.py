@@ -5,7 +5,7 @@
 
 M, C, K symmetric (mass, damping, stiffness); G, H skew (gyroscopic, circulatory).
 K_loss, symmetric, is the imaginary part of the stiffness, K + i K_loss (hysteretic damping):
-a notion of harmonic motion only.
+defined for harmonic motion only.
 
 States of the first-order form are positions first, (x, x′); Genta has velocities first.
 """
@@ -37,7 +37,7 @@ from dalembert.linear.state_space import StateSpace
 if TYPE_CHECKING:
     pass
 
-# Largest sparse system that is made dense without being told to: 5000 x 5000 doubles are 200 MB each.
+# Largest sparse system that is made dense without ``force``: 5000 x 5000 doubles are 200 MB each.
 DENSE_LIMIT = 5000
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
@@ -119,7 +119,7 @@ class SecondOrder(Responding):
         B_ = (
             storage.zeros(n, 0, sparse=sparse)
             if B is None
-            else storage.stored("B", B, n, None, "one row per coordinate", sparse=sparse, vector="column")
+            else storage.store("B", B, n, None, "one row per coordinate", sparse=sparse, vector="column")
         )
         nu = B_.shape[1]
         read = {"Y_position": Y_position, "Y_velocity": Y_velocity, "Y_acceleration": Y_acceleration, "D": D}
@@ -161,14 +161,14 @@ class SecondOrder(Responding):
         """
         sparse = storage.is_sparse(M, C_full, K_full)
         n = storage.square("M", M)
-        M_ = storage.stored("M", M, n, n, "it must be square", sparse=sparse)
+        M_ = storage.store("M", M, n, n, "it must be square", sparse=sparse)
         full = {
             symbol: storage.zeros(n, n, sparse=sparse)
             if value is None
-            else storage.stored(symbol, value, n, n, "the size of M", sparse=sparse)
+            else storage.store(symbol, value, n, n, "the size of M", sparse=sparse)
             for symbol, value in (("C_full", C_full), ("K_full", K_full))
         }
-        B_ = None if B is None else storage.stored("B", B, n, None, "one row per coordinate", sparse=sparse,
+        B_ = None if B is None else storage.store("B", B, n, None, "one row per coordinate", sparse=sparse,
                                                    vector="column")  # fmt: skip
         if abs(M_ - M_.T).max() > storage.SYMMETRY_TOLERANCE * abs(M_).max():
             if sparse:
@@ -211,8 +211,8 @@ class SecondOrder(Responding):
                 "too-large",
                 f"this SecondOrder has {self.nq} coordinates: a dense copy takes {8e-9 * self.nq**2:.2g} GB "
                 "per matrix.",
-                Advice("Reduce it first ({}), or insist.", Call("SecondOrder.modal")),
-                Advice("A copy of this size needs {}.", Argument("force", True)),
+                Advice("Reduce it first ({}).", Call("SecondOrder.modal")),
+                Advice("Or force a copy of this size with {}.", Argument("force", True)),
             )
         return self.replace(**{symbol: getattr(self, symbol).toarray() for symbol in MATRICES})
 
@@ -261,7 +261,7 @@ class SecondOrder(Responding):
 
         A coordinate without mass has no rate among the states; one without mass and damping follows the
         others statically and is no state at all. Where a massless direction is no coordinate on its own, a state
-        ``x.part`` is what its coordinate has apart from that direction. `DataError` where a motion is not
+        ``x.part`` is the part of its coordinate outside that direction. `DataError` where a motion is not
         determined, or an output would need the derivative of an input.
         """
         if self.is_sparse:
@@ -298,7 +298,7 @@ class SecondOrder(Responding):
         return Classification(self)
 
     def stability(self) -> Stability:
-        """Whether free motions decay, stay bounded or grow; right for defective eigenvalues too."""
+        """Whether free motions decay, stay bounded or grow; also for defective eigenvalues."""
         return stability.stability(self)
 
     def modal(
@@ -315,12 +315,12 @@ class SecondOrder(Responding):
         return modal.modal(self, count, modes, static_correction=static_correction, diagonal=diagonal)
 
     def _refuse_derivatives(self, *coefficients: FloatArray) -> None:
-        """Raise where an output holds the derivative of an input; (ny, nu) coefficients of u′, u″."""
+        """Refuse an output that contains the derivative of an input; (ny, nu) coefficients of u′, u″."""
         rows = [int(row) for matrix in coefficients for row in np.flatnonzero(matrix.any(axis=1))]
         if rows:
             raise DataError(
                 "not-proper",
-                f"output {self.outputs[rows[0]]!r} reads a velocity or acceleration that follows an input at once, "
+                f"output {self.outputs[rows[0]]!r} reads a velocity or acceleration that follows an input directly, "
                 "without mass (or damping) between them: it would need the derivative of that input. "
                 "Give the coordinate mass, or read its position.",
             )
@@ -353,7 +353,7 @@ def _outputs(given: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[st
         if given.get(symbol) is not None:
             vector = "column" if symbol == "D" and nu == 1 else "row"
             why = f"one row per output, one column per {'input' if symbol == 'D' else 'coordinate'}"
-            result[symbol] = storage.stored(symbol, given[symbol], ny, width, why, sparse=sparse, vector=vector)
+            result[symbol] = storage.store(symbol, given[symbol], ny, width, why, sparse=sparse, vector=vector)
             ny = result[symbol].shape[0]
     return {
         symbol: result[symbol] if symbol in result else storage.zeros(ny or 0, width, sparse=sparse)

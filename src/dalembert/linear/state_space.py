@@ -225,7 +225,7 @@ class StateSpace(Responding):
         """Without states that no input reaches or no output sees; the response from rest stays the same."""
         return self.kalman(tolerance=tolerance).minimal
 
-    # Questions
+    # Properties
 
     def poles(self) -> roots.Roots:
         """Eigenvalues of A with frequency, damping ratio and time constant; integrators exactly 0 (or z = 1)."""
@@ -244,17 +244,17 @@ class StateSpace(Responding):
 
     @property
     def is_stable(self) -> bool:
-        """Whether every pole is inside the border of stability, by more than rounding: asymptotically stable."""
+        """Whether every pole is inside the stability boundary, by more than rounding: asymptotically stable."""
         return gramians.is_stable(self)
 
     def stability(self) -> Stability:
-        """Verdict and why, right for repeated poles on the border too; see :func:`dalembert.linear.eigen.stability`."""
+        """Verdict and reason, also for repeated poles on the boundary; see :func:`dalembert.linear.eigen.stability`."""
         from dalembert.linear.eigen.stability import stability
 
         return stability(self)
 
     def dc_gain(self) -> FloatArray:
-        """Response to a constant input in the end, (ny, nu): D - C A⁻¹ B, sampled D + C (I - A)⁻¹ B."""
+        """Steady response to a constant input, (ny, nu): D - C A⁻¹ B, sampled D + C (I - A)⁻¹ B."""
         return norms.dc_gain(self)
 
     def markov(self, count: int) -> FloatArray:
@@ -287,9 +287,9 @@ class StateSpace(Responding):
         tolerance : float
             the smallest order whose error bound (H-infinity norm) is below this.
         match_dc : bool
-            Let the cut states follow statically, which keeps the gain at frequency 0 but adds to D.
+            Keep the static response of the removed states: same gain at frequency 0, with an addition to D.
 
-        Only stable systems; ``stable, rest = system.stable_split()`` lets the first be reduced and the rest added.
+        Only stable systems; with ``stable, rest = system.stable_split()`` reduce the first and add the rest.
         """
         return balance.balanced_truncation(self, order, tolerance, match_dc)
 
@@ -300,11 +300,11 @@ class StateSpace(Responding):
     def hinf_norm(self) -> norms.PeakGain:
         """Largest gain over all frequencies and directions, and its frequency; infinite where a pole is unstable.
 
-        A pole that no input reaches or no output sees counts as well: ask ``minimal()`` to leave it out.
+        A pole that no input reaches or no output sees counts as well: ``minimal()`` removes it.
         """
         return norms.hinf_norm(self)
 
-    # Joined with others
+    # Connection with other systems
 
     def series(self, second: StateSpace) -> StateSpace:
         """This system first, ``second`` driven by its outputs (in order); the same as ``second * self``."""
@@ -350,7 +350,7 @@ class StateSpace(Responding):
         return interop.from_control(cls, other, units)
 
     def to_scipy(self) -> Any:
-        """``scipy.signal.StateSpace``, continuous or sampled; it has no place for names."""
+        """``scipy.signal.StateSpace``, continuous or sampled, without names."""
         return interop.to_scipy(self)
 
     @classmethod

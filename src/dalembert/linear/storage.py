@@ -21,7 +21,7 @@ from dalembert.core.errors import DataError
 # Asymmetry, relative to the largest entry, up to which a matrix counts as symmetric (or skew) and is made exactly so:
 # far above rounding of any assembly, far below a modelling mistake.
 SYMMETRY_TOLERANCE = 1e-9
-# Skew part that from_full takes for rounding: it would cost the exactness of the symmetric solvers and says nothing.
+# Skew part that from_full treats as rounding: keeping it would exclude the exact symmetric solvers.
 SPLIT_TOLERANCE = 1e-12
 
 
@@ -30,10 +30,10 @@ def is_sparse(*values: Any) -> bool:
     return any(scipy.sparse.issparse(value) for value in values)
 
 
-def stored(
+def store(
     symbol: str, value: Any, rows: int | None, columns: int | None, why: str, *, sparse: bool, vector: str = ""
 ) -> Matrix:
-    """Own, finite, real copy of ``value``, shaped as asked, in the storage of the system."""
+    """Finite, real copy of ``value`` with the given shape, in the storage of the system."""
     if not sparse:
         return matrix(symbol, value, rows, columns, why, vector=vector)
     if not scipy.sparse.issparse(value):
@@ -76,7 +76,7 @@ def part(symbol: str, value: Any, names: Sequence[str], sign: int, *, sparse: bo
     n = len(names)
     if value is None:
         return zeros(n, n, sparse=sparse)
-    array = stored(symbol, value, n, n, "the size of M", sparse=sparse)
+    array = store(symbol, value, n, n, "the size of M", sparse=sparse)
     turned = array.T.tocsc() if sparse else array.T
     if sparse and _same_pattern(array, turned) and np.array_equal(array.data, sign * turned.data):
         return array  # exact already, as most assemblies make it: no further copies
@@ -87,7 +87,7 @@ def part(symbol: str, value: Any, names: Sequence[str], sign: int, *, sparse: bo
         raise DataError(
             "not-symmetric",
             f"{symbol} is not {kind}: {symbol}[{names[i]}, {names[j]}] = {array[i, j]:.6g} but "
-            f"{symbol}[{names[j]}, {names[i]}] = {array[j, i]:.6g}. SecondOrder.from_full takes full matrices apart.",
+            f"{symbol}[{names[j]}, {names[i]}] = {array[j, i]:.6g}. SecondOrder.from_full splits full matrices.",
         )
     result = 0.5 * (array + sign * turned)
     return result.tocsc() if sparse else result

@@ -14,7 +14,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
-from dalembert.linear.responses.excitation import initial_state, sampled
+from dalembert.linear.responses.excitation import initial_state, sample_inputs
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.continuous.close_loop import ON, close_equations
 from dalembert.loop.continuous.linear_equations import linear_equations, read_linear_state
@@ -189,7 +189,7 @@ def reference_values(loop: Any, given: Any, times: Any) -> Array:
     unique = list(dict.fromkeys(names))
     sources = {name: _at_samples(rename_reference(source, name, name), name, times) for name, source in given.items()}
     at = times if len(times) > 1 else np.append(times, times[0] + 1.0)
-    _, values = sampled(sources, unique, at, where="references")
+    _, values = sample_inputs(sources, unique, at, where="references")
     return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
 
 

@@ -93,8 +93,8 @@ BAD = [
     (lambda m: m.participation({"c.x": 1.0}), "no coordinate named 'c.x'"),
     (lambda m: m.participation([1.0, 2.0]), "4 finite numbers"),
     (lambda m: m.energy_shares({"part": np.eye(3)}), "stiffness of 'part'"),
-    (lambda m: Modes([1j], [[1.0]]).modal_masses, "carry no momenta"),
-    (lambda m: Modes([1j], [[1.0]]).table(groups={"x": ".x"}), "carry no elastic forces"),
+    (lambda m: Modes([1j], [[1.0]]).modal_masses, "have no momenta"),
+    (lambda m: Modes([1j], [[1.0]]).table(groups={"x": ".x"}), "have no elastic forces"),
     (lambda m: Modes([1j], [[1.0]], momenta=[[1.0], [2.0]]), "momenta has shape"),
 ]
 

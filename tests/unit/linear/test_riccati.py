@@ -143,7 +143,7 @@ def test_newton_repairs_a_rough_solution():
     A, B, Q, R, S = machine(6)
     problem = riccati.Problem(None, A, B, Q, R, S, np.eye(6))
     exact = care(A, B, Q, R, S).X
-    X, steps = riccati.refined(problem, exact * (1.0 + 1e-4))
+    X, steps = riccati.refine(problem, exact * (1.0 + 1e-4))
     assert 1 <= steps <= riccati.MOST_NEWTON
     np.testing.assert_allclose(X, exact, rtol=1e-10, atol=1e-12)
 

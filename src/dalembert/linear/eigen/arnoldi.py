@@ -4,15 +4,15 @@
 
 The undamped modes Φ come first (Lanczos). Then
 
-- C = α M + β K, or CΦ = MΦ D with D diagonal once the repeated frequencies are turned (judged after one application of
-  the inverse, which quiets the rounding that K amplifies): one scalar quadratic s² + d s + μ = 0 per mode, shapes real.
-  K_loss likewise: μ + iκ, s = i √(μ + iκ); a plain loss factor is exact.
+- C = α M + β K, or CΦ = MΦ D with D diagonal once the modes of repeated frequencies are rotated (judged after one
+  application of the inverse, which reduces the rounding that K amplifies): one scalar quadratic s² + d s + μ = 0 per
+  mode, shapes real. K_loss likewise: μ + iκ, s = i √(μ + iκ); a plain loss factor is exact.
 - else shift-invert Arnoldi on the companion form. With z = (φ, sφ/γ) and one factor of Q(s₀),
 
       (a, b) → u = -Q(s₀)⁻¹ (γ M b + (C + s₀ M) a),   (u, (a + s₀ u)/γ),   eigenvalue 1/(s - s₀)
 
-  γ is a typical frequency, so that both halves weigh alike. s₀ is real near rest (one real factor, conjugate pairs
-  arrive together), i ω near a frequency.
+  γ is a typical frequency, so that both halves have the same weight. s₀ is real near rest (one real factor, conjugate
+  pairs arrive together), i ω near a frequency.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def solve(system: Any, count: int, near: float, band: tuple[float, float] | None
     full = storage.nonzero(system.G) or storage.nonzero(system.H)
     found = lanczos.in_band(M, K, *band) if band else lanczos.nearest(M, K, count, near)
     if not full:
-        rows = _uncoupled(system, found)
+        rows = _uncouple(system, found)
         if rows is not None:
             return rows
     if band:  # damping moves a few modes over the ends of the band: look a little wider
@@ -53,7 +53,7 @@ def solve(system: Any, count: int, near: float, band: tuple[float, float] | None
     return _companion(system, found, count, near)
 
 
-def _uncoupled(system: Any, found: Undamped) -> Rows | None:
+def _uncouple(system: Any, found: Undamped) -> Rows | None:
     """Rows of a system whose damping the undamped modes uncouple; None for the others."""
     mu, V = found.mu, found.shapes
     damping = _modal(system.C, system, found)
@@ -137,7 +137,7 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
 
 
 def _at_rest(system: Any, rigid: FloatArray) -> FloatArray:
-    """The motions in the null space of K that H and K_loss leave at rest too."""
+    """The null space common to K, H and K_loss."""
     for matrix in (system.H, system.K_loss):
         if rigid.shape[1] and storage.nonzero(matrix):
             image = matrix @ rigid

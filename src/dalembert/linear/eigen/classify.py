@@ -1,4 +1,4 @@
-"""What kind of system it is, and the definiteness of its matrices (Genta 2012, app. A).
+"""Classification of a second-order system and definiteness of its matrices (Genta 2012, app. A).
 
 natural ⇔ G = 0;  noncirculatory ⇔ H = 0;  conservative ⇔ C = H = K_loss = 0
 M, C, K ≥ 0 (H = 0): no eigenvalue with Re s > 0;  all > 0: asymptotically stable
@@ -40,7 +40,7 @@ class Classification:
         All of a dense system, the 20 lowest of a sparse one.
     damping : one word per mode
         "undamped", "underdamped", "critically damped", "overdamped", "growing" or "rigid body".
-    remark : what definiteness alone says on stability
+    remark : conclusion on stability from definiteness alone
     """
 
     natural: bool
@@ -75,7 +75,7 @@ class Classification:
         return "overdamped" in self.damping
 
     def table(self) -> str:
-        """Kind, definiteness, and how many modes are damped how."""
+        """Kind, definiteness, and number of modes of each damping."""
         lines = [self.kind, *(f"  {symbol}: {text}" for symbol, text in self.definiteness.items())]
         counts = [f"{self.damping.count(word)} {word}" for word in dict.fromkeys(self.damping)]
         lines.append(f"  modes: {', '.join(counts)}")
@@ -145,7 +145,7 @@ def _damping(s: complex, ratio: float, real: Any) -> str:
     if s.imag == 0.0:
         if s.real > 0.0:
             return "growing"
-        # Two equal real eigenvalues: on the border between one oscillation and two decays.
+        # Two equal real eigenvalues: on the boundary between one oscillation and two decays.
         twice = np.count_nonzero(np.abs(real - s.real) <= CRITICAL * abs(s)) > 1
         return "critically damped" if twice else "overdamped"
     if abs(ratio) <= 1e-12:

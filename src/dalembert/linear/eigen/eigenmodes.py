@@ -1,7 +1,7 @@
-"""Modes of a second-order system: which ones, by which solver, in what order.
+"""Modes of a second-order system: selection, choice of the solver, order.
 
 Dense systems are solved whole (:mod:`quadratic`) and the wanted modes picked; sparse ones are searched around a
-frequency (:mod:`lanczos`, :mod:`arnoldi`).
+frequency (:mod:`undamped_modes`, :mod:`arnoldi`).
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ BAND_ROUNDING = 1e-9
 
 
 def find(system: SecondOrder, count: int | None, near: float, band: tuple[float, float] | None) -> Modes:
-    """The modes asked for, ascending in frequency; see :meth:`SecondOrder.modes`."""
-    count, near, band = _checked(system, count, near, band)
+    """The selected modes, ascending in frequency; see :meth:`SecondOrder.modes`."""
+    count, near, band = _check(system, count, near, band)
     dense = system.dense() if _better_dense(system, count) else system
     if dense.is_sparse:
         values, shapes = arnoldi.solve(dense, count or DEFAULT_COUNT, near, band)
         count = count or (None if band else DEFAULT_COUNT)
     else:
         values, shapes = quadratic.solve(dense.M, dense.C, dense.G, dense.K, dense.H, dense.K_loss, dense.coordinates)
-    chosen = _chosen(values, count, near, band)
+    chosen = _choose(values, count, near, band)
     values = values[chosen]
-    shapes = quadratic.normalised(shapes[:, chosen], system.M)
+    shapes = quadratic.normalise(shapes[:, chosen], system.M)
     return Modes(
         values, shapes, system.coordinates, momenta=system.M @ shapes, restoring=system.K @ shapes,
         provenance=system.provenance,
     )  # fmt: skip
 
 
-def _chosen(values: ComplexArray, count: int | None, near: float, band: tuple[float, float] | None) -> Any:
+def _choose(values: ComplexArray, count: int | None, near: float, band: tuple[float, float] | None) -> Any:
     """Indices of the wanted eigenvalues, ascending in modulus; of equal ones growth before decay."""
     size = np.abs(values)
     order = ties.by_modulus(values)
@@ -65,7 +65,7 @@ def _better_dense(system: SecondOrder, count: int | None) -> bool:
     return system.is_sparse and (n <= SMALL or (count is not None and count > n // 2) or n <= 2 * DEFAULT_COUNT)
 
 
-def _checked(
+def _check(
     system: SecondOrder, count: int | None, near: float, band: tuple[float, float] | None
 ) -> tuple[int | None, float, tuple[float, float] | None]:
     if count is not None:

@@ -17,7 +17,7 @@ The states are ``z = (a and p in the order of the coordinates, w)``. The q are d
 K_qq - C_qa M_aa⁻¹ C_aq is invertible; else the system is refused.
 
 Massless directions that are no coordinates on their own (M = [[1, 1], [1, 1]]) are found from the null spaces of M
-and C_bb; as many coordinates as there are such directions stand for them, and ``x_a = ξ_a + N x_b`` for the rest.
+and C_bb; as many coordinates as there are such directions represent them, and ``x_a = ξ_a + N x_b`` for the rest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SINGULAR = 1e-13
 class Separated:
     """``Wᵀ (M T ξ″ + C T ξ′ + K T ξ) = Wᵀ f`` with the indices of the kinds a, p, q; names of the ξ.
 
-    ``T`` and ``W`` are None where they are the identity, as they are unless M or C_bb hides its null space.
+    ``T`` and ``W`` are None where they are the identity, unless null vectors of M or C_bb combine coordinates.
     """
 
     M: FloatArray
@@ -62,7 +62,7 @@ class Separated:
 
 @dataclass(frozen=True)
 class Condensed:
-    """What is left after the algebraic coordinates are gone: ``M ξ″ + C ξ′ + K ξ = 0``, ``x = T ξ``."""
+    """The system without its algebraic coordinates: ``M ξ″ + C ξ′ + K ξ = 0``, ``x = T ξ``."""
 
     M: FloatArray
     C: FloatArray
@@ -84,7 +84,7 @@ class FirstOrder:
 
 
 def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Separated:
-    """Sort the coordinates into massive, damped and algebraic ones, turned where they must be."""
+    """Sort the coordinates into massive, damped and algebraic ones, transformed where necessary."""
     n = len(M)
     names = tuple(names)
     if is_positive(M):
@@ -111,12 +111,12 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
         W = W_b if W is None else W @ W_b
         C[np.ix_(q, b)], C[np.ix_(b, q)] = 0.0, 0.0
     if q and (not a) and (not p):
-        raise DataError("no-mass", f"no coordinate has mass or damping ({some(names)}): there is nothing to move.")
+        raise DataError("no-mass", f"no coordinate has mass or damping ({some(names)}): the system has no motion.")
     scale = np.abs(C).max(initial=0.0)
     for block in (np.ix_(a, q), np.ix_(q, a)):  # zero for every damping matrix ≥ 0, up to rounding
         C[block] = np.where(np.abs(C[block]) <= SINGULAR * scale, 0.0, C[block])
     _refuse_undetermined(M, C, K, a, q, names)
-    return Separated(M, C, K, a, p, q, T, W, _renamed(T, names))
+    return Separated(M, C, K, a, p, q, T, W, _rename(T, names))
 
 
 def condense(parts: Separated) -> Condensed:
@@ -175,7 +175,7 @@ def is_singular(matrix: FloatArray) -> bool:
     """Whether a square matrix is singular to working precision, its rows and columns first scaled to one."""
     if not len(matrix):
         return False
-    scaled = _scaled(matrix)
+    scaled = _scale(matrix)
     if scaled is None:
         return True
     values = np.linalg.svd(scaled[0], compute_uv=False)
@@ -202,7 +202,7 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if len(names) > 6 else "")
 
 
-def _scaled(matrix: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+def _scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Matrix with rows, then columns, of largest entry 1, and the column scales; None where a row or column is 0."""
     rows = np.abs(matrix).max(axis=1)
     if not rows.all():
@@ -250,7 +250,7 @@ def _places(n: int, q: list[int], rows: list[int]) -> list[int]:
 
 
 def _congruent(W: FloatArray | None, matrix: FloatArray, T: FloatArray | None) -> FloatArray:
-    """Wᵀ X T, a copy in any case; what cancels up to rounding is exactly 0, for the decisions on rank that follow."""
+    """Wᵀ X T, always a copy; terms that cancel up to rounding are set to 0 before decisions on rank."""
     if W is None or T is None:
         return matrix.copy()
     result = W.T @ matrix @ T
@@ -263,8 +263,8 @@ def _others(every: Sequence[int], some_of: Sequence[int]) -> list[int]:
     return [i for i in every if i not in out]
 
 
-def _renamed(T: FloatArray | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A coordinate that stands for more than itself, ξ_i = x_i - N x_b, is called ``name.part``."""
+def _rename(T: FloatArray | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the ξ; a combination ξ_i = x_i - N x_b is called ``name.part``."""
     if T is None:
         return names
     return tuple(name if np.count_nonzero(T[i]) == 1 else f"{name}.part" for i, name in enumerate(names))
@@ -282,5 +282,5 @@ def _refuse_undetermined(
         raise DataError(
             "singular-matrix",
             f"the coordinates {some([names[i] for i in q])} have no mass and no damping, and their stiffness "
-            "block is singular: their motion is not determined. Give them mass, hold them by a spring or drop them.",
+            "block is singular: their motion is not determined. Give them mass, a spring, or remove them.",
         )

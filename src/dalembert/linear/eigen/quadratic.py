@@ -5,13 +5,13 @@ Each case goes to the solver that keeps its structure:
 - G = H = 0 and C diagonal in the undamped modes (C = 0 included): symmetric, ``K φ = μ M φ``,
   then one scalar quadratic ``s² + d s + μ = 0`` per mode. Real shapes; critical damping is exact.
 - C = H = 0, K ≥ 0: with M = I and K = R Rᵀ the matrix ``[[0, Rᵀ], [-R, -G]]`` is skew, so the
-  eigenvalues are exactly imaginary. A singular K does no harm.
+  eigenvalues are exactly imaginary. K may be singular.
 - complex stiffness K + i K_loss, K_loss (and C) diagonal in the undamped modes: ``s² + d s + μ + iκ = 0`` per mode,
   the root with Im s > 0; a loss factor η gives s = i ω √(1 + iη).
 - anything else, massless coordinates included: first-order companion form.
 
 One row per oscillatory pair (Im s > 0), one per real eigenvalue, one per direction of the null space of
-K+H. The last stands for the double eigenvalue 0 of a rigid-body mode; that one is defective, and rounding
+K+H. The last represents the double eigenvalue 0 of a rigid-body mode, which is defective: rounding
 alone would split it to ±√ε, so the null space is counted and those eigenvalues are reported as exactly 0.
 """
 
@@ -35,7 +35,7 @@ DECAY = 1e-3
 
 
 def zero_tolerance(n: int) -> float:
-    """Relative to the largest: what n x n symmetric arithmetic leaves of a zero in K (that is, in s²)."""
+    """Rounding of a zero eigenvalue of K (that is, of s²) relative to the largest, for n x n symmetric arithmetic."""
     return 10.0 * n * float(np.finfo(np.float64).eps)
 
 
@@ -67,7 +67,7 @@ def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulat
     if hysteretic:
         return _hysteretic(factor, M, C, K, rest.names, gyroscopic)
     # To undamped modal coordinates, x = L⁻ᵀ Q η: M = I, K = diag μ with its zeros exact, C = D. The companion form
-    # gains too: its small eigenvalues no longer drown in the rounding of the stiffest mode.
+    # is more accurate too: its small eigenvalues are no longer lost in the rounding of the stiffest mode.
     mu, Q = stiffness_modes(factor, M, K)
     D = Q.T @ _congruent(factor, C) @ Q
     found = None
@@ -97,8 +97,9 @@ def stiffness_modes(factor: FloatArray, M: FloatArray, K: FloatArray) -> tuple[F
     if not massless.is_positive(symmetric):
         mu[small] = 0.0
         return mu, Q
-    # K > 0 though its spectrum is wider than ε (stiff penalty springs): nothing is rigid, the soft end is only drowned.
-    # It is the stiff end of the inverse problem M φ = θ K φ, where it is accurate; the two ends meet in the middle.
+    # K > 0 though its spectrum is wider than ε (stiff penalty springs): no mode is rigid, but the soft end is lost in
+    # rounding. It is the stiff end of the inverse problem M φ = θ K φ, where it is accurate; the two ends meet in the
+    # middle.
     scale = 1.0 / np.sqrt(np.diag(symmetric))
     lower: FloatArray = np.linalg.cholesky(scale[:, None] * symmetric * scale).astype(np.float64)
     inverse = _congruent(lower, scale[:, None] * M * scale)
@@ -129,7 +130,7 @@ def classical(D: FloatArray, mu: FloatArray) -> Rows | None:
 def turn(parts: Sequence[FloatArray], mu: FloatArray, tolerance: float) -> tuple[list[FloatArray], FloatArray] | None:
     """Diagonals of symmetric matrices in modes turned to uncouple them, and the turn; None where none uncouples.
 
-    Repeated frequencies leave their modes free to turn among themselves; all others are fixed.
+    Modes of a repeated frequency may be rotated among themselves; all others are fixed.
     """
     n = len(mu)
     Q = np.eye(n)
@@ -228,12 +229,12 @@ def _first_order(parts: massless.Separated, K: Any, C: FloatArray) -> Rows:
 
 
 def zeros(left: FloatArray, C: Any, right: FloatArray) -> int:
-    """How many eigenvalues are 0: one per null vector of K, a second where C does not act on it."""
+    """Number of eigenvalues 0: one per null vector of K, a second where C does not act on it."""
     k: int = right.shape[1]
     if k == 0:
         return 0
     acting = np.linalg.svd(left.T @ (C @ right), compute_uv=False)
-    # What rounding leaves: of a dense C relative to all of it, of a sparse one (too large for that) to its own terms.
+    # Rounding: of a dense C relative to its norm, of a sparse one (too large for that) relative to its own terms.
     size = (np.abs(left).T @ (abs(C) @ np.abs(right))).max() if storage.is_sparse(C) else np.linalg.norm(C, 2)
     floor = zero_tolerance(len(right)) * float(size)
     rank = int(np.count_nonzero(acting > floor))
@@ -267,7 +268,7 @@ def _congruent(factor: FloatArray, matrix: FloatArray) -> FloatArray:
     return result
 
 
-def normalised(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
+def normalise(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
     """φᴴ M φ = 1 (largest component 1 for a mode without mass); largest component real and positive."""
     size = np.abs(shapes)
     largest = size.max(axis=0, initial=0.0)

@@ -56,7 +56,7 @@ class Roots:
     ) -> None:
         roots = np.array(values, dtype=np.complex128)
         s = continuous(roots, dt)
-        # rounding must not decide which half of a pair comes first
+        # rounding must not decide the order within a pair
         largest = float(np.abs(s[np.isfinite(s)]).max(initial=0.0))
         order = np.lexsort((ties.ranks(s.imag, largest), ties.ranks(s.real, largest), ties.ranks(np.abs(s))))
         assign(self, values=roots[order], dt=dt, kind=kind, provenance=provenance or {})
@@ -191,7 +191,7 @@ def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int
     """Orthogonal V (n, n) with Vᵀ A V = [[R, 0], [S, N]], R (without an eigenvalue 0), dimension k of the null space.
 
     N is strictly lower triangular, in blocks; the last k columns of V span the null space of A.
-    ``size`` is that of the numbers A was computed from, whose rounding it carries.
+    ``size`` is that of the numbers A was computed from, which determines its rounding.
     """
     V, rest, first = np.eye(len(A)), A, 0
     floor = 10.0 * len(A) * EPS * size
@@ -207,12 +207,12 @@ def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int
     return V, rest, first
 
 
-def _deflated(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int, int]:
+def _deflate(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int, int]:
     """Eigenvalues other than ``shift``; V and k of :func:`null_levels` of A - shift I; how often it is one."""
     shifted = A - shift * np.eye(len(A))
     every = eigenvalues(A)
     plain = np.sort(np.abs(every - shift))
-    size = float(np.linalg.norm(A))  # of a quickly sampled system A - I is small, its rounding is not
+    size = float(np.linalg.norm(A))  # for a short sample time A - I is small, but its rounding is not
     small = max(SMALL * float(np.linalg.norm(shifted)), SMALL**2 * size)
     if len(A) and plain[0] <= small:
         V, rest, first = null_levels(shifted, size)
@@ -224,7 +224,7 @@ def _deflated(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, in
 
 def integrators_last(A: FloatArray, shift: float) -> tuple[FloatArray, int]:
     """Orthogonal V (n, n) with Vᵀ A V = [[R, X], [0, N]], and the size of R: all eigenvalues ``shift`` are in N."""
-    _, V, _, count = _deflated(A.T, shift)
+    _, V, _, count = _deflate(A.T, shift)
     return V, len(A) - count
 
 
@@ -235,17 +235,17 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
     """
     shift = rest_point(system)
     A, scale = balanced_matrix(system.A)
-    values, V, first, count = _deflated(A, shift)
+    values, V, first, count = _deflate(A, shift)
     if not vectors:
         return values, np.zeros((system.nx, 0), dtype=np.complex128), count
     every, psi = np.linalg.eig(A)
     # Where zeros were deflated the plain eigenvalues are matched to the exact ones, smallest distance first.
     chosen = np.argsort(np.abs(every - shift), kind="stable")[count:]
-    values, psi = (every[chosen], psi[:, chosen]) if count == 0 else _matched(values, every[chosen], psi[:, chosen])
+    values, psi = (every[chosen], psi[:, chosen]) if count == 0 else _match(values, every[chosen], psi[:, chosen])
     return values, scale[:, None] * np.hstack([psi, V[:, system.nx - first :]]), count
 
 
-def _matched(exact: ComplexArray, plain: ComplexArray, psi: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+def _match(exact: ComplexArray, plain: ComplexArray, psi: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.abs(exact[:, None] - plain[None, :]))

@@ -1,15 +1,15 @@
-"""Stability of linear systems, right also where eigenvalues are defective.
+"""Stability of linear systems, also with defective eigenvalues.
 
 An eigenvalue on the imaginary axis (unit circle) bounds the motion only if it is semisimple, that is, has as many
 eigenvectors as its multiplicity; else the motion grows like a power of time: a free body (s² = 0), a flutter boundary.
-Rounding tears such an eigenvalue apart, to ±√ε and more, so signs of real parts alone decide nothing. Here:
+Rounding splits such an eigenvalue by ±√ε and more, so the signs of real parts alone are not reliable. Here:
 
 1. A first-order matrix A is made in coordinates where it is as normal as it can be: undamped modal ones with velocities
    over frequencies (skew for a conservative system), else balanced.
-2. ``|Re s| > c ε ‖A‖ κ``, with κ the condition number of that eigenvalue, is a sure sign; a torn multiple eigenvalue
-   has a κ as large as the tear, so it is never among the sure ones.
-3. The others are gathered into clusters by their discs of doubt. The mean of a cluster is well conditioned: its sign
-   is sure beyond ``100 m ε max|s|``, else it lies on the axis.
+2. ``|Re s| > c ε ‖A‖ κ``, with κ the condition number of that eigenvalue, is a certain sign; a split multiple
+   eigenvalue has a κ as large as the split, so its sign is never certain.
+3. The others are gathered into clusters by their discs of uncertainty. The mean of a cluster is well conditioned: its
+   sign is certain beyond ``100 m ε max|s|``, else it lies on the axis.
 4. Its geometric multiplicity is how many singular values of ``A - mean`` are zero, to the same tolerance.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(np.float64).eps)
 DENSE = 1000  # coordinates of a sparse system that is judged through all its eigenvalues
 SURE = 100.0
-# Widest disc of doubt, relative to ‖A‖: a quadruple eigenvalue is torn to ε^(1/4).
+# Widest disc of uncertainty, relative to ‖A‖: a quadruple eigenvalue is split by ε^(1/4).
 WIDEST = 1e-3
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
@@ -92,7 +92,7 @@ class Stability:
 
     @property
     def is_asymptotic(self) -> bool:
-        """Whether every free motion dies out."""
+        """Whether every free motion decays."""
         return self.verdict == ASYMPTOTIC
 
     def table(self) -> str:
@@ -126,7 +126,7 @@ def stability(system: SecondOrder | StateSpace) -> Stability:
     eigenvalue [rad/s]  algebraic  geometric  motion
                      0          2          1  growth like a power of time
     """
-    from dalembert.linear.state_space import StateSpace  # which builds on this module
+    from dalembert.linear.state_space import StateSpace  # which imports this module
 
     if isinstance(system, StateSpace):
         return judge(scipy.linalg.matrix_balance(system.A)[0], discrete=system.dt is not None)

@@ -5,13 +5,13 @@
 One sparse factor (:mod:`factor`, or :mod:`multifrontal` for solids), then the θ of largest modulus by ARPACK: the μ
 nearest to σ. M may be singular (massless coordinates); the shapes are then purified by one more solution each.
 
-Rigid bodies. σ = 0 where K can be factored and holds: inverse iterations give the softest motion, and its energy φᵀKφ
-is compared with its own rounding, ε √(φ²ᵀ (K∘K) φ²). Where it is no more than that, K is singular and σ is a small
-negative number, chosen again if it turns out far from the lowest elastic μ. Every μ within its rounding is
+Rigid bodies. σ = 0 where K can be factored and is not singular: inverse iterations give the softest motion, and its
+energy φᵀKφ is compared with its own rounding, ε √(φ²ᵀ (K∘K) φ²). Where it is no more than that, K is singular and σ is
+a small negative number, chosen again if it turns out far from the lowest elastic μ. Every μ within its rounding is
 reported as exactly 0.
 
-Repeated frequencies. A Krylov space holds one vector of each eigenspace in exact arithmetic; rounding brings in the
-others, usually but not surely. So a second Lanczos run starts orthogonal to all modes found: had one been missed, its
+Repeated frequencies. A Krylov space holds one vector of each eigenspace in exact arithmetic; rounding usually adds the
+others, but not always. Therefore a second Lanczos run starts orthogonal to all modes found: had one been missed, its
 largest Ritz value would exceed the smallest θ kept. Missed modes are added until none is left.
 """
 
@@ -43,7 +43,7 @@ FREE_SHIFT = 1e-9
 # Width of a matrix (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU
 # solves three times faster with a factor of the same size, and Lanczos solves a hundred times.
 WIDE = 2500
-SECOND_LOOK = 20  # steps of the run that looks for missed modes
+SECOND_LOOK = 20  # steps of the search for missed modes
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ def nearest(M: Any, K: Any, count: int, frequency: float = 0.0) -> Undamped:
     _refuse_negative_mass(M)
     if frequency > 0.0:
         factor, shift = _factor_near(M, K, frequency**2)
-        return _cleaned(_found(M, K, count, factor, shift), M, K)
+        return _clean(_solve(M, K, count, factor, shift), M, K)
     make = _maker(M, K)
     factor = make(0.0)
     if factor is not None and not _is_free(M, K, factor):
-        return _cleaned(_found(M, K, count, factor, 0.0), M, K)
+        return _clean(_solve(M, K, count, factor, 0.0), M, K)
     shift = -FREE_SHIFT * _local_stiffness(M, K)
     for _ in range(3):
-        # None: neither K nor K + |σ| M is positive definite, so K is indefinite; SuperLU takes it, or tells why not.
-        factor = make(shift) or _shifted(M, K, shift)
-        modes = _cleaned(_found(M, K, count, factor, shift), M, K)
+        # None: neither K nor K + |σ| M is positive definite, so K is indefinite: SuperLU factors it or fails.
+        factor = make(shift) or _factor_shifted(M, K, shift)
+        modes = _clean(_solve(M, K, count, factor, shift), M, K)
         elastic = np.abs(modes.mu[modes.mu != 0.0])
         lowest = elastic.min(initial=np.inf)
         if not len(elastic) or 1e-4 <= lowest / -shift <= 1e8:
@@ -95,15 +95,15 @@ def in_band(M: Any, K: Any, low: float, high: float) -> Undamped:
     return nearest(M, K, count, np.sqrt(0.5 * (low**2 + high**2)))
 
 
-def purified(modes: Undamped, M: Any) -> FloatArray:
-    """Shapes without what ARPACK leaves of them in the null space of M."""
+def purify(modes: Undamped, M: Any) -> FloatArray:
+    """Shapes without the components in the null space of M that ARPACK leaves."""
     theta = 1.0 / (modes.mu - modes.shift)
     result: FloatArray = modes.factor.solve(np.asfortranarray(M @ modes.shapes)) / theta
     return result
 
 
-def _found(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
-    """ARPACK, the look for missed modes, M-orthonormal shapes."""
+def _solve(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
+    """Modes by ARPACK, with a search for missed modes; M-orthonormal shapes."""
     n = M.shape[0]
     operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
     start = np.random.default_rng(0).normal(size=n)
@@ -117,17 +117,17 @@ def _found(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
         ) from error  # fmt: skip
     modes = Undamped(mu, V, factor, shift)
     for _ in range(count):
-        extra = _missed(modes, M)
+        extra = _find_missed(modes, M)
         if extra is None:
             break
-        modes = _joined(modes, extra, M, count)
+        modes = _join(modes, extra, M, count)
     if np.any(M.diagonal() == 0.0):
-        modes = Undamped(modes.mu, purified(modes, M), factor, shift)
+        modes = Undamped(modes.mu, purify(modes, M), factor, shift)
     return _orthonormal(modes, M)
 
 
-def _missed(modes: Undamped, M: Any) -> FloatArray | None:
-    """A mode that was passed over, as a shape; None where all of the nearest are there."""
+def _find_missed(modes: Undamped, M: Any) -> FloatArray | None:
+    """The shape of a missed mode; None where no mode is missed."""
     V = modes.shapes
     MV = M @ V
     n, kept = V.shape
@@ -146,7 +146,7 @@ def _missed(modes: Undamped, M: Any) -> FloatArray | None:
     image = outside(modes.factor.solve(M @ np.random.default_rng(1).normal(size=n)))
     for j in range(steps):
         x = image
-        for _ in range(2):  # once more, for what the first pass leaves
+        for _ in range(2):  # the second pass removes the rounding of the first
             x = outside(x)
             x = x - basis[:, :j] @ (heavy[:, :j].T @ x)
         size = float(x @ (M @ x))
@@ -161,13 +161,13 @@ def _missed(modes: Undamped, M: Any) -> FloatArray | None:
         return None
     theta, Q = np.linalg.eigh(T[:steps, :steps])
     best = int(np.argmax(np.abs(theta)))
-    # A Ritz value never exceeds what it approaches, so above the smallest one kept means passed over.
+    # A Ritz value never exceeds its eigenvalue, so one above the smallest kept value is a missed mode.
     if abs(theta[best]) <= smallest * (1.0 + 1e-6):
         return None
     return np.asarray(basis[:, :steps] @ Q[:, best])
 
 
-def _joined(modes: Undamped, extra: FloatArray, M: Any, count: int) -> Undamped:
+def _join(modes: Undamped, extra: FloatArray, M: Any, count: int) -> Undamped:
     """Converge the missed shape by inverse iteration beside the others, then keep the nearest ``count``."""
     V = modes.shapes
     for _ in range(60):
@@ -205,7 +205,7 @@ def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
     return result
 
 
-def _cleaned(modes: Undamped, M: Any, K: Any) -> Undamped:
+def _clean(modes: Undamped, M: Any, K: Any) -> Undamped:
     zero = _zeros(np.abs(modes.mu) / np.maximum(energy_noise(K, modes.shapes), TINY))
     return Undamped(np.where(zero, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
 
@@ -256,7 +256,7 @@ def _maker(M: Any, K: Any) -> Callable[[float], Any]:
     Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite.
     """
     pattern = abs(K) + abs(M)
-    if K.shape[0] >= ordering.LARGE and _in_one_piece(pattern) and ordering.width(pattern) >= WIDE:
+    if K.shape[0] >= ordering.LARGE and _is_connected(pattern) and ordering.width(pattern) >= WIDE:
         tree = dissection.dissect(pattern)
 
         def make(shift: float) -> Any:
@@ -275,12 +275,12 @@ def _maker(M: Any, K: Any) -> Callable[[float], Any]:
     return make
 
 
-def _in_one_piece(pattern: Any) -> bool:
-    """Whether the graph is connected; the width of several pieces says nothing, and they factor apart anyway."""
+def _is_connected(pattern: Any) -> bool:
+    """Whether the graph is connected; the width is no measure of several pieces, which factor separately."""
     return bool(scipy.sparse.csgraph.connected_components(pattern, directed=False, return_labels=False) == 1)
 
 
-def _shifted(M: Any, K: Any, shift: float) -> Factor:
+def _factor_shifted(M: Any, K: Any, shift: float) -> Factor:
     try:
         return Factor(K - shift * M)
     except ArithmeticError as error:
@@ -301,7 +301,7 @@ def _factor_near(M: Any, K: Any, target: float) -> tuple[Factor, float]:
             return Factor(K - shift * M), shift
         except ArithmeticError:
             continue
-    return _shifted(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
+    return _factor_shifted(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
 
 
 def _count_below(M: Any, K: Any, mu: float) -> tuple[int, Factor]:

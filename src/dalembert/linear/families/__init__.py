@@ -1,1 +1,1 @@
-"""Linear systems along a parameter: eigenvalues followed, critical speeds, regions of validity."""
+"""Linear systems along a parameter: tracked eigenvalues, critical speeds, regions of validity."""

@@ -1,4 +1,4 @@
-"""Sweeps over a parameter: eigenvalues followed, stability boundaries, critical speeds, root loci.
+"""Sweeps over a parameter: tracked eigenvalues, stability boundaries, critical speeds, root loci.
 
 Along a parameter eigenvalues veer apart (coupling by springs), merge and turn to flutter
 (circulatory coupling, at |α| = ε), or split with the spin speed (gyroscopic coupling, the Campbell diagram).
@@ -166,23 +166,23 @@ def sweep(
     precision: float = PRECISION,
     progress: Setting = None,
 ) -> Sweep:
-    """Eigenvalues of a family of systems, followed along its parameter.
+    """Eigenvalues of a family of systems, tracked along its parameter.
 
     Parameters
     ----------
     build : function of one number that returns a SecondOrder or a StateSpace, with the same states throughout
         (called also between the values: where shapes change quickly, and to find crossings)
     values : (nv,) increasing
-    parameter, unit : what it is called
+    parameter, unit : its name and unit
     orders : multiples k of the parameter (a speed in rad/s) whose meeting with natural frequencies is sought
-    count : modes of each system; needed in effect for large sparse ones (default: their ``modes()``)
+    count : modes of each system; recommended for large sparse ones (default: their ``modes()``)
     precision : relative, of crossings and critical speeds
     progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done
 
     Returns
     -------
     Sweep
-        A boundary passed there and back between two neighbouring values is not seen: choose them close enough.
+        A boundary crossed twice between two neighbouring values is not detected: choose close values.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def sweep(
     >>> [(round(c.value, 9), c.becomes, c.motion) for c in found.crossings]
     [(-0.3, 'unstable', 'flutter'), (0.3, 'stable', 'flutter')]
     """
-    at = _checked_values(values)
+    at = _check_values(values)
     multiples = numbers(orders, "orders").ravel().tolist()
     if not callable(build):
         raise DataError(
@@ -332,7 +332,7 @@ def _upper_half(branches: ComplexArray) -> ComplexArray:
     return np.ascontiguousarray(branches[:, ~below])
 
 
-def _checked_values(values: ArrayLike) -> FloatArray:
+def _check_values(values: ArrayLike) -> FloatArray:
     at = np.array(numbers(values, "values of a sweep"))
     if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0.0).all():
         raise DataError(

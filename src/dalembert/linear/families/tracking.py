@@ -1,9 +1,9 @@
-"""Eigenvalues followed along a parameter, and where they cross something.
+"""Tracking of eigenvalues along a parameter, and their crossings.
 
 Following: modes of neighbouring values are paired so that the sum of their MAC (alike shapes) is largest, with a small
-say for near eigenvalues. Where a pair is not alike, or one frequency overtakes another, the interval is halved, so that
-shapes that turn quickly (veering) are followed through, and eigenvalues that pass each other keep their shapes
-(crossing). A veering narrower than a hundredth of a step is taken for a crossing.
+weight of the distance between eigenvalues. Where a pair is not alike, or one frequency overtakes another, the interval
+is halved, so that shapes that turn quickly (veering) are followed through, and eigenvalues that pass each other keep
+their shapes (crossing). A veering narrower than a hundredth of a step is taken for a crossing.
 
 Crossing: how many eigenvalues lie beyond a line is a whole number that needs no pairing; it is bisected where it
 changes. Against the imaginary axis the lines Re s = ±τ are used, and the crossing is midway: an eigenvalue that passes
@@ -28,13 +28,13 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
 
-# Real parts below this, relative to the eigenvalue (or the largest, for those near 0), are not told from zero:
+# Real parts below this, relative to the eigenvalue (or the largest, for those near 0), count as zero:
 # a double eigenvalue is computed to √ε = 1.5e-8 of the norm.
 AXIS = 1e-7
 NEAR_ZERO = 1e-6
 # Crossings nearer than this, relative to the interval, are one.
 TOGETHER = 1e-12
-# Shapes less alike than this are looked at again in between, so many times at most.
+# Shapes less alike than this halve the interval, at most this many times.
 ALIKE = 0.6
 HALVINGS = 7
 
@@ -103,12 +103,12 @@ class Spectra:
         order: Any = ties.by_modulus(self(values[0]).values)
         table = [self(values[0]).values[order]]
         for a, b in pairwise(values):
-            order = self._pairing(float(a), float(b), HALVINGS)[order]
+            order = self._pair(float(a), float(b), HALVINGS)[order]
             table.append(self(float(b)).values[order])
             bar.update(len(table) / len(values))
         return np.array(table)
 
-    def _pairing(self, a: float, b: float, halvings: int) -> Any:
+    def _pair(self, a: float, b: float, halvings: int) -> Any:
         """For every eigenvalue at ``a`` the number of its continuation at ``b``."""
         from scipy.optimize import linear_sum_assignment  # a third of the import time of this folder
 
@@ -122,9 +122,9 @@ class Spectra:
         if halvings == 0 or sure or middle in (a, b):
             return columns
         # the spectra in between are needed once only
-        fresh = middle not in self.known
-        pairing = self._pairing(middle, b, halvings - 1)[self._pairing(a, middle, halvings - 1)]
-        if fresh:
+        temporary = middle not in self.known
+        pairing = self._pair(middle, b, halvings - 1)[self._pair(a, middle, halvings - 1)]
+        if temporary:
             self.known.pop(middle, None)
         return pairing
 

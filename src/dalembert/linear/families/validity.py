@@ -1,4 +1,4 @@
-"""Where a linear model holds: regions of its configuration space (Genta 2012, app. A).
+"""Validity of a linear model: regions of its configuration space (Genta 2012, app. A).
 
 A measure is a linear form of the coordinates, e = a·x: the elongation of a spring, a rotation, a clearance.
 Around the equilibrium x = 0 every measure has a range in which the model is linear, inside a range in which the machine
@@ -112,7 +112,7 @@ class Validity:
         return result
 
     def classify(self, points: Record | Mapping[str, ArrayLike] | ArrayLike) -> Regions:
-        """Region of every configuration, and the measure that put it there.
+        """Region of every configuration, and the measure that decides it.
 
         Parameters
         ----------
@@ -121,14 +121,14 @@ class Validity:
         """
         values = self.measure(points)
         times = points.time if isinstance(points, Record) else None
-        # how far along each measure is: 1 at its linear limit, 1 at its failure limit
+        # value over its limit: 1 at the linear limit, 1 at the failure limit
         use = [_use(values, limits) for limits in (self.linear, self.failure)]
         region = np.where((use[1] > 1.0).any(axis=1), 2, np.where((use[0] > 1.0).any(axis=1), 1, 0))
         worst = np.where(region == 2, use[1].argmax(axis=1), use[0].argmax(axis=1))
         return Regions(self.names, values, np.asarray(region, dtype=np.intp), np.asarray(worst, dtype=np.intp), times)
 
     def scale_to_linear(self, shape: Mapping[str, ArrayLike] | ArrayLike) -> float:
-        """Largest factor by which a configuration (a mode shape, a static answer) may be scaled and stay linear."""
+        """Largest factor by which a configuration (a mode shape, a static response) may be scaled and stay linear."""
         use = _use(self.measure(shape), self.linear).max(initial=0.0)
         return float(np.inf) if use == 0.0 else float(1.0 / use)
 
@@ -173,7 +173,7 @@ class Validity:
 
 @frozen(init=False)
 class Regions:
-    """Answer of :meth:`Validity.classify`: one region per configuration; frozen.
+    """Result of :meth:`Validity.classify`: one region per configuration; frozen.
 
     ``values`` (N, measures); ``region`` (N,) 0 linear, 1 nonlinear, 2 failed; ``worst`` (N,) number of the measure
     furthest along its range; ``times`` (N,) [s] where the configurations came from a record, else None.
@@ -210,7 +210,7 @@ class Regions:
         return REGIONS[int(self.region.max(initial=0))]
 
     def table(self) -> str:
-        """How many configurations lie where, and where it is first left."""
+        """Number of configurations in each region, and the first outside the linear one."""
         rows = []
         for k, name in enumerate(REGIONS):
             here = np.flatnonzero(self.region == k)

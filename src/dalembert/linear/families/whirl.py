@@ -1,4 +1,4 @@
-"""Which way a rotor moves in a mode: forward or backward whirl, or no whirl at all.
+"""Whirl of a rotor in a mode: forward, backward, planar or none.
 
 An unbalance is a force across the axis that turns with the rotor. Modes that move the rotor only along or about its
 axis (axial, torsion) do no work on it: their frequencies may meet the speed without a resonance. With a = e₁ × e₂ the
@@ -56,7 +56,7 @@ def _vectors(system: SecondOrder, shape: ComplexArray) -> ComplexArray:
 
 
 def _across(system: SecondOrder, shape: ComplexArray, axis: FloatArray) -> ComplexArray:
-    """(n,) the shape without what goes along and about the axis."""
+    """(n,) the shape without its motion along and about the axis."""
     across = shape.astype(np.complex128)
     for ways in _places(system).values():
         for names in (TURNS.keys(), TURNS.values()):

@@ -8,8 +8,8 @@ g  release of a unit force held before,  k g = m h′ + 2a m h
 
 Over a step on which Q is linear the integral needs only J₁ = ∫ m h and J₂ = ∫∫ m h. The usual closed
 form is that of ω > a; the branches critical (s₁ = s₂), overdamped, ω = 0, k < 0 and c < 0 are one formula here, with
-series where it would cancel: s₁ ≈ s₂, and short steps. Independent of the matrix exponential, so either can
-judge the other.
+series where it would cancel: s₁ ≈ s₂, and short steps. Independent of the matrix exponential, so that each can
+verify the other.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units
 from dalembert.linear.modes import Modes
-from dalembert.linear.recursions import finite, march, march_varying, uniform_step
-from dalembert.linear.responses.excitation import checked_hold, initial_state, sampled
+from dalembert.linear.recursions import march, march_varying, require_finite, uniform_step
+from dalembert.linear.responses.excitation import checked_hold, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import modal_basis
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
@@ -86,7 +86,7 @@ def duhamel(
     inputs, times, start : as in :func:`dalembert.linear.response`
     hold : "first" (inputs linear between samples) or "zero" (held)
     modes : Modes, optional
-        Keep these alone.
+        Keep only these.
 
     Returns
     -------
@@ -99,8 +99,8 @@ def duhamel(
     array([0.       , 0.0752229])
     """
     checked_hold(hold)
-    shapes, damping, stiffness = _uncoupled(system, modes)
-    t, u = sampled(inputs, system.inputs, times, units=input_units(system), where="this SecondOrder")
+    shapes, damping, stiffness = _uncouple(system, modes)
+    t, u = sample_inputs(inputs, system.inputs, times, units=input_units(system), where="this SecondOrder")
     names = [*system.coordinates, *(f"{name}.rate" for name in system.coordinates)]
     z = initial_state(start, names, "this SecondOrder").reshape(2, -1)
     z0 = (system.M @ z.T).T @ shapes  # (2, k): modal masses are 1
@@ -238,16 +238,16 @@ def _convolve(
             path = march_varying(A, np.arange(count - 1), w, z0[:, mode])
         else:
             path = march(A[0], w, z0[:, mode])
-        q[:, mode], rate[:, mode] = finite(path, t).T
+        q[:, mode], rate[:, mode] = require_finite(path, t).T
     return q, rate
 
 
-def _uncoupled(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _uncouple(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes (n, k) of unit modal mass, modal damping and stiffness (k,)."""
     if not isinstance(system, SecondOrder):
         raise DataError(
             "wrong-type",
-            f"duhamel works on a SecondOrder, got {type(system).__name__}.",
+            f"duhamel needs a SecondOrder, got {type(system).__name__}.",
             Advice("Use {}.", Call("da.linear.response")),
         )
     for symbol, what in (("G", "gyroscopic"), ("H", "circulatory"), ("K_loss", "hysteretic")):
@@ -275,7 +275,7 @@ def _uncoupled(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, Fl
             Advice("Use {}.", Call("da.linear.response")),
         ) from error
     D = turn.T @ reduced.C @ turn
-    # Modes of one frequency may turn among themselves until they uncouple the damping.
+    # Modes of one frequency may be rotated among themselves to uncouple the damping.
     close = 1e-9 * np.abs(stiffness).max()
     for group in np.split(np.arange(len(D)), np.flatnonzero(np.diff(stiffness) > close) + 1):
         if len(group) > 1:

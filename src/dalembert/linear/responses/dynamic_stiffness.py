@@ -7,13 +7,13 @@ Three ways, all backward stable:
 
 - stacked LU, one per frequency (small systems, or few frequencies);
 - one complex Schur form A = Q T Qᴴ, then triangular back-substitution with all frequencies at once (dense, many
-  frequencies: n² instead of n³ per frequency). Second-order systems go there in mass-scaled coordinates and in units
+  frequencies: n² instead of n³ per frequency). Second-order systems are solved in mass-scaled coordinates and in units
   of time that make K̃ of norm one, so that its rounding is no more than that of an LU of Z;
 - sparse LU per frequency, refined once.
 
-Every solution carries a **probe**: one more right-hand side that excites all modes. Where it grows beyond
-1 / `SINGULAR` the matrix is singular to working precision, and what came out for the others is rounding: a resonance,
-told by name and number, also where the asked inputs happen not to excite it.
+Every solution contains a **probe**: one more right-hand side that excites all modes. Where the probe exceeds
+1 / `SINGULAR` the matrix is singular to working precision and the other columns are rounding. An error then reports a
+resonance with its frequency, even where the selected inputs do not excite it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def solve_second_order(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pag
             X = solver(wc, right)
         else:
             Z = K - wc[:, None, None] ** 2 * M + 1j * wc[:, None, None] * C
-            X = _stacked(Z, right, wc)
+            X = _solve_stacked(Z, right, wc)
         _refuse_resonance(X[:, :, -1] * scale, wc)
         yield chunk, X[:, :, :-1]
 
@@ -86,7 +86,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
         if solver is not None:
             X = solver(sc, right)
         else:
-            X = _stacked(sc[:, None, None] * np.eye(n) - A, right, w[chunk])
+            X = _solve_stacked(sc[:, None, None] * np.eye(n) - A, right, w[chunk])
         _refuse_resonance(X[:, :, -1], w[chunk])
         yield chunk, X[:, :, :-1] * scaling[:, None]
 
@@ -94,7 +94,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
 # ---- the three ways
 
 
-def _stacked(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArray:
+def _solve_stacked(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArray:
     try:
         return np.asarray(np.linalg.solve(Z, right), dtype=np.complex128)
     except np.linalg.LinAlgError:
@@ -116,7 +116,7 @@ def _schur(A: Any) -> Callable[[ComplexArray, ComplexArray], ComplexArray]:
         pages, m, columns = right.shape
         X = (Q.conj().T @ right).transpose(1, 0, 2).reshape(m, pages * columns)
         shift = np.repeat(s, columns)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # the probe tells
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # the probe detects it
             for i in range(m - 1, -1, -1):
                 X[i] = (X[i] + T[i, i + 1 :] @ X[i + 1 :]) / (shift - T[i, i])
             back: ComplexArray = Q @ X.reshape(m, pages, columns).transpose(1, 0, 2)
@@ -192,7 +192,7 @@ def sparse_solve(Z: Any, right: Any) -> Any:
 
 
 def _probe(n: int) -> FloatArray:
-    """(n,) of modulus between 1/2 and 1, the same every time, orthogonal to no mode but by accident."""
+    """(n,) of modulus between 1/2 and 1, always the same, in general orthogonal to no mode."""
     generator = np.random.default_rng(20)
     signs = np.where(generator.random(n) < 0.5, -1.0, 1.0)
     result: FloatArray = signs * generator.uniform(0.5, 1.0, n)
@@ -200,7 +200,7 @@ def _probe(n: int) -> FloatArray:
 
 
 def _scale(K: Any, C: Any, M: Any, w: FloatArray) -> FloatArray:
-    """(pages, n): root of the diagonal terms, so that metres and radians compare."""
+    """(pages, n): root of the diagonal terms, so that metres and radians are comparable."""
     at = np.abs(w)[:, None]
     size = np.abs(K) + at * np.abs(C) + at**2 * np.abs(M)
     largest = size.max(axis=1, keepdims=True)
@@ -227,7 +227,7 @@ def _refuse_resonance(probe: ComplexArray, w: FloatArray) -> None:
 
 
 def resonance(w: float) -> str:
-    """What to say where the dynamic stiffness is singular to working precision."""
+    """The message for a dynamic stiffness that is singular to working precision."""
     if w == 0.0:
         return (
             "the stiffness (or A) is singular: at frequency 0 a rigid-body motion has no finite response, nor has an "
@@ -235,7 +235,7 @@ def resonance(w: float) -> str:
         )
     return (
         f"resonance: {both_units(w)} is an undamped natural frequency, where the response is not finite. "
-        "Give the system damping, or step aside from this frequency (frequency_grid does). Where there is no "
+        "Give the system damping, or use other frequencies (frequency_grid avoids resonances). Where there is no "
         "natural frequency, the matrices are too badly scaled for double precision (elements far too short?)."
     )
 

@@ -1,4 +1,4 @@
-"""What drives a linear system: inputs and initial states by name, checked once at the border."""
+"""Inputs and initial states of a linear system by name, checked once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def checked_hold(hold: str) -> str:
     return hold
 
 
-def sampled(
+def sample_inputs(
     inputs: Record | Mapping[str, Any] | None,
     names: Sequence[str],
     times: ArrayLike | None,
@@ -82,7 +82,7 @@ def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, 
     for j, name in enumerate(names):
         if name in found:
             _refuse_other_unit(name, record.units.get(name), units.get(name))
-            u[:, j] = _no_gaps(record[name], name, t)
+            u[:, j] = _require_finite(record[name], name, t)
     return t, u
 
 
@@ -113,20 +113,20 @@ def _channel(source: Any, name: str, t: FloatArray, unit: str | None) -> FloatAr
                 Advice("Use {} first.", Call("Record.resample", Argument("times"))),
             )
         _refuse_other_unit(name, source.units.get(name), unit)
-        return _no_gaps(source[name], name, t)
+        return _require_finite(source[name], name, t)
     if callable(source):
-        return _no_gaps(called(source, f"input {name!r}", t), name, t)
+        return _require_finite(call_signal(source, f"input {name!r}", t), name, t)
     values = numbers(source, f"input {name!r}")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(t)):
         raise DataError(
             "wrong-shape",
             f"input {name!r} has shape {values.shape}; expected a number or one value per time, {len(t)}.",
         )
-    return _no_gaps(np.broadcast_to(values, t.shape), name, t)
+    return _require_finite(np.broadcast_to(values, t.shape), name, t)
 
 
 def _refuse_other_unit(name: str, given: str | None, expected: str | None) -> None:
-    """Refuse a signal in another unit than the input it drives; where one has none, nothing is known."""
+    """Refuse a signal in another unit than the input it drives; a signal or input without a unit is accepted."""
     if given and expected and given != expected:
         raise DataError(
             "unit-mismatch",
@@ -135,7 +135,7 @@ def _refuse_other_unit(name: str, given: str | None, expected: str | None) -> No
         )
 
 
-def called(function: Callable[[Any], Any], what: str, t: FloatArray) -> FloatArray:
+def call_signal(function: Callable[[Any], Any], what: str, t: FloatArray) -> FloatArray:
     """(N,) of all times at once where the function takes an array, else one by one (an ``if`` on t, math.sin)."""
     try:
         raw = function(t)
@@ -149,7 +149,7 @@ def called(function: Callable[[Any], Any], what: str, t: FloatArray) -> FloatArr
     return values
 
 
-def _no_gaps(values: FloatArray, name: str, t: FloatArray) -> FloatArray:
+def _require_finite(values: FloatArray, name: str, t: FloatArray) -> FloatArray:
     bad = ~np.isfinite(values)
     if bad.any():
         raise DataError(

@@ -24,7 +24,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.linear import storage
 from dalembert.linear.modes import Modes
-from dalembert.linear.responses.excitation import called, checked_hold
+from dalembert.linear.responses.excitation import call_signal, checked_hold
 from dalembert.linear.responses.harmonic import frequency_response
 from dalembert.linear.responses.superposition import modal_frequency_response
 from dalembert.linear.second_order import SecondOrder
@@ -32,7 +32,7 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 from dalembert.record.checks import numbers
 
-# A harmonic of the load below this, relative to the largest, is rounding and drives nothing.
+# A harmonic of the load below this, relative to the largest, is rounding and is ignored.
 NEGLIGIBLE = 1e-14
 GAUSS_POINTS = 16
 
@@ -151,14 +151,14 @@ def fourier_series(
     T = checked_period(period)
     count = whole_number("harmonics", harmonics)
     if callable(signal):
-        return FourierSeries(T, _integrated(signal, T, count, breaks))
+        return FourierSeries(T, _integrate(signal, T, count, breaks))
     values = numbers(signal, "the signal")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise DataError("not-finite", f"the signal must be finite samples of one dimension, got shape {values.shape}.")
-    return FourierSeries(T, _transformed(values, count, checked_hold(hold)))
+    return FourierSeries(T, _transform(values, count, checked_hold(hold)))
 
 
-def _transformed(values: FloatArray, harmonics: int, hold: str) -> ComplexArray:
+def _transform(values: FloatArray, harmonics: int, hold: str) -> ComplexArray:
     """Exact for the held or linear interpolant: the discrete transform times that of its pulse or triangle."""
     N = len(values)
     n = np.arange(harmonics + 1)
@@ -170,7 +170,7 @@ def _transformed(values: FloatArray, harmonics: int, hold: str) -> ComplexArray:
     return F
 
 
-def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: ArrayLike) -> ComplexArray:
+def _integrate(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: ArrayLike) -> ComplexArray:
     inner = numbers(breaks, "breaks")
     jumps = np.unique([0.0, T, *inner.ravel()])
     if jumps[0] < 0.0 or jumps[-1] > T:
@@ -183,7 +183,7 @@ def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: 
     middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
     t = (middle[:, None] + half[:, None] * x).ravel()
     w = (half[:, None] * weight).ravel()
-    f = called(signal, "the signal", t)
+    f = call_signal(signal, "the signal", t)
     if not np.isfinite(f).all():
         raise DataError("not-finite", f"the signal is not finite at t = {t[int(np.argmin(np.isfinite(f)))]:.6g} s.")
     wave = -2j * np.pi / T * t
@@ -274,7 +274,7 @@ def periodic_response(
     Parameters
     ----------
     system : SecondOrder or continuous StateSpace
-        Free motion is taken to have died out. Hysteretic damping is allowed.
+        The free motion has decayed. Hysteretic damping is allowed.
     inputs : mapping of input names to a FourierSeries, a function of time, samples of one period, or a constant
     period : T [s]
     harmonics : of the loads, besides the mean
@@ -283,7 +283,7 @@ def periodic_response(
     modes : int or Modes, optional
         Superpose only these; a number keeps that many modes, those that the harmonics of the load excite most.
     static_correction : bool
-        With ``modes``: add what the others do statically.
+        With ``modes``: add the static response of the others.
 
     Examples
     --------
@@ -325,10 +325,10 @@ def periodic_response(
     for still in (True, False):  # at rest there is no loss: K_loss belongs to ω > 0
         part = np.flatnonzero(driven & ((w == 0.0) == still))
         if len(part):
-            asked = system
+            model = system
             if still and isinstance(system, SecondOrder) and storage.nonzero(system.K_loss):
-                asked = system.replace(K_loss=None)
-            H = _transfer(asked, w[part], chosen, static_correction)
+                model = system.replace(K_loss=None)
+            H = _transfer(model, w[part], chosen, static_correction)
             amplitudes[part] = np.einsum("fyu,fu->fy", H, loads[part])
     count = max(200, 8 * len(w)) if samples is None else whole_number("samples", samples, 1)
     t: FloatArray = T / count * np.arange(count, dtype=np.float64)

@@ -25,7 +25,7 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import counted, listed
 
 KINDS = ("receptance", "mobility", "accelerance", "output")
-# Rows of a printed table: a screen.
+# Rows of a printed table: one screen.
 ROWS_SHOWN = 20
 
 
@@ -86,7 +86,7 @@ class FrequencyResponse:
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         where = "this FrequencyResponse"
-        w = checked_frequencies(frequencies)
+        w = check_frequencies(frequencies)
         try:
             H = np.array(values, dtype=np.complex128)
         except (TypeError, ValueError) as error:
@@ -144,7 +144,7 @@ class FrequencyResponse:
         return np.unwrap(angle) if unwrap else angle
 
     def decibels(self, output: str, input: str | None = None, *, reference: float = 1.0) -> FloatArray:
-        """(nf,) 20 log₁₀(magnitude / reference); an exact zero is the smallest number there is, not -inf."""
+        """(nf,) 20 log₁₀(magnitude / reference); an exact zero counts as the smallest positive number, not -inf."""
         if not (np.isfinite(reference) and reference > 0.0):
             raise DataError("not-positive", f"the reference of decibels must be positive, got {reference!r}.")
         size = np.maximum(self.magnitude(output, input), np.finfo(np.float64).tiny)
@@ -180,7 +180,7 @@ class FrequencyResponse:
         ----------
         output, input : names
         prominence : float
-            Leave out peaks that stand less than this above the higher of the two valleys beside them,
+            Leave out peaks that rise less than this above the higher of the two valleys beside them,
             as a fraction of their own magnitude (0 keeps all, 0.5 keeps those at least twice as high).
         """
         size, angle = self.magnitude(output, input), self.phase(output, input)
@@ -249,7 +249,7 @@ class FrequencyResponse:
             if len(self.inputs) != 1:
                 raise DataError(
                     "missing-argument",
-                    f"this FrequencyResponse has {counted(len(self.inputs), 'input')}; say which: "
+                    f"this FrequencyResponse has {counted(len(self.inputs), 'input')}; choose one: "
                     f"fr[output, input] with input one of {listed(self.inputs, {})}.",
                 )
             return 0
@@ -258,7 +258,7 @@ class FrequencyResponse:
         return self.inputs.index(name)
 
 
-def checked_frequencies(frequencies: ArrayLike) -> FloatArray:
+def check_frequencies(frequencies: ArrayLike) -> FloatArray:
     """Own, finite, real, not empty 1-D copy [rad/s]; a scalar is one frequency."""
     try:
         raw = np.asarray(frequencies)

@@ -21,11 +21,11 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.linear.channels import input_units
 from dalembert.linear.responses.dynamic_stiffness import solve_resolvent, solve_second_order
-from dalembert.linear.responses.frequency_response import KINDS, FrequencyResponse, checked_frequencies
+from dalembert.linear.responses.frequency_response import KINDS, FrequencyResponse, check_frequencies
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
-# As many coordinates as are taken for inputs or outputs without being named.
+# Largest number of coordinates used as inputs or outputs without names.
 ALL_COORDINATES = 100
 SUFFIX = {"receptance": "", "mobility": "/s", "accelerance": "/s²", "output": ""}
 
@@ -62,7 +62,7 @@ def frequency_response(
     Returns
     -------
     FrequencyResponse
-        ``values`` (nf, ny, nu). At an undamped natural frequency `DataError` names it; nothing is ever infinite.
+        ``values`` (nf, ny, nu). At an undamped natural frequency `DataError` gives the frequency; no value is infinite.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def frequency_response(
     >>> abs(fr["right", "left"]).round(4)
     array([0.3333, 4.9938])
     """
-    w = checked_frequencies(frequencies)
+    w = check_frequencies(frequencies)
     if isinstance(system, StateSpace):
         return _of_state_space(system, w, kind, inputs, outputs)
     if not isinstance(system, SecondOrder):
@@ -84,15 +84,15 @@ def frequency_response(
         for chunk, X in solve_second_order(system, np.abs(w), ports.F):
             values[chunk] = ports.read(np.abs(w[chunk]), X)
             bar.update(chunk.stop / len(w))
-    return ports.result(w, mirrored(w, values), {"method": "direct"})
+    return ports.result(w, mirror(w, values), {"method": "direct"})
 
 
 def _usual_kind(system: SecondOrder, outputs: Names) -> str:
-    """``"output"`` where that is what was meant: no coordinates are asked for, and the outputs are not just they."""
+    """``"output"`` where the names are outputs of the system and not coordinates, else ``"receptance"``."""
     if outputs is None:
         return "receptance" if system.outputs == system.coordinates else "output"
-    asked = set(names_asked("output", outputs))
-    return "output" if asked <= set(system.outputs) and not asked <= set(system.coordinates) else "receptance"
+    names = set(names_asked("output", outputs))
+    return "output" if names <= set(system.outputs) and not names <= set(system.coordinates) else "receptance"
 
 
 def harmonic_response(
@@ -132,14 +132,14 @@ def _amplitude(name: str, value: Any) -> complex:
     return result
 
 
-def mirrored(w: FloatArray, values: ComplexArray) -> ComplexArray:
+def mirror(w: FloatArray, values: ComplexArray) -> ComplexArray:
     """H(-ω) is the conjugate of H(ω), with hysteretic damping too (its loss has the sign of ω)."""
     result: ComplexArray = np.where(w[:, None, None] < 0.0, values.conj(), values)
     return result
 
 
 class Ports:
-    """Where a second-order system is excited and read: forces F (n, nu) and rows of the outputs."""
+    """Inputs and outputs of a second-order system: forces F (n, nu) and rows of the outputs."""
 
     def __init__(self, system: SecondOrder, kind: str, inputs: Names, outputs: Names) -> None:
         if not isinstance(system, SecondOrder):
@@ -147,9 +147,9 @@ class Ports:
         if kind not in KINDS:
             raise DataError("unknown-name", unknown_name("kind of frequency response", kind, KINDS))
         self.system, self.kind = system, kind
-        self.inputs = _asked(inputs, system.inputs or system.coordinates, "inputs")
+        self.inputs = _choose_names(inputs, system.inputs or system.coordinates, "inputs")
         known = system.outputs if kind == "output" else system.coordinates
-        self.outputs = _asked(outputs, known, "outputs")
+        self.outputs = _choose_names(outputs, known, "outputs")
         where = "this SecondOrder"
         place_out = {name: i for i, name in enumerate(known)}
         for name in self.outputs:
@@ -225,8 +225,8 @@ def _of_state_space(
             f"{np.abs(w).max():.6g} rad/s is above the Nyquist frequency of this StateSpace, "
             f"π/dt = {np.pi / system.dt:.6g} rad/s ({0.5 / system.dt:.6g} Hz).",
         )
-    names_in = _asked(inputs, system.inputs, "inputs")
-    names_out = _asked(outputs, system.outputs, "outputs")
+    names_in = _choose_names(inputs, system.inputs, "inputs")
+    names_out = _choose_names(outputs, system.outputs, "outputs")
     columns = _places("input", names_in, system.inputs)
     rows = _places("output", names_out, system.outputs)
     C, D = system.C[rows], system.D[np.ix_(rows, columns)]
@@ -250,7 +250,7 @@ def _places(kind: str, names: Sequence[str], known: Sequence[str]) -> list[int]:
     return [place[name] for name in names]
 
 
-def _asked(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
+def _choose_names(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
     if given is None:
         if len(default) > ALL_COORDINATES:
             raise DataError(

@@ -3,8 +3,8 @@
     x = Φ η:   M̄ η″ + (C̄ + Ḡ) η′ + (K̄ + H̄) η = Φᵀ B u,   X̄ = Φᵀ X Φ
 
 Φ are modes of the undamped part (M, K), so M̄ and K̄ are diagonal; C̄ is where C uncouples (C = α M + β K among
-others), Ḡ and H̄ are skew and never. Fewer modes than coordinates are an approximation; what the others do statically,
-``y = Y_position R B u`` with the residual flexibility R = K⁻¹ - Φ K̄⁻¹ Φᵀ, can be kept as a feed-through. That is the
+others), Ḡ and H̄ are skew and never. Fewer modes than coordinates are an approximation; the static response of the
+others, ``y = Y_position R B u`` with the residual flexibility R = K⁻¹ - Φ K̄⁻¹ Φᵀ, can be added to D. That is the
 mode-acceleration method: the same motion as x = K⁻¹(B u - M Φ η″ - C Φ η′).
 
     C = M Φ diag(2 ζ ω / m̄) Φᵀ M         a damping matrix from modal damping ratios
@@ -56,7 +56,7 @@ def modal(
     modes : Modes, optional
         Shapes to use instead, real or complex (their real and imaginary parts span the coordinates).
     static_correction : bool
-        Add what the left-out modes do statically to D, for outputs of positions. Rigid-body modes must all be kept.
+        Add the static response of the omitted modes to D, for outputs of positions. All rigid-body modes must be kept.
     diagonal : bool
         Drop the coupling of the modes by C (small damping); refused where G or H couples them.
 
@@ -85,7 +85,7 @@ def modal(
 
 
 def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = None) -> FloatArray:
-    """Damping matrix (n, n), full, that gives modes these damping ratios and no others any.
+    """Damping matrix (n, n), full, that gives these damping ratios to the modes and zero to all others.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = 
 def rayleigh_coefficients(frequencies: ArrayLike, ratios: ArrayLike) -> tuple[float, float]:
     """α [1/s] and β [s] of C = α M + β K that give these ratios at these frequencies [rad/s].
 
-    Two frequencies are met exactly, more by least squares in ζ; one gives both halves the same share.
+    Two frequencies are matched exactly, more by least squares in ζ; for one frequency both terms contribute equally.
 
     Examples
     --------

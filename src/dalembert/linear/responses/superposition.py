@@ -1,11 +1,11 @@
-"""Responses on a basis of modes, with what the left-out modes do statically.
+"""Responses on a basis of modes, with the static response of the omitted modes.
 
 x ≈ V η + R B u,   Vᵀ (M, C+G, K+H) V η = Vᵀ B u        V: real span of the kept shapes
 R = K⁻¹ - V (Vᵀ K V)⁻¹ Vᵀ                                static correction (residual flexibility), K meaning K + H
 
-R is what statics says and the kept modes miss, so the sum is exact at ω = 0 and with all modes R = 0. Damping need not
-uncouple: the projected matrices are full. Rigid-body modes N make K singular; R is then that of loads made
-self-equilibrated by the inertia of N, by a bordered solve:
+R is the static flexibility that the kept modes omit, so the sum is exact at ω = 0; with all modes R = 0. Damping may
+couple the modes: the projected matrices are full. Rigid-body modes N make K singular; R then belongs to loads that the
+inertia of N balances, by a bordered solve:
 
 [ K    M N ] [x]   [f]
 [ NᵀM   0  ] [λ] = [0]
@@ -28,11 +28,11 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.dynamic_stiffness import resonance, solve_second_order, sparse_solve
-from dalembert.linear.responses.frequency_response import FrequencyResponse, checked_frequencies
-from dalembert.linear.responses.harmonic import Names, Ports, mirrored
+from dalembert.linear.responses.frequency_response import FrequencyResponse, check_frequencies
+from dalembert.linear.responses.harmonic import Names, Ports, mirror
 from dalembert.linear.second_order import SecondOrder
 
-# Columns of shapes below this, after the others are projected out, add nothing to the span.
+# Columns of shapes below this, after the others are projected out, do not extend the span.
 SPAN_TOLERANCE = 1e-8
 SINGULAR_STIFFNESS = (
     "static correction needs a stiffness that is singular only in the rigid-body modes among the given ones. "
@@ -78,7 +78,7 @@ def modal_frequency_response(
     kind, inputs, outputs : as in :func:`frequency_response`
     static_correction : bool
         Add the static response of the modes left out: exact at frequency 0, and an error that falls with
-        (ω / first frequency left out)² instead of staying.
+        (ω / first frequency left out)² instead of a constant error.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def modal_frequency_response(
     >>> modal_frequency_response(chain, low, [0.0], inputs="x1", outputs="x3").values.real.round(12).item()
     1.0
     """
-    w = checked_frequencies(frequencies)
+    w = check_frequencies(frequencies)
     ports = Ports(system, kind, inputs, outputs)
     basis = modal_basis(system, modes)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
@@ -95,7 +95,7 @@ def modal_frequency_response(
     for chunk, eta in solve_second_order(basis.reduced, np.abs(w), basis.V.T @ ports.F):
         values[chunk] = ports.read(np.abs(w[chunk]), basis.V @ eta + rest)
     how = {"method": "superposition of modes", "modes": len(modes), "static correction": static_correction}
-    return ports.result(w, mirrored(w, values), how)
+    return ports.result(w, mirror(w, values), how)
 
 
 def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
@@ -105,7 +105,7 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
     if modes.coordinates != system.coordinates:
         raise DataError(
             "wrong-owner",
-            "the modes stand on other coordinates than this SecondOrder.",
+            "the modes have other coordinates than this SecondOrder.",
             Advice("Take {}.", Call("SecondOrder.modes")),
         )
     if not len(modes):
@@ -142,7 +142,7 @@ def _span(shapes: Any) -> FloatArray:
 
 
 def static_residual(system: SecondOrder, basis: Basis, F: FloatArray) -> Any:
-    """(n, k): R F, what the kept modes leave out of the static response to the forces F (n, k)."""
+    """(n, k): R F, the static response of the omitted modes to the forces F (n, k)."""
     V, N, reduced = basis.V, basis.rigid, basis.reduced
     K, Kr = system.K_full, reduced.K_full
     if storage.nonzero(system.K_loss):
@@ -153,7 +153,7 @@ def static_residual(system: SecondOrder, basis: Basis, F: FloatArray) -> Any:
 
 
 def bordered_solve(K: Any, border: FloatArray, F: FloatArray) -> Any:
-    """x of K x + border λ = F, borderᵀ x = 0; the border (n, r) holds what K is singular in."""
+    """x of K x + border λ = F, borderᵀ x = 0; the border (n, r) spans the null space of K."""
     n, r = border.shape
     scale = float(abs(K).max()) / (float(np.abs(border).max(initial=0.0)) or 1.0)
     right = np.vstack([F, np.zeros((r, F.shape[1]))])
@@ -190,7 +190,7 @@ def frequency_grid(
 
     Returns
     -------
-    (nf,) ascending [rad/s]; the frequency of an undamped mode itself is stepped around.
+    (nf,) ascending [rad/s]; without the frequencies of undamped modes.
 
     Examples
     --------

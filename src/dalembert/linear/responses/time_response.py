@@ -26,8 +26,8 @@ from dalembert.linear import storage
 from dalembert.linear.channels import input_units
 from dalembert.linear.eigen.roots import balanced_matrix
 from dalembert.linear.modes import Modes
-from dalembert.linear.recursions import finite, march, march_held
-from dalembert.linear.responses.excitation import checked_hold, initial_state, sampled
+from dalembert.linear.recursions import march, march_held, require_finite
+from dalembert.linear.responses.excitation import checked_hold, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -76,8 +76,8 @@ def response(
     modes : Modes or number of modes, optional
         Superpose these instead of solving for all coordinates; large sparse systems need it.
     static_correction : bool
-        With ``modes``: add what the modes left out do statically. It follows the inputs at once, so it helps with
-        loads that are slow against those modes, and shows as a jump where an input jumps.
+        With ``modes``: add the static response of the omitted modes. It follows the inputs without delay, is
+        accurate for loads that are slow against those modes, and jumps where an input jumps.
 
     Returns
     -------
@@ -91,18 +91,18 @@ def response(
     """
     checked_hold(hold)
     plan = _plan(system, modes, static_correction)
-    t, u = sampled(inputs, system.inputs, times, dt=plan.system.dt, units=input_units(system), where=plan.where)
+    t, u = sample_inputs(inputs, system.inputs, times, dt=plan.system.dt, units=input_units(system), where=plan.where)
     x0 = plan.initial(start)
     first = plan.system
     if first.dt is not None:
         if hold != "zero":
             raise DataError(
                 "not-supported",
-                "a discrete StateSpace has its hold built in.",
+                "a discrete StateSpace contains its hold.",
                 Advice("{} is for continuous systems.", Argument("Hold", "first")),
             )
         _refuse_other_sampling(first.dt, t)
-        path, how = finite(march(first.A, u[:-1] @ first.B.T, x0), t), "recursion"
+        path, how = require_finite(march(first.A, u[:-1] @ first.B.T, x0), t), "recursion"
     else:
         path, how = march_held(first.A, first.B, u, t, x0, hold), HOLD_NAMES[hold]
     return plan.record(t, path, u, how, states=states, with_inputs=with_inputs)
@@ -201,7 +201,7 @@ def impulse_response(
         if samples[0]
         else np.vstack([0 * push, _powers(first.A, push, samples[1:] - 1)])
     )
-    return plan.record(t, finite(path, t), u, "impulse, recursion", states=states, with_inputs=False)
+    return plan.record(t, require_finite(path, t), u, "impulse, recursion", states=states, with_inputs=False)
 
 
 # ---- inside
@@ -209,40 +209,40 @@ def impulse_response(
 
 @dataclass(frozen=True)
 class _Plan:
-    """First-order form to march, and the way from it back to names."""
+    """First-order form to integrate, and the names of its results."""
 
-    asked: System
+    source: System
     system: StateSpace
     basis: Basis | None
     modes: int
 
     @property
     def where(self) -> str:
-        return f"this {type(self.asked).__name__}"
+        return f"this {type(self.source).__name__}"
 
     def initial(self, start: Start) -> FloatArray:
-        """State of ``system`` from what was said of the asked one."""
+        """Initial state of ``system`` from that of the source."""
         if self.basis is None:
             return initial_state(start, self.system.states, self.where)
-        assert isinstance(self.asked, SecondOrder)
-        names = self.asked.coordinates
+        assert isinstance(self.source, SecondOrder)
+        names = self.source.coordinates
         z = initial_state(start, [*names, *(f"{name}.rate" for name in names)], self.where)
         # M-weighted projection
-        momentum = self.basis.V.T @ (self.asked.M @ z.reshape(2, -1).T)
+        momentum = self.basis.V.T @ (self.source.M @ z.reshape(2, -1).T)
         result: FloatArray = np.linalg.solve(self.basis.mass, momentum).T.ravel()
         return result
 
     def record(self, t: FloatArray, path: FloatArray, u: FloatArray, how: str, *, states: bool, with_inputs: bool
                ) -> Record:  # fmt: skip
-        """Outputs, and states and inputs where asked, with units and provenance."""
+        """Outputs, and states and inputs on request, with units and provenance."""
         first = self.system
         names, data = list(first.outputs), [path @ first.C.T + u @ first.D.T]
         extra = [(first.states, path, states), (first.inputs, u, with_inputs)]
         for more, values, wanted in extra:
             # a state of the name of an output is that output; an input is not
-            fresh = [i for i, name in enumerate(more) if wanted and (more is first.inputs or name not in names)]
-            names += [f"{more[i]} (input)" if more[i] in names else more[i] for i in fresh]
-            data.append(values[:, fresh])
+            columns = [i for i, name in enumerate(more) if wanted and (more is first.inputs or name not in names)]
+            names += [f"{more[i]} (input)" if more[i] in names else more[i] for i in columns]
+            data.append(values[:, columns])
         if not names:
             raise DataError(
                 "empty",
@@ -251,10 +251,10 @@ class _Plan:
             )
         units = {name: first.units[name] for name in names if name in first.units}
         about = {"method": how, **({"modes": self.modes} if self.basis is not None else {})}
-        return Record(t, np.hstack(data), names, units, provenance={**self.asked.provenance, **about})
+        return Record(t, np.hstack(data), names, units, provenance={**self.source.provenance, **about})
 
 
-def _only_systems(system: object) -> None:
+def _require_system(system: object) -> None:
     if not isinstance(system, (SecondOrder, StateSpace)):
         raise DataError("wrong-type", f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
 
@@ -268,7 +268,7 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
                 Advice("Reduce a StateSpace with {}.", Call("StateSpace.balanced_truncation")),
             )
         return _Plan(system, system, None, 0)
-    _only_systems(system)
+    _require_system(system)
     if storage.nonzero(system.K_loss):
         raise DataError(
             "not-supported",
@@ -297,14 +297,14 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
 def _free(system: StateSpace, start: FloatArray, since: FloatArray) -> tuple[FloatArray, str]:
     """States (N, nx) after the times ``since`` (N,) ≥ 0."""
     if system.dt is not None:
-        return finite(_powers(system.A, start, _samples(system.dt, since)), since), "recursion"
+        return require_finite(_powers(system.A, start, _samples(system.dt, since)), since), "recursion"
     A, scaling = balanced_matrix(system.A)
     values, shapes = np.linalg.eig(A)
     if np.linalg.cond(shapes) <= EIGENVECTOR_CONDITION if len(A) else True:
         amplitudes = np.linalg.solve(shapes, (start / scaling).astype(np.complex128))
         with np.errstate(over="ignore", invalid="ignore"):
             motion = np.exp(np.multiply.outer(since, values)) @ (shapes * amplitudes).T
-        return finite(motion.real * scaling, since), "sum of modes"
+        return require_finite(motion.real * scaling, since), "sum of modes"
     unforced = np.zeros((len(A), 0))
     if since[0] > 0.0:
         start = scipy.linalg.expm(system.A * since[0]) @ start
@@ -349,7 +349,7 @@ def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
 
 
 def _one_input(system: System, name: str | None) -> str:
-    _only_systems(system)
+    _require_system(system)
     if name is None:
         if len(system.inputs) != 1:
             raise DataError(

@@ -1,1 +1,1 @@
-"""Other forms of the same linear system: sampled, reduced, joined, in other states."""
+"""Transformations of linear systems: sampling, reduction, connection, change of states."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @frozen(init=False)
 class BalancedTruncation:
-    """A reduced system and how far it can be from the full one.
+    """A reduced system and the bound of its error.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class BalancedTruncation:
 
     @cached_property
     def error(self) -> PeakGain:
-        """H-infinity norm of the error and its frequency; computed when first asked for."""
+        """H-infinity norm of the error and its frequency; computed at the first access."""
         return (self.full - self.system).hinf_norm()
 
     def table(self) -> str:
-        """Hankel singular values with what is kept."""
+        """Hankel singular values, and which of them are kept."""
         sigma, r = self.hankel_values, self.system.nx
         shown = min(len(sigma), r + 5)
         rows = []
@@ -109,7 +109,7 @@ def hankel_values(system: StateSpace) -> FloatArray:
 
 
 def _transformation(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Hankel values (nx,), and T (nx, k), T⁻¹ (k, nx) onto the k balanced states that rounding leaves."""
+    """Hankel values (nx,), and T (nx, k), T⁻¹ (k, nx) onto the k balanced states above rounding."""
     L_c, L_o = gramians.both_factors(system, what)
     U, sigma, Vt = scipy.linalg.svd(L_o.T @ L_c)
     k = int(np.count_nonzero(sigma > system.nx * EPS * sigma.max(initial=0.0)))
@@ -127,10 +127,10 @@ def balanced(system: StateSpace) -> StateSpace:
             f"fall to {sigma[-1]:.1e} of {sigma[0]:.1e}).",
             Advice("Use {} first.", Call("StateSpace.minimal"), Call("StateSpace.balanced_truncation")),
         )
-    return _projected(system, T, T_left, "balanced")
+    return _project(system, T, T_left, "balanced")
 
 
-def _projected(system: StateSpace, T: FloatArray, T_left: FloatArray, how: str) -> StateSpace:
+def _project(system: StateSpace, T: FloatArray, T_left: FloatArray, how: str) -> StateSpace:
     return system.replace(
         A=T_left @ system.A @ T, B=T_left @ system.B, C=system.C @ T,
         states=numbered("balanced", T.shape[1]), provenance={**system.provenance, "states": how},
@@ -148,7 +148,7 @@ def balanced_truncation(
     sigma, T, T_left = _transformation(system, "balanced truncation")
     r = _order(sigma, T.shape[1], order, tolerance)
     method = "match dc" if match_dc else "truncation"
-    full = _projected(system, T, T_left, f"balanced, {method}, order {system.nx} to {r}")
+    full = _project(system, T, T_left, f"balanced, {method}, order {system.nx} to {r}")
     reduced = _static_rest(full, r) if match_dc else full.replace(
         A=full.A[:r, :r], B=full.B[:r], C=full.C[:, :r], states=full.states[:r])  # fmt: skip
     return BalancedTruncation(reduced, system, sigma, T[:, :r].copy(), T_left[:r].copy(), method)
@@ -175,7 +175,7 @@ def _order(sigma: FloatArray, most: int, order: int | None, tolerance: float | N
 
 
 def _static_rest(full: StateSpace, r: int) -> StateSpace:
-    """States after r follow the others at once: x₂′ = 0, or x₂[k+1] = x₂[k]."""
+    """States after r follow the others statically: x₂′ = 0, or x₂[k+1] = x₂[k]."""
     shift = 0.0 if full.dt is None else 1.0
     A22 = full.A[r:, r:] - shift * np.eye(full.nx - r)
     X, Y = solve(A22, full.A[r:, :r]), solve(A22, full.B[r:])

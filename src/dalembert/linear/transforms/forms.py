@@ -1,4 +1,4 @@
-"""Other states for the same system.
+"""Changes of state.
 
 similarity     x = T z:  T⁻¹ A T,  T⁻¹ B,  C T,  D
 modal          T = Ψ: Λ, Ψ⁻¹ B, C Ψ; or real, each pair σ ± iω as the block [[σ, ω], [-ω, σ]]
@@ -39,10 +39,10 @@ from dalembert.linear.transforms.gramians import DAMPING_FLOOR
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
-# Of the eigenvector matrix, columns of length 1 and states balanced. A defective pair shows as 1/√ε = 7e7.
+# Condition of the eigenvector matrix, columns of length 1 and states balanced; a defective pair gives 1/√ε = 7e7.
 LARGEST_CONDITION = 1e7
-# A step of the staircase weaker than this, relative to A, is rounding: what a change of states of condition 1e5
-# leaves of a zero.
+# A step of the staircase weaker than this, relative to A, is rounding: a change of states of condition 1e5 leaves
+# that much of a zero.
 WEAKEST = 1e-11
 
 
@@ -91,7 +91,7 @@ class ModalForm:
 
 @frozen(init=False)
 class KalmanForm:
-    """Which states the inputs reach and the outputs see.
+    """Controllable and observable parts of a system.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def real_modal(system: StateSpace) -> StateSpace:
 
 
 def _blocks(values: ComplexArray) -> FloatArray:
-    """Block-diagonal matrix of the eigenvalues: what T⁻¹ A T is but for rounding."""
+    """Block-diagonal matrix of the eigenvalues: T⁻¹ A T without its rounding."""
     blocks = [
         np.array([[s.real, s.imag], [-s.imag, s.real]]) if s.imag > 0.0 else np.array([[s.real]])
         for s in values
@@ -247,7 +247,7 @@ def schur_form(system: StateSpace) -> StateSpace:
 
 def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
-    # Rounding splits a repeated pole at 0 (z = 1) to either side of the border: that block is set apart first.
+    # Rounding moves a repeated pole at 0 (z = 1) to both sides of the boundary: that block is separated first.
     A, scale = balanced_matrix(system.A)
     V, left = integrators_last(A, rest_point(system))
     floor = DAMPING_FLOOR * float(np.abs(eigenvalues(A)).max(initial=0.0))
@@ -278,16 +278,16 @@ def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
     n = len(A)
     size_A, size_B = float(np.linalg.norm(A)) or 1.0, float(np.linalg.norm(B)) or 1.0
     basis = np.zeros((n, 0))
-    fresh = B / size_B
+    block = B / size_B
     while basis.shape[1] < n:
         for _ in range(2):  # twice is enough (Kahan): orthogonal to rounding
-            fresh = fresh - basis @ (basis.T @ fresh)
-        U, singular, _ = np.linalg.svd(fresh, full_matrices=False)
+            block = block - basis @ (basis.T @ block)
+        U, singular, _ = np.linalg.svd(block, full_matrices=False)
         new = U[:, singular > tolerance]
         if not new.shape[1]:
             break
         basis = np.hstack([basis, new])
-        fresh = A @ new / size_A
+        block = A @ new / size_A
     return basis
 
 
@@ -316,7 +316,7 @@ def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bases of R ∩ N and of its complement in R, from the principal angles between the two."""
     if not (R.shape[1] and N.shape[1]):
         return R[:, :0], R
-    # sin of the angle between a direction of R and N, from what N leaves of it: cos would not resolve small angles.
+    # sin of the angle between a direction of R and N, from its part normal to N: cos would not resolve small angles.
     _, sine, Vt = np.linalg.svd(R - N @ (N.T @ R))
     sine = np.append(sine, np.zeros(len(Vt) - len(sine)))
     inside = sine < 1e-8
@@ -388,7 +388,7 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
     Parameters
     ----------
     system : SecondOrder
-        Without gyroscopic and circulatory parts: they leave no symmetric form.
+        Without gyroscopic and circulatory parts, which have no symmetric form.
     form : 1 or 2
         1: V = [[C, M], [M, 0]], S = [[-K, 0], [0, M]], N = [B; 0].
         2: V = [[-K, 0], [0, M]], S = [[0, -K], [-K, -C]], N = [0; B]; needs a nonsingular K.
@@ -407,7 +407,7 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
     """
     if form not in (1, 2):
         raise DataError("unknown-choice", f"there are two symmetric forms, 1 and 2; got {form!r}.")
-    if not hasattr(system, "coordinates"):  # second_order builds on this module, so its class is not at hand
+    if not hasattr(system, "coordinates"):  # second_order imports this module, so its class is not available here
         raise DataError("wrong-type", f"a symmetric form needs a SecondOrder, got {type(system).__name__}.")
     dense = system.dense() if system.is_sparse else system
     M, C, K, B = dense.M, dense.C, dense.K, dense.B

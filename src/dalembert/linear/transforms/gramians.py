@@ -3,10 +3,10 @@
 continuous   A P + P Aᵀ + B Bᵀ = 0        Aᵀ Q + Q A + Cᵀ C = 0
 discrete     A P Aᵀ - P + B Bᵀ = 0        Aᵀ Q A - Q + Cᵀ C = 0
 
-The factor L, P = L Lᵀ, is computed without ever forming P: with A = U T Uᴴ upper triangular, L is found one
-column at a time from the last. A Cholesky factor of a P that came from a plain Lyapunov solver has lost every
-singular value below √ε of the largest (or fails), and lightly damped structures live on those.
-States are balanced first, so that the accuracy is not one of units; the residual is checked after every solve.
+The factor L, P = L Lᵀ, is computed without forming P: with A = U T Uᴴ upper triangular, L is found one column at a
+time from the last. A Cholesky factor of the P of a plain Lyapunov solver has lost every singular value below √ε of
+the largest (or fails), and lightly damped structures need those. States are balanced first, so that the accuracy does
+not depend on units; the residual is checked after every solve.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dalembert.linear.eigen.roots import EPS, balanced_matrix, balancing, comple
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
-# Of a pole's distance to the border of stability, relative to the largest: below it damping is not told from none.
+# Distance of a pole to the stability boundary, relative to the largest pole, below which its damping is rounding.
 DAMPING_FLOOR = 100.0 * EPS
-# Of the Lyapunov residual, relative to the terms it is the sum of. The factor above reaches some n ε.
+# Lyapunov residual relative to the norms of its terms; the factorisation reaches about n ε.
 RESIDUAL_TOLERANCE = 1e-9
 
 
 def stability_margin(system: StateSpace) -> FloatArray:
-    """Distance of each pole from the border of stability, relative to the largest pole; positive inside."""
+    """Distance of each pole from the stability boundary, relative to the largest pole; positive inside."""
     values = poles(system).values
     largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(np.float64).tiny)
     margin: FloatArray = -values.real / largest if system.dt is None else 1.0 - np.abs(values)
@@ -40,7 +40,7 @@ def stability_margin(system: StateSpace) -> FloatArray:
 
 
 def is_stable(system: StateSpace) -> bool:
-    """Whether every pole is inside the border of stability, by more than rounding."""
+    """Whether every pole is inside the stability boundary, by more than rounding."""
     return bool(np.all(stability_margin(system) > DAMPING_FLOOR))
 
 
@@ -53,8 +53,7 @@ def require_stable(system: StateSpace, what: str) -> None:
     shown = ", ".join(text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
     raise DataError(
         "unstable",
-        f"{what} needs an asymptotically stable system; {len(bad)} of {len(values)} poles are not inside the border: "
-        f"{shown}.",
+        f"{what} needs an asymptotically stable system; {len(bad)} of {len(values)} poles are not: {shown}.",
         Advice("Remove them ({}), or add damping.", Call("StateSpace.stable_split"), Call("StateSpace.minimal")),
     )
 

@@ -1,7 +1,7 @@
-"""Systems joined into one.
+"""Connections of systems.
 
 series     y = G₂ G₁ u        parallel   y = (G₁ + G₂) u        feedback   y = G₁ (u ∓ G₂ y)
-connect    every input takes the signal of the same name, whichever system puts it out
+connect    every input takes the output of the same name, of any system
 
 All are the same step. With the systems side by side (block-diagonal A, B, C, D) and u = K y + E w,
 
@@ -35,7 +35,7 @@ def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
     systems : StateSpace objects of one sample time
         A name that occurs twice gets ``#2``, ``#3``, ...
     how : str
-        What the provenance says made the whole.
+        Operation, for the provenance.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def _several(systems: Iterable[StateSpace]) -> list[StateSpace]:
             "wrong-type", f"several systems are joined, as in [first, second]; got {type(systems).__name__}."
         )
     parts = list(systems)
-    _only_state_spaces(parts)
+    _require_state_spaces(parts)
     return parts
 
 
-def _only_state_spaces(systems: Iterable[object]) -> None:
+def _require_state_spaces(systems: Iterable[object]) -> None:
     for system in systems:
-        if not hasattr(system, "states"):  # state_space imports this module, so its class is not at hand
+        if not hasattr(system, "states"):  # state_space imports this module, so its class is not available here
             number = isinstance(system, (int, float, np.ndarray))
             hint = "; use its state_space()" if hasattr(system, "state_space") else ""
             hint = "; StateSpace.gain(D) makes one of numbers" if number else hint
@@ -107,7 +107,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _common_dt(systems: Sequence[StateSpace]) -> float | None:
-    """The sample time of all; a pure gain has none of its own."""
+    """The common sample time; a pure gain has none."""
     steps = {s.dt for s in systems if s.nx or s.dt is not None}
     if len(steps) > 1:
         shown = ", ".join("continuous" if dt is None else f"{dt:g} s" for dt in sorted(steps, key=lambda dt: dt or 0.0))
@@ -129,7 +129,7 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
             raise DataError(
                 "algebraic-loop",
                 f"algebraic loop: the direct terms close a loop with gain 1 through {listed(at, {})}, so its "
-                "signals are not determined. Put a lag (or a sample of delay) into the loop.",
+                "signals are not determined. Add a lag (or a delay of one sample) to the loop.",
             )
     X, Y = solve(loop, K @ whole.C), solve(loop, E)
     return whole.replace(
@@ -139,7 +139,7 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
 
 def series(first: StateSpace, second: StateSpace) -> StateSpace:
     """See :meth:`StateSpace.series`."""
-    _only_state_spaces([first, second])
+    _require_state_spaces([first, second])
     if first.ny != second.nu:
         raise DataError(
             "wrong-shape",
@@ -158,7 +158,7 @@ def series(first: StateSpace, second: StateSpace) -> StateSpace:
 
 def parallel(first: StateSpace, second: StateSpace, sign: float = 1.0) -> StateSpace:
     """See :meth:`StateSpace.parallel`."""
-    _only_state_spaces([first, second])
+    _require_state_spaces([first, second])
     if (first.nu, first.ny) != (second.nu, second.ny):
         raise DataError(
             "wrong-shape",
@@ -188,7 +188,7 @@ def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSp
         K = sign * np.eye(first.nu)
         provenance = {"made by": "unity feedback", "parts": [dict(first.provenance)]}
         return close(first, K, np.eye(first.nu), np.eye(first.ny), provenance=provenance)
-    _only_state_spaces([second])
+    _require_state_spaces([second])
     if (second.nu, second.ny) != (first.ny, first.nu):
         raise DataError(
             "wrong-shape",
@@ -209,7 +209,7 @@ def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSp
 
 
 def _units(whole: StateSpace, inputs: StateSpace, outputs: StateSpace) -> dict[str, str]:
-    """Units of the states of ``whole`` and of the inputs and outputs that stay."""
+    """Units of the states of ``whole`` and of the remaining inputs and outputs."""
     units = {name: whole.units[name] for name in whole.states if name in whole.units}
     units.update({name: inputs.units[name] for name in inputs.inputs if name in inputs.units})
     units.update({name: outputs.units[name] for name in outputs.outputs if name in outputs.units})
@@ -281,8 +281,8 @@ def connect(
     """
     parts: list[StateSpace]
     if isinstance(systems, Mapping):
-        _only_state_spaces(list(systems.values()))
-        parts = [_prefixed(part, prefix) for prefix, part in systems.items()]
+        _require_state_spaces(list(systems.values()))
+        parts = [_prefix(part, prefix) for prefix, part in systems.items()]
     else:
         parts = _several(systems)
     into = [name for part in parts for name in part.inputs]
@@ -305,7 +305,7 @@ def connect(
     return close(whole, K, E, F, inputs=given, outputs=shown, units=units)
 
 
-def _prefixed(part: StateSpace, prefix: str) -> StateSpace:
+def _prefix(part: StateSpace, prefix: str) -> StateSpace:
     units = {name: part.units[name] for name in part.inputs + part.outputs if name in part.units}
     units.update({f"{prefix}.{name}": part.units[name] for name in part.states if name in part.units})
     return part.replace(states=[f"{prefix}.{name}" for name in part.states], units=units)

@@ -1,6 +1,6 @@
 """The same system as an object of python-control or of scipy.signal, and back.
 
-Names go to python-control and come back; scipy.signal has no place for them. Units and provenance stay here.
+python-control keeps names; scipy.signal has no names. Units and provenance are not exported.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ eigenvalue of the Hamiltonian matrix
 
     [[A + B R⁻¹ Dᵀ C,  B R⁻¹ Bᵀ], [-Cᵀ (I + D R⁻¹ Dᵀ) C,  -(A + B R⁻¹ Dᵀ C)ᵀ]],   R = γ² I - Dᵀ D
 
-so the frequencies where the gain crosses γ are read off, the gain is evaluated between them, and γ rises until
-nothing crosses it. Which eigenvalues count as imaginary is decided generously: a false one costs an evaluation, and
-no more. The highest peak is then polished. Sampled systems go through z = (1 + s)/(1 - s), which keeps the norm.
+so the imaginary eigenvalues are the frequencies where the gain crosses γ. The gain is evaluated between them, and γ
+is raised until the gain crosses it nowhere. The tolerance of imaginary eigenvalues is wide, because a false one costs
+one evaluation only. The highest peak is then refined. Sampled systems are mapped by z = (1 + s)/(1 - s), which keeps
+the norm.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ AXIS = 1e-5
 
 @dataclass(frozen=True)
 class PeakGain:
-    """Largest gain and where it is.
+    """Largest gain and its frequency.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def dc_gain(system: StateSpace) -> FloatArray:
     raise DataError(
         "unstable",
         "the system has a pole at 0 (an integrator or a free motion), so a constant input has no steady output.",
-        Advice("If no input reaches it or no output sees it, ask {} for the gain.", Call("StateSpace.minimal")),
+        Advice("If no input reaches it or no output sees it, use the gain of {}.", Call("StateSpace.minimal")),
     )
 
 
@@ -164,7 +165,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
         between = 0.5 * (crossings[1:] + crossings[:-1])
         higher, at = _rise(gain, np.concatenate([[0.0, 2.0 * crossings[-1]], crossings, between]), best, omega)
         if math.isfinite(at) and at != omega:
-            higher, at = _polished(gain, higher, at, s)
+            higher, at = _refine(gain, higher, at, s)
         if higher <= (1.0 + tolerance) * best:
             best, omega = max((best, omega), (higher, at))
             break
@@ -173,7 +174,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
         raise ConvergenceError(
             "no-convergence", f"the H-infinity norm still rises after {MOST_ROUNDS} rounds (now {best:.6g})."
         )
-    return _polished(gain, best, omega, s) if math.isfinite(omega) else (best, omega)
+    return _refine(gain, best, omega, s) if math.isfinite(omega) else (best, omega)
 
 
 def _rise(gain: Gain, frequencies: FloatArray, best: float, omega: float) -> tuple[float, float]:
@@ -184,8 +185,8 @@ def _rise(gain: Gain, frequencies: FloatArray, best: float, omega: float) -> tup
 
 
 def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma: float) -> FloatArray:
-    """Frequencies, ascending, where some singular value of G(iω) equals γ, with false ones among them."""
-    # Inputs scaled by √γ keep both off-diagonal blocks alike in size.
+    """Frequencies, ascending, where some singular value of G(iω) equals γ, possibly with false ones."""
+    # Inputs scaled by √γ give both off-diagonal blocks similar norms.
     R = np.eye(D.shape[1]) - (D.T @ D) / gamma**2
     half = scipy.linalg.cholesky(R, lower=True)
     B_ = scipy.linalg.solve_triangular(half, B.T / math.sqrt(gamma), lower=True).T
@@ -200,8 +201,8 @@ def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma
     return found
 
 
-def _polished(gain: Gain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
-    """Climb to the top of the peak near ω; a peak is as wide as the damping of the nearest pole."""
+def _refine(gain: Gain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
+    """Maximise the gain near ω; a peak is as wide as the damping of the nearest pole."""
     from scipy.optimize import minimize_scalar  # slow to import
 
     width = float(np.min(np.abs(1j * omega - s)))

@@ -1,11 +1,11 @@
-"""Algebraic Riccati equations with what a user must know of the solution: gain, poles, residual.
+"""Algebraic Riccati equations: solution, gain, poles and residual.
 
 care   Aᵀ X E + Eᵀ X A - (Eᵀ X B + S) R⁻¹ (Bᵀ X E + Sᵀ) + Q = 0              K = R⁻¹ (Bᵀ X E + Sᵀ)
 dare   Aᵀ X A - Eᵀ X E - (Aᵀ X B + S) (R + Bᵀ X B)⁻¹ (Bᵀ X A + Sᵀ) + Q = 0     K = (R + Bᵀ X B)⁻¹ (Bᵀ X A + Sᵀ)
 
 X is the stabilising solution: A - B K is stable (with E: the pencil A - B K - λ E). Below 100 states SciPy's Schur
-method is best; above, doubling (`doubling`) is several times faster, and SciPy's method takes over where it fails.
-The residual is relative to the sizes of the terms it is the sum of, and is always told.
+method is best; above, doubling (`doubling`) is several times faster, and SciPy's method replaces it where it fails.
+The residual is relative to the norms of its terms; every solution reports it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from dalembert.numerics import doubling
 
 # Relative residuals: above the first a warning, above the second no solution.
 POOR, USELESS = 1e-8, 1e-3
-POOR_DOUBLING = 1e-11  # above it SciPy's method is asked as well
+POOR_DOUBLING = 1e-11  # above it SciPy's method is tried as well
 LARGE = 100  # states from which doubling is tried first
-GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after so many steps
+GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after this number of steps
 
 
 @frozen(init=False)
@@ -47,7 +47,7 @@ class RiccatiSolution:
     residual : float
         ‖left-hand side‖ / Σ ‖terms‖, Frobenius.
     method : str
-        How it was found.
+        Solver and number of Newton steps.
     """
 
     X: FloatArray
@@ -89,7 +89,7 @@ def care(
     >>> solution.residual < 1e-14
     True
     """
-    return _solved(None, method, *_matrices(A, B, Q, R, S, E))
+    return _solve(None, method, *_read_matrices(A, B, Q, R, S, E))
 
 
 def dare(
@@ -108,16 +108,16 @@ def dare(
     >>> dare(1.0, 1.0, 1.0, 1.0).X.round(6).tolist()
     [[1.618034]]
     """
-    return _solved(dt, method, *_matrices(A, B, Q, R, S, E))
+    return _solve(dt, method, *_read_matrices(A, B, Q, R, S, E))
 
 
-def _matrices(A: Any, B: Any, Q: Any, R: Any, S: Any, E: Any) -> tuple[FloatArray, ...]:
+def _read_matrices(A: Any, B: Any, Q: Any, R: Any, S: Any, E: Any) -> tuple[FloatArray, ...]:
     A_ = square("A", A)
     n = len(A_)
     B_ = matrix("B", B, n, None, "one row per state", vector="column")
     m = B_.shape[1]
     if m == 0:
-        raise DataError("empty", "B has no column: without an input there is nothing to solve.")
+        raise DataError("empty", "B has no column: the Riccati equation needs an input.")
     Q_ = symmetric("Q", matrix("Q", Q, n, n, "the size of A"))
     R_ = symmetric("R", matrix("R", R, m, m, "one row and column per input"))
     S_ = np.zeros((n, m)) if S is None else matrix("S", S, n, m, "as B", vector="column")
@@ -126,7 +126,7 @@ def _matrices(A: Any, B: Any, Q: Any, R: Any, S: Any, E: Any) -> tuple[FloatArra
 
 
 def symmetric(symbol: str, value: FloatArray) -> FloatArray:
-    """The symmetric part; refused where the rest is more than rounding."""
+    """The symmetric part; a skew part above rounding is an error."""
     apart = np.abs(value - value.T)
     if apart.max(initial=0.0) > 1e-9 * np.abs(value).max(initial=0.0):
         i, j = np.unravel_index(int(apart.argmax()), apart.shape)
@@ -138,7 +138,7 @@ def symmetric(symbol: str, value: FloatArray) -> FloatArray:
     return half
 
 
-def _solved(
+def _solve(
     dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
     E: FloatArray,
 ) -> RiccatiSolution:  # fmt: skip
@@ -148,7 +148,7 @@ def _solved(
     tried = ""
     if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
         try:
-            X, steps = refined(problem, by_doubling(problem))
+            X, steps = refine(problem, solve_by_doubling(problem))
             found = finish(problem, X, f"doubling and {counted(steps, 'Newton step')}")
             if method == "doubling" or found.residual <= POOR_DOUBLING:
                 return found
@@ -159,7 +159,7 @@ def _solved(
                     "not-stabilizable", f"no stabilising solution of the Riccati equation by doubling: {error}"
                 ) from None
             tried = " after doubling failed"
-    X, steps = refined(problem, by_schur(problem))
+    X, steps = refine(problem, by_schur(problem))
     newton = f" and {counted(steps, 'Newton step')}" if steps else ""
     return finish(problem, X, f"Schur{newton}{tried}")
 
@@ -181,7 +181,7 @@ class Problem:
         """Whether E is the identity."""
         return bool(np.array_equal(self.E, np.eye(len(self.E))))
 
-    def judged(self, X: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    def evaluate(self, X: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """K (m, n), the left-hand side (n, n) of X, and its size relative to its terms."""
         A, B, E, S = self.A, self.B, self.E, self.S
         XE = X if self.plain else X @ E
@@ -220,7 +220,7 @@ def by_schur(problem: Problem) -> FloatArray:
     return np.asarray(X)
 
 
-def by_doubling(problem: Problem) -> FloatArray:
+def solve_by_doubling(problem: Problem) -> FloatArray:
     """X by the doubling algorithm, from the sampled system or the Cayley transform of the continuous one."""
     A, B, Q, R, S = problem.A, problem.B, problem.Q, problem.R, problem.S
     if not problem.plain:  # Y = Eᵀ X E solves the equation of E⁻¹ A, E⁻¹ B
@@ -251,19 +251,19 @@ def _shift(A: FloatArray) -> float:
 
 
 def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
-    """Scales of the states, powers of two, that bring the Hamiltonian [[A, -G], [-Q, -Aᵀ]] to like sizes."""
+    """Scales of the states, powers of two, that balance the Hamiltonian [[A, -G], [-Q, -Aᵀ]]."""
     sizes = np.abs(np.block([[A, G], [Q, A.T]]))
     _, both = balanced_matrix(sizes)
     exponents = np.log2(both)
     return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
 
 
-def refined(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
-    """X after Newton's steps (Kleinman 1968), as long as they help, and their number.
+def refine(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
+    """X after Newton steps (Kleinman 1968), as long as they reduce the residual, and their number.
 
     The correction Δ solves the Lyapunov equation of the closed loop with the residual on its right-hand side.
     """
-    K, rest, residual = problem.judged(X)
+    K, rest, residual = problem.evaluate(X)
     steps = 0
     while residual > GOOD and steps < MOST_NEWTON:
         closed = problem.A - problem.B @ K
@@ -277,7 +277,7 @@ def refined(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
         candidate = X + 0.5 * (change + change.T)
         if not np.all(np.isfinite(candidate)):
             break
-        K_, rest_, residual_ = problem.judged(candidate)
+        K_, rest_, residual_ = problem.evaluate(candidate)
         if not residual_ < 0.5 * residual:
             break
         X, K, rest, residual, steps = candidate, K_, rest_, residual_, steps + 1
@@ -294,8 +294,8 @@ def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
 
 
 def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
-    """Gain, poles and residual of X, which is refused where it solves nothing or stabilises nothing."""
-    K, _, residual = problem.judged(X)
+    """Gain, poles and residual of X; refuses an X with a large residual or without a stable closed loop."""
+    K, _, residual = problem.evaluate(X)
     if not residual <= USELESS:
         raise ConvergenceError(
             "no-convergence", f"the Riccati equation is not solved: relative residual {residual:.1e}."
@@ -306,7 +306,7 @@ def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
     if not outside < 0.0:
         raise ConvergenceError(
             "not-stabilizable",
-            "the solution of the Riccati equation is not stabilising: some mode is on the border of stability and "
+            "the solution of the Riccati equation is not stabilising: some mode is on the stability boundary and "
             "is not reached by any input, or not weighted.",
         )
     if residual > POOR:

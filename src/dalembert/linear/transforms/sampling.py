@@ -1,12 +1,12 @@
-"""Between continuous and sampled systems.
+"""Conversion between continuous and sampled systems.
 
 zero-order hold    exp([[A_c, B_c], [0, 0]] dt) = [[A, B], [0, I]]         exact for inputs held over each step
 first-order hold   the same with a ramp; the state becomes ξ = x - Γ₂ u     exact for inputs linear over each step
 Tustin             s = α (z - 1)/(z + 1),  α = 2/dt, or ω / tan(ω dt/2) to keep the response at ω
 
-The exponential of the augmented matrix needs no inverse of A_c, so integrators and free masses pass; its
+The exponential of the augmented matrix needs no inverse of A_c, so integrators and free masses are allowed; its
 logarithm is the exact inverse, [[A_c, B_c], [0, 0]] dt = log [[A, B], [0, I]], on the principal branch
-|Im λ_c| < π/dt: an oscillation above the Nyquist frequency comes back as its alias.
+|Im λ_c| < π/dt: an oscillation above the Nyquist frequency returns as its alias.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 NAMES = {"zoh": "zero-order hold", "foh": "first-order hold", "tustin": "Tustin"}
-# exp(log A) must return A to this, relative; the log of an ill-conditioned A may be wrong in silence.
+# Relative accuracy to which exp(log A) must return A; the log of an ill-conditioned A gives no warning.
 LOGARITHM_TOLERANCE = 1e-9
-# A pole this close to the Nyquist frequency (1 %) may as well be the alias of one above it.
+# A pole this close to the Nyquist frequency (1 %) may be the alias of one above it.
 NYQUIST_MARGIN = 0.01
-# A pole this close to where Tustin divides by zero is there.
+# Distance to the singularity of the Tustin map within which a pole counts as singular.
 POLE_TOLERANCE = 1e-13
 ALIASED = "poles above Nyquist"
 

@@ -307,13 +307,13 @@ class LinearPlant:
 
     def given(self, times: Array) -> Array:
         """(N, nu) inputs at the samples, where they are held until the next."""
-        from dalembert.linear.responses.excitation import sampled
+        from dalembert.linear.responses.excitation import sample_inputs
 
         model = self.model
         if len(times) == 1:
             times = np.array([times[0], times[0] + 1.0])
-            return sampled(self.source, model.inputs, times, where=self.name)[1][:1]
-        return np.asarray(sampled(self.source, model.inputs, times, where=self.name)[1])
+            return sample_inputs(self.source, model.inputs, times, where=self.name)[1][:1]
+        return np.asarray(sample_inputs(self.source, model.inputs, times, where=self.name)[1])
 
     def u(self, t: Any, c: Any) -> Any:
         return c

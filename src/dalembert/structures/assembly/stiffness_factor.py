@@ -267,7 +267,7 @@ def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: StiffnessFactor | No
 
 def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[FloatArray, FloatArray]:
     """Lanczos with factors of K - shift M; looks a second time for repeated modes that were passed over."""
-    found = lanczos._found(M, K, count, factor, shift)
+    found = lanczos._solve(M, K, count, factor, shift)
     order = np.argsort(found.mu)
     return found.mu[order], found.shapes[:, order]
 
