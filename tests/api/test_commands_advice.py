@@ -10,38 +10,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer.main
 
 import dalembert as da
-from dalembert.app.command_line import terminal
-from dalembert.app.command_line.advice import in_options, without_python
+from dalembert.app.command_line.advice import words
 from dalembert.app.command_line.exit_codes import report_errors
-from dalembert.cli import app
+from dalembert.core.codes import CODES
+from dalembert.core.errors import DataError, SimulationWarning
+from dalembert.core.findings import Advice, Argument, Call
 from tests.helpers.commands import run
 from tests.helpers.commands import told as said
 
 SOURCE = Path(da.__file__).parent
-ROOMS = ("identify", "estimate", "solve", "record", "files", "sweeps", "mechanics", "model", "linear", "equations")
-CODE = re.compile(r"\bda\.\w|\bidentify\.\w|\brecord\.\w+\(|(?<![\w.'\"`{-])[A-Za-z_]\w*=(?!=)")
-ERRORS = ("DataError", "ModelError", "ConvergenceError", "AssemblyError", "FileFormatError", "Finding")
+PYTHON = re.compile(r"\bda\.\w|\bidentify\.\w|\brecord\.\w+\(|(?<![\w.'\"`{-])[A-Za-z_]\w*=(?!=)")
+CARRIERS = re.compile(r"\w+(Error|Warning)|Interrupted|Finding")
+BEYOND = {"ValueError", "TypeError", "AttributeError", "KeyError", "RuntimeError", "OSError", "AssertionError"}
+BEYOND |= {"ArithmeticError", "LinAlgError", "PageError"}
 
 
-def options_of(name: str) -> list[str]:
-    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
-    return [one for parameter in command.params for one in parameter.opts if one.startswith("--")]
-
-
-def problems() -> Iterator[tuple[str, str]]:
-    """Place and problem of every finding of the library, with words for each value in it."""
-    for room in ROOMS:
-        files = [SOURCE / room] if room.endswith(".py") else sorted((SOURCE / room).rglob("*.py"))
-        for file in files:
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if not (isinstance(node, ast.Call) and len(node.args) > 1):
-                    continue
-                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if called in ERRORS:
-                    yield f"{file.relative_to(SOURCE)}:{node.lineno}", written(node.args[1])
+def calls() -> Iterator[tuple[str, str, ast.Call]]:
+    """Every call in the package, with its place and the name of what is called."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                yield f"{file.relative_to(SOURCE)}:{node.lineno}", name, node
 
 
 def written(node: ast.expr) -> str:
@@ -54,17 +46,36 @@ def written(node: ast.expr) -> str:
     return ""
 
 
-def test_no_problem_names_python_so_that_commands_can_show_it() -> None:
-    """Python stands in the advice, which a command shows in its own options or leaves out."""
-    found = list(problems())
-    assert len(found) > 500  # else this looks at nothing
-    assert [(place, text) for place, text in found if CODE.search(text)] == []
+def carriers() -> Iterator[tuple[str, ast.Call]]:
+    """Calls that make an error, a warning or a finding of this package."""
+    for place, name, node in calls():
+        own = CARRIERS.fullmatch(name) and name not in BEYOND and not name.startswith(("Pydantic", "Validation"))
+        if own and node.args and not isinstance(node.args[0], ast.Starred):
+            yield place, node
+
+
+def test_every_error_and_warning_has_a_code_that_is_explained() -> None:
+    wrong = []
+    for place, node in carriers():
+        first = node.args[0]
+        if isinstance(first, ast.Constant | ast.JoinedStr) and written(first) not in CODES:
+            wrong.append(f"{place}: {written(first)[:80]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_problem_and_no_advice_is_written_in_python() -> None:
+    texts = [(place, written(node.args[1])) for place, node in carriers() if len(node.args) > 1]
+    texts += [(place, written(node.args[0])) for place, name, node in calls() if name == "Advice" and node.args]
+    assert len(texts) > 1000  # else this looks at nothing
+    wrong = [f"{place}: {text}" for place, text in texts if PYTHON.search(text)]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_advice_that_is_no_option_is_left_out_and_the_rest_stays() -> None:
-    text = "output 'a' drifts. Use detrend='linear', or identify.highpass."
-    assert in_options(text, ["--detrend"]) == "output 'a' drifts."
-    assert without_python("2 of 3 joints are open.") == "2 of 3 joints are open."
+    drift = DataError("drift", "output 'a' drifts.", Advice("Use {}.", Call("da.identify.highpass")), Advice("Wait."))
+    assert words(drift, ["--detrend"]) == "output 'a' drifts. Wait."
+    again = DataError("drift", "output 'a' drifts.", Advice("Use {}.", Argument("detrend", "linear"), Call("da.f")))
+    assert words(again, ["--detrend"]) == "output 'a' drifts. Use --detrend linear."
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +111,10 @@ def test_a_stretch_and_block_rows_are_options(dropouts: Path) -> None:
 
 
 def test_warnings_are_given_once_and_advise_options(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "the decay is odd. Use noise='innovations', or another one. Use order=4."
+    advice = Advice("Use {}.", Argument("noise", "innovations")), Advice("Use {}.", Argument("order", 4))
     with report_errors(False, False, ["--order"]):
-        warnings.warn(text, stacklevel=2)
-        terminal.warn(text)  # of the result, as `identify` prints it
+        for _ in range(2):
+            warnings.warn(SimulationWarning("drift", "the decay is odd.", *advice), stacklevel=2)
     assert capsys.readouterr().err == "warning: the decay is odd. Use --order 4.\n"
 
 
@@ -114,5 +125,5 @@ def test_a_filter_that_lacks_an_input_says_how_to_do_without(tmp_path: Path) -> 
     missing = run(*options)
     assert missing.exit_code == 1
     assert "lacks the input 'torque'" in said(missing)
-    assert "--inputs NAMES" in said(missing)
+    assert "--inputs NAMES names what is known" in said(missing)
     assert run(*options, "--inputs", "").exit_code == 0

@@ -66,7 +66,7 @@ def choose_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tup
         if name not in system.inputs:
             raise DataError("unknown-name", unknown_name("input", name, system.inputs, "this system"))
     if not names:
-        raise DataError("empty", "there is no input to drive: the system has none (B=...), or none was chosen.")
+        raise DataError("empty", "there is no input to drive: the system has none, or none was chosen.")
     if len(set(names)) < len(names):
         raise DataError("duplicate", f"an input is named twice: {', '.join(names)}.")
     return names

@@ -154,9 +154,7 @@ def names_asked(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
         names = (given,)  # type: ignore[assignment]
     for name in names:
         if not isinstance(name, str):
-            raise DataError(
-                "bad-name", f"{kind}s are given by name, such as {kind}s=[{kind[0] + '1'!r}]; got {name!r}."
-            )
+            raise DataError("bad-name", f"{kind}s are given by name, such as {kind[0] + '1'!r}; got {name!r}.")
     return names
 
 

@@ -206,9 +206,7 @@ def read_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, 
     """{input: (low, high)}; a number is ± that number."""
     result: dict[str, tuple[float, float]] = {}
     if limits is not None and not isinstance(limits, Mapping):
-        raise DataError(
-            "wrong-type", f"limits must name inputs, such as limits={{{drives[0]!r}: 1.0}}; got {limits!r}."
-        )
+        raise DataError("wrong-type", f"limits must be a mapping such as {{{drives[0]!r}: 1.0}}; got {limits!r}.")
     for name, value in (limits or {}).items():
         if name not in drives:
             raise DataError("unknown-name", f"limits: {unknown_name('input', name, drives, 'this law')}")

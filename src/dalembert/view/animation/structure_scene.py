@@ -59,7 +59,11 @@ def structure_data(
         return _mode_data(own, _vibrating(own, found), own.name, speed)
     if isinstance(thing, Modes | Record):
         if structure is None:
-            raise DataError("no-scene", "Modes have no geometry of their own: animate(modes, path, structure=frame).")
+            raise DataError(
+                "no-scene",
+                "Modes have no geometry of their own.",
+                Advice("Give their structure, {}.", Argument("structure")),
+            )
         own = _structure(structure)
         if isinstance(thing, Record):
             return _response_data(own, thing, fps, speed, shown)

@@ -113,7 +113,7 @@ def _only(view: str, own: Mapping[str, Mapping[str, Any]], **given: Any) -> None
     for key, value in given.items():
         if key not in own[view] and value != usual[key]:
             where = next(other for other, options in own.items() if key in options)
-            raise DataError("ineffective-argument", f"{key}= belongs to view={where!r}, not to view={view!r}.")
+            raise DataError("ineffective-argument", f"{key} belongs to the view {where!r}, not to {view!r}.")
 
 
 def _histories(run: Record, names: Sequence[str], against: str, title: str | None) -> Figure:
@@ -129,9 +129,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
                   for k, part in enumerate(apart(run, labels))}  # fmt: skip
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
-        raise DataError(
-            "wrong-shape", f"against={against!r} is a vector; take one of {', '.join(run.expand(against))}."
-        )
+        raise DataError("wrong-shape", f"{against!r} is a vector; take one of {', '.join(run.expand(against))}.")
     square = against != "time" and len(groups) == 1 and x_unit in _LENGTHS and next(iter(groups))[0] == x_unit
     size = (6.0, 5.4) if square else (8.0, 0.9 + max(1.9 * len(groups), 2.6))
     figure = NotebookFigure(figsize=size, layout="constrained")

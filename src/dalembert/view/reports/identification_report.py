@@ -37,9 +37,7 @@ def identification_report(
     provenance : more to tell at the end
     """
     if not isinstance(result, AutoIdentified):
-        raise DataError(
-            "wrong-type", f"a report is made of what identify.auto returns, not of a {type(result).__name__}."
-        )
+        raise DataError("wrong-type", f"a report is made of an AutoIdentified, not of a {type(result).__name__}.")
     records = (*result.training, *result.held_out)
     told = origin.of_identified(result.identified, records, {**(provenance or {}), **result.provenance})
     write_page(path, title, identification_pieces(result, places=places), told)

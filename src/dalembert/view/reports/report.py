@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.errors import DataError, FileFormatError, unknown_name
+from dalembert.core.findings import Advice, Argument
 
 # Class -> module of this folder and function; loaded on use, as pictures are.
 _TOLD: dict[str, tuple[str, str]] = {
@@ -56,5 +57,9 @@ def report(result: Any, path: str | os.PathLike[str], *, title: str | None = Non
               if one.kind is one.KEYWORD_ONLY and one.default is one.empty]  # fmt: skip
     for option in needed:
         if option not in options:
-            raise DataError("missing-argument", f"the report on a {kind.__name__} needs {option}=.")
+            raise DataError(
+                "missing-argument",
+                f"the report on a {kind.__name__} lacks an argument.",
+                Advice("Give {}.", Argument(option)),
+            )
     write(result, path, **options, **({} if title is None else {"title": title}))
