@@ -388,7 +388,7 @@ def test_balanced_truncation_shows_what_is_kept_and_what_is_cut() -> None:
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_every_kind_is_written_in_the_format_of_its_suffix(tmp_path: Path, suffix: str) -> None:
-    plot(building().modes(), file=tmp_path / f"m.{suffix}")
+    plot(building().modes(), path=tmp_path / f"m.{suffix}")
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert (tmp_path / f"m.{suffix}").read_bytes().startswith(start)
     assert len(list(tmp_path.iterdir())) == 1
@@ -397,7 +397,7 @@ def test_every_kind_is_written_in_the_format_of_its_suffix(tmp_path: Path, suffi
 def test_a_wrong_format_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "m.txtx").write_text("old")
     with raises(FileFormatError, "unknown-choice"):
-        plot(building().modes(), file=tmp_path / "m.txtx")
+        plot(building().modes(), path=tmp_path / "m.txtx")
     assert (tmp_path / "m.txtx").read_text() == "old"
 
 

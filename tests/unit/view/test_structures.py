@@ -365,7 +365,7 @@ def test_stresses_of_solids_are_colours_with_a_unit() -> None:
 
 
 def test_pictures_of_structures_are_written(tmp_path: Path) -> None:
-    plot(tower(), tower().modes(2), file=tmp_path / "tower.png", title="a tower")
+    plot(tower(), tower().modes(2), path=tmp_path / "tower.png", title="a tower")
     assert (tmp_path / "tower.png").read_bytes().startswith(b"\x89PNG")
 
 

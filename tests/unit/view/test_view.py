@@ -226,7 +226,7 @@ def test_a_plot_shows_itself_in_a_notebook() -> None:
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_plot_is_written_in_the_format_of_its_suffix(tmp_path: Path, suffix: str) -> None:
-    plot(pendulum(), file=tmp_path / f"p.{suffix}")
+    plot(pendulum(), path=tmp_path / f"p.{suffix}")
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert (tmp_path / f"p.{suffix}").read_bytes().startswith(start)
     assert len(list(tmp_path.iterdir())) == 1
@@ -235,7 +235,7 @@ def test_a_plot_is_written_in_the_format_of_its_suffix(tmp_path: Path, suffix: s
 def test_a_wrong_picture_format_is_refused_and_the_old_file_stays(tmp_path: Path) -> None:
     (tmp_path / "p.bmpx").write_text("old")
     with raises(FileFormatError, "unknown-choice"):
-        plot(pendulum(), file=tmp_path / "p.bmpx")
+        plot(pendulum(), path=tmp_path / "p.bmpx")
     assert (tmp_path / "p.bmpx").read_text() == "old"
 
 

@@ -83,7 +83,7 @@ def estimate(
     if figure is not None:
         from dalembert.view import plot as draw
 
-        draw(found, *option_values.names(plot), truth=true, file=figure)
+        draw(found, *option_values.names(plot), truth=true, path=figure)
         files.append(figure)
     if report is not None:
         from dalembert.view import report as write_report

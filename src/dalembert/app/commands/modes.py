@@ -41,7 +41,7 @@ def modes(
         if out.suffix.lower() == ".html":
             animate(found, out, structure=at)
         else:
-            plot(found, file=out, title=f"{machine.mechanism.name}: mode shapes")
+            plot(found, path=out, title=f"{machine.mechanism.name}: mode shapes")
         terminal.wrote(out)
     if as_json:
         rows = [

@@ -90,7 +90,7 @@ def simulate(
     if figure is not None:
         from dalembert.view import plot as draw
 
-        draw(run, *option_values.names(plot), file=figure)
+        draw(run, *option_values.names(plot), path=figure)
         files.append(figure)
     if report is not None:
         from dalembert.view.reports.run_report import run_report

@@ -52,7 +52,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
 def plot(
     thing: Any,
     *what: Any,
-    file: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str] | None = None,
     title: str | None = None,
     theme: str | None = None,
     **options: Any,
@@ -86,7 +86,7 @@ def plot(
         TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
         Consistency, LocalObservability : no more arguments.
         AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
-    file : also write the figure there; the suffix tells the format (png, svg, pdf).
+    path : file to which the figure is written too; its suffix chooses the format (png, svg, pdf).
     title : above the figure; by default what is known of the thing.
     theme : "light" (unless :func:`figure_style` says otherwise), "dark" for dark screens, or "print" for paper, where
         lines differ by their dashes too.
@@ -114,7 +114,7 @@ def plot(
     _check(draw, kind.__name__, what, options)
     from dalembert.view.plots.figures import drawn
 
-    return drawn(lambda: draw(thing, *what, title=title, **options), file, theme)
+    return drawn(lambda: draw(thing, *what, title=title, **options), path, theme)
 
 
 def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], option
     named = [one.name for one in own if one.kind is one.KEYWORD_ONLY or one.kind is one.POSITIONAL_OR_KEYWORD]
     for option in options:
         if option not in named:
-            raise DataError("unknown-name", unknown_name("option", option, [*named, "file"], f"the plot of a {kind}"))
+            raise DataError("unknown-name", unknown_name("option", option, [*named, "path"], f"the plot of a {kind}"))
     many = any(one.kind is one.VAR_POSITIONAL for one in own)
     places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
     if not many and len(what) > len(places):
