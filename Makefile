@@ -10,12 +10,16 @@ export OMP_NUM_THREADS ?= 1
 # on two cores.
 QUICK := tests/unit/core tests/unit/numerics tests/unit/expressions tests/unit/record tests/unit/linear tests/unit/model
 
-.PHONY: demo quick test test-all test-lowest bench studies lint coverage clean
+.PHONY: demo page quick test test-all test-lowest bench studies lint coverage clean
 
-demo: .venv/.ready
+demo: .venv/.ready page
 	$(BIN)/dalembert study three-storey --out $(OUT)
 
-quick: .venv/.ready
+# The page of animations, one HTML file: built again where one of its sources has changed.
+page: .venv/.ready
+	$(BIN)/python -m dalembert.view.animation.page_build
+
+quick: .venv/.ready page
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" $(QUICK) tests/api/test_public_names.py
 
 test: lint
@@ -31,7 +35,7 @@ test-all: lint
 test-lowest: .venv-lowest/.ready
 	.venv-lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" -W ignore::DeprecationWarning $(TESTS)
 
-lint: .venv/.ready
+lint: .venv/.ready page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -43,12 +47,12 @@ lint: .venv/.ready
 bench: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
-studies: .venv/.ready
+studies: .venv/.ready page
 	$(BIN)/dalembert study all --out study-output
 
 # Requirement ids with a test, at once; then lines of the package that the tests run, after running them.
 # Lines of one part: make coverage TESTS=tests/unit/linear
-coverage: .venv/.ready
+coverage: .venv/.ready page
 	$(BIN)/python -m tests.coverage $(if $(VERBOSE),-v)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" --cov=dalembert $(TESTS)
 

@@ -26,7 +26,7 @@ class PageHook(BuildHookInterface[Any]):
         except page.PageError as error:
             if version != "editable":
                 raise
-            # the first animation tries again, and says what is missing
+            # `make page` tries again; an animation says that the page is missing
             self.app.display_warning(str(error))
 
     def _page(self) -> Any:

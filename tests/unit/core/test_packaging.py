@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from dalembert.view.animation import page_build
-
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
@@ -39,7 +37,6 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_node_is_asked_for_only_where_the_page_is_not_there(hook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    page_build.template()
     assert hook.dependencies() == []
     data: dict[str, Any] = {"artifacts": []}
     hook.initialize("standard", data)  # and nothing is built

