@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.mechanics.forces.friction import SMOOTH
 from dalembert.record import Record
@@ -87,6 +87,7 @@ def inverse_dynamics(
     >>> float(run["torque"][0].round(12)), run.statistics["determination"]
     (2.0, 'determined')
     """
+    require_equations(eqs)
     problem = _Problem(eqs, inputs, weights)
     poses, doubtful, how = find_poses(eqs, motion, times, start)
     solution = problem.solve(poses)

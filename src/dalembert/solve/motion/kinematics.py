@@ -74,6 +74,7 @@ def kinematics(
     >>> run["hinge.acceleration"]
     array([2., 2.])
     """
+    require_equations(eqs)
     prescribed = read_motion(eqs, motion)
     grid = read_times(times, prescribed, start, every)
     poses = follow(eqs, prescribed, grid, start)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import convert, fixed
@@ -76,6 +76,7 @@ def equilibrium(
     >>> round(rest["bob.y"], 9)
     -2.0
     """
+    require_equations(eqs)
     if start is not None:
         if not isinstance(start, State):
             raise ModelError(

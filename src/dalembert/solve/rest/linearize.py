@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.solve.integrate.inputs import read_inputs
@@ -87,6 +87,7 @@ def linearize(
     >>> da.linearize(da.equations(m)).modes().frequencies.round(9).tolist()
     [2.0]
     """
+    require_equations(eqs)
     if at is None:
         at = equilibrium(eqs, inputs=inputs)
     elif not isinstance(at, State):
