@@ -86,10 +86,10 @@ def test_limits_that_are_no_numbers_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("weight", "said"),
-    [(np.inf, "Q must be finite"), (1j * np.eye(2), "complex"), ([[1.0, np.inf], [np.inf, 1]], "inf")],
+    [(np.inf, "not-finite"), (1j * np.eye(2), "not-a-number"), ([[1.0, np.inf], [np.inf, 1]], "not-finite")],
 )
 def test_weights_that_are_no_finite_real_numbers_are_refused(weight: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+    with raises(DataError, said):
         lqr(slider(), Q=weight, R=1.0)
 
 

@@ -216,17 +216,17 @@ def test_a_wrong_event_says_so(ball: da.EquationsOfMotion, make: object, finding
 @pytest.mark.parametrize(
     ("switch", "error", "message"),
     [
-        (da.Switch(velocity={"ball.vz": 1.0}), da.errors.ModelError, "no speed named 'ball.vz'"),
-        (da.Switch(velocity={"ball.rate": 1.0}), da.errors.ModelError, "joints do not allow"),
-        (da.Switch(velocity=lambda s: 3.0), da.errors.ModelError, "dict"),  # type: ignore[arg-type,return-value]
-        (da.Switch(parameters={"mas": 1.0}), da.errors.ModelError, "Did you mean 'mass'"),
-        (da.Switch(inputs={"pull": 1.0}), da.errors.ModelError, "no input named 'pull'"),
+        (da.Switch(velocity={"ball.vz": 1.0}), da.errors.ModelError, "unknown-name"),
+        (da.Switch(velocity={"ball.rate": 1.0}), da.errors.ModelError, "no-solution"),
+        (da.Switch(velocity=lambda s: 3.0), da.errors.ModelError, "wrong-type"),  # type: ignore[arg-type,return-value]
+        (da.Switch(parameters={"mas": 1.0}), da.errors.ModelError, "unknown-name"),
+        (da.Switch(inputs={"pull": 1.0}), da.errors.ModelError, "unknown-name"),
     ],
 )
 def test_a_wrong_switch_fails_at_the_event_with_the_record_kept(
     ball: da.EquationsOfMotion, switch: da.Switch, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=message) as caught:
+    with raises(error, message) as caught:
         da.simulate(ball, 1.0, start=da.assemble(ball), every=0.1, events=[floor(action=switch)])
     assert len(caught.value.record.time) == 5  # type: ignore[attr-defined]
 

@@ -264,7 +264,7 @@ def test_a_start_whose_joints_are_open_is_refused(four_bar: Any) -> None:
     eqs, start = four_bar
     q = np.array(start.q)
     q[0] += 0.1
-    with pytest.raises(da.errors.AssemblyError, match="does not close"):
+    with raises(da.errors.AssemblyError, "joint-open"):
         da.simulate(eqs, 1.0, start=eqs.state(q))
 
 
@@ -272,7 +272,7 @@ def test_a_start_whose_speeds_open_the_joints_is_refused(four_bar: Any) -> None:
     eqs, start = four_bar
     v = np.array(start.v)
     v[3:6] *= 1.001  # of the coupler
-    with pytest.raises(da.errors.AssemblyError, match=r"speeds at the start do not agree with '[BC]'.*da.assemble"):
+    with raises(da.errors.AssemblyError, "joint-open"):
         da.simulate(eqs, 1.0, start=eqs.state(start.q, v))
     mended = da.assemble(eqs, start=eqs.state(start.q, v))
     assert da.simulate(eqs, 0.1, start=mended).status == "complete"

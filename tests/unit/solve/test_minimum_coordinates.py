@@ -123,7 +123,7 @@ def test_what_cannot_be_eliminated_is_refused_with_the_reason():
     lin = da.linearize(eqs)
     with raises(da.errors.ModelError, "missing-argument", "da.linearize"):
         da.equations(eqs, modes=1)
-    with raises(da.errors.ModelError, "wrong-type", "da.linearize"):
+    with raises(da.errors.ModelError, "wrong-type", "about"):
         da.equations(eqs, about=da.SecondOrder([[1.0]], [[1.0]]))
     with raises(da.errors.ModelError, "wrong-owner"):
         da.equations(eqs, about=lin, at=da.assemble(eqs, {"A.angle": 0.5}))

@@ -12,7 +12,7 @@ from dalembert.solve import rank_report
 from dalembert.solve.constrained import matrices as mx
 from dalembert.solve.motion.forward import system_at
 from dalembert.solve.position.mobility import gruebler
-from tests.helpers.findings import raises
+from tests.helpers.findings import raises, warns
 
 
 def four_bar(planar=True, scale=1.0, lengths=(0.2, 0.6, 0.5, 0.7), at=0.9):
@@ -251,7 +251,7 @@ def test_the_rank_report_follows_a_run_through_a_dead_point():
     m.gravity = (0.0, 0.0)
     eqs = da.equations(m)
     start = da.assemble(eqs, velocity={"A.angle": 1.0})
-    with pytest.warns(da.errors.SimulationWarning, match="1 singular pose"):
+    with warns(da.errors.SimulationWarning, "singular-pose"):
         run = da.simulate(eqs, 0.6, start=start, method=da.RK4(1e-3), every=0.01)
     report = rank_report(eqs, run)
     assert {"rank", "dof", "distance", "smallest"} < set(report.names)
@@ -349,5 +349,5 @@ def test_redundant_and_immobile_machines_get_a_warning():
 
 
 def test_only_a_mechanism_can_be_checked():
-    with raises(da.errors.ModelError, "wrong-type", "da.Mechanism"):
+    with raises(da.errors.ModelError, "wrong-type"):
         da.check("four-bar")

@@ -260,9 +260,7 @@ def test_a_block_rides_on_a_turntable_where_friction_holds_it() -> None:
 
 
 def test_rest_outside_the_cone_is_refused_with_the_limit() -> None:
-    with pytest.raises(
-        da.errors.ConvergenceError, match=r"would need 5\.798\d* N of friction 'dry', whose limit is 3\.7487"
-    ):
+    with raises(da.errors.ConvergenceError, "no-solution", "'dry'"):
         da.equilibrium(block(SLOPE, coulomb=0.2))
 
 
@@ -281,9 +279,7 @@ def test_a_free_pendulum_hangs_from_a_cart_that_sticks() -> None:
     eqs = da.equations(m)
     rest = da.equilibrium(eqs, guess={"pin": 0.3})
     assert rest["bob.x"] == pytest.approx(0.0, abs=1e-9)
-    with pytest.warns(
-        da.errors.ModelWarning, match=r"rail.displacement: held by friction 'dry' \(33.4% of its limit\)"
-    ):
+    with warns(da.errors.ModelWarning, "linear-friction", "'dry'"):
         model = da.linearize(eqs, rest)
     assert isinstance(model, da.SecondOrder)
     assert model.coordinates == ("pin.angle",)
@@ -301,15 +297,15 @@ def test_a_free_pendulum_hangs_from_a_cart_that_sticks() -> None:
 def test_a_linear_model_says_what_friction_became(level: Any, slope: Any) -> None:
     with (
         pytest.warns(da.errors.ModelWarning),
-        pytest.raises(da.errors.ModelError, match="friction holds every freedom of 'slope'"),
+        raises(da.errors.ModelError, "no-freedom", "'slope'"),
     ):
         da.linearize(slope)
     smooth = block(0.0, coulomb=MU, speed=0.1)
-    with pytest.warns(da.errors.ModelWarning, match=r"'dry' \(speed=0.1\) acts as damping of 78.48 N s/m"):
+    with warns(da.errors.ModelWarning, "linear-friction", "'dry'"):
         model = da.linearize(smooth)
     assert pytest.approx(np.array([[MU * MASS * G / 0.1]]), rel=1e-9) == model.C
     steady = da.equilibrium(level, rates={"rail": 0.5}, inputs={"push": MU * MASS * G})
-    with pytest.warns(da.errors.ModelWarning, match="slides forward, friction 'dry' keeps its direction"):
+    with warns(da.errors.ModelWarning, "linear-friction", "'dry'"):
         model = da.linearize(level, steady, inputs={"push": MU * MASS * G})
     assert pytest.approx(np.zeros((1, 1)), abs=1e-12) == model.C
 
@@ -319,7 +315,7 @@ def test_friction_of_a_contact_is_said_to_be_regularised() -> None:
     box = m.add_body("box", mass=1.0, inertia=0.01)
     m.add_contact("heel", m.ground.at(0, 0), box.at(0, 0), stiffness=1e4, friction=0.5)
     eqs = da.equations(m)
-    with pytest.warns(da.errors.ModelWarning, match=r"regularised friction 'heel' \(speed=0.001\) acts as damping"):
+    with warns(da.errors.ModelWarning, "linear-friction", "'heel'"):
         da.linearize(eqs, da.assemble(eqs, {"box.y": -G / 1e4}), anywhere=True)
 
 
