@@ -184,10 +184,10 @@ def test_it_is_drawn_and_animated(tmp_path):
     assert "other elements" in {line.get_label() for ax in figure.axes for line in ax.collections}
     f.add_force("peg", "p3", (0, -20.0))
     pegged = solve_static(assemble(f), "peg")
-    da.plot(pegged, file=tmp_path / "line.png")
+    da.plot(pegged, path=tmp_path / "line.png")
     with raises(DataError, "unknown-name", "'von_mises'"):  # stresses along its curve are not known
         da.plot(pegged, view="von_mises")
-    da.plot(s, s.modes(2), file=tmp_path / "modes.png")
+    da.plot(s, s.modes(2), path=tmp_path / "modes.png")
     da.animate(s, tmp_path / "line.html")
     assert (tmp_path / "line.html").stat().st_size > 1000 and (tmp_path / "line.png").stat().st_size > 1000
 

@@ -77,5 +77,5 @@ def test_its_stresses_and_its_buckling_load_are_found():
 def test_it_meets_the_requirements_on_shape_functions_and_is_drawn(tmp_path):
     assert shape_report("hex20r").kind == "hex20r"
     s = assemble(cantilever("hex20r"))
-    da.plot(solve_static(s, "down"), file=tmp_path / "beam.png")
+    da.plot(solve_static(s, "down"), path=tmp_path / "beam.png")
     assert (tmp_path / "beam.png").stat().st_size > 1000

@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.integrate.channels import Samples, to_record
