@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.linear import SecondOrder, free_response, frequency_response, response
-from dalembert.linear.recursions import held, held_many
+from dalembert.linear.recursions import compute_exact_step, compute_exact_steps
 from dalembert.linear.responses.duhamel import duhamel, kernels
 
 
@@ -97,7 +97,7 @@ def test_duhamel_and_the_matrix_exponential_agree(system, seed, uniform):
 @given(st.floats(-1.0, 50.0), st.floats(-4.0, 400.0), st.floats(1e-6, 5.0))
 def test_oscillator_kernels_are_columns_of_a_matrix_exponential(a, w2, t):
     g, h, J1, J2 = (part[0] for part in kernels(np.array([a]), np.array([w2]), np.array([t])))
-    phi, gamma, delta = held(np.array([[0.0, 1.0], [-w2, -2.0 * a]]), np.array([[0.0], [1.0]]), t)
+    phi, gamma, delta = compute_exact_step(np.array([[0.0, 1.0], [-w2, -2.0 * a]]), np.array([[0.0], [1.0]]), t)
     # the exponential is good to ε times its largest entry on the way there
     floor = 1e-12 * max(1.0, np.abs(phi).max()) * max(1.0, abs(w2), abs(a))
     np.testing.assert_allclose([g, h], phi[0], rtol=1e-11, atol=floor)
@@ -109,6 +109,6 @@ def test_many_exponentials_at_once_are_those_one_by_one(n, seed, longest):
     rng = np.random.default_rng(seed)
     A, B = rng.normal(size=(n, n)) - 2.0 * np.eye(n), rng.normal(size=(n, 2))
     steps = longest * rng.uniform(0.01, 1.0, 5)
-    for k, parts in enumerate(zip(*held_many(A, B, steps), strict=True)):
-        for mine, theirs in zip(parts, held(A, B, steps[k]), strict=True):
+    for k, parts in enumerate(zip(*compute_exact_steps(A, B, steps), strict=True)):
+        for mine, theirs in zip(parts, compute_exact_step(A, B, steps[k]), strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-11 * max(1.0, np.abs(theirs).max()))

@@ -234,7 +234,7 @@ class Modes:
         Parameters
         ----------
         numbers : mode numbers, optional
-            In the order wanted.
+            In the given order.
         band : (low, high), optional
             Undamped frequencies [rad/s] between these, ends included.
         """

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.linear.eigen.roots import balanced_matrix
+from dalembert.linear.eigen.roots import balance_matrix
 
-# Numbers of step matrices held at once: 64 MB.
+# Numbers of step matrices in memory: 64 MB.
 CHUNK = 8_000_000
 
 
@@ -82,7 +82,7 @@ def march_varying(A: FloatArray, which: NDArray[np.intp], w: FloatArray, start: 
     return np.concatenate([start[None], path.reshape(-1, n)[:count]])
 
 
-def held(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def compute_exact_step(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Exact step of x' = A x + B u: x₁ = Φ x₀ + Γ u₀ + Δ (u₁ - u₀), u linear in between.
 
     Returns Φ (n, n), Γ and Δ (n, nu). With Δ left out u is held at u₀.
@@ -99,7 +99,7 @@ def _augment(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, Flo
     Returns the matrix (n + 2nu, n + 2nu), and the scales (n,) of the states and (nu,) of the inputs.
     """
     n, nu = B.shape
-    A_, scaling = balanced_matrix(A)
+    A_, scaling = balance_matrix(A)
     B_ = step * B / scaling[:, None]
     size = np.maximum(np.abs(B_).max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
     N = np.zeros((n + 2 * nu, n + 2 * nu))
@@ -115,8 +115,8 @@ def _unscale(power: FloatArray, scaling: FloatArray, size: FloatArray) -> tuple[
     return scaling[:, None] * power[..., :n, :n] / scaling, inputs[..., :nu], inputs[..., nu:]
 
 
-def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """As :func:`held` for many steps (m,) at once: Φ (m, n, n), Γ and Δ (m, n, nu).
+def compute_exact_steps(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """As :func:`compute_exact_step` for many steps (m,): Φ (m, n, n), Γ and Δ (m, n, nu).
 
     exp(θ N) for all θ = step/longest from one set of powers: Σ θʲ Nʲ/j! is a single matrix product, then squarings.
     Order 16 at norm 1/2 leaves 2⁻¹⁷/17! ≈ 2e-20.
@@ -145,7 +145,7 @@ def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, s
         return np.tile(start, (len(times), 1))
     step = uniform_step(times)
     if step is not None:
-        phi, gamma, delta = held(A, B, step)
+        phi, gamma, delta = compute_exact_step(A, B, step)
         w = u[:-1] @ gamma.T
         if hold == "first":
             w += np.diff(u, axis=0) @ delta.T
@@ -161,7 +161,7 @@ def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, s
         part = slice(first, first + size)
         used, place = np.unique(which[part], return_inverse=True)
         pick = place.astype(np.intp)
-        phi, gamma, delta = held_many(A, B, lengths[used])
+        phi, gamma, delta = compute_exact_steps(A, B, lengths[used])
         w = np.einsum("kij,kj->ki", gamma[pick], u[:-1][part])
         if hold == "first":
             w += np.einsum("kij,kj->ki", delta[pick], np.diff(u, axis=0)[part])

@@ -238,7 +238,7 @@ class StateSpace(Responding):
     def modes(self) -> Modes:
         """Frequencies, damping ratios and shapes C Ψ at the outputs, the largest component 1.
 
-        Pairs are listed once, real poles in rows of their own. A sampled system goes through ln(z)/dt.
+        Pairs are listed once, real poles in rows of their own. A sampled system is converted by ln(z)/dt.
         """
         return roots.modes(self)
 

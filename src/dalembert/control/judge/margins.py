@@ -8,7 +8,7 @@ The loop transfer function L is closed by negative feedback: S = (I + L)⁻¹, T
                      phases to ±2 atan(α/2), is tolerated, in gain and phase simultaneously
 
 No frequency grid: |L| = 1 and Im L = 0 are found as imaginary eigenvalues of the pencils of 1 - L L˜ and L - L˜, and
-refined; peaks are H∞ norms. A sampled loop goes through the bilinear map, which keeps its frequency response.
+refined; peaks are H∞ norms. A sampled loop is transformed by the bilinear map, which keeps its frequency response.
 For all channels simultaneously (an independent factor at every input): the same disk from the largest singular value of
 S - I/2, and the smallest singular value of I + L, 1 / ‖S‖∞.
 """
@@ -76,14 +76,14 @@ class ChannelMargins(DiskMargins):
 
 @frozen(init=False)
 class Margins(DiskMargins):
-    """Margins of a loop, per channel and for all channels at once.
+    """Margins of a loop, per channel and for all channels simultaneously.
 
     Attributes
     ----------
     channels : tuple of ChannelMargins
     stable : whether the closed loop is stable; if not, all margins are 0.
     sensitivity, complementary : PeakGain of S and T, all channels.
-    disk : α of all channels at once; ``disk_gain``, ``disk_phase``: tolerated in every channel simultaneously.
+    disk : α of all channels simultaneously; ``disk_gain``, ``disk_phase``: tolerated in every channel simultaneously.
     smallest_return_difference : least singular value of I + L over all frequencies.
     """
 

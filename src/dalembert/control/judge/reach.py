@@ -19,7 +19,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
 from dalembert.core.text import listed
-from dalembert.linear.eigen.roots import balanced_matrix, continuous
+from dalembert.linear.eigen.roots import balance_matrix, continuous
 from dalembert.linear.transforms.forms import reachable
 
 WEAKEST = 1e-11  # smallest singular value, relative: below it a mode is not reached (not seen)
@@ -134,7 +134,7 @@ def observability(system: Any, *, outputs: str | Iterable[str] | None = None) ->
 def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str], degree: float, *, every: bool
            ) -> list[ModeReach]:  # fmt: skip
     """Modes of the pair (A, B); with ``every`` false only those that do not decay (faster than ``degree``)."""
-    balanced, scale = balanced_matrix(A)
+    balanced, scale = balance_matrix(A)
     size = float(np.linalg.norm(balanced)) or 1.0
     B = B / scale[:, None]
     B = B * (size / (float(np.linalg.norm(B)) or 1.0))
@@ -173,7 +173,7 @@ def out_of_reach(
 
     By the staircase form, which also counts defective modes correctly; both conjugates of a pair are listed.
     """
-    balanced, scale = balanced_matrix(A)
+    balanced, scale = balance_matrix(A)
     basis = reachable(balanced, B / scale[:, None], WEAKEST)
     T, S = scale[:, None] * basis, basis.T / scale
     if basis.shape[1] == len(A):
@@ -237,5 +237,5 @@ def _refuse(modes: list[ModeReach], what: str, word: str, degree: float, advice:
     each = list(dict.fromkeys(mode.words() for mode in modes))
     shown = "; ".join(each[:4]) + ("; ..." if len(each) > 4 else "")
     shown = shown.replace(" (which does not decay by itself)", "")
-    by = "does not decay by itself" if not degree else f"does not decay as fast as degree = {degree:g} 1/s asks"
+    by = "does not decay by itself" if not degree else f"does not decay as fast as degree = {degree:g} 1/s requires"
     raise DataError("not-reachable", f"not {word}: {shown} {what} and {by}. {advice}")

@@ -24,7 +24,7 @@ def control_forces(
     """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates.
 
     M (n, n) positive definite, Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are
-    appended, so that no control force acts there: the general formula with the Moore-Penrose inverse, whatever the
+    appended, so that no control force acts there: the general formula with the Moore-Penrose inverse, for any
     number of rows.
     """
     M = symmetric("M", square("M", M))

@@ -290,7 +290,7 @@ class ServoConstraints:
     def table(self) -> str:
         lines = [f"keeps {', '.join(self.constraints)} by {', '.join(self.actuated)}"]
         if self.known:
-            lines.append(f"needs to know {', '.join(self.known)}")
+            lines.append(f"reads {', '.join(self.known)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -56,7 +56,7 @@ def lqr(
 
     Parameters
     ----------
-    system : StateSpace, SecondOrder, or what ``da.linearize`` returns
+    system : StateSpace, SecondOrder, or result of ``da.linearize``
     Q, R : weights of the states and of the driven inputs
         A number, a diagonal, a matrix, or a mapping of names to diagonal entries (states left out weigh nothing).
     N : (nx, nu), optional
@@ -245,7 +245,7 @@ def finite_horizon(
     for _ in range(count):
         X_ = costs[-1]
         K = scipy.linalg.solve(R + B.T @ X_ @ B, B.T @ X_ @ A + N.T, assume_a="pos")
-        # (A - B K)ᵀ X (A - B K) + ... : Joseph's form, symmetric and positive whatever the rounding of K
+        # (A - B K)ᵀ X (A - B K) + ... : Joseph's form, symmetric and positive for any rounding of K
         closed = A - B @ K
         NK = N @ K
         X_ = closed.T @ X_ @ closed + Q - NK - NK.T + K.T @ R @ K

@@ -198,7 +198,7 @@ def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
         raise DataError(
             "singular-matrix",
             "A cannot be inverted, so no current form with these poles exists.",
-            Advice("Ask for {}.", Argument("form", "predictor")),
+            Advice("Choose {}.", Argument("form", "predictor")),
         )
     return np.asarray(np.linalg.solve(model.A, L))
 

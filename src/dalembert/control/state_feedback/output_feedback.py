@@ -65,7 +65,7 @@ class OutputFeedback:
             if name not in observer.inputs:
                 raise DataError(
                     "missing-input",
-                    f"the observer must know the driven input {name!r}.",
+                    f"the observer must read the driven input {name!r}.",
                     Advice("Name it in {}.", Argument("inputs")),
                 )
         for name in feedback.integral:

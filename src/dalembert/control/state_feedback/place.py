@@ -48,7 +48,7 @@ def place(
 
     Parameters
     ----------
-    system : StateSpace, SecondOrder, or what ``da.linearize`` returns
+    system : StateSpace, SecondOrder, or result of ``da.linearize``
     poles : (nx,) complex, closed under conjugation
         λ [rad/s] of a continuous system, also where ``dt`` samples it (then e^{λ dt} are placed); z of a sampled one.
         One more for each output of ``integral``.
@@ -144,7 +144,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
     away = farthest(reached, poles) / size
     if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
         warnings.warn(
-            f"the poles are {away:.1e} (relative) away from the wanted poles: the inputs hardly reach some mode, "
+            f"the poles are {away:.1e} (relative) away from the wanted poles: the inputs almost miss some mode, "
             "or the poles are too far from those of the machine.", stacklevel=4,
         )  # fmt: skip
     return np.asarray(K, dtype=np.float64)
@@ -294,7 +294,7 @@ def one_by_one(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatArray:
 
 
 def _nearest_two(values: ComplexArray, real: list[float], pairs: list[complex]) -> ComplexArray:
-    """A pair, or two real poles, whichever is nearer to the two values; taken from its list."""
+    """A pair, or two real poles, the nearer to the two values; removed from its list."""
     upper = values[int(np.argmax(values.imag))]
     near = int(np.argmin([abs(pole - upper) for pole in pairs])) if pairs else -1
     two: Any = np.argsort([abs(pole - upper) for pole in real], kind="stable")[:2] if len(real) >= 2 else []

@@ -62,7 +62,7 @@ def plan_motion(
 
     Parameters
     ----------
-    system : StateSpace, SecondOrder, or what ``da.linearize`` returns
+    system : StateSpace, SecondOrder, or result of ``da.linearize``
     start : {state: value} or (nx,)
         State at the beginning; states left out are at the operating point.
     horizon : float
@@ -131,7 +131,7 @@ def _read_end(
 
 
 def _compose_intervals(one: doubling.Triple, count: int) -> list[doubling.Triple]:
-    """Triples over 0, 1, ... ``count`` intervals: of equal ones, so the first k and the last k of them are alike."""
+    """Triples over 0, 1, ... ``count`` intervals: equal ones, so the first k and the last k have the same triple."""
     n = len(one[0])
     spans: list[doubling.Triple] = [(np.eye(n), np.zeros((n, n)), np.zeros((n, n)))]
     for _ in range(count):

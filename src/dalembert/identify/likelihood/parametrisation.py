@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
-from dalembert.linear.eigen.roots import balanced_matrix
+from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.numerics import ties
 
 # Eigenvectors with a larger condition number, the inverse root of ε, count as those of a defective matrix, whose poles
@@ -55,7 +55,7 @@ def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     """Eigenvalues, exactly real or in exactly conjugate pairs, independent vectors, and whether A had to be changed."""
     if not len(A):
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), False
-    balanced, scaling = balanced_matrix(A)
+    balanced, scaling = balance_matrix(A)
     size = max(float(np.abs(balanced).max()), 1e-3)
     spread = np.diag(np.linspace(-1.0, 1.0, len(A))) + np.diag(np.linspace(0.3, 1.0, len(A) - 1), -1)
     for step in (0.0, 1.0, 10.0, 100.0, 1000.0):

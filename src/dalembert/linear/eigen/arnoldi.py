@@ -12,7 +12,7 @@ The undamped modes Φ come first (Lanczos). Then
       (a, b) → u = -Q(s₀)⁻¹ (γ M b + (C + s₀ M) a),   (u, (a + s₀ u)/γ),   eigenvalue 1/(s - s₀)
 
   γ is a typical frequency, so that both halves have the same weight. s₀ is real near rest (one real factor, conjugate
-  pairs arrive together), i ω near a frequency.
+  pairs are found together), i ω near a frequency.
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
         shift: complex = 1j * near
     else:
         shift = 0.0 if not zeros else 0.1 * float(elastic.min(initial=gamma))
-    # Conjugates come along for a real shift; a few more guard the edge of the wanted set.
+    # A real shift also finds the conjugates; a few more eigenvalues make the last wanted ones accurate.
     wanted = (count + 2 if near > 0.0 else 2 * count + 4) + zeros
     values, vectors = _arnoldi(M, C, K, shift, gamma, min(wanted, 2 * M.shape[0] - 2))
-    # The zeros of the rigid bodies are defective: rounding splits them. They are known, and set apart.
+    # The zeros of the rigid bodies are defective: rounding splits them. They are known, and separated.
     if zeros and near == 0.0:
         moving = np.argsort(np.abs(values), kind="stable")[zeros:]
         values, vectors = values[moving], vectors[:, moving]
@@ -169,7 +169,7 @@ def _arnoldi(M: Any, C: Any, K: Any, shift: complex, gamma: float, count: int) -
         raise ConvergenceError(
             "no-convergence",
             f"{count} eigenvalues near s = {s0:.4g} rad/s did not converge: {error}.",
-            Advice("Ask for fewer modes or another frequency."),
+            Advice("Choose fewer modes or another frequency."),
         ) from error  # fmt: skip
     return s0 + 1.0 / theta, Z[:n]
 
@@ -179,5 +179,5 @@ def _factor(matrix: Any) -> Factor:
         return Factor(matrix)
     except ArithmeticError as error:
         raise ConvergenceError(
-            "singular-matrix", "the shifted matrix is singular: ask for modes near another frequency."
+            "singular-matrix", "the shifted matrix is singular: choose modes near another frequency."
         ) from error

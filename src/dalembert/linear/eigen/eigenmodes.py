@@ -1,6 +1,6 @@
 """Modes of a second-order system: selection, choice of the solver, order.
 
-Dense systems are solved whole (:mod:`quadratic`) and the wanted modes picked; sparse ones are searched around a
+Dense systems are solved whole (:mod:`quadratic`) and the wanted modes selected; sparse ones are searched around a
 frequency (:mod:`undamped_modes`, :mod:`arnoldi`).
 """
 

@@ -1,6 +1,6 @@
 """The quadratic eigenproblem ``(s² M + s (C+G) + K+H) φ = 0``.
 
-Each case goes to the solver that keeps its structure:
+Each case has a solver that keeps its structure:
 
 - G = H = 0 and C diagonal in the undamped modes (C = 0 included): symmetric, ``K φ = μ M φ``,
   then one scalar quadratic ``s² + d s + μ = 0`` per mode. Real shapes; critical damping is exact.
@@ -83,7 +83,7 @@ def stiffness_modes(factor: FloatArray, M: FloatArray, K: FloatArray) -> tuple[F
     """μ ascending, those within rounding of zero exactly 0, and orthonormal Q of L⁻¹ K L⁻ᵀ with M = L Lᵀ.
 
     Rounding of K alone moves μ of the mode x (xᵀMx = 1) by ε ‖K‖ ‖x‖², in coordinates of unit diagonal of M: more
-    than ε of the largest μ where M is ill-conditioned, as in models reduced to coordinates that move nearly alike.
+    than ε of the largest μ where M is ill-conditioned, as in models reduced to coordinates with nearly equal motion.
     """
     stiffness = _congruent(factor, K)
     mu, Q = np.linalg.eigh(0.5 * (stiffness + stiffness.T))  # condensation keeps symmetry up to rounding

@@ -163,7 +163,7 @@ def rest_point(system: StateSpace) -> float:
     return 0.0 if system.dt is None else 1.0
 
 
-def balanced_matrix(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+def balance_matrix(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """s⁻¹ A s with rows and columns of like size, and the scales s (n,), powers of two."""
     if not len(A):
         return A, np.ones(0)
@@ -182,7 +182,7 @@ def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     frame[:n, :n] = np.abs(A)
     frame[:n, n] = np.abs(B).sum(axis=1)
     frame[n, :n] = np.abs(C).sum(axis=0)
-    scale = balanced_matrix(frame)[1]
+    scale = balance_matrix(frame)[1]
     relative: FloatArray = scale[:n] / scale[n]
     return relative
 
@@ -234,7 +234,7 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
     Vectors (nx, number of poles other than 0 + dimension of the null space), in the states of the system.
     """
     shift = rest_point(system)
-    A, scale = balanced_matrix(system.A)
+    A, scale = balance_matrix(system.A)
     values, V, first, count = _deflate(A, shift)
     if not vectors:
         return values, np.zeros((system.nx, 0), dtype=np.complex128), count
@@ -299,7 +299,7 @@ def zeros(system: StateSpace) -> Roots:
 
 
 def _pencil_values(F: FloatArray, E: FloatArray) -> tuple[ComplexArray, int]:
-    """λ of F - λ E (of size 1, E invertible), those at 0 counted apart.
+    """λ of F - λ E (of size 1, E invertible), those at 0 counted separately.
 
     Every accelerometer adds a double 0, which rounding would split as it does a double pole: null spaces of F are
     deflated one Jordan level after the other, as in :func:`null_levels`.

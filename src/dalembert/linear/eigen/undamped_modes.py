@@ -87,7 +87,7 @@ def in_band(M: Any, K: Any, low: float, high: float) -> Undamped:
     below = 0 if low == 0.0 else _count_below(M, K, (low * (1.0 - rounding)) ** 2)[0]
     count = top - below
     if count > 2000:
-        raise DataError("too-large", f"{count} modes lie between {low:g} and {high:g} rad/s; ask for a narrower band.")
+        raise DataError("too-large", f"{count} modes lie between {low:g} and {high:g} rad/s; choose a narrower band.")
     if count == 0:
         return Undamped(np.zeros(0), np.zeros((M.shape[0], 0)), upper, high**2)
     if low == 0.0:
@@ -113,7 +113,7 @@ def _solve(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
         raise ConvergenceError(
             "no-convergence",
             f"the {count} modes nearest to {np.sqrt(abs(shift)):.4g} rad/s did not converge: {error}.",
-            Advice("Ask for fewer modes or another frequency."),
+            Advice("Choose fewer modes or another frequency."),
         ) from error  # fmt: skip
     modes = Undamped(mu, V, factor, shift)
     for _ in range(count):
@@ -310,7 +310,7 @@ def _count_below(M: Any, K: Any, mu: float) -> tuple[int, Factor]:
         raise ConvergenceError(
             "no-convergence",
             f"the modes below {np.sqrt(mu):.4g} rad/s cannot be counted: K - ω² M takes no diagonal pivots there. "
-            "Shift the ends of the band slightly, or ask for a count of modes near a frequency.",
+            "Shift the ends of the band slightly, or choose a count of modes near a frequency.",
         )
     return factor.negative, factor
 

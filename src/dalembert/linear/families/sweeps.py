@@ -1,6 +1,6 @@
 """Sweeps over a parameter: tracked eigenvalues, stability boundaries, critical speeds, root loci.
 
-Along a parameter eigenvalues veer apart (coupling by springs), merge and turn to flutter
+Along a parameter eigenvalues veer (coupling by springs), merge and turn to flutter
 (circulatory coupling, at |α| = ε), or split with the spin speed (gyroscopic coupling, the Campbell diagram).
 A critical speed of order k is a speed Ω with a natural frequency Im s(Ω) = k Ω, of a mode that an unbalance or another
 force across the axis can excite: a frequency of torsion or of axial motion that meets the speed is a coincidence.

@@ -1,9 +1,9 @@
 """Tracking of eigenvalues along a parameter, and their crossings.
 
-Following: modes of neighbouring values are paired so that the sum of their MAC (alike shapes) is largest, with a small
-weight of the distance between eigenvalues. Where a pair is not alike, or one frequency overtakes another, the interval
-is halved, so that shapes that turn quickly (veering) are followed through, and eigenvalues that pass each other keep
-their shapes (crossing). A veering narrower than a hundredth of a step is taken for a crossing.
+Tracking: modes of neighbouring values are paired so that the sum of their MAC (similarity of shapes) is largest, with a
+small weight of the distance between eigenvalues. Where the shapes of a pair differ, or one frequency overtakes another,
+the interval is halved, so that shapes that turn quickly (veering) are tracked, and eigenvalues that pass each other
+keep their shapes (crossing). A veering narrower than a hundredth of a step counts as a crossing.
 
 Crossing: how many eigenvalues lie beyond a line is a whole number that needs no pairing; it is bisected where it
 changes. Against the imaginary axis the lines Re s = ±τ are used, and the crossing is midway: an eigenvalue that passes
@@ -34,7 +34,7 @@ AXIS = 1e-7
 NEAR_ZERO = 1e-6
 # Crossings nearer than this, relative to the interval, are one.
 TOGETHER = 1e-12
-# Shapes less alike than this halve the interval, at most this many times.
+# Shapes with a smaller MAC halve the interval, at most this many times.
 ALIKE = 0.6
 HALVINGS = 7
 
@@ -93,7 +93,7 @@ class Spectra:
             raise DataError("wrong-shape", f"the number of states changes along {self.parameter}: {first.nx} {where}.")
         values, shapes = np.linalg.eig(first.A / self.scaling[:, None] * self.scaling)
         values, shapes = values.astype(np.complex128), shapes.astype(np.complex128)
-        if first.dt is not None:  # to s = ln z / dt, so that both kinds read alike; a delay (z = 0) far to the left
+        if first.dt is not None:  # to s = ln z / dt, so that both kinds are comparable; a delay (z = 0) far to the left
             size = np.maximum(np.abs(values), np.finfo(np.float64).tiny)
             values = (np.log(size) + 1j * np.angle(values)) / first.dt
         return values, shapes

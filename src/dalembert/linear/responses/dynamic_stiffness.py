@@ -6,7 +6,7 @@ Z(ω) X = F,  Z = K + H + i K_loss + iω (C + G) - ω² M        SecondOrder
 Three ways, all backward stable:
 
 - stacked LU, one per frequency (small systems, or few frequencies);
-- one complex Schur form A = Q T Qᴴ, then triangular back-substitution with all frequencies at once (dense, many
+- one complex Schur form A = Q T Qᴴ, then triangular back-substitution with all frequencies together (dense, many
   frequencies: n² instead of n³ per frequency). Second-order systems are solved in mass-scaled coordinates and in units
   of time that make K̃ of norm one, so that its rounding is no more than that of an LU of Z;
 - sparse LU per frequency, refined once.
@@ -28,15 +28,15 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.linear import storage
 from dalembert.linear.eigen.massless import SINGULAR
-from dalembert.linear.eigen.roots import balanced_matrix
+from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.responses.frequency_response import both_units
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics.sparse_factor import Factor
 
-# Numbers worked on at once: 64 MB of complex doubles.
+# Numbers processed together: 64 MB of complex doubles.
 CHUNK = 4_000_000
-# A Schur form costs as much as some hundred LUs of half its size; below this many coordinates LU is quick anyway.
+# A Schur form costs as much as some hundred LUs of half its size; below this number of coordinates LU is fast enough.
 SCHUR_FREQUENCIES = 200
 SCHUR_SIZE = 24
 
@@ -70,7 +70,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
     if not system.nx:  # a gain
         yield slice(0, len(w)), np.zeros((len(w), 0, B.shape[1]), dtype=np.complex128)
         return
-    A, scaling = balanced_matrix(system.A)
+    A, scaling = balance_matrix(system.A)
     s = np.asarray(1j * w if system.dt is None else np.exp(1j * w * system.dt), dtype=np.complex128)
     n, columns = len(A), B.shape[1] + 1
     solver = _schur(A) if len(w) > SCHUR_FREQUENCIES and n > SCHUR_SIZE else None

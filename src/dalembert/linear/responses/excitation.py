@@ -136,7 +136,7 @@ def _refuse_other_unit(name: str, given: str | None, expected: str | None) -> No
 
 
 def call_signal(function: Callable[[Any], Any], what: str, t: FloatArray) -> FloatArray:
-    """(N,) of all times at once where the function takes an array, else one by one (an ``if`` on t, math.sin)."""
+    """(N,) of all times together where the function takes an array, else one by one (an ``if`` on t, math.sin)."""
     try:
         raw = function(t)
     except (TypeError, ValueError):

@@ -6,7 +6,7 @@ kind         H is ... per unit input
 receptance   displacement
 mobility     velocity, iω times the receptance
 accelerance  acceleration, -ω² times the receptance
-output       whatever the outputs of the system are
+output       outputs of the system
 """
 
 from __future__ import annotations

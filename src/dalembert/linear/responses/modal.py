@@ -138,7 +138,7 @@ def rayleigh_coefficients(frequencies: ArrayLike, ratios: ArrayLike) -> tuple[fl
         raise DataError(
             "out-of-range", "Rayleigh damping needs positive frequencies [rad/s] and finite ratios, one each."
         )
-    # In scaled unknowns α/2ω₀ and βω₀/2, so that least squares (of minimum norm for one frequency) weighs them alike.
+    # In scaled unknowns α/2ω₀ and βω₀/2, so that least squares (of minimum norm for one frequency) weighs them equally.
     scale = float(np.exp(np.log(omega).mean()))
     design = np.column_stack([scale / omega, omega / scale])
     a, b = np.linalg.lstsq(design, zeta, rcond=None)[0]

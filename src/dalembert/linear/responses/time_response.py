@@ -24,7 +24,7 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units
-from dalembert.linear.eigen.roots import balanced_matrix
+from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_held, require_finite
 from dalembert.linear.responses.excitation import checked_hold, initial_state, sample_inputs
@@ -247,7 +247,7 @@ class _Plan:
             raise DataError(
                 "empty",
                 f"{self.where} has no outputs.",
-                Advice("Give it some, or ask for {}.", Argument("states", True)),
+                Advice("Give it some, or choose {}.", Argument("states", True)),
             )
         units = {name: first.units[name] for name in names if name in first.units}
         about = {"method": how, **({"modes": self.modes} if self.basis is not None else {})}
@@ -298,7 +298,7 @@ def _free(system: StateSpace, start: FloatArray, since: FloatArray) -> tuple[Flo
     """States (N, nx) after the times ``since`` (N,) ≥ 0."""
     if system.dt is not None:
         return require_finite(_powers(system.A, start, _samples(system.dt, since)), since), "recursion"
-    A, scaling = balanced_matrix(system.A)
+    A, scaling = balance_matrix(system.A)
     values, shapes = np.linalg.eig(A)
     if np.linalg.cond(shapes) <= EIGENVECTOR_CONDITION if len(A) else True:
         amplitudes = np.linalg.solve(shapes, (start / scaling).astype(np.complex128))

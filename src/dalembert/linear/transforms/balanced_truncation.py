@@ -169,7 +169,7 @@ def _order(sigma: FloatArray, most: int, order: int | None, tolerance: float | N
         raise DataError(
             "out-of-range",
             f"only {most} of {len(sigma)} balanced states are above rounding: order {order} would keep noise. "
-            f"Ask for {most} or fewer.",
+            f"Choose {most} or fewer.",
         )
     return int(order)
 

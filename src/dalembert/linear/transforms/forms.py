@@ -26,7 +26,7 @@ from dalembert.core.tables import columns as table_columns
 from dalembert.linear.eigen.roots import (
     EPS,
     Roots,
-    balanced_matrix,
+    balance_matrix,
     balancing,
     eigenvalues,
     integrators_last,
@@ -188,7 +188,7 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
     """Λ (nx,), pairs adjacent with Im > 0 first, and Ψ (nx, nx); refuses a defective A."""
     if system.nx == 0:
         return np.zeros(0, complex), np.zeros((0, 0), complex)
-    A, scale = balanced_matrix(system.A)
+    A, scale = balance_matrix(system.A)
     values, psi = np.linalg.eig(A)
     condition = float(np.linalg.cond(psi))
     if not condition < LARGEST_CONDITION:
@@ -248,7 +248,7 @@ def schur_form(system: StateSpace) -> StateSpace:
 def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
     # Rounding moves a repeated pole at 0 (z = 1) to both sides of the boundary: that block is separated first.
-    A, scale = balanced_matrix(system.A)
+    A, scale = balance_matrix(system.A)
     V, left = integrators_last(A, rest_point(system))
     floor = DAMPING_FLOOR * float(np.abs(eigenvalues(A)).max(initial=0.0))
 

@@ -20,7 +20,7 @@ from scipy.linalg import get_lapack_funcs
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.linear.eigen.roots import EPS, balanced_matrix, balancing, complex_schur, poles, text
+from dalembert.linear.eigen.roots import EPS, balance_matrix, balancing, complex_schur, poles, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -62,7 +62,7 @@ def factor(A: FloatArray, B: FloatArray, dt: float | None) -> FloatArray:
     """L (n, n) with P = L Lᵀ the controllability gramian of the stable pair (A, B)."""
     if len(A) == 0:
         return np.zeros((0, 0))
-    A, scale = balanced_matrix(A)
+    A, scale = balance_matrix(A)
     T, U = complex_schur(A)
     return scale[:, None] * _factor(A, B / scale[:, None], T, U, dt)
 

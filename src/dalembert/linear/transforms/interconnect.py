@@ -256,7 +256,7 @@ def connect(
 ) -> StateSpace:
     """Join systems by the names of their signals.
 
-    An input takes the output of the same name, of whichever system. Inputs of the same name in several systems
+    An input takes the output of the same name, of any system. Inputs of the same name in several systems
     are one signal. Sums are made by :meth:`StateSpace.gain`.
 
     Parameters

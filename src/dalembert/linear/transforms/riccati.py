@@ -23,7 +23,7 @@ from dalembert.core.arguments import matrix, square
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.text import counted
-from dalembert.linear.eigen.roots import Roots, balanced_matrix
+from dalembert.linear.eigen.roots import Roots, balance_matrix
 from dalembert.numerics import doubling
 
 # Relative residuals: above the first a warning, above the second no solution.
@@ -253,7 +253,7 @@ def _shift(A: FloatArray) -> float:
 def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
     """Scales of the states, powers of two, that balance the Hamiltonian [[A, -G], [-Q, -Aᵀ]]."""
     sizes = np.abs(np.block([[A, G], [Q, A.T]]))
-    _, both = balanced_matrix(sizes)
+    _, both = balance_matrix(sizes)
     exponents = np.log2(both)
     return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
 
@@ -312,6 +312,6 @@ def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
     if residual > POOR:
         warnings.warn(
             f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain may be off by more. "
-            "Scale the states and weights, or look for a mode that is hardly reached or seen.", stacklevel=4,
+            "Scale the states and weights, or look for a mode that inputs or weights almost miss.", stacklevel=4,
         )  # fmt: skip
     return RiccatiSolution(X, K, Roots(values, problem.dt), residual, method)

@@ -23,7 +23,7 @@ from dalembert.core.errors import ConvergenceError, DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import eigenvalues, solve
-from dalembert.linear.recursions import held
+from dalembert.linear.recursions import compute_exact_step
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -92,7 +92,7 @@ def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> Sta
 
 
 def _held(system: StateSpace, step: float, *, linear: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    A, constant, ramp = held(system.A, system.B, step)
+    A, constant, ramp = compute_exact_step(system.A, system.B, step)
     if not all(np.isfinite(part).all() for part in (A, constant, ramp)):
         raise DataError(
             "diverged", f"the state grows beyond the number range within dt = {step:g} s; use a smaller dt."
@@ -121,7 +121,7 @@ def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, Float
     left = identity - h * system.A
     if np.any(np.abs(1.0 - h * eigenvalues(system.A)) < POLE_TOLERANCE):
         raise DataError(
-            "no-solution", f"a pole at {1.0 / h:g} rad/s goes to infinity under Tustin at this dt; choose another dt."
+            "no-solution", f"a pole at {1.0 / h:g} rad/s is mapped to infinity by Tustin at this dt; choose another dt."
         )
     A = solve(left, identity + h * system.A)
     B = solve(left, 2.0 * h * system.B)

@@ -10,7 +10,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
-from dalembert.linear.recursions import held_many
+from dalembert.linear.recursions import compute_exact_steps
 from dalembert.loop.sampled.plants import LinearPlant
 from dalembert.record import Record
 
@@ -51,7 +51,7 @@ class LinearHost:
             )
         c = run._part(rows, "c")[index]
         x = run._part(rows, "x")[index]
-        Phi, Gamma, _ = held_many(model.A, model.B, wanted - x[:, 0])
+        Phi, Gamma, _ = compute_exact_steps(model.A, model.B, wanted - x[:, 0])
         states = np.einsum("kij,kj->ki", Phi, x[:, 1:]) + np.einsum("kij,kj->ki", Gamma, c)
         return np.column_stack((wanted, states)), c
 

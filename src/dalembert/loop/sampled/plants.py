@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import Channels, EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
-from dalembert.linear.recursions import held
+from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
 from dalembert.solve.constrained.solve import Evaluation, Factor, closed, mass_is_singular, normalised, steered
 from dalembert.solve.integrate.events import EventView
@@ -356,7 +356,7 @@ class LinearPlant:
     def maps(self, length: float) -> tuple[Array, Array]:
         model = self.model
         if model.dt is None:
-            return held(model.A, model.B, length)[:2]
+            return compute_exact_step(model.A, model.B, length)[:2]
         count = round(length / model.dt)
         if count < 1 or abs(length - count * model.dt) > 1e-6 * model.dt:
             raise ModelError(
