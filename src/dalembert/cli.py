@@ -25,8 +25,8 @@ app = typer.Typer(
 COMPLETION = ("--install-completion", "--show-completion")
 
 
-def print_version(asked: bool) -> None:
-    if asked:
+def print_version(wanted: bool) -> None:
+    if wanted:
         from dalembert import __version__
 
         typer.echo(__version__)
@@ -49,8 +49,8 @@ for one in COMMANDS.values():
 
 def main() -> None:
     """Run the command line."""
-    asked = sys.argv[1:3]
-    if len(asked) == 2 and asked[0] in COMPLETION and not asked[1].startswith("-"):
-        # a shell that is named need not be the one that runs; typer takes no name unless it is told not to look
+    words = sys.argv[1:3]
+    if len(words) == 2 and words[0] in COMPLETION and not words[1].startswith("-"):
+        # the named shell need not be the one that runs: switch off typer's detection, which ignores the name
         os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     app(prog_name="dalembert")

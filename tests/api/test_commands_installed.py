@@ -158,7 +158,7 @@ def test_control_c_ends_with_130_and_keeps_what_the_run_had(tmp_path):
         process.kill()
     assert process.returncode == 130
     assert "Traceback" not in told and "nterrupted" in told and printed == ""
-    assert "wrote run.nc: what was computed up to" in told
+    assert "wrote run.nc: results up to" in told
     assert 0 < da.read_record(tmp_path / "run.nc").time[-1] < 100_000
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
 

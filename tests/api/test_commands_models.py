@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dalembert as da
-from dalembert.app.command_line.model_options import offered, ready
+from dalembert.app.command_line.model_options import complete_model, ready
 from dalembert.files import list_models
 from dalembert.studies import runner
 from tests.helpers.commands import document, installed, run
@@ -74,7 +74,8 @@ def test_listing_the_library_loads_nothing_numerical():
     import subprocess
     import sys
 
-    code = "import sys\nfrom dalembert.app.command_line.model_options import offered\noffered('f')\nprint(*sys.modules)"
+    home = "dalembert.app.command_line.model_options"
+    code = f"import sys\nfrom {home} import complete_model\ncomplete_model('f')\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "casadi", "pydantic"} & set(loaded)
 
@@ -85,9 +86,9 @@ def test_the_shell_is_offered_library_models_files_and_folders(tmp_path, monkeyp
     (tmp_path / "other.csv").write_text("")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "arm.toml").write_text("")
-    assert offered("fo") == ["four-bar", "four.toml"]
-    assert offered("models/") == ["models/arm.toml"]
-    assert offered("mod") == ["models/"]
+    assert complete_model("fo") == ["four-bar", "four.toml"]
+    assert complete_model("models/") == ["models/arm.toml"]
+    assert complete_model("mod") == ["models/"]
 
 
 def test_the_schema_is_a_json_schema_of_model_files(tmp_path):

@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import dalembert as da
-from dalembert.view.reports.run_report import in_words, run_report
+from dalembert.view.reports.run_report import run_report, summarize
 from tests.helpers.commands import run
 from tests.helpers.findings import raises
 
@@ -60,7 +60,7 @@ def test_what_was_found_is_said_in_plain_words():
     m = da.read_model("four-bar")
     eqs = da.equations(m)
     record = da.simulate(eqs, 10.0, start=da.assemble(eqs, **m.start), every=0.01)
-    text = in_words(record, m, eqs)
+    text = summarize(record, m, eqs)
     assert "three moving bodies and four joints" in text
     assert "A.angle went round 23.6 times" in text  # (149.59 - π/2) / 2π
     assert re.search(r"D\.angle stayed|C\.angle stayed between 5\d", text)

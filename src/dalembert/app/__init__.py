@@ -1,1 +1,1 @@
-"""Faces: what a person meets, at the command line and in a browser; no science in them."""
+"""User interfaces: command line and browser, without numerical methods."""

@@ -63,8 +63,8 @@ def demo(out: Path) -> DemoResult:
     out.mkdir(parents=True, exist_ok=True)
     files = tuple(out / f"crank-rocker.{kind}" for kind in ("png", "csv", "html"))
     picture, table, animation = files
-    with replacing(picture) as fresh:
-        da.plot(run, "A.rate", "D.angle", "energy.balance").savefig(fresh, dpi=150)
+    with replacing(picture) as temporary:
+        da.plot(run, "A.rate", "D.angle", "energy.balance").savefig(temporary, dpi=150)
     da.write_record(run, table)
     da.animate(run, animation)
     return DemoResult(rows=_rows(run, cpu), files=files, record=run)

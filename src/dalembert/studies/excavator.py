@@ -45,13 +45,13 @@ STEPS = {
     "motion and sensors": 2.0,
     "both laws of the forces": 4.0,
     "better sensors": 5.0,
-    "where forces can be told": 1.0,
+    "where forces are observable": 1.0,
 }
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The true motion and forces, and what is measured."""
+    """The true motion and forces, and the measurements."""
 
     truth: da.Record
     forces: dict[str, FloatArray]
@@ -184,7 +184,7 @@ def bucket_down(model: da.estimate.ForceModel) -> da.Record:
 
 
 def study() -> Outcome:
-    """Forces by both laws, how they scale with noise, and where they cannot be told."""
+    """Forces by both laws, their errors over the noise, and poses where they are not observable."""
     step("motion and sensors")
     at = scene()
     step("both laws of the forces")
@@ -200,7 +200,7 @@ def study() -> Outcome:
         scaled[f"{noise:g}"] = errors(
             quiet, da.estimate.TwoStage(first, force_filter("band", noise)).run(quiet.sensors)
         )
-    step("where forces can be told")
+    step("where forces are observable")
     model = force_filter().process.source
     check = model.check(found["band"].motion.record)
     results: dict[str, Any] = {
@@ -237,8 +237,8 @@ def _pieces(results: dict[str, Any], at: Scene, found: dict[str, Any]) -> list[P
     band, walk = results["band_10_Hz"], results["random_walk"]
     late = max(abs(v) for v in results["delay_s"].values())
     first = Text(
-        "Encoders and accelerometers tell how the arm moves, pressure sensors what its cylinders push; what the soil "
-        f"does to the bucket follows. The digging force is found to {band['dig.x'] / 1e3:.1f} and "
+        "Encoders and accelerometers measure the motion of the arm, pressure sensors the forces of its cylinders; the "
+        f"force of the soil on the bucket follows. The digging force is found to {band['dig.x'] / 1e3:.1f} and "
         f"{band['dig.z'] / 1e3:.1f} kN of some 40 kN, {1e3 * late:.0f} ms late; the payload of 12 kN to "
         f"{band['payload'] / 1e3:.1f} kN. As in the source the payload is the hard one: it weighs no more than the "
         "noise of a cylinder sensor."
@@ -253,9 +253,9 @@ def _pieces(results: dict[str, Any], at: Scene, found: dict[str, Any]) -> list[P
     with mpl.rc_context(STYLE):
         picture = Picture("forces", _plot(at, found["band"]), "Unknown forces and their estimates (10 Hz model).")
     return [first, Heading("The source and this study side by side"), _side_by_side(results), table, picture,
-            Heading("Where forces cannot be told"), Text(f"Of the digging above, the check says: {results['verdict']}"),
-            Text("The map from the three forces to the joints is singular where tip and payload stand on one vertical, "
-                 "or the three pivots on one line. Of a motion that hangs the bucket down, the check says: "
+            Heading("Where forces are not observable"), Text(f"Check of the digging above: {results['verdict']}"),
+            Text("The map from the three forces to the joints is singular where tip and payload lie on one vertical, "
+                 "or the three pivots on one line. Check of a motion with the bucket hanging down: "
                  f"{results['verdict_bucket_down']}"),
             Heading("What was assumed"), _assumed()]  # fmt: skip
 
@@ -271,7 +271,7 @@ def _side_by_side(results: dict[str, Any]) -> Table:
          f"{band['dig.x'] / 1e3:.1f} and {band['dig.z'] / 1e3:.1f} kN RMS, {late:.0f} ms late",
          "agrees; the 10 Hz model alone would allow 16 ms"),
         ("payload", "only qualitative", f"{band['payload'] / 1e3:.1f} kN RMS of 12 kN",
-         "told to change slowly, it is averaged over seconds: it follows a filling bucket late"),
+         "modelled as slow, it is averaged over seconds: it follows a filling bucket late"),
         ("processor, 20 s of motion", "9.27 s", f"{results['cpu_seconds']:.1f} s",
          "native code; three coordinates in both, another machine"),
     )  # fmt: skip

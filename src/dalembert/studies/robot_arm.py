@@ -34,9 +34,7 @@ def study() -> Outcome:
     step("identification")
     found = auto(record(), "torque", "acceleration", hold_out=0.5)
     provenance = {"data": ORIGIN, "seeds": "none: nothing is random", "time": "in samples"}
-    still = Text(
-        "There is no animation: one sensor at one place tells how fast the arm swings there, not what shape it takes."
-    )
+    still = Text("There is no animation: one sensor at one place measures the motion there, not the shape of the arm.")
     return Outcome(
         "Robot arm: a flexible arm from torque and acceleration", _results(found), _pieces(found), provenance,
         moving=[still], model=found.identified,
@@ -63,14 +61,14 @@ def _results(found: AutoIdentified) -> dict[str, Any]:
 def _pieces(found: AutoIdentified) -> list[Piece]:
     assert found.fit is not None
     cycles, damping = found.frequencies_hz, 100.0 * found.damping_ratios
-    told = (
+    resonances = (
         f"{len(cycles)} lightly damped resonances at {' and '.join(f'{f:.4f}' for f in cycles)} cycles per sample "
         f"({' and '.join(f'{z:.2f}' for z in damping)} % of critical damping)"
     )
     first = Text(
         f"A flexible robot arm was driven by its motor with a periodic sweep. From the torque and the acceleration in "
-        f"the first half of the record a model with {found.order} states was found, which are {told}; played "
+        f"the first half of the record a model with {found.order} states was found, which are {resonances}; played "
         f"with the torque of the second half alone it reproduces {found.fit.mean:.1f} % of the acceleration measured "
-        "there. The data do not say how fast they were sampled: 1 Hz below means one cycle per sample."
+        "there. The sampling rate of the data is unknown: 1 Hz below means one cycle per sample."
     )
     return [first, *identification_pieces(found, summary=False)]

@@ -1,7 +1,7 @@
-"""Runs a study and writes what it found: results.json, figures, an animation, and a report to read.
+"""Run a study and write its results: results.json, figures, an animation, and a report to read.
 
 A study is one file of this folder with a function ``study() -> Outcome``; its line in :data:`STUDIES` makes it known.
-Its steps stand in ``STEPS``, each with about how many seconds it takes; ``progress.step(name)`` says which one begins.
+Its steps are in ``STEPS``, each with its approximate seconds; ``progress.step(name)`` marks the beginning of one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Text, 
 
 REPORT, REPORT_SECONDS = "report", 4.0
 
-# name on the command line -> (module of this folder, what it is about)
+# name on the command line -> (module of this folder, subject)
 STUDIES: dict[str, tuple[str, str]] = {
     "three-storey": ("three_storey", "A three-storey building from drawing to data to control: the demo."),
     "shake-table": ("shake_table", "Modes and a stick model of a real three-storey building shaken by an earthquake."),
@@ -62,15 +62,15 @@ class Outcome:
     title : str
     results : mapping
         Numbers, texts, lists and mappings of them; arrays and NumPy numbers are taken as lists and numbers.
-    pieces : what the report shows
-        From `view.reports.pages`; the first is a paragraph of what was found. Every ``Picture`` and every
+    pieces : contents of the report
+        From `view.reports.pages`; the first is a paragraph of the findings. Every ``Picture`` and every
         ``Moving`` is written as a file of its own too.
     provenance : mapping
         Seeds, data with their origin; the runner adds the hash of the model, versions and time.
-    moving : animations, or a Text that says why there is none
-        They stand after the first paragraph.
+    moving : animations, or a Text with the reason why there is none
+        Shown after the first paragraph.
     model : the machine with its equations, or the identified model
-        Told in a table after the animations, and by its hash.
+        Shown in a table after the animations, and by its hash.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Outcome:
     model: tuple[Mechanism, EquationsOfMotion] | Identified | None = None
 
     def page(self) -> list[Piece]:
-        """Everything on the page: what was found, how it moves, the model, then the rest."""
+        """Contents of the page: findings, animations, the model, then the rest."""
         first, rest = list(self.pieces[:1]), list(self.pieces[1:])
         if self.moving:
             first += [Heading("How it moves"), *self.moving]
@@ -103,7 +103,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Written:
-    """What a run of a study left: its outcome and its files."""
+    """Result of a run of a study: its outcome and its files."""
 
     name: str
     outcome: Outcome
@@ -116,7 +116,7 @@ def names() -> tuple[str, ...]:
 
 
 def summary(outcome: Outcome) -> str:
-    """What was found, as the first paragraph of the report says it, without its marks."""
+    """Findings: the first paragraph of the report, without its markup."""
     first = outcome.pieces[0] if outcome.pieces else None
     return first.text if isinstance(first, Text) else ""
 
@@ -145,7 +145,7 @@ def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> 
 
 
 def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
-    # what cannot be written is told before anything is
+    # results that cannot be written raise here, before any file is written
     text = json.dumps(plain({**outcome.results, "provenance": provenance}, "results"), indent=1, allow_nan=False)
     pieces = outcome.page()
     page = html_page(outcome.title, pieces, provenance)
@@ -154,12 +154,12 @@ def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tup
     for piece in pieces:
         if isinstance(piece, Picture):
             files.append(folder / f"{piece.name}.png")
-            with replacing(files[-1]) as fresh:
-                fresh.write_bytes(png(piece.figure))
+            with replacing(files[-1]) as temporary:
+                temporary.write_bytes(png(piece.figure))
         elif isinstance(piece, Moving):
             try:
                 files.append(piece.animation.save(folder / f"{piece.name}.html"))
-            except DalembertError:  # the page cannot be bundled here; the report says why
+            except DalembertError:  # the page cannot be bundled here; the report has the reason
                 continue
     files += [folder / "report.html", folder / "results.json"]
     write_text(files[-2], page)

@@ -43,7 +43,7 @@ WINDOW, HOP = 10.0, 5.0
 STRONG = 0.3
 """Strong motion begins where the floors first reach this share of their peak acceleration."""
 STRONG_TRIED = (0.1, 0.2, 0.5)
-"""Other shares, to tell how far the held-out fit hangs on it."""
+"""Other shares, to determine how far the held-out fit depends on it."""
 QUIET = 0.1
 """Floor acceleration, root mean square, below which a window holds no motion to speak of [m/s²]."""
 # What counts as agreement of the stick with the modes: relative in frequency, of the largest component in shape.
@@ -213,7 +213,7 @@ def as_identified(stick: da.SecondOrder, whole: Identified) -> Identified:
     return Identified(system, method="stick", offsets=whole.offsets)
 
 
-# ---- told
+# ---- report
 
 
 def _results(
@@ -244,7 +244,7 @@ def _results(
         "fit": {
             "held_out": "last third of the record: free decay at small amplitude",
             "model": f"three modes found from the first {weak.stop:.1f} s, before the floors first reach "
-            f"{weak.share:g} of their peak: the table stands still in the held-out part, so its motion is weak",
+            f"{weak.share:g} of their peak: the table is at rest in the held-out part, so its motion is weak",
             "chosen": "not a blind figure: some fifty linear models were compared on the held-out part before this "
             "rule was made; model_of_all_training_data is the blind one",
             "floors_percent": _by_floor(fit),
@@ -284,7 +284,7 @@ def _pieces(
         "A flexible model of a three-storey building was shaken along one direction; accelerations of the table and of "
         f"the floors were measured. Its three sway modes lie at {own[0]:.2f}, {own[1]:.2f} and {own[2]:.2f} Hz when it "
         "is shaken strongly. The building is not quite linear: at small motion it is stiffer and far less damped. In "
-        "the last third of the record, which was held out, the table stands still and the building swings out: weak "
+        "the last third of the record, which was held out, the table is at rest and the building swings out: weak "
         f"motion. A model of three modes found from the first {weak.stop:.0f} s, before the strong shaking, reproduces "
         f"{fit.mean:.0f} % of it; the model of all training data, mostly strong motion, {found.fit.mean:.0f} %. (That "
         "the weak motion wants its own model was seen on this very part, so the second figure is the blind one.)"
@@ -302,13 +302,13 @@ def _pieces(
         f"Between a level of {low.level:.2f} and {high.level:.2f} m/s² the first mode falls from "
         f"{low.model.frequencies_hz[0]:.3f} to {high.model.frequencies_hz[0]:.3f} Hz, and its damping ratio rises from "
         f"{100 * low.model.damping_ratios[0]:.2f} to {100 * high.model.damping_ratios[0]:.2f} %, as joints that slip a "
-        "little do. Standard deviations in the table of modes speak of the mean over the strong motion; over "
+        "little do. Standard deviations in the table of modes are those of the mean over the strong motion; over "
         "the levels the modes spread far more."
     )
     sticks = Text(
-        "Three masses on three storey springs whose modes come nearest to those measured. Ground motion tells masses "
-        "up to a common factor only: here the mass of the first floor is 1, so M has no unit and K is in 1/s². C gives "
-        f"the measured damping ratios. It reproduces {stick_fit.mean:.1f} % of the training data."
+        "Three masses on three storey springs whose modes come nearest to those measured. Ground motion determines "
+        "masses up to a common factor only: here the mass of the first floor is 1, so M has no unit and K is in 1/s². "
+        f"C gives the measured damping ratios. It reproduces {stick_fit.mean:.1f} % of the training data."
     )
     return [
         first, Heading("The modes change with the level"), words, *pictures[:2], _level_table(levels),

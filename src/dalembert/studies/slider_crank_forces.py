@@ -30,7 +30,7 @@ STEP, SPAN, SETTLED = 1e-3, 5.0, 0.5
 ENCODER, ACCELEROMETER, TORQUE = 0.003, 0.05, 0.28
 """Standard deviations of the sensors [rad, m/s², N m]."""
 WALKS = (0.001, 0.005, 0.02, 0.05, 0.5, 2.0)
-"""Changes of the unknown force per step that the filters are told to expect [N]."""
+"""Assumed changes of the unknown force per step, for the filters [N]."""
 TUNED = 2.0
 BALANCE = {"known-from-unknown": 0.1, "unknown-from-known": 0.5}
 """What both approaches were tuned to by the likelihood of this record, to one digit: the walk of the force [N per
@@ -75,7 +75,7 @@ ACTUAL = Sizes(0.297, 0.612, 0.049, 1.872 - 0.0191, 3.744 - 0.15, 1.212)
 
 @dataclass(frozen=True)
 class Scene:
-    """What happens: the motion of the crank, the true channels and what the sensors make of them."""
+    """Simulated test: the motion of the crank, the true channels and the readings."""
 
     name: str
     truth: da.Record
@@ -157,7 +157,7 @@ def motion_filter(kind: str, at: Scene) -> Any:
 
 
 def force_filter(kind: str, walk: float = TUNED, form: str = "known-from-unknown", torque: float | None = None) -> Any:
-    """Second stage: the force on the slider from the motion and the measured torque, tuned unless told otherwise."""
+    """Second stage: the force on the slider from the motion and the measured torque, tuned by default."""
     unknown = {"force": da.estimate.RandomWalk(walk)}
     model = da.estimate.model_forces(known_machine(), independent="A.angle", known="torque", unknown=unknown, form=form)
     noise = model.noise(STEP, (BALANCE[form] if torque is None else torque) ** 2)
@@ -165,7 +165,7 @@ def force_filter(kind: str, walk: float = TUNED, form: str = "known-from-unknown
 
 
 def single_stage(kind: str, at: Scene, walk: float = TUNED) -> Any:
-    """The conventional filter: dynamics with the force as a random walk, told the torque."""
+    """The conventional filter: dynamics with the force as a random walk and the torque as a known input."""
     eqs = known_machine()
     first = float(at.truth["A.angle"][0])
     model = da.estimate.process(
@@ -248,7 +248,7 @@ def study() -> Outcome:
 
 
 def _sweep(at: Scene, two: Any) -> list[dict[str, Any]]:
-    """The random walk told to the filters, from far too small to right: the first stage never hears of it."""
+    """The random walk of the filters, from far too small to right: the first stage does not depend on it."""
     rows = []
     motion = motion_filter("EKF", at)
     for walk in WALKS:
@@ -289,7 +289,7 @@ def _turning(at: Scene) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ---- told
+# ---- report
 
 
 def _pieces(results: dict[str, Any], at: Scene, shown: tuple[Any, Any]) -> list[Piece]:
@@ -302,8 +302,8 @@ def _pieces(results: dict[str, Any], at: Scene, shown: tuple[Any, Any]) -> list[
         "both are tuned by the likelihood of the record: RMS errors of the force of "
         f"{ours['two-stage']['EKF']['force']:.1f} N in two stages and {ours['single-stage']['EKF']['force']:.1f} N in "
         f"one, of the acceleration {ours['two-stage']['EKF']['acceleration']:.2f} and "
-        f"{ours['single-stage']['EKF']['acceleration']:.2f} rad/s². What the two stages do give is that the motion "
-        "stays right whatever the forces, masses and their tuning are."
+        f"{ours['single-stage']['EKF']['acceleration']:.2f} rad/s². The advantage of the two stages: the estimated "
+        "motion does not depend on forces, masses and their tuning."
     )
     rows = []
     for approach, kinds in results["source"].items():
@@ -324,28 +324,28 @@ def _pieces(results: dict[str, Any], at: Scene, shown: tuple[Any, Any]) -> list[
             )
             for row in results["walks"]
         ),
-        "What the filters are told of the unknown force: too small a random walk spoils the motion of the conventional "
+        "Assumed random walk of the unknown force: a walk that is too small spoils the motion of the conventional "
         "filter, the first stage does not change by a bit. The force is then wrong in both: the source's gap in the "
         "force is found with no walk.",
     )
     turned = Text(
-        "When the crank turns round, the slider stands still at the dead centres and tells nothing of the crank: wrong "
-        f"lengths are blown up there. Speed errors {turning['two-stage']['speed']:.3g} rad/s in two stages, "
+        "When the crank turns round, the slider is at rest at the dead centres, whatever the crank does: errors of "
+        f"lengths are amplified there. Speed errors {turning['two-stage']['speed']:.3g} rad/s in two stages, "
         f"{turning['single-stage']['speed']:.3g} in one; force {turning['two-stage']['force']:.3g} and "
         f"{turning['single-stage']['force']:.3g} N: there the conventional filter is the better one. The check of the "
-        f"force map, unknown from known, says so: {turning['verdict']}"
+        f"force map, unknown from known, reports: {turning['verdict']}"
     )
     forms = results["forms"]
-    told = Text(
-        f"Both forms of the second stage agree away from dead centres when told the same noise of {LOOSE:g} N m "
+    agreement = Text(
+        f"Both forms of the second stage agree away from dead centres with the same noise of {LOOSE:g} N m "
         f"({forms['known-from-unknown, loose']:.3g} and {forms['unknown-from-known, loose']:.3g} N); tuned, the first "
         f"is off by {forms['known-from-unknown']:.3g} and the second, which has no law of the force, by "
-        f"{forms['unknown-from-known']:.3g} N; without a filter, the force that the motion says at once is off by "
+        f"{forms['unknown-from-known']:.3g} N; without a filter, the force computed from the motion alone is off by "
         f"{forms['algebraic']:.3g} N."
     )
     with mpl.rc_context(STYLE):
-        pictures = [Picture("force", _plot(at, shown), "The force on the slider, and what both approaches make of it.")]
-    return [first, table, *pictures, Heading("How fast the force may change"), sweep, told,
+        pictures = [Picture("force", _plot(at, shown), "The force on the slider and its estimates by both approaches.")]
+    return [first, table, *pictures, Heading("How fast the force may change"), sweep, agreement,
             Heading("Through the dead centres"), turned]  # fmt: skip
 
 

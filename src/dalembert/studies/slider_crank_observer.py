@@ -39,7 +39,7 @@ CRANK, ROD = 0.3, 0.6
 """Lengths [m]; not given in the source. Crossing times do not depend on them."""
 DT, UNTIL, SETTLE = 1e-3, 30.0, 1.0
 ENCODER, ACCELEROMETER = 0.003, 0.03
-"""Standard deviations of the noise [rad, m/s²]; the source says "amplitude"."""
+"""Standard deviations of the noise [rad, m/s²]; "amplitude" in the source."""
 SOURCE_WINDOW, WIDE = 0.08, 0.2
 """Where crank and rod are nearer to being in line than this, the accelerometer is not used [rad]."""
 JERK = 1.0

@@ -1,4 +1,4 @@
-"""What the study of the slider-crank observer tells: numbers, figures, the source side by side."""
+"""Report of the study of the slider-crank observer: numbers, figures, comparison with the source."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def pieces(found: Found) -> list[Piece]:
     first = Text(
         "The speed and the acceleration of a crank are estimated from its encoder and the slider's accelerometer; the "
         "mechanism's joints are all the filters know. Twice per turn crank and rod are in line, and the accelerometer "
-        "says nothing about the crank: there the filters go on with a walk of the acceleration. Over 30 s and "
+        "does not depend on the crank: there the filters go on with a walk of the acceleration. Over 30 s and "
         f"{len(found.crossings)} such poses neither filter drifts or breaks. With a window of {WIDE:g} rad around them "
         f"the speed is known to {wide['EKF'].rms[1]:.3f} rad/s and the acceleration to {wide['EKF'].rms[2]:.1f} "
         f"rad/s²; with the source's window of {SOURCE_WINDOW:g} rad they are still {ratio[0]:.0f} and {ratio[1]:.0f} "
-        "times better than Lanczos' derivative of the encoder. Without switching both filters break down, and say so."
+        "times better than Lanczos' derivative of the encoder. Without switching both filters stop with an error."
     )
     stopped = [Text(f"{name}: {message}") for name, (message, _) in found.broken.items()]
     return [
@@ -143,7 +143,7 @@ def _slopes_text(found: Found) -> str:
     worst = int(np.argmax(rough / exact))
     return (
         "The source finds the sigma points ahead near dead points; here both filters agree; the EKF's slopes are "
-        "exact and belong to the branch the estimate stands on. One way for an EKF to fall behind is to take them "
+        "exact and belong to the branch of the estimate. One way for an EKF to fall behind is to take them "
         "by central differences: an evaluation that straddles the boundary of the window turns a jump into a slope. It "
         f"happens a few times in 30 s. With steps of {DIFFERENCE:g} the speed error of run {worst + 1} rises from "
         f"{exact[worst]:.4f} to {rough[worst]:.4f} rad/s, and hardly in others. The source does not say how its slopes "

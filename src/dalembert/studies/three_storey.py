@@ -142,7 +142,7 @@ def _estimated_results(estimated: servo.Estimated) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ---- told
+# ---- report
 
 
 def _pieces(
@@ -169,14 +169,14 @@ def _pieces(
         first, Heading("The source and this study side by side"), _side_by_side(results),
         Heading("Models"), _frequencies(results), _model_text(),
         Heading("Tests and identification"), _identified(results),
-        Picture("tests", figures["tests"], "A hammer test: how the top floor answers the blow, and what the identified "
-                "model says of it (maximum likelihood). The curves cover each other."),
+        Picture("tests", figures["tests"], "A hammer test: response of the top floor to the impact, and that of the "
+                "identified model (maximum likelihood). The curves cover each other."),
         _matrices(results),
         Heading("LQG with the pendulum"), _lqg_text(results), _reductions(results),
         Picture("lqg", figures["lqg"], "One run with noise; the regulator is switched on at 25 s (dotted)."),
         Heading("Servo-constraints"), _servo_text(euk),
-        Picture("servo", figures["servo"], "The top floor is caught at rest (dotted) and stays there; below, what the "
-                "motor or the push has to give."),
+        Picture("servo", figures["servo"], "The top floor is caught at rest (dotted) and stays there; below, the "
+                "torque of the motor or the force on the floor."),
         Heading("On an estimate"), _estimate_text(results), _estimate_table(results),
         Picture("estimate", figures["estimate"], "Left: the angle of the pendulum, first guessed one radian wrong; its "
                 "sensor puts that right at once. Right: the top floor, held from the dotted line on."),
@@ -271,7 +271,7 @@ def _lqg_text(results: dict[str, Any]) -> Text:
         f"every state at every sample, so single runs differ: the mean of {lqg['seeds']} seeds is shown, the printed "
         f"run lies within its spread. Peaks are those of {_window(0)} s, before, and of {_window(1)} s, after. Without "
         "noise some 90 % are taken away. The loop is not robust, though: a torque "
-        f"{100 * (lqg['margins']['gain'][1] - 1):.1f} % larger than asked for, or a phase of "
+        f"{100 * (lqg['margins']['gain'][1] - 1):.1f} % larger than commanded, or a phase of "
         f"{np.degrees(lqg['margins']['phase_rad']):.1f}°, would make it unstable."
     )
 
@@ -292,7 +292,7 @@ def _reductions(results: dict[str, Any]) -> Table:
 def _servo_text(euk: dict[str, Any]) -> Text:
     p, q = euk["pendulum_torque"], euk["floor_force"]
     return Text(
-        f"Case P, torque on the pendulum: on at {p['on_s']:.4f} s; at 0.7 s the pendulum stands at "
+        f"Case P, torque on the pendulum: on at {p['on_s']:.4f} s; at 0.7 s the pendulum is at "
         f"{p['angle_end_rad']:.3f} rad, turns at {p['rate_end_rad_s']:.2f} rad/s and needs "
         f"{abs(p['torque_end_Nm']):.3f} N m, growing: where the pendulum is horizontal the law is singular. "
         "Case F, force on the top floor: on at "

@@ -2,7 +2,7 @@
 
     M = B_xᵀ M̂ B_x + B₄ᵀ M₄ B₄ ,   K, R alike ,   outputs: accelerations of the floors, angle of the pendulum
 
-sampled at 32 Hz. The force on floor 1 is measured and told to the filter, the torque on the pendulum is driven.
+sampled at 32 Hz. The force on floor 1 is measured and known to the filter, the torque on the pendulum is driven.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ NOISE = 1e-3
 """Standard deviation added to every state and every sensor at each sample."""
 SPAN, ON = 50.0, 25.0
 WINDOWS = ((12.5, 25.0), (37.5, 50.0))
-"""Length of a run, when the law is switched on, and what is compared: before and after [s]."""
+"""Length of a run, switch-on time of the law, and compared windows: before and after [s]."""
 SEEDS = 60
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A design and what it does over many runs."""
+    """A design and its effect over many runs."""
 
     design: OutputFeedback
     plant: da.StateSpace
@@ -58,7 +58,7 @@ class Loop:
 
 
 def hinge_reading() -> Pendulum:
-    """The pendulum whose stated inertia is that about the hinge: what the printed gains were found with."""
+    """The pendulum whose stated inertia is that about the hinge, as for the printed gains."""
     stated = Pendulum()
     return Pendulum(inertia=stated.inertia - stated.mass * stated.arm**2)
 
@@ -119,7 +119,7 @@ def reduction(
 
 
 def loop(structure: da.SecondOrder, pendulum: Pendulum, seeds: int = SEEDS) -> Loop:
-    """Design on a structure with its pendulum, and what it does to it over many seeds."""
+    """Design on a structure with its pendulum, and its effect over many seeds."""
     plant = model(structure, pendulum)
     made = design(plant)
     runs = [run(plant, made, seed) for seed in range(seeds)]

@@ -80,7 +80,7 @@ def start(offset: FloatArray | None = None) -> State:
 
 
 def law(actuated: str, *, frequency: float = 0.0, dt: float | None = None) -> ServoConstraints:
-    """The top floor stands still by one actuator: ``"torque"`` (case P) or ``"push"`` (case F)."""
+    """The top floor is held at rest by one actuator: ``"torque"`` (case P) or ``"push"`` (case F)."""
     return udwadia_kalaba(machine(), {"top floor": "floor3.x"}, actuated=actuated, frequency=frequency, dt=dt)
 
 

@@ -45,8 +45,8 @@ def swaying(estimated: Estimated) -> Moving:
     shown = run.select(*(f"{name}.x" for name in rig.FLOORS), "push")
     words = (
         f"The building from {run.time[0]:.0f} to {run.time[-1]:.0f} s at half speed, displacements exaggerated (the "
-        f"slider says how much): at {estimated.on:.2f} s a force begins to hold the top floor still, on the estimate "
-        "of the filter; the plots show its sway and the force. The pendulum is not drawn here."
+        f"slider shows the factor): at {estimated.on:.2f} s a force begins to hold the top floor still, on the "
+        "estimate of the filter; the plots show its sway and the force. The pendulum is not drawn here."
     )
     page = da.animate(shown, structure=drawing(), speed=0.5, channels=[f"{rig.FLOORS[-1]}.x", "push"])
     return Moving("swaying", page, words)
@@ -56,6 +56,6 @@ def swinging(held: Held) -> Moving:
     """The machine with its pendulum, which holds the top floor until it is horizontal."""
     words = (
         f"The machine as it is drawn, twenty times slower than real: from {held.on:.2f} s on the motor swings the "
-        "pendulum so that the top floor stands. Floors move by a millimetre, which is not seen here."
+        "pendulum so that the top floor is at rest. Floors move by a millimetre, which is not visible here."
     )
     return Moving("pendulum", da.animate(held.run, speed=0.05), words)

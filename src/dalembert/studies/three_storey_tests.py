@@ -30,7 +30,7 @@ from dalembert.studies.three_storey_rig import ACCELERATIONS, SAMPLING, lumped
 SAMPLES, TESTS = 2048, 4
 """Of one test; tests of each kind."""
 NOISE = 0.01
-"""Of each accelerometer, relative to the root mean square of what it measures."""
+"""Of each accelerometer, relative to the root mean square of its signal."""
 ORDER, OBSERVER_ORDER = 6, 20
 SEED = 2026
 

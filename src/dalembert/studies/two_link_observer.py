@@ -60,7 +60,7 @@ ASSUMED = (
     "The arm lies in a horizontal plane (the source's formulas have no gravity). Uniform links of 0.8 and 0.6 kg, "
     "viscous friction in the elbow: they make the motion, the observers do not know them.",
     f"TEST 2: the shoulder follows a sine of {SWEEP:g} rad whose frequency falls from 10 to 1 Hz within 9 s. TEST 1: "
-    "blows of 20 ms on the shoulder, alternating, one per second; a soft spring and friction hold it.",
+    "impacts of 20 ms on the shoulder, alternating, one per second; a soft spring and friction hold it.",
     "Encoders of 1000 steps per turn show the nearest step and have no other noise. Accelerometers of 101.9 and 6.81 "
     "mV/(m/s²) on a 16-bit converter of ±10 V: noise of one step (0.0030 and 0.0448 m/s²), and the steps.",
     "R is a twelfth of an encoder's step squared; Q the accelerometers' variance through the joints. Scheme 1, Euler, "
@@ -86,11 +86,11 @@ def machine(*, driven: bool = False, hit: bool = False) -> da.Mechanism:
         m.add_driver("sweep", "A", lambda t: SWEEP * da.sin(2 * np.pi * (10 * t - t**2 / 2)))
     if hit:
         m.add_spring("hold", joint="A", stiffness=4.0, damping=0.1)
-        m.add_actuator("blow", joint="A", input="blow")
+        m.add_actuator("impact", joint="A", input="impact")
     return m
 
 
-def blows(t: Any) -> Any:
+def impact_torque(t: Any) -> Any:
     """Half-sines of 20 ms and 12 N m at 0.5, 1.5, ... s, alternating."""
     total: Any = 0.0
     for k in range(10):
@@ -102,7 +102,7 @@ def blows(t: Any) -> Any:
 def hit_arm() -> da.Record:
     """The true motion of TEST 1."""
     eqs = da.equations(machine(hit=True))
-    return da.simulate(eqs, 10.0, inputs={"blow": blows}, method=da.RK4(step=DT / 2), every=DT)
+    return da.simulate(eqs, 10.0, inputs={"impact": impact_torque}, method=da.RK4(step=DT / 2), every=DT)
 
 
 def swept_arm() -> da.Record:
@@ -154,7 +154,7 @@ def lanczos_errors(data: da.Record, run: da.Record) -> tuple[dict[str, float], d
 
 @dataclass(frozen=True)
 class Test:
-    """One test: the motion, what the sensors show, what the filters and Lanczos make of it."""
+    """One test: the motion, the readings, and the estimates of the filters and of Lanczos."""
 
     __test__ = False  # no test of a test runner
 
@@ -197,7 +197,7 @@ def study() -> Outcome:
     provenance = {"data": ORIGIN, "seed": 0, "sampling": f"{DT:g} s"}
     title = "Two-link arm: joint speeds and accelerations from encoders and accelerometers on the links"
     words = (
-        "TEST 1 from above, at half speed: blows on the shoulder, one per second, and the trace of the middle of "
+        "TEST 1 from above, at half speed: impacts on the shoulder, one per second, and the trace of the middle of "
         "the forearm. The arm lies in a horizontal plane."
     )
     hit = found["TEST 1"].run.between(0.0, 4.0)
@@ -208,7 +208,7 @@ def study() -> Outcome:
     )  # fmt: skip
 
 
-# ---- told
+# ---- report
 
 
 def _results(found: dict[str, Test]) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def _pieces(found: dict[str, Test], check: str) -> list[Piece]:
             Picture(f"{name.lower().replace(' ', '-')}", _plot(test, *part), caption)
             for (name, test), part, caption in zip(
                 found.items(), ((4.4, 5.2), (0.5, 1.3)),
-                ("TEST 1: speed and acceleration of both joints after a blow.",
+                ("TEST 1: speed and acceleration of both joints after an impact.",
                  "TEST 2: speed and acceleration of both joints while the shoulder is swept at about 9 Hz."),
                 strict=True,
             )

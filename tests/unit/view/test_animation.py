@@ -16,7 +16,7 @@ from dalembert.core.errors import DataError, FileFormatError
 from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.record import Record
 from dalembert.view import animate
-from dalembert.view.animation.payload import unpacked
+from dalembert.view.animation.payload import unpack
 from tests.helpers.findings import raises
 
 
@@ -61,7 +61,7 @@ def page_data(path: Path) -> Any:
     text = path.read_text("utf-8")
     found = re.search(r'<script type="text/plain" id="data" data-packing="(\w+)">(.*?)</script>', text, re.S)
     assert found
-    return unpacked(*found.groups())
+    return unpack(*found.groups())
 
 
 def test_a_page_holds_the_poses_at_the_asked_rate(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_what_is_packed_is_unpacked_plain_or_compressed(count: int) -> None:
     packing, text = payload.as_text(data)
     assert packing == ("plain" if count == 3 else "gzip")
     assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
-    back = payload.unpacked(packing, text)
+    back = payload.unpack(packing, text)
     assert back["name"] == data["name"]
     assert back["list"][2]["a"].tolist() == list(range(count))
     assert back["x"] == pytest.approx(np.linspace(0, 1, count), abs=2**-24)
@@ -53,7 +53,7 @@ def test_what_is_packed_is_unpacked_plain_or_compressed(count: int) -> None:
 
 def test_numbers_that_single_precision_would_spoil_are_kept_in_double() -> None:
     angle = np.linspace(0.0, 1e5, 7)
-    back = payload.unpacked(*payload.as_text({"small": angle / 1e5, "large": angle}))
+    back = payload.unpack(*payload.as_text({"small": angle / 1e5, "large": angle}))
     assert back["small"].dtype == np.float32
     assert back["large"].tolist() == angle.tolist()
 
@@ -254,7 +254,7 @@ def test_the_page_holds_the_licence_of_three() -> None:
 
 
 def test_a_script_cannot_end_its_element() -> None:
-    text = page_build._joined("var a = '</script><!-- x'; /*STYLE*/")
+    text = page_build._fill_page("var a = '</script><!-- x'; /*STYLE*/")
     assert "</script><!-- x" not in text
     assert text.count("</script>") == 1
     assert text.startswith("<!DOCTYPE html>\n<!-- made of ")

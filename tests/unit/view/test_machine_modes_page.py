@@ -15,7 +15,7 @@ from dalembert.record import Record
 from dalembert.view.animation.body_shapes import solid_of
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.machine_scene import machine_data
-from dalembert.view.animation.payload import as_text, unpacked
+from dalembert.view.animation.payload import as_text, unpack
 from tests.helpers.findings import raises
 
 
@@ -219,7 +219,7 @@ def test_a_mesh_of_many_triangles_is_coarsened_and_keeps_its_size() -> None:
 def test_long_rows_are_stored_by_differences_and_come_back() -> None:
     t = np.linspace(0.0, 10.0, 2000)
     rows = np.stack([np.sin(3 * t), 1e6 + t**2, 0 * t, 1e-9 * np.cos(t), np.where(t > 5, 1.0, -1.0)])
-    found = unpacked(*as_text({"rows": rows}))["rows"]
+    found = unpack(*as_text({"rows": rows}))["rows"]
     allowed = np.ptp(rows, axis=1) * 2.0**-20 + 1e-15 * np.abs(rows).max(axis=1)
     assert (np.abs(found - rows).max(axis=1) <= allowed).all()
 

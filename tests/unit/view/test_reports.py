@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, FileFormatError
-from dalembert.view.plots.records import telling
+from dalembert.view.plots.records import select_distinct
 from dalembert.view.reports.estimate_report import estimate_pieces, in_order
 from dalembert.view.reports.pages import Picture, Table, Text, html_page
 from tests.helpers.findings import raises
@@ -84,7 +84,7 @@ def test_an_estimate_is_judged_and_its_deviations_are_told(tmp_path: Path, estim
     assert "A filter (Kalman) took in seen for 60 samples" in page
     assert "1 of 60 measured values were missing." in page
     assert "can be trusted" in page or "not to be trusted" in page
-    assert "How wrong it was" not in page
+    assert "Errors against the truth" not in page
     assert "object at 0x" not in page
     assert "model hash (SHA-256)" in page
 
@@ -95,7 +95,7 @@ def test_errors_are_told_where_the_truth_is_given(tmp_path: Path, estimate: da.e
     da.report(estimate, tmp_path / "estimate.html", truth=true, settle=1.0)
     page = (tmp_path / "estimate.html").read_text(encoding="utf-8")
     assert "Against the truth it errs by" in page
-    assert "How wrong it was" in page
+    assert "Errors against the truth" in page
     assert "After 1 s" in page
 
 
@@ -119,7 +119,7 @@ def test_an_estimate_is_drawn_once_by_five_curves_that_differ(estimate: da.estim
     ramp = 2.0 * np.pi * np.linspace(0.0, 3.0, 50)
     channels = {"encoder": ramp, "A.angle": ramp, "A.rate": np.cos(ramp)}
     turned = da.Record.from_channels(ramp, channels, {"encoder": "rad", "A.angle": "rad", "A.rate": "rad/s"})
-    assert telling(turned, ["encoder", "A.angle", "A.rate"]) == {"A.rate": []}
+    assert select_distinct(turned, ["encoder", "A.angle", "A.rate"]) == {"A.rate": []}
 
 
 def test_a_report_without_animations_runs_no_script_and_asks_nobody() -> None:

@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError, FileFormatError
 from dalembert.model.joints import JOINTS
 from dalembert.record import Array, Record
 from dalembert.view import plot
-from dalembert.view.plots.records import _COORDINATES, default_names, goes_round, thinned
+from dalembert.view.plots.records import _COORDINATES, default_names, goes_round, thin_out
 from tests.helpers.findings import raises
 
 
@@ -264,7 +264,7 @@ def test_thinning_keeps_every_extreme_and_every_long_gap() -> None:
     y = rng.normal(size=x.size)
     y[123_456] = 50.0
     y[50_000:60_000] = np.nan
-    thin_x, thin_y = thinned(x, y, monotonic=True)
+    thin_x, thin_y = thin_out(x, y, monotonic=True)
     assert thin_x.size < 10_000
     assert np.all(np.diff(thin_x) > 0)
     assert np.nanmax(thin_y) == 50.0

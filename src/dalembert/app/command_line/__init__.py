@@ -1,1 +1,1 @@
-"""What the commands share: how one is declared and run, its options and their values, what it prints."""
+"""Common parts of the commands: declaration and execution, options and their values, output."""

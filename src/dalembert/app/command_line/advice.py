@@ -1,4 +1,4 @@
-"""Errors of the library in the words of the command line: where advice names arguments, a user types options."""
+"""Messages of the library, with options of the command line in place of Python arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dalembert.core.findings import Call, Part
 from dalembert.core.text import dashed
 
 NAMED = "NAME=VALUE"
-# keyword -> options that mean it, the first that the command has, and what they take (None: the value of the text)
+# keyword -> options that mean it, the first that the command has, and their value (None: the value of the text)
 MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "start": (("--start",), NAMED),
     "velocity": (("--start",), NAMED),
@@ -35,7 +35,7 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "workers": (("--workers",), None),
     "allow_outside": (("--allow-outside",), ""),
 }
-# a function of the library -> what a user of the shell does instead
+# a function of the library -> command, option or table with the same effect
 COMMANDS = {
     "da.check": "dalembert check",
     "da.identify.repair": "--repair",
@@ -63,11 +63,11 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
 
     def speak(part: Part) -> str | None:
         if isinstance(part, Call):
-            said = COMMANDS.get(part.function)
-            if said is None or not said.startswith("--"):
-                return said
+            equivalent = COMMANDS.get(part.function)
+            if equivalent is None or not equivalent.startswith("--"):
+                return equivalent
             values = [str(one.value) for one in part.arguments if one.value is not None]
-            return " ".join([said, *values]) if said in options else None
+            return " ".join([equivalent, *values]) if equivalent in options else None
         wanted, takes = MEANT.get(part.name, ((f"--{part.name.replace('_', '-')}",), None))
         option = next((one for one in wanted if one in options), None)
         if option is None:

@@ -14,7 +14,7 @@ from dalembert.app.command_line.terminal import settings
 
 FLAG = " "  # an option without a value: help would show <bool> beside it
 Quiet = Annotated[
-    bool, typer.Option("--quiet", metavar=FLAG, help="Say nothing but results and errors.", rich_help_panel="Common")
+    bool, typer.Option("--quiet", metavar=FLAG, help="Print results and errors only.", rich_help_panel="Common")
 ]
 Debug = Annotated[
     bool, typer.Option("--debug", metavar=FLAG, help="Show the traceback of an error.", rich_help_panel="Common")
@@ -55,13 +55,13 @@ def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
     further = [inspect.Parameter(key, keyword, default=False, annotation=hint) for key, hint in common.items()]
     run.__signature__ = inspect.Signature([*own, *further])  # type: ignore[attr-defined]
     run.__annotations__ = {**hints, **common}
-    # help keeps the line breaks of a docstring, but knows better where its lines end
+    # help keeps the line breaks of a docstring, but wraps lines itself
     run.__doc__ = "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(function.__doc__ or "").split("\n\n"))
     return run
 
 
 def option_names(key: str, hint: Any) -> tuple[str, ...]:
-    """What a parameter of a command is called on the command line; nothing for an argument."""
+    """Names of a parameter of a command on the command line; none for an argument."""
     (about,) = getattr(hint, "__metadata__", (None,))
     if not isinstance(about, typer.models.OptionInfo):
         return ()

@@ -1,4 +1,4 @@
-"""How a command ends: errors as one message, exit codes that mean something.
+"""End of a command: errors as one message, and exit codes.
 
 | code | meaning |
 |---|---|
@@ -7,7 +7,7 @@
 | 2 | the command was used wrongly, or a file cannot be read or written |
 | 3 | something did not converge: a step, an equilibrium, joints that do not close |
 | 130 | interrupted from the keyboard |
-| 143 | ended by SIGTERM; what was computed is kept, as from the keyboard |
+| 143 | ended by SIGTERM; results so far are kept, as from the keyboard |
 """
 
 from __future__ import annotations
@@ -56,26 +56,28 @@ def ended_by_signal() -> Iterator[None]:
 
 @contextmanager
 def report_errors(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[None]:
-    """Errors inside become one message, in the words of the command's options, and an exit code; warnings one line."""
+    """Turn errors into one message, with the options of the command, and an exit code; warnings into one line."""
     settings.quiet, settings.debug = quiet, debug or bool(os.environ.get("DALEMBERT_DEBUG"))
     settings.options, settings.warned = options, set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
-            if not settings.debug:  # of NumPy: what comes of them is told by this package's own errors
+            if not settings.debug:  # of NumPy: this package reports their consequences as errors of its own
                 warnings.simplefilter("ignore", RuntimeWarning)
-            warnings.showwarning = _warned
+            warnings.showwarning = _print_warning
             yield
-    except BrokenPipeError:  # `dalembert modes x | head`: whoever read has read enough
+    except BrokenPipeError:  # `dalembert modes x | head`: the reader closed the pipe
         raise
     except (DalembertError, OSError, KeyboardInterrupt) as error:
-        _tell(error, _message(error, options))
+        _print_error(error, _message(error, options))
         raise typer.Exit(exit_code(error)) from None
     except Exception as error:
         # typer's own: usage errors, Exit, Abort, a closed pipe
         if type(error).__module__.startswith(("typer", "click")):
             raise
-        _tell(error, f"unexpected {type(error).__name__}: {error}\nThis is a defect of dalembert; --debug shows where.")
+        _print_error(
+            error, f"unexpected {type(error).__name__}: {error}\nThis is a defect of dalembert; --debug shows where."
+        )
         raise typer.Exit(WRONG) from None
 
 
@@ -101,11 +103,11 @@ def _message(error: BaseException, options: Collection[str]) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _tell(error: BaseException, message: str) -> None:
+def _print_error(error: BaseException, message: str) -> None:
     if settings.debug:
         traceback.print_exception(error, file=sys.stderr)
     typer.echo(printable(message), err=True)
 
 
-def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     warn(words(message, settings.options))

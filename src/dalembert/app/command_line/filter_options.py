@@ -34,7 +34,7 @@ Measured = Annotated[
 ]
 Outputs = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="What is measured: sensors or coordinates; all sensors when left out."),
+    typer.Option(metavar="NAMES", help="Measured quantities: sensors or coordinates; all sensors when left out."),
 ]
 Known = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help='Inputs that are known; all when left out, none by "".')
@@ -46,7 +46,7 @@ def filter_of(
     R: list[str] | None, P0: list[str] | None, start: list[str] | None, guess: list[str] | None,
     dt: float | None = None,
 ) -> Filter:  # fmt: skip
-    """The filter asked for, starting where the machine starts."""
+    """The chosen filter, with the initial state of the machine."""
     from dalembert.estimate import FILTERS
 
     noise = {"Q": option_values.weight(Q, "--Q"), "R": option_values.weight(R, "--R")}

@@ -1,6 +1,6 @@
 """Options whose value is the name of a kind: a filter, an integrator, ... Names come from the registry of the kinds.
 
-A registry loads the code of all its kinds, so it is asked only where names are needed: at use, and in the help of the
+A registry loads the code of all its kinds, so it is read only where names are needed: at use, and in the help of the
 command that has the option. Its placeholder (``metavar``) becomes the list of names there.
 """
 

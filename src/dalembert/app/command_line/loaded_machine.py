@@ -1,4 +1,4 @@
-"""Machines from model files, as commands use them: read, changed, started, simulated."""
+"""Machines from model files, as commands use them: read, changed, find_start, simulated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULT_UNTIL = 10.0
 
 @dataclass(frozen=True)
 class Machine:
-    """A model as a command uses it: the description, its equations with the values asked for, what was asked."""
+    """A model as a command uses it: the description, its equations with changed values, the changes."""
 
     source: str
     mechanism: Mechanism
@@ -31,17 +31,17 @@ class Machine:
     changes: Mapping[str, float]
 
     def start(self, given: list[str] | None = None, guess: list[str] | None = None) -> State:
-        """Where the motion starts: as the file says, with what was given instead."""
+        """Initial state of the motion: that of the file, with the given values instead."""
         own, wanted, near = self.mechanism.start, self.wanted(given), self.wanted(guess, "--guess")
-        state = started(self.eqs, own, wanted, near)
+        state = find_start(self.eqs, own, wanted, near)
         hints = near or own.get("guess", {})
-        turned = turned_bodies(
+        turned = find_turned(
             self.mechanism,
             state,
-            lambda drawn: started(self.eqs, {**own, "restarts": 0}, wanted, {**drawn, **hints}),
+            lambda drawn: find_start(self.eqs, {**own, "restarts": 0}, wanted, {**drawn, **hints}),
         )
         if turned:
-            terminal.say(turned_warning(self.mechanism, turned))
+            terminal.say(describe_turned(self.mechanism, turned))
         return state
 
     def wanted(self, given: list[str] | None, option: str = "--start") -> dict[str, float]:
@@ -60,7 +60,7 @@ class Machine:
         return None
 
     def still(self, given: list[str] | None = None) -> State | None:
-        """Where a search for rest begins: the pose the motion starts in; None where neither file nor user say one."""
+        """Initial pose of a search for rest: that of the motion; None where neither file nor user give one."""
         import numpy as np
 
         if not given and not any(self.mechanism.start.get(key) for key in ("position", "guess", "internal", "t")):
@@ -69,7 +69,7 @@ class Machine:
         return self.eqs.state(state.q, np.zeros(self.eqs.nv), state.z, state.t)
 
     def inputs(self, given: list[str] | None = None) -> dict[str, Any]:
-        """What drives the inputs: as the file says, with what was given instead."""
+        """Drives of the inputs: those of the file, with the given ones instead."""
         wanted = option_values.pairs(given, "--input")
         own = dict(self.mechanism.simulation.get("inputs", {}))
         return {
@@ -78,7 +78,7 @@ class Machine:
         }
 
     def constant_inputs(self) -> dict[str, float]:
-        """Inputs of the file that may hold at rest: none where one changes in time, for then they are a manoeuvre."""
+        """Inputs of the file that may hold at rest: none where one changes in time, as in a manoeuvre."""
         own = self.mechanism.simulation.get("inputs", {})
         return {} if any(callable(value) for value in own.values()) else {k: float(v) for k, v in own.items()}
 
@@ -105,34 +105,34 @@ def declared_unit(model: str, name: str) -> str | None:
         source = read_source(ready().get(model, Path(model)), model, Problems())
         raw = source.document["parameters"][name]
         dimension = dimension_of(parse(raw), lambda name: None) if isinstance(raw, str) else None
-    except (DalembertError, KeyError, TypeError):  # whatever is wrong is told by what reads the model
+    except (DalembertError, KeyError, TypeError):  # the reader of the model reports all mistakes
         return None
     return None if dimension is None or not any(dimension) else unit_text(dimension)
 
 
-def started(
+def find_start(
     eqs: EquationsOfMotion,
     own: Mapping[str, Any],
     wanted: Mapping[str, float],
     near: Mapping[str, float] | None = None,
 ) -> State:
-    """The state a machine starts in: as its file says (``own``), with other values of some coordinates and rates.
+    """Initial state of a machine: that of its file (``own``), with other values of some coordinates and rates.
 
-    Wanted positions replace those of the file, which then only guide how the machine is put together; wanted rates
-    replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is. What is
-    ``near`` decides between several ways of closing the loops, instead of the guesses of the file.
+    Wanted positions replace those of the file, which then only are guesses of the assembly; wanted rates
+    replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is. Values
+    in ``near`` decide between several ways of closing the loops, instead of the guesses of the file.
     """
     from dalembert.solve.position.assemble import assemble
 
     use: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in own.items()}
-    rates, memory, places = {}, {}, {}
+    rates, internal, places = {}, {}, {}
     for name, value in wanted.items():
         if name.startswith("velocity "):
             rates[name.removeprefix("velocity ")] = value
         elif name in eqs.measure_rates.index or name in eqs.speeds.index:
             rates[name] = value
         elif name in eqs.internal.index:
-            memory[name] = value
+            internal[name] = value
         else:
             places[name.removeprefix("start ")] = value
     if places:
@@ -142,16 +142,16 @@ def started(
         use["guess"] = dict(near)  # guesses of the file may be of the other way
     if rates:
         use["velocity"] = rates
-    if memory:
-        use["internal"] = {**use.get("internal", {}), **memory}
+    if internal:
+        use["internal"] = {**use.get("internal", {}), **internal}
     return assemble(eqs, use.pop("position", None), **use)
 
 
-def turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:
+def find_turned(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:
     """Bodies of the plane turned by more than 90° from how they are drawn, without need: name -> turn [deg].
 
-    ``again(guess)`` assembles once more from these angles. Only what then stays near the drawing is told: whoever asks
-    for a pendulum upside down gets no warning.
+    ``again(guess)`` assembles once more from these angles. Only bodies that then stay near the drawing are
+    returned: a pendulum that is find_start upside down on purpose gives no warning.
     """
     if not m.planar or len(m.joints) <= len(m.bodies):
         return {}  # without a loop there is one way only
@@ -171,11 +171,11 @@ def turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str, floa
     }
 
 
-def turned_warning(m: Mechanism, turned: Mapping[str, float]) -> str:
-    """What to say of them, with the option that closes the loop the other way."""
-    told = ", ".join(f"{name} turned by {abs(turn):.0f} deg" for name, turn in turned.items())
+def describe_turned(m: Mechanism, turned: Mapping[str, float]) -> str:
+    """Warning about them, with the option that closes the loop the other way."""
+    bodies = ", ".join(f"{name} turned by {abs(turn):.0f} deg" for name, turn in turned.items())
     guess = " ".join(f"--guess {name}.angle={math.degrees(m[name].angle):g}deg" for name in turned)
-    return f"warning: assembled far from the drawing: {told}. Nearer to it with {guess}"
+    return f"warning: assembled far from the drawing: {bodies}. Nearer to it with {guess}"
 
 
 def _turn(angle: float) -> float:
@@ -190,7 +190,7 @@ def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
     own = machine.mechanism.simulation.get("until")
     if own is None:
         if say:
-            terminal.say(f"the model says nothing of how long: {DEFAULT_UNTIL:g} s; --until says otherwise")
+            terminal.say(f"the model has no end time: {DEFAULT_UNTIL:g} s; --until sets another")
         return DEFAULT_UNTIL
     return float(own)
 
@@ -199,7 +199,7 @@ def run_of(
     machine: Machine, until: float | None, every: float | None, method: Any, start: list[str] | None,
     guess: list[str] | None, inputs: list[str] | None, out: Path | None = None,
 ) -> Record:  # fmt: skip
-    """The run; where it fails, what it had is written where the whole was to go."""
+    """The run; where it fails, the part so far is written to the file of the whole."""
     from dalembert.core.errors import DalembertError
     from dalembert.loop.simulate import simulate as solve
 
@@ -214,5 +214,5 @@ def run_of(
             from dalembert.files.records.records import write_record
 
             write_record(error.record, out)
-            terminal.say(f"wrote {out}: what was computed up to {error.record.time[-1]:g} s")
+            terminal.say(f"wrote {out}: results up to {error.record.time[-1]:g} s")
         raise

@@ -22,10 +22,10 @@ def write_matrices(document: dict[str, Any], out: Path) -> None:
     for key in ("coordinates", "states", "inputs", "outputs"):
         if key in document:
             arrays[key] = np.array(document[key], dtype=str)
-    with replacing(out) as fresh:
+    with replacing(out) as temporary:
         if out.suffix.lower() == ".npz":
-            np.savez(fresh, allow_pickle=False, **arrays)
+            np.savez(temporary, allow_pickle=False, **arrays)
         else:
             from scipy.io import savemat
 
-            savemat(fresh, {name: a.astype(object) if a.dtype.kind == "U" else a for name, a in arrays.items()})
+            savemat(temporary, {name: a.astype(object) if a.dtype.kind == "U" else a for name, a in arrays.items()})

@@ -14,7 +14,7 @@ LIBRARY = Path(__file__).parents[2] / "library"
 
 
 def ready() -> dict[str, Path]:
-    """Files of the library by name, without loading what reads them: the shell waits for this."""
+    """Files of the library by name, without loading the reader, because the shell waits for the names."""
     return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
 
 
@@ -24,13 +24,13 @@ def ready_file(name: str) -> Path:
     return ready()[name]
 
 
-def offered(incomplete: str) -> list[str]:
+def complete_model(incomplete: str) -> list[str]:
     """Library models and model files, for the shell's completion."""
-    return completed(incomplete, SUFFIXES)
+    return complete(incomplete, SUFFIXES)
 
 
-def completed(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Library models, files with these suffixes and folders that begin with what was typed."""
+def complete(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Library models, files with these suffixes and folders that begin with the typed text."""
     folder = Path(incomplete.rpartition("/")[0] or ("/" if incomplete.startswith("/") else "."))
     inside = sorted(folder.glob("*")) if folder.is_dir() else []
     files = [str(path) for path in inside if path.suffix in suffixes]
@@ -40,7 +40,9 @@ def completed(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
 
 Model = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=offered),
+    typer.Argument(
+        metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=complete_model
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -68,6 +70,6 @@ Input = Annotated[
     typer.Option(
         "--input",
         metavar="NAME=VALUE",
-        help="What drives an input: a number, an expression of t, or FILE:CHANNEL of a record; repeatable.",
+        help="Drive of an input: a number, an expression of t, or FILE:CHANNEL of a record; repeatable.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Operating points: the equilibrium or steady motion asked for, and the linear model about it."""
+"""Operating points: the chosen equilibrium or steady motion, and the linear model about it."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def rest(
     machine: Machine, inputs: list[str] | None = None, *, guess: list[str] | None = None,
     hold: list[str] | None = None, rates: list[str] | None = None, start: list[str] | None = None,
 ) -> tuple[State, dict[str, float]]:  # fmt: skip
-    """The equilibrium or steady motion asked for, and the values of the inputs there.
+    """The chosen equilibrium or steady motion, and the values of the inputs there.
 
     Constant inputs of the file hold (the force that carries an arm), unless the machine does not rest with them (a
-    motor that turns): then all that are not given are zero, and that is told.
+    motor that turns): then all that are not given are zero, with a message.
     """
     from dalembert.solve.rest.equilibrium import equilibrium as find
 
@@ -66,19 +66,19 @@ def rest(
     begin = machine.start(start) if rates else machine.still(start)
     given = machine.wanted(inputs, "--input")
 
-    def found(held: dict[str, float]) -> State:
+    def solve(held: dict[str, float]) -> State:
         with terminal.waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
             return find(machine.eqs, start=begin, guess=near, inputs=held, hold=kept, rates=steady or None)
 
     held = {**machine.constant_inputs(), **given}
     try:
-        at = found(held)
+        at = solve(held)
     except ConvergenceError as error:
         if not any(held[name] for name in held if name not in given):
             raise
         held = given
         try:
-            at = found(held)
+            at = solve(held)
         except DalembertError:
             raise error from None
     left = [name for name in machine.mechanism.simulation.get("inputs", {}) if name not in held]

@@ -26,7 +26,7 @@ def seconds(text: str) -> float:
     try:
         return _si(str(text), "s")
     except DataError as error:
-        raise typer.BadParameter(f"{text!r}: {error}") from None  # typer knows which option this is
+        raise typer.BadParameter(f"{text!r}: {error}") from None  # typer adds the name of the option
 
 
 TIME: Any = {"parser": seconds, "metavar": "TIME"}  # of options that take a time with or without its unit
@@ -54,7 +54,7 @@ def _si(text: str, unit: str | None) -> float:
 
 
 def fits(tree: Any, unit: str | None) -> None:
-    """Refuse an expression whose unit is another; plain numbers and what cannot be told pass, as SI."""
+    """Refuse an expression with another unit; plain numbers and expressions of unknown unit count as SI."""
     from dalembert.files.models.text.arithmetic import dimension_of
     from dalembert.record.units import read_unit, unit_text
 
@@ -83,7 +83,7 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
 def quantities(
     given: Iterable[str] | None, option: str, unit_of: Callable[[str], str | None] = lambda name: None
 ) -> dict[str, float]:
-    """``name=value`` with a number or a quantity each, in a unit that fits what has this name."""
+    """``name=value`` with a number or a quantity each, in a unit that fits the quantity of this name."""
     return {name: quantity(text, option, unit_of(name)) for name, text in pairs(given, option).items()}
 
 
@@ -116,7 +116,7 @@ def is_record(file: str) -> bool:
 
 
 def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
-    """What drives an input: a number, an expression of t, or a channel of a record (file.csv or file.csv:channel)."""
+    """Drive of an input: a number, an expression of t, or a channel of a record (file.csv or file.csv:channel)."""
     file, _, channel = text.partition(":")
     if is_record(file):
         return _channel(name, file, channel)
@@ -138,7 +138,7 @@ def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
         used = tree.names()
         if "t" not in used:
             return float(evaluate(tree, looked_up(None)))
-        evaluate(tree, looked_up(0.5))  # unknown names are told here
+        evaluate(tree, looked_up(0.5))  # reports unknown names
     except (DataError, ArithmeticError, TypeError, ValueError) as error:
         raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from None
     return lambda t: evaluate(tree, looked_up(t))
@@ -160,7 +160,7 @@ def _channel(name: str, file: str, channel: str) -> Any:
 
 
 def record(path: str | Path, **how: Any) -> Any:
-    """A record from a file; what was made of the units in its header is said."""
+    """A record from a file; reports how the units in its header were converted."""
     from dalembert.files.records.records import read_record
 
     found = read_record(path, **how)
@@ -199,7 +199,7 @@ def writable_record(path: Path | None, option: str) -> None:
 
 
 def writable(path: Path | None, option: str, *suffixes: str) -> None:
-    """Refuse a file that could not be written, before the work that is to go into it."""
+    """Refuse a file that could not be written, before the computation of its contents."""
     if path is None:
         return
     if suffixes and path.suffix.lower() not in suffixes:

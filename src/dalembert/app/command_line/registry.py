@@ -1,12 +1,12 @@
-"""Which commands there are. A command declares itself in a file of its own:
+"""Registry of commands. A command declares itself in a file of its own:
 
     @command("Machines", position=5)
     def modes(model: Model, as_json: Json = False) -> None:
         \"\"\"Help of the command.\"\"\"
 
-Nothing else names it. The command line imports the files of ``dalembert.app.commands``, then the modules that installed
-packages name as entry points of the group ``dalembert.commands``; so such a file imports at its top only what is quick
-to load, and the rest inside its function.
+No other file names it. The command line imports the files of ``dalembert.app.commands``, then modules that installed
+packages name as entry points of the group ``dalembert.commands``. Therefore such a file imports at its top only modules
+that load fast, and the rest inside its function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, its group in the help, its place there, and what it does."""
+    """One command: its name, its group in the help, its place there, and its function."""
 
     name: str
     group: str
@@ -50,7 +50,7 @@ COMMANDS: Registry[Command] = Registry(
 
 
 def command(group: str, *, position: float = math.inf) -> Callable[[Function], Function]:
-    """Declare a function as the command of its name, in a group of the help; without a position it stands last."""
+    """Declare a function as the command of its name, in a group of the help; without a position it is last."""
 
     def declare(function: Function) -> Function:
         name = function.__name__.replace("_", "-")

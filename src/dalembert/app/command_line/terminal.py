@@ -1,4 +1,4 @@
-"""What a command says, and where: results on standard output, messages on standard error, JSON alone on its stream."""
+"""Output of commands: results on standard output, messages on standard error, JSON alone on its stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDE = 160  # columns of a table that goes to a file or a pipe
 
 @dataclass
 class Settings:
-    """What holds for the command that runs now."""
+    """Settings of the command that runs now."""
 
     quiet: bool = False
     debug: bool = False
@@ -37,7 +37,7 @@ settings = Settings()
 
 
 def progress() -> bool | None:
-    """What ``progress=`` of anything long gets: a bar on a terminal after two seconds, none when quiet."""
+    """Value of ``progress=`` for long computations: a bar on a terminal after two seconds, none when quiet."""
     return False if settings.quiet else None
 
 
@@ -56,7 +56,7 @@ def warn(text: str) -> None:
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """A turning sign on a terminal, for work that cannot tell how far it is; nothing elsewhere."""
+    """A spinner on a terminal, for work of unknown duration; nothing elsewhere."""
     if settings.quiet or not sys.stderr.isatty():
         yield
         return
@@ -80,7 +80,7 @@ def console() -> Console:
 
 
 def show_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> None:
-    """A table on standard output; columns of numbers stand to the right."""
+    """A table on standard output; columns of numbers are right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -101,7 +101,7 @@ def show(text: str) -> None:
 
 
 def give(document: Mapping[str, Any]) -> None:
-    """One JSON document on standard output; what is not finite is null."""
+    """One JSON document on standard output; values that are not finite become null."""
     json.dump(plain(document), sys.stdout, indent=1, allow_nan=False, ensure_ascii=False)
     sys.stdout.write("\n")
 

@@ -1,1 +1,1 @@
-"""The commands, one file each, named for its command; a command imports what it needs when it runs."""
+"""The commands, one file each, named for its command; a command imports its modules when it runs."""

@@ -10,7 +10,7 @@ import typer
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.loaded_machine import load, run_of
-from dalembert.app.command_line.model_options import SUFFIXES, Input, Near, Set, Start, completed, offered
+from dalembert.app.command_line.model_options import SUFFIXES, Input, Near, Set, Start, complete, complete_model
 from dalembert.app.command_line.option_values import TIME
 from dalembert.app.command_line.registry import command
 
@@ -19,7 +19,7 @@ def shown(incomplete: str) -> list[str]:
     """Models and records, for the shell's completion."""
     from dalembert.files.records.format import suffixes
 
-    return completed(incomplete, (*SUFFIXES, *suffixes()))
+    return complete(incomplete, (*SUFFIXES, *suffixes()))
 
 
 @command("Machines", position=2)
@@ -34,7 +34,7 @@ def animate(
     ],
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="The model of a record in a .csv file.", autocompletion=offered),
+        typer.Option(metavar="MODEL", help="The model of a record in a .csv file.", autocompletion=complete_model),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The page to write; NAME-animation.html when left out.")] = None,
     until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,

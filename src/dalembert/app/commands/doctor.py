@@ -1,4 +1,4 @@
-"""``doctor``: what this installation computes with."""
+"""``doctor``: engine, compiler and packages of this installation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dalembert.app.command_line import terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.registry import command
 
-# package -> (module, what it is for, extra that brings it)
+# package -> (module, purpose, extra that installs it)
 OPTIONAL = {
     "h5netcdf": ("h5netcdf", "records as netCDF", "netcdf"),
     "pyarrow": ("pyarrow", "records as Parquet", "parquet"),
@@ -22,7 +22,7 @@ OPTIONAL = {
 
 @command("This installation", position=1)
 def doctor(as_json: Json = False) -> None:
-    """Tell what this installation computes with: engine, compiler, cache, pictures, optional packages.
+    """Show the parts of this installation: engine, compiler, cache, pictures, optional packages.
 
     JSON: {"versions": {...}, "compiler", "cache", "animation", "browser", "optional": {package: version or null}}.
     """
@@ -43,7 +43,7 @@ def doctor(as_json: Json = False) -> None:
         )
     terminal.show(f"animations: {animation}")
     terminal.show(
-        f"browser: {browser or 'none; open pages elsewhere, `dalembert view MODEL --no-browser` tells the address'}"
+        f"browser: {browser or 'none; open pages elsewhere, `dalembert view MODEL --no-browser` prints the address'}"
     )
     rows = [
         (package, optional[package] or "-", use, "" if optional[package] else f'pip install "dalembert[{extra}]"')
@@ -64,7 +64,7 @@ def _animation() -> str:
 
 
 def _browser() -> str | None:
-    """What would open a page; None where nothing can."""
+    """Program that would open a page; None where there is none."""
     import webbrowser
 
     try:

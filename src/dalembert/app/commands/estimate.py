@@ -1,4 +1,4 @@
-"""``estimate``: the motion of a machine from what was measured, by a filter."""
+"""``estimate``: the motion of a machine from measurements, by a filter."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def estimate(
     plot: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate the motion of a machine from what was measured.
+    """Estimate the motion of a machine from measurements.
 
     Example: dalembert estimate pendulum measured.csv --Q 1e-6 --R 1e-4 --out estimated.csv
 
@@ -126,7 +126,7 @@ def estimate(
 
 
 def doubts(found: Any) -> str | None:
-    """Why deviations of an estimate are not to be trusted, in the words of its report; None where they are."""
+    """Reason not to trust the deviations of an estimate, as in its report; None where there is none."""
     try:
         judged = found.consistency()
     except DataError:  # too few samples to judge
@@ -139,7 +139,7 @@ def doubts(found: Any) -> str | None:
 
 
 def rms_errors(found: Any, truth: Any) -> dict[str, float]:
-    """Root-mean-square errors by name, of what both know."""
+    """Root-mean-square errors by name, of channels in both."""
     import numpy as np
 
     errors = {}

@@ -64,7 +64,7 @@ def export(
 
     Example: dalembert export pendulum --filter ekf --Q 1e-6 --R 1e-4 --dt 0.01 --out c
 
-    One of --filter and --lqr says which. `make -C FOLDER test` builds the code and checks it.
+    Give one of --filter and --lqr. `make -C FOLDER test` builds the code and checks it.
 
     JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}.
     """

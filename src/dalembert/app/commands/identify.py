@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Trend(StrEnum):
-    """What is taken off a channel."""
+    """Trends that are removed from a channel."""
 
     mean = "mean"
     linear = "linear"
@@ -61,7 +61,7 @@ def identify(
         Way,
         typer.Option(
             metavar="METHOD",
-            help="auto (decides by itself and says why), n4sid, moesp, cva, okid-era; without inputs "
+            help="auto (decides by itself and reports the reasons), n4sid, moesp, cva, okid-era; without inputs "
             "also ssi-data, ssi-cov.",
         ),
     ] = Way.auto,
@@ -76,7 +76,7 @@ def identify(
         str | None, typer.Option(metavar="FROM:TO", help="Only this stretch of time (s) of every record.")
     ] = None,
     repair: Annotated[
-        bool, typer.Option("--repair", metavar=FLAG, help="Fill short dropouts and outliers, and say how many.")
+        bool, typer.Option("--repair", metavar=FLAG, help="Fill short dropouts and outliers, and report how many.")
     ] = False,
     detrend: Annotated[
         Trend | None, typer.Option(help="Take the mean or a straight line off every output first.")
@@ -93,7 +93,7 @@ def identify(
         list[str] | None,
         typer.Option(
             metavar="NAME=X,Y[,Z][,WAY]",
-            help="Where a channel measures (m), and which way (x, -x, ...); without a way: a place that stands. The "
+            help="Where a channel measures (m), and which way (x, -x, ...); without a way: a fixed place. The "
             "report then plays the mode shapes.",
         ),
     ] = None,
@@ -116,10 +116,10 @@ def identify(
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
     driving, responding = option_values.names(inputs), option_values.names(outputs)
-    records = prepared(read(data, time, dt, resample), between, repair, detrend, driving)
-    result = found(records, driving, responding, order, method, hold_out, rows)
+    records = prepare(read(data, time, dt, resample), between, repair, detrend, driving)
+    result = find_model(records, driving, responding, order, method, hold_out, rows)
     files = []
-    document = described(result, records)
+    document = describe(result, records)
     if report is not None:
         write_report(result, records, data, report, places)
         files.append(report)
@@ -134,17 +134,17 @@ def identify(
 
 
 def read(data: list[Path], time: str, dt: float | None, resample: float | None) -> list[Record]:
-    """The records, cut where time jumps, evenly sampled where asked for."""
+    """The records, cut where time jumps, resampled where an interval is given."""
     from dalembert.identify.records.gaps import cut_at_gaps
 
     records = [*cut_at_gaps([option_values.record(path, time=time, dt=dt) for path in data])]
     return records if resample is None else [record.resample(every=resample) for record in records]
 
 
-def prepared(
+def prepare(
     records: list[Record], between: str | None, repair: bool, detrend: Trend | None, inputs: list[str]
 ) -> list[Record]:
-    """The records with what was asked for done to them."""
+    """Trim, repair and detrend the records as chosen."""
     from dalembert import identify as room
 
     if between is not None:
@@ -169,11 +169,11 @@ def prepared(
     return records
 
 
-def found(
+def find_model(
     records: list[Record], inputs: list[str], outputs: list[str], order: int | None, method: Way, hold_out: float,
     rows: int | None,
 ) -> AutoIdentified | Identified:  # fmt: skip
-    """The model, by the method asked for."""
+    """The model, by the chosen method."""
     from dalembert import identify as room
 
     given: Any = records[0] if len(records) == 1 else records
@@ -189,8 +189,8 @@ def found(
     return result
 
 
-def described(result: Any, records: list[Record]) -> dict[str, Any]:
-    """What was found, as plain values with keys that stay."""
+def describe(result: Any, records: list[Record]) -> dict[str, Any]:
+    """The findings as plain values with fixed keys."""
     model = getattr(result, "identified", result)
     shown = model.underdamped()
     sd_f, sd_z = model.frequency_deviations, model.damping_deviations
@@ -258,13 +258,13 @@ def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:
 
 
 def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: dict[str, Any]) -> None:
-    """The page on an identification, with where the data came from."""
+    """Write the page on an identification, with the origin of the data."""
     import hashlib
 
-    from dalembert.view import report as tell
+    from dalembert.view import report as write
 
     origin: dict[str, Any] = {
         f"file {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data
     }
     more: dict[str, Any] = {} if hasattr(result, "identified") else {"records": records}
-    tell(result, report, places=places or None, provenance=origin, **more)
+    write(result, report, places=places or None, provenance=origin, **more)

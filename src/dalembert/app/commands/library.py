@@ -9,14 +9,14 @@ import typer
 
 from dalembert.app.command_line import terminal
 from dalembert.app.command_line.common_options import Json
-from dalembert.app.command_line.model_options import offered, ready, ready_file
+from dalembert.app.command_line.model_options import complete_model, ready, ready_file
 from dalembert.app.command_line.registry import command
 
 
 @command("Model files", position=2)
 def library(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show the file of this machine.", autocompletion=offered)
+        str | None, typer.Argument(metavar="NAME", help="Show the file of this machine.", autocompletion=complete_model)
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -36,11 +36,11 @@ def library(
     if as_json:
         terminal.give({"models": [{"name": one, "description": about} for one, about in found]})
     else:
-        terminal.show_table("Ready machines", ("model", "what it is"), found, left=(0, 1))
+        terminal.show_table("Ready machines", ("model", "description"), found, left=(0, 1))
 
 
 def description(file: Path) -> str:
-    """What a model file says of itself."""
+    """Description in a model file."""
     import tomllib
 
     return str(tomllib.loads(file.read_text(encoding="utf-8")).get("description", ""))

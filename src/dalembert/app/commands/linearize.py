@@ -56,7 +56,7 @@ def linearize(
     )
     if first_order and hasattr(system, "state_space"):
         system = system.state_space()
-    document = {"model": machine.mechanism.name, **described(system)}
+    document = {"model": machine.mechanism.name, **describe(system)}
     if out is not None:
         write_matrices(document, out)
         terminal.wrote(out)
@@ -66,7 +66,7 @@ def linearize(
         terminal.show(repr(system))
 
 
-def described(system: SecondOrder | StateSpace) -> dict[str, Any]:
+def describe(system: SecondOrder | StateSpace) -> dict[str, Any]:
     """A linear model as plain values."""
     import numpy as np
 

@@ -10,7 +10,7 @@ import typer
 
 from dalembert.app.command_line import terminal
 from dalembert.app.command_line.common_options import FLAG, Json
-from dalembert.app.command_line.model_options import offered, ready_file
+from dalembert.app.command_line.model_options import complete_model, ready_file
 from dalembert.app.command_line.registry import command
 
 STARTER = """# A machine for dalembert. Check and run it with:
@@ -45,7 +45,7 @@ points = {{ hook = [0, "0.3 m"], top = [0, "rope"] }}  # a taut rope: the load s
 
 # Joints connect a place on one body with a place on another; "ground" does not move.
 [joints.rail]
-type = "prismatic"                  # along x unless axis= says otherwise
+type = "prismatic"                  # along x unless axis= is given
 a = "ground"
 b = "trolley"
 
@@ -96,7 +96,8 @@ inputs = {{ drive = "where(t < 2, 400, 0)" }}
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine; NAME.toml is written.")],
     like: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Begin with a machine of the library.", autocompletion=offered)
+        str | None,
+        typer.Option(metavar="MODEL", help="Begin with a machine of the library.", autocompletion=complete_model),
     ] = None,
     force: Annotated[bool, typer.Option("--force", metavar=FLAG, help="Write over a file that exists.")] = False,
     as_json: Json = False,

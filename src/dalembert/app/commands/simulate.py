@@ -95,11 +95,11 @@ def simulate(
     if report is not None:
         from dalembert.view.reports.run_report import run_report
 
-        told = origin(machine) | {"command": command_line(model, {
+        entries = origin(machine) | {"command": command_line(model, {
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
             "max-steps": max_steps, "set": changes, "start": start, "guess": guess, "input": inputs,
         })}  # fmt: skip
-        run_report(report, run, machine.mechanism, machine.eqs, names=option_values.names(plot), provenance=told)
+        run_report(report, run, machine.mechanism, machine.eqs, names=option_values.names(plot), provenance=entries)
         files.append(report)
     terminal.wrote(*files)
     chosen = summary_channels(run, machine)
@@ -124,7 +124,7 @@ def simulate(
 def method_of(
     method: str | None, step: float | None, rtol: float | None, max_steps: int | None, machine: Machine
 ) -> Method | None:
-    """The method asked for, or that of the model."""
+    """The chosen method, or that of the model."""
     from dalembert.core.errors import unknown_name
     from dalembert.core.text import dashed
     from dalembert.solve.integrate.method import METHODS, options_of
@@ -149,7 +149,7 @@ def method_of(
 
 
 def summary_channels(run: Record, machine: Machine) -> list[str]:
-    """Joint coordinates and rates, sensors, energy: what a reader asks for first."""
+    """Channels of the summary: joint coordinates and rates, sensors, energy."""
     eqs = machine.eqs
     coordinates = [eqs.measures.names[k] for k in eqs.recorded_measures]
     rates = [eqs.measure_rates.names[k] for k in eqs.recorded_measures]

@@ -48,7 +48,7 @@ def study(
             terminal.give({"studies": [{"study": k, "about": about} for k, (_, about) in runner.STUDIES.items()]})
         else:
             rows = [(key, about) for key, (_, about) in runner.STUDIES.items()]
-            terminal.show_table("Studies", ("study", "what it shows"), rows, left=(0, 1))
+            terminal.show_table("Studies", ("study", "subject"), rows, left=(0, 1))
         return
     base = Path("study-output") if out is None else out
     chosen = runner.names() if name == "all" else (name,)
@@ -69,30 +69,30 @@ def study(
 
 
 def show_results(title: str, summary: str, results: dict[str, Any]) -> None:
-    """What was found, in words, then number by number."""
+    """Print the findings in words, then the numbers."""
     terminal.show(title)
     if summary:
         terminal.show(textwrap.fill(summary, width=100))
-    rows = list(flattened(results))
+    rows = list(flatten(results))
     terminal.show_table("Results", ("quantity", "value"), rows[:MOST_ROWS], left=(0, 1))
     if len(rows) > MOST_ROWS:
         terminal.say(f"{len(rows) - MOST_ROWS} more in results.json")
 
 
-def flattened(results: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def flatten(results: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Results by their full names; short lists of numbers in one row, long ones by their size.
 
     Examples
     --------
-    >>> list(flattened({"modes": [{"hz": 1.0}, {"hz": 2.5}], "fit": [1, 2], "run": [0.0] * 100}))
+    >>> list(flatten({"modes": [{"hz": 1.0}, {"hz": 2.5}], "fit": [1, 2], "run": [0.0] * 100}))
     [('modes.1.hz', '1'), ('modes.2.hz', '2.5'), ('fit', '1  2'), ('run', '100 values')]
     """
     if isinstance(results, dict):
         for key, value in results.items():
-            yield from flattened(value, f"{name}.{key}" if name else str(key))
+            yield from flatten(value, f"{name}.{key}" if name else str(key))
     elif isinstance(results, list) and any(isinstance(one, dict | list) for one in results):
         for k, value in enumerate(results, start=1):
-            yield from flattened(value, f"{name}.{k}")
+            yield from flatten(value, f"{name}.{k}")
     elif isinstance(results, list):
         short = len(results) <= MOST_IN_A_ROW
         yield name, "  ".join(shown(one) for one in results) if short else f"{len(results)} values"

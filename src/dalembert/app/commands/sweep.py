@@ -14,7 +14,7 @@ import typer
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.exit_codes import NOT_CONVERGED, WRONG
-from dalembert.app.command_line.loaded_machine import Machine, declared_unit, load, started, until_of
+from dalembert.app.command_line.loaded_machine import Machine, declared_unit, find_start, load, until_of
 from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start, ready
 from dalembert.app.command_line.registry import command
 
@@ -104,16 +104,16 @@ def sweep(
         model, machine.eqs, until_of(machine, until), outputs_of(output),
         {**machine.mechanism.start, **wanted, "options": options},
     )  # fmt: skip
-    machine.inputs(inputs)  # what is wrong with them is told now, and once
+    machine.inputs(inputs)  # reports mistakes in them now, and once
     trial.check(plan.names)
     require_channels(machine, trial, start, guess, inputs)
-    tell_done(store, len(plan.points))
+    report_done(store, len(plan.points))
     found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
     if out is not None:
         write(found, out)
         terminal.wrote(out)
     if as_json:
-        terminal.give(described(machine, found, [] if out is None else [out]))
+        terminal.give(describe(machine, found, [] if out is None else [out]))
     else:
         rows = [(name, *(terminal.number(v, 5) for v in one.values())) for name, one in summary(found).items()]
         head = ("", "smallest", "mean", "deviation", "largest")
@@ -173,7 +173,7 @@ def require_channels(
         )  # fmt: skip
     except Interrupted:
         raise
-    except DalembertError:  # the points may do better than what they depart from
+    except DalembertError:  # the points may succeed where the base values fail
         return
     for label, (channel, _) in trial.outputs.items():
         try:
@@ -182,8 +182,8 @@ def require_channels(
             raise DataError("unknown-name", unknown_name("channel", channel, run.names, f"output {label!r}")) from None
 
 
-def tell_done(store: Path | None, count: int) -> None:
-    """Say how far a sweep is that goes on."""
+def report_done(store: Path | None, count: int) -> None:
+    """Report the finished points of a sweep that is resumed."""
     from dalembert.sweeps.store import LINES, read_lines
 
     if store is not None and (store / LINES).exists():
@@ -193,7 +193,7 @@ def tell_done(store: Path | None, count: int) -> None:
 
 
 def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
-    """What every run gives: name -> (channel, how)."""
+    """Outputs of every run: name -> (channel, how)."""
     found = {}
     for name, text in option_values.pairs(given, "--output").items():
         channel, _, how = text.partition(":")
@@ -205,8 +205,8 @@ def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
 class ModelTrial:
     """A run of a machine of a model file at every point; other processes read its inputs from the file themselves.
 
-    ``start`` is that of the file, with what was asked for under "wanted" and "near" and how to run under "options": a
-    store knows a trial by ``eqs``, ``until``, ``outputs`` and ``start``.
+    ``start`` is that of the file, with values of the user under "wanted" and "near" and settings under "options": a
+    store identifies a trial by ``eqs``, ``until``, ``outputs`` and ``start``.
     """
 
     source: str
@@ -235,7 +235,7 @@ class ModelTrial:
         eqs = self.eqs.replace(**changes) if changes else self.eqs
         mechanism = _mechanism(self.source, "outside" in options)
         run = simulate(
-            eqs, self.until, start=started(eqs, own, {**wanted, **moved}, near),
+            eqs, self.until, start=find_start(eqs, own, {**wanted, **moved}, near),
             inputs=Machine(self.source, mechanism, eqs, {}).inputs(list(options["inputs"])),
             method=mechanism.simulation.get("method"), every=options["every"], progress=False,
         )  # fmt: skip
@@ -251,7 +251,7 @@ def _mechanism(source: str, outside: bool) -> Mechanism:
 
 
 def digest(machine: Machine) -> str:
-    """Of the model file, so that a sweep is not gone on with after it was changed."""
+    """Hash of the model file, so that a sweep is not resumed after a change of the model."""
     import hashlib
 
     file = Path(machine.source)
@@ -273,7 +273,7 @@ def summary(found: Swept) -> dict[str, dict[str, float]]:
     return rows
 
 
-def described(machine: Machine, found: Swept, files: list[Path]) -> dict[str, Any]:
+def describe(machine: Machine, found: Swept, files: list[Path]) -> dict[str, Any]:
     return {
         "model": machine.mechanism.name, "axes": found.names, "points": found.points, "results": dict(found.results),
         "status": found.status, "errors": dict(found.errors), "seed": found.seed, "summary": summary(found),
@@ -286,8 +286,8 @@ def write(found: Swept, out: Path) -> None:
     from dalembert.core.atomic_files import replacing, write_text
 
     if out.suffix.lower() == ".nc":
-        with replacing(out) as fresh:
-            found.to_xarray().to_netcdf(fresh, engine="h5netcdf")
+        with replacing(out) as temporary:
+            found.to_xarray().to_netcdf(temporary, engine="h5netcdf")
         return
     columns = [*found.names, *(label for label, a in found.results.items() if a.ndim == 1)]
     lines = [",".join(f'"{name}"' if "," in name else name for name in (*columns, "status"))]

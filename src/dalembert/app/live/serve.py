@@ -25,7 +25,7 @@ from dalembert.core.errors import DalembertError, DataError
 from dalembert.record import Array
 from dalembert.view.animation.animate import page_text
 from dalembert.view.animation.machine_scene import machine_data, still
-from dalembert.view.animation.payload import packed
+from dalembert.view.animation.payload import pack
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
@@ -38,11 +38,11 @@ _LONGEST_RUN = 120.0  # s
 _STEP = 0.12  # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch
 _MOST_STEPS = 64
 _STILL, _APART = 1e-6, 0.05  # a coordinate that moves at all; part of its motion that others do not have
-_ROOM = 0.35  # of the radius of the drawing, left around it for what the machine may reach
+_ROOM = 0.35  # of the radius of the drawing, left around it for the motion of the machine
 
 
 class LiveMachine:
-    """A machine in one position, moved by its coordinates; what the browser asks for, without the browser."""
+    """A machine in one position, moved by its coordinates; answers to the browser."""
 
     def __init__(self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State) -> None:
         self.mechanism, self.eqs = mechanism, eqs
@@ -75,9 +75,9 @@ class LiveMachine:
         """Give a coordinate another value, the others held as far as the machine is free to.
 
         Of a machine with k degrees of freedom k - 1 other independent coordinates keep their values, those moved last
-        first; where it cannot be closed that way, what is not prescribed moves as little as possible. A long way is
-        gone in steps, so that a loop stays on the branch it is on; where it cannot go on, it stays as far as it got,
-        and ``"error"`` says so.
+        first; where it cannot be closed that way, coordinates that are not prescribed move as little as possible. A
+        large change is made in steps, so that a loop stays on its branch; where a step fails, the machine stays at
+        the last one, and ``"error"`` has the reason.
         """
         with self._lock:
             units = dict(self._names)
@@ -87,20 +87,21 @@ class LiveMachine:
             low, high = self.limits.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
                 raise DataError(
-                    "out-of-range", f"{name} stops at {_shown(low, units[name])} and {_shown(high, units[name])}."
+                    "out-of-range",
+                    f"{name} stops at {_with_unit(low, units[name])} and {_with_unit(high, units[name])}.",
                 )
             others = self._independent(name)
             blocked = self._approach(name, float(value), others, 1.0 if units[name] == "rad" else self._size())
             self._order.remove(name)
             self._order.insert(0, name)
-            far = _shown(self.state[name], units[name])
-            told = (
+            far = _with_unit(self.state[name], units[name])
+            error = (
                 {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
             )
-            return {"poses": self.poses(), "values": self.values(), **told}
+            return {"poses": self.poses(), "values": self.values(), **error}
 
     def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
-        """Go to a value in steps; whether something is in the way."""
+        """Move to a value in steps; returns whether the joints block the way."""
         from dalembert.solve.position.assemble import assemble
 
         start = self.state[name]
@@ -155,7 +156,7 @@ class LiveMachine:
             return {"poses": self.poses(), "values": self.values()}
 
     def run(self, until: float) -> dict[str, Any]:
-        """Let go from here, with the speeds and inputs of the model; the data of the page."""
+        """Simulate from here, with the speeds and inputs of the model; the data of the page."""
         from dalembert.loop.simulate import simulate
 
         if not isinstance(until, int | float) or not 0.0 < until <= _LONGEST_RUN:
@@ -185,7 +186,7 @@ class LiveMachine:
         return {**found, "limits": True} if name in self.limits else found
 
 
-def _shown(value: float, unit: str) -> str:
+def _with_unit(value: float, unit: str) -> str:
     """As the sliders show it."""
     return f"{math.degrees(value):.1f}°" if unit == "rad" else f"{value:.4g} {unit}".strip()
 
@@ -212,10 +213,10 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal belongs to the user."""
+        """Print nothing on the terminal."""
 
     def _allowed(self) -> str | None:
-        """What is asked for, where the request may ask at all."""
+        """Path of the request, or None after a refusal."""
         port = self.server.server_address[1]
         if self.headers.get("Host") not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             self.send_error(HTTPStatus.FORBIDDEN, "wrong host")
@@ -231,17 +232,17 @@ class _Handler(BaseHTTPRequestHandler):
         return rest[0]
 
     def do_GET(self) -> None:
-        asked = self._allowed()
-        if asked is None:
+        path = self._allowed()
+        if path is None:
             return
-        if asked != "":
+        if path != "":
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         self._answer(self.server.live.page().encode(), "text/html; charset=utf-8")
 
     def do_POST(self) -> None:
-        asked = self._allowed()
-        if asked is None:
+        path = self._allowed()
+        if path is None:
             return
         question = self._question()
         if question is None:
@@ -252,22 +253,22 @@ class _Handler(BaseHTTPRequestHandler):
             "reset": live.reset,
             "simulate": lambda: live.run(question.get("until", live.until)),
         }
-        if asked not in acts:
+        if path not in acts:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         try:
-            found = acts[asked]()
+            found = acts[path]()
         except DalembertError as error:
             found = {"error": str(error), "values": live.values()}
-        except Exception as error:  # whatever happens, the page is told and the server stays
+        except Exception as error:  # the page shows any error, and the server goes on
             found = {"error": f"{type(error).__name__}: {error}", "values": live.values()}
         if "kind" in found:
-            self._answer(packed(found), "application/octet-stream")
+            self._answer(pack(found), "application/octet-stream")
         else:
             self._answer(json.dumps(found).encode(), "application/json")
 
     def _question(self) -> dict[str, Any] | None:
-        """The JSON object that was sent; None after saying what is wrong with it."""
+        """The JSON object that was sent; None after a refusal."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
@@ -301,7 +302,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class LiveServer(ThreadingHTTPServer):
-    """A live view on loopback; ``address`` is what a browser opens."""
+    """A live view on loopback; a browser opens its ``address``."""
 
     daemon_threads = True
 
@@ -362,9 +363,9 @@ def view(
     Parameters
     ----------
     machine : a Mechanism, a model file, or the name of a library model.
-    start : its first state; None: as the model says.
+    start : its first state; None: that of the model.
     port : 0 takes any that is free.
-    browser : open one; else go to ``address`` of what is returned.
+    browser : open one; else open ``address`` of the server by hand.
     block : True serves until Ctrl-C; False serves in the background until ``close()``; None: in the background at a
         prompt and in a notebook, else until Ctrl-C.
 
@@ -401,7 +402,7 @@ def serve(
     eqs, start : its equations and first state, where they exist already.
     port : 0 takes any that is free.
     browser : open one.
-    say : is told the address.
+    say : receives a line with the address.
     """
     server = live_server(machine, eqs, start, port=port)
     if say is not None:

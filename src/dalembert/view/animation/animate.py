@@ -114,7 +114,7 @@ def _data(
         if modes is not None:
             raise DataError("ineffective-argument", "modes belong to a structure or a machine.")
         if structure is not None:
-            thing = _drawn_as(thing, structure)
+            thing = _attach_scene(thing, structure)
         return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
     if trails:
         raise DataError("ineffective-argument", "trail belongs to the run of a machine.")
@@ -128,7 +128,7 @@ def _data(
     return structure_data(thing, structure, modes, fps, speed, shown)
 
 
-def _drawn_as(run: Record, machine: Any) -> Record:
+def _attach_scene(run: Record, machine: Any) -> Record:
     """A run that holds no drawing, with that of its machine."""
     from dalembert.equations import EquationsOfMotion
     from dalembert.mechanics import equations

@@ -14,9 +14,9 @@ MOST_SAMPLES, LEAST_SAMPLES = 4000, 1000  # of one channel: more than a screen h
 MOST_NUMBERS = 800_000  # of all channels, about 1 MB
 
 
-def channels_of(run: Record, asked: Sequence[str] = ()) -> dict[str, Any]:
-    """Time, names, units and values (k, n) in single precision; the plots open with ``shown``, those asked for."""
-    wanted = [label for name in asked for label in run.expand(name)]
+def channels_of(run: Record, requested: Sequence[str] = ()) -> dict[str, Any]:
+    """Time, names, units and values (k, n) in single precision; ``shown``: the channels first plotted."""
+    wanted = [label for name in requested for label in run.expand(name)]
     chosen = wanted or ([name for name in default_names(run) if name in run.names] if run.names else [])
     names = list(dict.fromkeys([*chosen, *run.names]))
     most = min(max(MOST_NUMBERS // max(len(names), 1), LEAST_SAMPLES), MOST_SAMPLES)

@@ -45,7 +45,7 @@ class _Run:
 def efforts(
     run: Record, scene: Scene, joints: Sequence[Mapping[str, Any]], poses: Record, radius: float
 ) -> list[dict[str, Any]]:
-    """Arrows: what joints do to their second bodies (``kind`` reaction), and what the scene applies (applied).
+    """Arrows: reactions of joints on their second bodies (``kind`` reaction), and applied efforts (applied).
 
     ``turns`` distinguishes torques [N m] from forces [N]. ``radius`` is that of the machine [m].
     """

@@ -29,7 +29,7 @@ from dalembert.solve.rest.linearize import linearize
 from dalembert.view.animation.body_shapes import corners, turns, world_points
 from dalembert.view.animation.machine_scene import machine_data, machine_poses, still
 
-COUNT = 12  # modes when nothing is said
+COUNT = 12  # modes by default
 REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the machine
 CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
 _TURN = 2.5  # largest turn as it is first drawn [rad]

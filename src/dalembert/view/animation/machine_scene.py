@@ -164,12 +164,12 @@ def still(eqs: EquationsOfMotion, state: State, name: str = "") -> Record:
 
 
 def _ground(scene: Scene) -> Array:
-    """Points where a machine stands; that a plane on which it rolls has an origin is not to be seen."""
+    """Points where a machine is fixed to the ground; origins of planes on which it rolls are left out."""
     places = [(rolls(joint), end) for joint in scene.joints for end in (joint, joint.other) if end is not None]
-    planes, stands = (
+    planes, fixed = (
         {end.point for rolling, end in places if rolling == which and end.body is None} for which in (True, False)
     )
-    kept = [point for point in scene.ground if point not in planes - stands]
+    kept = [point for point in scene.ground if point not in planes - fixed]
     return np.array(kept).reshape(-1, 3)
 
 
@@ -263,7 +263,7 @@ def _track(run: Record, scene: Scene, poses: Record, name: str, planar: bool) ->
     if name in named:
         return world_points(poses, named[name][0], points3([named[name][1]]), planar)[:, 0]
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
-        found = run.select(name)[name] if len(run) == 1 else _resampled(run, name, poses.time)
+        found = run.select(name)[name] if len(run) == 1 else _resample(run, name, poses.time)
         return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
     moving = [n for n, joint in joints.items() if joint.body is not None]
@@ -271,7 +271,7 @@ def _track(run: Record, scene: Scene, poses: Record, name: str, planar: bool) ->
     raise DataError("unknown-name", unknown_name("point", name, known, "the scene"))
 
 
-def _resampled(run: Record, name: str, times: Array) -> Array:
+def _resample(run: Record, name: str, times: Array) -> Array:
     axes = [part for axis in "xyz" if (part := f"{name}.{axis}") in run.names]
     return _between(run.select(*axes), times).data
 

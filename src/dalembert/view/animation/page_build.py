@@ -27,7 +27,7 @@ _PATIENCE = 300  # s
 
 
 class PageError(Exception):
-    """The page is not there and cannot be built; the message says what to do."""
+    """The page is not there and cannot be built; the message has the remedy."""
 
 
 def sources() -> list[Path]:
@@ -36,7 +36,7 @@ def sources() -> list[Path]:
 
 
 def stamp() -> str:
-    """What tells a page of these sources from one of others."""
+    """Hash of the sources of a page."""
     digest = hashlib.sha256()
     for path in sources():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -80,14 +80,14 @@ def build(page: Path = PAGE) -> Path:
         how = ["--bundle", "--minify", "--format=iife", "--target=es2021", "--charset=utf8", "--legal-comments=none"]
         _run([*node, str(esbuild), "main.js", *how, "--outfile=out.js"], room)
         script = (room / "out.js").read_text(encoding="utf-8")
-    text = _joined(script)
-    fresh = page.with_name(f".{page.name}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(fresh, page)
+    text = _fill_page(script)
+    temporary = page.with_name(f".{page.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(temporary, page)
     return page
 
 
-def _joined(script: str) -> str:
+def _fill_page(script: str) -> str:
     """The page around the script; ``<!--TITLE-->`` and ``<!--DATA-->`` stay open."""
     # nothing in a script element may look like its end or like a comment
     script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").strip()
@@ -130,9 +130,9 @@ def _run(command: list[str], room: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PageError(f"the page of animations could not be built: {error}") from error
     if done.returncode:
-        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-12:])
+        output = "\n".join((done.stderr or done.stdout).strip().splitlines()[-12:])
         raise PageError(
-            f"the page of animations could not be built (exit code {done.returncode}):\n{said}\n"
+            f"the page of animations could not be built (exit code {done.returncode}):\n{output}\n"
             "It needs the npm packages of src/dalembert/app/page/package.json: check the network, "
             "then run: make page"
         )

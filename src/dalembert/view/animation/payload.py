@@ -2,7 +2,7 @@
 
     4 bytes: length of the JSON | JSON, filled up with blanks | arrays, each from a multiple of 8 bytes
 
-as base64, compressed with gzip where that saves something. An array stands in the JSON as its place, shape and type:
+as base64, compressed with gzip where that saves something. In the JSON an array is its place, shape and type:
 ``{"array": 128, "shape": [3, 61], "type": "f4"}``.
 
 Long rows of numbers (poses, channels) are type ``"d2"``: with q = round((x - low) / step), step the range of the row
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 COMPRESSED_FROM = 16_384  # bytes; below it there is nothing to save
-_FINE = 2.0**10  # values above it lose what is seen in single precision: turns of a shaft, machines far from the origin
+_FINE = 2.0**10  # larger values lose visible detail in single precision: turns of a shaft, machines far from the origin
 _LONG = 64  # numbers of a row from which differences save something
 _LEVELS = 2**20
 _TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i4": np.dtype("<i4")}
 
 
-def packed(data: Mapping[str, Any]) -> bytes:
+def pack(data: Mapping[str, Any]) -> bytes:
     """The bytes of a page's data, not compressed."""
     parts: list[bytes] = []
     size = 0
@@ -76,7 +76,7 @@ def _differences(values: np.ndarray[Any, Any]) -> tuple[bytes, list[float], list
     return second.reshape(-1, 1).view(np.uint8).T.tobytes(), low.tolist(), step.tolist()
 
 
-def _summed(raw: bytes, place: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+def _sum_differences(raw: bytes, place: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """The rows that `_differences` was given, to its rounding."""
     rows, count = place["shape"]
     planes = np.frombuffer(raw, np.uint8, 4 * rows * count, place["array"]).reshape(4, -1)
@@ -87,14 +87,14 @@ def _summed(raw: bytes, place: Mapping[str, Any]) -> np.ndarray[Any, Any]:
 
 def as_text(data: Mapping[str, Any]) -> tuple[str, str]:
     """(packing, text): "plain" or "gzip", and base64, which holds no sign that HTML knows."""
-    raw = packed(data)
+    raw = pack(data)
     packing = "plain"
     if len(raw) > COMPRESSED_FROM:
         packing, raw = "gzip", gzip.compress(raw, compresslevel=6, mtime=0)
     return packing, base64.b64encode(raw).decode("ascii")
 
 
-def unpacked(packing: str, text: str) -> Any:
+def unpack(packing: str, text: str) -> Any:
     """What `as_text` was given, arrays as they are stored."""
     raw = base64.b64decode(text)
     raw = gzip.decompress(raw) if packing == "gzip" else raw
@@ -109,7 +109,7 @@ def unpacked(packing: str, text: str) -> Any:
         if "array" not in value:
             return {key: read(one) for key, one in value.items()}
         if value["type"] == "d2":
-            return _summed(arrays, value)
+            return _sum_differences(arrays, value)
         count = int(np.prod(value["shape"], dtype=np.int64))
         found = np.frombuffer(arrays, _TYPES[value["type"]], count, value["array"])
         return found.reshape(value["shape"])

@@ -1,7 +1,7 @@
 """Mode shapes known at sensors only: places that move along the directions of their channels, lines between them.
 
-A channel at a place says how far that place moves along one direction; what nobody measured stays still. Lines between
-places are straight, or bent like a leaf whose ends do not turn, s² (3 - 2 s): they are there to be looked at.
+A channel at a place is the displacement of that place along one direction; unmeasured directions stay still. Lines
+between places are straight, or bent like a leaf whose ends do not turn, s² (3 - 2 s). They only guide the eye.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ AXES = {"x": 0, "y": 1, "z": 2}
 
 @dataclass(frozen=True)
 class Spot:
-    """A place [m], and the channels that move it: ``{"a1": "x"}``, ``{"a1": "-x", "a2": "z"}``; none: it stands."""
+    """A place [m], and the channels that move it: ``{"a1": "x"}``, ``{"a1": "-x", "a2": "z"}``; none: it is fixed."""
 
     position: tuple[float, ...]
     follows: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, Spot]:
-    """Spots from what a user says: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}``.
+    """Spots from the places of a user: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}``.
 
-    A channel is named with a position and a direction, "x", "-x", ..., "-z"; another name is a place that stands.
+    A channel is named with a position and a direction, "x", "-x", ..., "-z"; another name is a fixed place.
     Channels at one position move one spot.
 
     Examples

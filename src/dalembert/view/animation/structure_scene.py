@@ -26,7 +26,7 @@ from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.plots.structures import geometry, stage
 
-COUNT = 12  # modes when nothing is said
+COUNT = 12  # modes by default
 REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the structure
 CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
 _SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
@@ -209,7 +209,7 @@ class _Parts:
         return np.ones(count, dtype=bool) if not self.faces else np.zeros(count, dtype=bool)
 
     def bounded(self, shapes: int) -> None:
-        """Refuse what is too much for one page."""
+        """Refuse scenes that are too large for one page."""
         places = len(self.used) + sum(rest.shape[0] * rest.shape[1] for rest in self.rest)
         if 3 * places * shapes > _MOST_NUMBERS:
             raise DataError(

@@ -1,4 +1,4 @@
-"""Before and after: what control (or any other change) made of some channels, with what it gained in numbers."""
+"""Channels without and with control (or any other change), with the reduction in numbers."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Gain:
     peak: tuple[float, float]
     unit: str
 
-    def said(self) -> str:
-        """In words: by how much both fell."""
+    def describe(self) -> str:
+        """Relative change of both, as text."""
         return f"{_change('rms', *self.rms, self.unit)}\n{_change('peak', *self.peak, self.unit)}"
 
 
 def gains(before: Record, after: Record, names: tuple[str, ...]) -> list[Gain]:
-    """What was gained per channel.
+    """Reduction per channel.
 
     Examples
     --------
     >>> still = Record([0.0, 1.0, 2.0], [[0.0], [1.0], [-1.0]], ["x"], ["m"])
     >>> calm = Record([0.0, 1.0, 2.0], [[0.0], [0.5], [-0.5]], ["x"], ["m"])
-    >>> gains(still, calm, ("x",))[0].said().splitlines()
+    >>> gains(still, calm, ("x",))[0].describe().splitlines()
     ['rms −50 %', 'peak −50 %']
     """
     found = []
@@ -72,10 +72,10 @@ def plot_control(
             "too-large", f"{len(labels)} channels are too many for one figure (at most {MOST}). Name fewer."
         )
     before, after, judged = _parts(run, others[0] if others else None, switched_on, settle)
-    told = gains(before, judged, labels)
+    changes = gains(before, judged, labels)
     figure = new_figure(9.0, 1.0 + max(1.75 * len(labels), 2.2))
     axes: Any = np.atleast_1d(figure.subplots(len(labels), 1, sharex=True))
-    for ax, gain in zip(axes, told, strict=True):
+    for ax, gain in zip(axes, changes, strict=True):
         _channel(ax, before, after, gain, overlaid=bool(others))
         if switched_on is not None:
             ax.axvline(switched_on, color=INK, lw=1.0, ls="--", zorder=4)
@@ -103,15 +103,15 @@ def _parts(
 
 
 def _channel(ax: Any, before: Record, after: Record, gain: Gain, *, overlaid: bool) -> None:
-    from dalembert.view.plots.records import thinned
+    from dalembert.view.plots.records import thin_out
 
     first = GREY if overlaid else RED
     for record, color, label in ((before, first, "without control"), (after, BLUE, "with control")):
-        x, y = thinned(record.time, record[gain.name], monotonic=True)
+        x, y = thin_out(record.time, record[gain.name], monotonic=True)
         ax.plot(x, y, color=color, lw=1.3, label=label, zorder=2 if record is before else 3, gid=SOLID)
     ax.set_ylabel(with_unit(gain.name, gain.unit))
     ax.margins(x=0.01, y=0.1)
-    ax.text(1.015, 0.5, gain.said(), transform=ax.transAxes, ha="left", va="center", fontsize=9, color=INK)
+    ax.text(1.015, 0.5, gain.describe(), transform=ax.transAxes, ha="left", va="center", fontsize=9, color=INK)
 
 
 def _legend(ax: Any, before: Record, switched_on: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Estimates of filters: what was estimated within its three deviations, errors against the truth, innovations."""
+"""Estimates of filters: channels within three deviations, errors against the truth, innovations."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def plot_estimate(
         axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time [s]")
     figure.align_ylabels()
-    said = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
+    words = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
             "innovations": "innovations and three deviations"}[view]  # fmt: skip
-    heading(figure, f"{type(estimate.filter).__name__}: {said}" if title is None else title)
+    heading(figure, f"{type(estimate.filter).__name__}: {words}" if title is None else title)
     return figure
 
 
@@ -74,7 +74,7 @@ def plot_two_stages(
 
 
 def _first(estimate: Estimate) -> tuple[str, ...]:
-    """What covariances speak of, as far as it is told by name."""
+    """Names of the states with covariances that are channels of the record."""
     errors = estimate.filter.process.errors.names
     return tuple(name for name in errors if name in estimate.record.names) or tuple(estimate.record.names)
 

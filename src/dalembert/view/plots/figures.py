@@ -20,7 +20,7 @@ from dalembert.core.atomic_files import replacing
 from dalembert.core.errors import DataError, FileFormatError, unknown_name
 from dalembert.view.plots import themes
 
-# Okabe and Ito's colours, told apart also by colour-blind readers; the yellow is too light for a thin line
+# Okabe and Ito's colours, which colour-blind readers distinguish too; the yellow is too light for a thin line
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6f4e9c", "#7a7a7a")
 BLUE, RED, GREEN = COLORS[:3]
 INK, GREY, PALE = "#30343b", "#9aa0a8", "#c9ced6"
@@ -100,8 +100,8 @@ def save(figure: Figure, file: str | os.PathLike[str], dpi: int = 150) -> None:
         raise FileFormatError(
             "unknown-choice", f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", path=str(file)
         )
-    with replacing(file) as fresh:
-        figure.savefig(fresh, format=kind, dpi=dpi)
+    with replacing(file) as temporary:
+        figure.savefig(temporary, format=kind, dpi=dpi)
 
 
 def new_figure(width: float, height: float) -> NotebookFigure:
@@ -114,10 +114,10 @@ def heading(figure: Figure, text: str) -> None:
     if text:
         wide, high = figure.get_size_inches()
         place: Any = {} if figure.get_layout_engine() is not None else {"y": 1.0 - 0.08 / high}
-        figure.suptitle(wrapped(text, wide), x=0.1 / wide, ha="left", fontsize=12, fontweight="bold", **place)
+        figure.suptitle(wrap_title(text, wide), x=0.1 / wide, ha="left", fontsize=12, fontweight="bold", **place)
 
 
-def wrapped(text: str, width: float) -> str:
+def wrap_title(text: str, width: float) -> str:
     """A heading in lines that fit a figure so many inches wide."""
     return "\n".join(textwrap.wrap(text, max(20, int(width / 0.108)), break_long_words=False))
 
@@ -174,8 +174,8 @@ def choice(option: str, given: Any, known: tuple[str, ...], what: str) -> str:
     return str(given)
 
 
-def chosen_modes(mode: Any, count: int, default: int, most: int = 12) -> list[int]:
-    """Numbers of modes, from 1: those asked for, or the first ones."""
+def choose_modes(mode: Any, count: int, default: int, most: int = 12) -> list[int]:
+    """Numbers of modes, from 1: the given ones, or the first ones."""
     if count == 0:
         raise DataError("empty", "there are no modes to draw.")
     if mode is None:

@@ -141,7 +141,7 @@ def plot_playback(
     measured: Record, modelled: Record, outputs: Sequence[str] | None = None, *,
     start: float | None = None, stop: float | None = None, title: str | None = None,
 ) -> Figure:  # fmt: skip
-    """Outputs as measured, as the model says, and their difference; of many vibrations some from near beside all.
+    """Measured outputs, model outputs and their difference; of long vibrations also an enlarged part.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _near(run: Record, name: str, start: float | None, stop: float | None) -> tu
 def _lines(
     ax: Axes, measured: Record, modelled: Record, name: str, start: float | None, stop: float | None
 ) -> None:  # fmt: skip
-    from dalembert.view.plots.records import thinned
+    from dalembert.view.plots.records import thin_out
 
     low = -np.inf if start is None else start
     high = np.inf if stop is None else stop
@@ -201,11 +201,11 @@ def _lines(
     for values, color, width, label in (
         (y, GREY, 1.8, "measured"), (yhat, RED, 0.9, "model"), (y - yhat, GREEN, 0.7, "difference"),
     ):  # fmt: skip
-        ax.plot(*thinned(t, values, monotonic=True), color=color, lw=width, label=label)
+        ax.plot(*thin_out(t, values, monotonic=True), color=color, lw=width, label=label)
 
 
 def plot_residuals(residuals: Residuals, *, title: str | None = None) -> Figure:
-    """Correlation of the residuals with themselves and with the inputs; what is random stays in the bands."""
+    """Correlation of the residuals with themselves and with the inputs; random residuals stay in the bands."""
     outputs, inputs = residuals.outputs[:MOST_ROWS], residuals.inputs[:3]
     columns = 1 + len(inputs)
     figure = new_figure(max(8.5, 3.2 * columns + 1.2), 0.9 + 1.5 * len(outputs))
@@ -240,7 +240,7 @@ def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str
 
     Parameters
     ----------
-    view : "stabilization", "frf" (measured and modelled), "playback" (of what was held out), "residuals" or "shapes".
+    view : "stabilization", "frf" (measured and modelled), "playback" (of held-out data), "residuals" or "shapes".
     """
     from dalembert.view.plots.structures.modes import plot_modes
 

@@ -74,9 +74,9 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     values.grid(axis="x", visible=False)
     values.set_xlabel("direction of the state")
     values.set_ylabel("signal over noise [-]")
-    said = f"{found.name}: {found.rank} of {found.freedoms} directions are seen"
-    said += f", {len(found.weak)} of them weakly" if found.weak else ""
-    heading(figure, said if title is None else title)
+    words = f"{found.name}: {found.rank} of {found.freedoms} directions are seen"
+    words += f", {len(found.weak)} of them weakly" if found.weak else ""
+    heading(figure, words if title is None else title)
     return figure
 
 
@@ -118,7 +118,7 @@ def plot_consistency(found: Consistency, *, title: str | None = None) -> Figure:
 
 
 def plot_comparison(found: Comparison, *names: str, title: str | None = None) -> Figure:
-    """Truth and estimate of every channel on the left, the error with what the filter says of it on the right."""
+    """Truth and estimate of every channel on the left, the error with the deviations of the filter on the right."""
     for name in names:
         if name not in found.channels:
             raise DataError("unknown-name", unknown_name("channel", name, found.channels, "the comparison"))

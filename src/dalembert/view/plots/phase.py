@@ -58,13 +58,13 @@ def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:
     x, unit = run[label], run.units[label]
     step = -(-x.size // _PATH_POINTS)
     if rate:
-        v, said = run[rate], with_unit(rate, run.units[rate])
+        v, rate_label = run[rate], with_unit(rate, run.units[rate])
     else:
         if len(run) < 3:
             raise DataError(
                 "missing-channel", f"{label!r} has no rate in this record, and too few samples to take differences."
             )
-        v, said = _slope(run.time, x), with_unit(f"slope of {label}", f"{unit}/s" if unit else "1/s")
+        v, rate_label = _slope(run.time, x), with_unit(f"slope of {label}", f"{unit}/s" if unit else "1/s")
     ax.axhline(0.0, color=PALE, lw=0.8, zorder=1)
     ax.plot(x[::step], v[::step], color=BLUE, lw=1.2, zorder=3)
     good = np.flatnonzero(np.isfinite(x) & np.isfinite(v))
@@ -73,13 +73,13 @@ def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:
         ax.plot(x[good[-1]], v[good[-1]], "o", ms=6, mfc=INK, mec=INK, zorder=4, label="end")
         _arrow(ax, x[good], v[good])
     ax.set_xlabel(with_unit(label, unit))
-    ax.set_ylabel(said)
+    ax.set_ylabel(rate_label)
     ax.margins(0.08)
     ax.legend(loc="upper right", ncols=2, fontsize=8, handletextpad=0.2, columnspacing=0.8, bbox_to_anchor=(1.02, 1.11))
 
 
 def _arrow(ax: Any, x: Array, v: Array) -> None:
-    """Which way it goes, a little after the start."""
+    """Draw the direction of motion, a little after the start."""
     width, height = float(np.ptp(x)) or 1.0, float(np.ptp(v)) or 1.0
     way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) / width, np.diff(v) / height))])
     k = int(np.searchsorted(way, min(0.25, 0.5 * way[-1])))

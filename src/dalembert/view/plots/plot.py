@@ -57,15 +57,15 @@ def plot(
     theme: str | None = None,
     **options: Any,
 ) -> Figure:
-    """Draw a result; what comes after it depends on its kind.
+    """Draw a result; the arguments after it depend on its kind.
 
     Parameters
     ----------
-    thing : what to draw, with its own arguments
+    thing : result to draw, with its own arguments
         Record : ``*names, view="time" | "phase" | "spectrum" | "control"``. Channels over time, one axes per unit
         (``against=`` another channel); coordinates against their rates; power spectral densities (``highest=, axis=,
         segment=``); without and with control (``switched_on=`` a time, or the record with control after the one
-        without; ``settle=``), with what was gained.
+        without; ``settle=``), with the reduction in numbers.
         FrequencyResponse : ``*pairs, magnitude="log" | "dB" | "linear", frequency="Hz" | "rad/s",
         axis="log" | "linear", phase=True, peaks=True``. Pairs are outputs or ``(output, input)``.
         Sweep : ``view="campbell" | "locus", frequency="Hz" | "rad/s"``. Frequencies and growth over the parameter, or
@@ -86,9 +86,9 @@ def plot(
         TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
         Consistency, LocalObservability : no more arguments.
         AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
-    path : file to which the figure is written too; its suffix chooses the format (png, svg, pdf).
-    title : above the figure; by default what is known of the thing.
-    theme : "light" (unless :func:`figure_style` says otherwise), "dark" for dark screens, or "print" for paper, where
+    path : file to which the figure is written too; its suffix determines the format (png, svg, pdf).
+    title : above the figure; by default a description of the result.
+    theme : "light" (unless :func:`figure_style` sets another), "dark" for dark screens, or "print" for paper, where
         lines differ by their dashes too.
 
     Returns
@@ -118,7 +118,7 @@ def plot(
 
 
 def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Arguments that this kind of picture does not have, told by name."""
+    """Refuse arguments that this kind of picture does not have, by name."""
     own = list(inspect.signature(draw).parameters.values())[1:]
     named = [one.name for one in own if one.kind is one.KEYWORD_ONLY or one.kind is one.POSITIONAL_OR_KEYWORD]
     for option in options:

@@ -136,7 +136,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     axes: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
     for ax, ((unit, _), labels) in zip(axes, groups.items()):
         for i, label in enumerate(labels):
-            drawn_x, drawn_y = thinned(x, run[label], monotonic=against == "time")
+            drawn_x, drawn_y = thin_out(x, run[label], monotonic=against == "time")
             style = "-" if i < len(COLORS) else "--"
             ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=_with_equal(label, equal))
         named = _with_equal(labels[0], equal) if len(labels) == 1 else _common(labels)
@@ -169,21 +169,21 @@ def default_names(run: Record) -> list[str]:
 
 
 def default_channels(run: Record) -> dict[str, list[str]]:
-    """The channels that are looked at first, each with those that are equal to it."""
+    """The channels shown by default, each with those that are equal to it."""
     scene = Scene.from_json(run.scene)
     coordinates = joint_coordinates(run)
-    asked = [name for stem in (*scene.sensors, *scene.inputs) for name in _of(run, stem)]
-    first = _moving(run, list(dict.fromkeys([*asked, *coordinates]))) or coordinates
+    sensed = [name for stem in (*scene.sensors, *scene.inputs) for name in _of(run, stem)]
+    first = _moving(run, list(dict.fromkeys([*sensed, *coordinates]))) or coordinates
     if not first:
         first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
         first = [name for name in first if name.rpartition(".")[2] not in _EULER_PARAMETERS] or first
-    found = telling(run, first)
+    found = select_distinct(run, first)
     shown = list(found)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
     return {name: found.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
 
 
-def telling(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
-    """Channels worth a line of their own, each with those equal to it; rates instead of angles that go round."""
+def select_distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
+    """Channels that differ, each with those equal to it; rates instead of angles of full turns."""
     chosen: list[str] = []
     for name, equal in _distinct(run, names).items():
         rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
@@ -210,7 +210,7 @@ def rate_of(run: Record, label: str) -> str:
 
 
 def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
-    """Each channel once, with those of the same unit that could not be told from it in a picture."""
+    """Each channel once, with those of the same unit whose curves coincide with it."""
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         x, unit = run[name], run.units[name]
@@ -225,7 +225,7 @@ def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def joint_coordinates(run: Record) -> list[str]:
-    """Coordinates of joints, as far as names and scene tell."""
+    """Coordinates of joints, found from names and scene."""
     joints = {joint.name for joint in Scene.from_json(run.scene).joints}
     coordinates = []
     for name in run.names:
@@ -311,14 +311,14 @@ def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, 
                 group.append(label)
     if against == "time":
         groups = {(unit, f"{stem}{k}" if k else stem): part for (unit, stem), labels in groups.items()
-                  for k, part in enumerate(_parted(labels))}  # fmt: skip
+                  for k, part in enumerate(_split_lines(labels))}  # fmt: skip
     if len(groups) > 12:
         raise DataError("too-large", f"{len(groups)} axes are too many for one figure. Name fewer channels.")
     return groups
 
 
-def _parted(labels: list[str]) -> list[list[str]]:
-    """More lines than can be told apart, over several axes: by what they tell (.x, .rate), by whom, or in turn."""
+def _split_lines(labels: list[str]) -> list[list[str]]:
+    """Spread many lines over several axes: by quantity (.x, .rate), by body, or in turn."""
     if len(labels) <= _MOST_LINES:
         return [labels]
     for key in (2, 0):
@@ -355,7 +355,7 @@ def _with_unit(text: str, unit: str) -> str:
     return f"{text} [{unit}]".strip() if unit else text
 
 
-def thinned(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
+def thin_out(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
     """Fewer points that look the same: of every bucket in time its first, lowest, highest and last sample."""
     if not monotonic:
         step = -(-x.size // _PATH_POINTS)

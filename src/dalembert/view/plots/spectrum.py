@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST = 16
 NAMED_PEAKS = 5
 PROMINENT = 10.0  # a peak so many times as high as the valleys beside it is named
-BELOW = 1e-12  # of the largest density of an axes: what is not shown
+BELOW = 1e-12  # of the largest density of an axes: densities below are not shown
 
 
 def record_spectrum(
@@ -111,7 +111,7 @@ def _peaks(hertz: Any, density: Any, floor: float) -> list[tuple[float, float]]:
 
 
 def _refuse_uneven(run: Record, labels: list[str]) -> None:
-    run.sample_time  # noqa: B018  an uneven record says so, and what to do
+    run.sample_time  # noqa: B018  raises for an uneven record, with advice
     for label in labels:
         lost = int((~np.isfinite(run[label])).sum())
         if lost:

@@ -28,8 +28,8 @@ def plot_swept(sweep: Swept, *names: str, view: str = "scatter", title: str | No
     """
     choice("view", view, ("scatter", "histogram"), "the plot of a Swept")
     results, axes = _chosen(sweep, names)
-    said = f"{len(sweep)} points" + (f", {len(sweep.errors)} failed" if sweep.errors else "")
-    title = said if title is None else title
+    words = f"{len(sweep)} points" + (f", {len(sweep.errors)} failed" if sweep.errors else "")
+    title = words if title is None else title
     return _histograms(sweep, results, title) if view == "histogram" else _scatters(sweep, results, axes, title)
 
 
@@ -55,7 +55,7 @@ def _chosen(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]
 
 
 def _scatters(sweep: Swept, results: list[str], axes: list[str], title: str) -> Figure:
-    alone = len(sweep.names) == 1  # a curve, whose spread is that of its grid and says nothing
+    alone = len(sweep.names) == 1  # a curve; its spread is that of its grid
     columns = 1 if alone else len(axes) + 1
     figure = new_figure(6.5 if alone else 1.4 + 2.3 * columns, 0.9 + max(2.1 * len(results), 2.6))
     widths = [1.0] if alone else [1.0] * len(axes) + [0.7]

@@ -1,8 +1,8 @@
 """Themes of figures: for light screens, for dark ones, and for paper.
 
-All figures are drawn in the colours of the house (``figures``), which are few and known. A theme is a translation of
-these colours, applied to a finished figure: no drawing module has to know of it. On paper lines are told apart also by
-their dashes and by how dark they print.
+All figures are drawn in the few standard colours of ``figures``. A theme is a translation of
+these colours, applied to a finished figure: drawing modules do not depend on it. On paper, lines differ also in
+their dashes and in their darkness.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Dashes = str | tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of the house to those of a theme, colour maps likewise; dashes by colour; least width of a line [pt]."""
+    """Standard colours to those of a theme, colour maps likewise; dashes by colour; least width of a line [pt]."""
 
     name: str
     colors: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Theme:
     dpi: int = 150
 
 
-SOLID = "solid"  # gid of lines that are told apart by where they are, and need no dashes on paper
+SOLID = "solid"  # gid of lines that differ by their position and need no dashes on paper
 DARK_PAPER = "#14171c"
 _DARK = Theme(
     "dark",

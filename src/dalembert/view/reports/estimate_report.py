@@ -1,4 +1,4 @@
-"""One page on an estimate: does the filter believe what it should, what it found, and how wrong it was."""
+"""One page on an estimate: estimates, errors, and consistency of the filter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.estimate.engine.metrics import Comparison
 from dalembert.estimate.forces.two_stage import TwoStageEstimate
 from dalembert.record import Record
 from dalembert.view.plots.plot import plot
-from dalembert.view.plots.records import telling
+from dalembert.view.plots.records import select_distinct
 from dalembert.view.reports import origin
 from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text, write_page
 
@@ -35,13 +35,13 @@ def estimate_report(
     provenance: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> None:
-    """Write a self-contained HTML page on what a filter made of a record.
+    """Write a self-contained HTML page on the estimate of a filter from a record.
 
     Parameters
     ----------
-    truth : record with true channels, of a simulation or of better sensors; errors are told against it
+    truth : record with true channels, of a simulation or of better sensors; errors are relative to it
     settle : seconds at the start that are not judged [s]
-    provenance : more to tell at the end
+    provenance : further entries at the end
     """
     if isinstance(estimate, TwoStageEstimate):
         stages = [("Motion", estimate.motion), ("Forces", estimate.forces)]
@@ -51,24 +51,24 @@ def estimate_report(
         main, kind = estimate.motion, "Motion, then forces"
     else:
         pieces, main, kind = estimate_pieces(estimate, truth, settle), estimate, type(estimate.filter).__name__
-    told: dict[str, Any] = {**(provenance or {}), "data": main.data.name or "a record"}
-    told["data hash (SHA-256)"] = origin.data_hash(main.data)
-    told[origin.HASH] = origin.model_hash(main.filter.process)
-    told |= {key: value for key, value in main.data.provenance.items() if key in ("seed", "noise", "mechanism")}
-    write_page(path, f"{kind}: estimate report" if title is None else title, pieces, {**told, **origin.versions()})
+    origins: dict[str, Any] = {**(provenance or {}), "data": main.data.name or "a record"}
+    origins["data hash (SHA-256)"] = origin.data_hash(main.data)
+    origins[origin.HASH] = origin.model_hash(main.filter.process)
+    origins |= {key: value for key, value in main.data.provenance.items() if key in ("seed", "noise", "mechanism")}
+    write_page(path, f"{kind}: estimate report" if title is None else title, pieces, {**origins, **origin.versions()})
 
 
 def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, prefix: str = "") -> list[Piece]:
-    """What stands on the page; ``prefix`` goes before the names of the pictures."""
+    """Contents of the page; ``prefix`` goes before the names of the pictures."""
     try:
         judged: Consistency | None = estimate.consistency(settle=settle)
     except DataError:  # nothing was measured after settling
         judged = None
     compared = None if truth is None else estimate.compare(truth, settle=settle)
-    pieces: list[Piece] = [Text(in_words(estimate, judged, compared))]
+    pieces: list[Piece] = [Text(summarize(estimate, judged, compared))]
     first, rest = in_order(estimate)
     pieces.append(Heading("What was estimated"))
-    drawn = list(telling(estimate.record, first))[:MOST_CURVES]
+    drawn = list(select_distinct(estimate.record, first))[:MOST_CURVES]
     known = [] if compared is None else [name for name in drawn if name in compared.channels]
     if compared is None or not known:
         figure = plot(estimate, *drawn, truth=truth, title="")
@@ -78,25 +78,25 @@ def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, pre
         pieces.append(Picture(f"{prefix}errors", figure, "Truth, estimate and error."))
     pieces += _deviations(estimate, settle, first, rest)
     if compared is not None:
-        pieces += [Heading("How wrong it was"), *_errors(compared, first)]
-    pieces.append(Heading("Does the filter believe what it should?"))
+        pieces += [Heading("Errors against the truth"), *_errors(compared, first)]
+    pieces.append(Heading("Is the filter consistent?"))
     if judged is None:
         pieces.append(Text("There are too few measured samples to judge its innovations."))
     else:
         low, high = judged.nis_band
         pieces.append(Text(
-            f"Squares of the innovations, in units of what the filter expects (NIS), are {judged.nis_mean:.3g} on "
+            f"Squares of the innovations over their predicted covariance (NIS) are {judged.nis_mean:.3g} on "
             f"average; {low:.3g} to {high:.3g} is consistent at {judged.level:.0%}. {judged.inside:.1%} of the samples "
             f"lie inside their own band, and {1.0 - judged.outside:.1%} of the autocorrelations inside theirs."
         ))  # fmt: skip
         pieces.append(Picture(f"{prefix}consistency", plot(judged), "Autocorrelations of the innovations, mean NIS."))
-        told = plot(estimate, view="innovations", title="")
-        pieces.append(Picture(f"{prefix}innovations", told, "Innovations and their three deviations."))
+        figure = plot(estimate, view="innovations", title="")
+        pieces.append(Picture(f"{prefix}innovations", figure, "Innovations and their three deviations."))
     return [*pieces, Heading("The filter"), _filter(estimate)]
 
 
-def in_words(estimate: Estimate, judged: Consistency | None, compared: Comparison | None) -> str:
-    """What was found, for a reader who does not know the filter."""
+def summarize(estimate: Estimate, judged: Consistency | None, compared: Comparison | None) -> str:
+    """Findings for a reader who does not know the filter."""
     outputs = estimate.filter.process.outputs.names
     total = len(estimate) * len(outputs)
     used = int(estimate.measured.sum())
@@ -116,23 +116,23 @@ def in_words(estimate: Estimate, judged: Consistency | None, compared: Compariso
             else f" Its deviations are not to be trusted: {judged.verdict}."
         )
     if compared is not None:
-        text += _how_wrong(compared)
+        text += _describe_errors(compared)
     return text
 
 
-def _how_wrong(compared: Comparison) -> str:
+def _describe_errors(compared: Comparison) -> str:
     units, largest = compared.errors.units, dict[str, float]()
     for name in compared.channels:
         largest[units[name]] = max(largest.get(units[name], 0.0), compared.signal_rms[name])
-    told = [name for name in compared.channels if compared.signal_rms[name] > STILL * largest[units[name]]]
-    shares = {name: compared.rms[name] / compared.signal_rms[name] for name in told}
+    moving = [name for name in compared.channels if compared.signal_rms[name] > STILL * largest[units[name]]]
+    shares = {name: compared.rms[name] / compared.signal_rms[name] for name in moving}
     if not shares:
         return ""
     best, worst = min(shares, key=lambda n: shares[n]), max(shares, key=lambda n: shares[n])
     text = f" Against the truth it errs by {100.0 * shares[worst]:.2g} % of the signal in {worst} (root mean square)"
     text += f" and by {100.0 * shares[best]:.2g} % in {best}." if best != worst else "."
     if compared.nees is not None:
-        text += f" Errors of all states, in units of what the filter says of them (NEES), are {compared.nees_mean:.3g}."
+        text += f" Squares of the errors of all states over their covariance (NEES) are {compared.nees_mean:.3g}."
     return text
 
 
@@ -154,8 +154,8 @@ def _filter(estimate: Estimate) -> Table:
 def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
     """Names of the quantities worth a look, and of all others.
 
-    First what is measured, then what the filter carries (independent coordinates, their rates, parameters), then what
-    follows from it; what rests but for rounding, beside the largest value of its unit, comes last.
+    First measured quantities, then states of the filter (independent coordinates, their rates, parameters), then
+    quantities that follow from them; those at rest but for rounding, beside the largest value of their unit, are last.
     """
     record, model = estimate.record, estimate.filter.process
     own = [*model.outputs.names, *model.errors.names, *model.carried.names]
@@ -206,6 +206,6 @@ def _errors(compared: Comparison, order: Sequence[str]) -> list[Piece]:
 
     first = [name for name in order if name in compared.channels] or list(compared.channels[:MOST_ROWS])
     rest = [name for name in compared.channels if name not in first]
-    head = ("channel", "unit", "rms error", "of signal [%]", "largest", "mean", "rms the filter says")
+    head = ("channel", "unit", "rms error", "of signal [%]", "largest", "mean", "rms deviation of the filter")
     words = f"After {compared.settle:g} s" if compared.settle > 0.0 else ""
     return _folded(head, [row(name) for name in first], [row(name) for name in rest], words)

@@ -1,4 +1,4 @@
-"""One page on an automatic identification: what was done, modes, shapes, diagram, responses, cross-validation."""
+"""One page on an automatic identification: steps, modes, shapes, diagram, responses, cross-validation."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def identification_report(
     ----------
     places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
         page plays the mode shapes
-    provenance : more to tell at the end
+    provenance : further entries at the end
     """
     if not isinstance(result, AutoIdentified):
         raise DataError("wrong-type", f"a report is made of an AutoIdentified, not of a {type(result).__name__}.")
     records = (*result.training, *result.held_out)
-    told = origin.of_identified(result.identified, records, {**(provenance or {}), **result.provenance})
-    write_page(path, title, identification_pieces(result, places=places), told)
+    origins = origin.of_identified(result.identified, records, {**(provenance or {}), **result.provenance})
+    write_page(path, title, identification_pieces(result, places=places), origins)
 
 
 def identification_pieces(
     result: AutoIdentified, prefix: str = "", *, places: Mapping[str, Any] | None = None, summary: bool = True
 ) -> list[Piece]:
-    """What stands on the page; ``prefix`` goes before the names of the pictures."""
+    """Contents of the page; ``prefix`` goes before the names of the pictures."""
     model = result.identified
     pictures = _pictures(result, prefix)
-    first = shapes_moving(model, places) or [pictures.pop("frf" if "frf" in pictures else "stabilization")]
+    first = animate_shapes(model, places) or [pictures.pop("frf" if "frf" in pictures else "stabilization")]
     pieces: list[Piece] = [Text(_summary(result)), *first, modes_table(model)]
     if summary:
         pieces.append(identified_summary(model))
@@ -84,15 +84,15 @@ def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
     return found
 
 
-def shapes_moving(model: Identified, places: Mapping[str, Any] | None) -> list[Piece]:
-    """The mode shapes as an animation, where it is said where the channels measure."""
+def animate_shapes(model: Identified, places: Mapping[str, Any] | None) -> list[Piece]:
+    """The mode shapes as an animation, where the places of the channels are known."""
     if not places:
         return []
     spots = read_places(places, model.outputs)
     modes = model.underdamped()
     if not len(modes):
         return []
-    words = "Mode shapes at the sensors; lines between them are drawn straight, and what nobody measured stands still."
+    words = "Mode shapes at the sensors; lines between them are straight, places without a sensor do not move."
     return [Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
 
 
@@ -101,7 +101,7 @@ _VIEWS = {
     "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
     "shapes": "Mode shapes at the outputs, largest component 1.",
     "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
-    "playback": "Outputs as measured and as the model says, on data it was not found from where some were held out.",
+    "playback": "Measured outputs and outputs of the model, on held-out data where there are any.",
     "residuals": "What the model leaves over should be uncorrelated: bars inside the band.",
 }
 
@@ -124,14 +124,14 @@ def _summary(result: AutoIdentified) -> str:
     count = len(result.modes)
     text = (
         f"A model with {model.order} states and {count} mode{'' if count == 1 else 's'} was found from "
-        f"{listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. {modes_told(model)}"
+        f"{listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. {describe_modes(model)}"
     )
     if result.fit is None:
         return text + f"It reproduces {result.training_fit.mean:.1f} % of the data it was found from."
     return text + f"It reproduces {result.fit.mean:.1f} % of data it never saw ({result.fit.kind})."
 
 
-def modes_told(model: Identified, most: int = 3) -> str:
+def describe_modes(model: Identified, most: int = 3) -> str:
     """The first modes in a sentence, or "" where none oscillates."""
     modes = model.underdamped()
     if not len(modes):
@@ -140,8 +140,8 @@ def modes_told(model: Identified, most: int = 3) -> str:
         f"{f:.4g} Hz with {100.0 * z:.2g} % of critical damping"
         for f, z in zip(modes.frequencies_hz[:most], modes.damping_ratios, strict=False)
     ]
-    told = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
-    return f"It swings at {told}{'; the table has the rest' if len(modes) > most else ''}. "
+    listing = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
+    return f"It swings at {listing}{'; the table has the rest' if len(modes) > most else ''}. "
 
 
 def _style() -> Any:

@@ -14,7 +14,7 @@ from dalembert.view.plots.figures import drawn
 from dalembert.view.plots.identification import plot_playback
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
-from dalembert.view.reports.identification_report import modes_told, shapes_moving
+from dalembert.view.reports.identification_report import animate_shapes, describe_modes
 from dalembert.view.reports.identified_tables import identified_summary, modes_table
 from dalembert.view.reports.machine_tables import listed
 from dalembert.view.reports.pages import Heading, Listing, Picture, Piece, Table, Text, write_page
@@ -33,10 +33,10 @@ def identified_report(
 
     Parameters
     ----------
-    result : an ``Identified`` by any method.  records : what it was found from
+    result : an ``Identified`` by any method.  records : data it was found from
     places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
         page plays the mode shapes
-    provenance : more to tell at the end
+    provenance : further entries at the end
     """
     if not isinstance(result, Identified):
         raise DataError("wrong-type", f"a report is made of an Identified, not of a {type(result).__name__}.")
@@ -44,15 +44,15 @@ def identified_report(
     if not found:
         raise DataError("empty", "records must hold at least one record that the model was found from.")
     playback, table, poles = _played_back(result, found)
-    pieces: list[Piece] = [Text(_found(result, found)), *(shapes_moving(result, places) or [playback])]
+    pieces: list[Piece] = [Text(_found(result, found)), *(animate_shapes(result, places) or [playback])]
     pieces += [modes_table(result), identified_summary(result), Heading("Played back"), table]
     pieces += [*([] if playback in pieces else [playback]), poles]
     if result.findings:
         pieces += [Heading("Warnings"), Listing(tuple(one.text() for one in result.findings))]
     if result.notes:
         pieces += [Heading("What was done"), Listing(tuple(result.notes))]
-    told = origin.of_identified(result, found, {**(provenance or {}), **result.provenance})
-    write_page(path, title, pieces, told)
+    origins = origin.of_identified(result, found, {**(provenance or {}), **result.provenance})
+    write_page(path, title, pieces, origins)
 
 
 def _fit(model: Any, records: Sequence[Record]) -> Any:
@@ -66,8 +66,8 @@ def _found(model: Any, records: Sequence[Record]) -> str:
     return (
         f"A model with {model.order} states, {len(model.underdamped())} of its modes oscillating, was "
         f"found from {listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. "
-        f"{modes_told(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no data were "
-        f"held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
+        f"{describe_modes(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no "
+        f"data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
     )
 
 
@@ -77,7 +77,7 @@ def _played_back(model: Any, records: Sequence[Record]) -> tuple[Piece, Piece, P
     rows = tuple((name, f"{fit[name]:.2f}") for name in fit.outputs)
     picture = drawn(lambda: plot_playback(records[0], made, title=""), None)
     return (
-        Picture("playback", picture, "Outputs as measured and as the model says."),
+        Picture("playback", picture, "Measured outputs and outputs of the model."),
         Table(("output", "fit [%]"), rows, f"Fit by {fit.kind}"),
         Picture("poles", plot(model.system, title="Poles"), "Poles of the model."),
     )

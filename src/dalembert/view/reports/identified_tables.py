@@ -1,4 +1,4 @@
-"""Tables on an identified model: what it is, its modes."""
+"""Tables on an identified model: its kind and size, its modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a page comes from: versions, and what tells a model or data from any other."""
+"""Origin of a page: versions, and hashes that identify a model or data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKAGES = ("casadi", "numpy", "scipy", "matplotlib")
 
 
 def versions() -> dict[str, str]:
-    """What computed: this package, Python and the packages underneath."""
+    """Versions of this package, of Python and of the packages underneath."""
     from dalembert import __version__
 
     found = {"dalembert": __version__, "python": platform.python_version()}
@@ -33,7 +33,7 @@ MOST_RECORDS = 12
 
 
 def model_hash(model: Any) -> str:
-    """SHA-256 that tells a model from others: of a mechanism or its equations, of a process of a filter, of a linear or
+    """SHA-256 that identifies a model: of a mechanism or its equations, of a process of a filter, of a linear or
     identified model."""
     from dalembert.mechanics import equations  # loads CasADi, which versions alone do not need
     from dalembert.model import Mechanism
@@ -57,12 +57,12 @@ def model_hash(model: Any) -> str:
 
 
 def readable(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record says of its origin, under the words of a page, nothing twice."""
-    told = dict(provenance)
-    if "model_hash" in told:
-        told.setdefault(HASH, told.pop("model_hash"))
-        told.pop("model_hash", None)
-    return told
+    """Provenance of a record under the labels of a page, without duplicates."""
+    entries = dict(provenance)
+    if "model_hash" in entries:
+        entries.setdefault(HASH, entries.pop("model_hash"))
+        entries.pop("model_hash", None)
+    return entries
 
 
 def data_hash(record: Record) -> str:
@@ -74,8 +74,8 @@ def data_hash(record: Record) -> str:
 
 
 def of_identified(model: Any, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Provenance of an identified model: what is given, its data and itself by their hashes, versions."""
-    told = {key: value for key, value in given.items() if value and value != [""]}
+    """Provenance of an identified model: given entries, hashes of its data and of itself, versions."""
+    entries = {key: value for key, value in given.items() if value and value != [""]}
     for k, record in enumerate(records[:MOST_RECORDS], start=1):
-        told[f"data hash of {record.name or f'record {k}'}, {len(record)} samples (SHA-256)"] = data_hash(record)
-    return {**told, HASH: model_hash(model), **versions()}
+        entries[f"data hash of {record.name or f'record {k}'}, {len(record)} samples (SHA-256)"] = data_hash(record)
+    return {**entries, HASH: model_hash(model), **versions()}

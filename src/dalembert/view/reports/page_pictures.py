@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DPI = 150
 SCREEN = 109  # pixels of the page per inch of a figure: letters have one size on the whole page
 READABLE = 0.7  # of that size: letters of 9 points are then 9.5 pixels high; a narrower screen scrolls
-COLOURS = 256  # of a picture inside a page: a third of the bytes, and no eye tells it from the whole
+COLOURS = 256  # of a picture inside a page: a third of the bytes, without a visible difference
 
 
 def png(figure: Figure) -> bytes:

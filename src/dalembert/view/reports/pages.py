@@ -125,7 +125,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with what it shows; ``name`` is that of its file where one is written."""
+    """A figure with its caption; ``name`` is that of its file where one is written."""
 
     name: str
     figure: Figure
@@ -134,7 +134,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Moving:
-    """An animation with what it shows; it plays in a frame of its own. ``name`` is that of its file where one is
+    """An animation with its caption; it plays in a frame of its own. ``name`` is that of its file where one is
     written."""
 
     name: str
@@ -151,7 +151,7 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     Parameters
     ----------
     title : above the page, and its name in a browser
-    pieces : what stands on it, from top to bottom
+    pieces : its contents, from top to bottom
     provenance : versions, seeds, origins; last on the page
 
     Examples
@@ -196,7 +196,7 @@ def _html(piece: Piece) -> str:
 
 
 def frame(animation: Animation, title: str) -> str:
-    """The animation as a page inside the page, or a sentence that says why there is none."""
+    """The animation as a page inside the page, or a sentence with the reason why there is none."""
     try:
         text = animation.html
     except DalembertError as error:
@@ -216,14 +216,14 @@ def _script_of_frames() -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    under = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     lines = []
     if head:
         lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     lines.append("<tbody>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</tbody>")
     kind = f' class="{words}"' if (words := _columns_of_words(rows)) else ""
-    return f"<figure>{told}<table{kind}>" + "\n".join(lines) + "</table></figure>"
+    return f"<figure>{under}<table{kind}>" + "\n".join(lines) + "</table></figure>"
 
 
 def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:

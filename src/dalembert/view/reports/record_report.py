@@ -15,22 +15,22 @@ from dalembert.view.plots.plot import plot
 from dalembert.view.plots.records import default_names, rate_of
 from dalembert.view.reports import origin
 from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text, write_page
-from dalembert.view.reports.run_report import moving_picture, run_report
+from dalembert.view.reports.run_report import animate_run, run_report
 from dalembert.view.reports.run_words import (
     MOST_ROWS,
     checks,
     count,
+    describe_events,
+    describe_range,
     events_table,
-    events_told,
-    expanded,
+    expand_name,
     extremes,
-    how_far,
     singular_table,
     span,
     trust,
 )
 
-MOST_TOLD = 3
+MOST_DESCRIBED = 3
 
 
 def record_report(
@@ -47,29 +47,29 @@ def record_report(
 
     Parameters
     ----------
-    names : channels to draw; what is measured and what moves when left out
-    mechanism, equations : what was simulated; with both, the page has the machine in full and its hash
-    provenance : more to tell at the end
+    names : channels to draw; measured and moving ones when left out
+    mechanism, equations : the simulated machine; with both, the page has the machine in full and its hash
+    provenance : further entries at the end
     """
     if (mechanism is None) != (equations is None):
         raise DataError(
             "missing-argument", "a report on a machine needs both a mechanism and its equations, or neither."
         )
-    told = {**(provenance or {}), **origin.versions()}
+    origins = {**(provenance or {}), **origin.versions()}
     if mechanism is not None:
-        run_report(path, run, mechanism, equations, names=names, provenance=told, title=title)
+        run_report(path, run, mechanism, equations, names=names, provenance=origins, title=title)
         return
-    told["data hash (SHA-256)"] = origin.data_hash(run)
+    origins["data hash (SHA-256)"] = origin.data_hash(run)
     if title is None:
         title = f"{run.name or 'Record'}: {run.time[-1] - run.time[0]:g} s"
-    write_page(path, title, _pieces(run, names), {**told, **origin.readable(run.provenance)})
+    write_page(path, title, _pieces(run, names), {**origins, **origin.readable(run.provenance)})
 
 
 def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
-    shown = [label for name in (names or default_names(run)) for label in expanded(run, name)]
-    pieces: list[Piece] = [Text(in_words(run, shown))]
+    shown = [label for name in (names or default_names(run)) for label in expand_name(run, name)]
+    pieces: list[Piece] = [Text(summarize(run, shown))]
     if run.scene is not None:
-        pieces += [Heading("The machine moving"), moving_picture(run, names)]
+        pieces += [Heading("The machine moving"), animate_run(run, names)]
     pieces += [Heading("Over time"), Picture("motion", plot(run, *names, title=""), "Channels over time.")]
     pieces.append(extremes(run, shown))
     pairs = [label for label in shown if rate_of(run, label) and span(run, label) > 0.0][:4]
@@ -97,8 +97,8 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     return pieces
 
 
-def in_words(run: Record, shown: Sequence[str]) -> str:
-    """What the record holds, for a reader who has not seen it."""
+def summarize(run: Record, shown: Sequence[str]) -> str:
+    """Contents of the record, for a reader who has not seen it."""
     what = run.name or "This record"
     text = f"{what} has {count(len(run.names), 'channel', 'channels')} with {len(run)} samples, from {run.time[0]:g} "
     text += f"to {run.time[-1]:g} s"
@@ -108,9 +108,9 @@ def in_words(run: Record, shown: Sequence[str]) -> str:
         text += f"; the machine has {count(bodies, 'body', 'bodies')} and {count(joints, 'joint', 'joints')}"
     text += "." if run.status == "complete" else f". It ended early: {run.status}."
     moved = [label for label in shown if not label.startswith("energy") and _changes(run, label)]
-    sentences = [_told(run, label) for label in moved[:MOST_TOLD]]
-    if len(moved) > MOST_TOLD:
-        others = count(len(moved) - MOST_TOLD, "more channel", "more channels")
+    sentences = [_describe(run, label) for label in moved[:MOST_DESCRIBED]]
+    if len(moved) > MOST_DESCRIBED:
+        others = count(len(moved) - MOST_DESCRIBED, "more channel", "more channels")
         sentences.append(f"{others[0].upper()}{others[1:]} changed; see the table")
     if "energy.kinetic" in run.names:
         k = int(np.nanargmax(run["energy.kinetic"]))
@@ -122,7 +122,7 @@ def in_words(run: Record, shown: Sequence[str]) -> str:
         sentences.append(f"{sum(gap.samples for gap in gaps)} samples are missing")
     if filled := run.provenance.get("filled"):
         sentences.append(f"{'; '.join(filled)}: filled by interpolation")
-    happened = events_told(run)
+    happened = describe_events(run)
     return text + "".join(f" {one}." for one in [*sentences, *([happened] if happened else [])])
 
 
@@ -131,11 +131,11 @@ def _changes(run: Record, label: str) -> bool:
     return bool(len(good)) and float(np.ptp(good)) > 1e-9 * max(1e-12, float(np.abs(good).max()))
 
 
-def _told(run: Record, label: str) -> str:
-    """How far a channel went, gaps or not."""
+def _describe(run: Record, label: str) -> str:
+    """Range of a channel, with or without gaps."""
     x = run[label]
     if np.isfinite(x).all():
-        return how_far(run, label)
+        return describe_range(run, label)
     return f"{label} stayed between {np.nanmin(x):.4g} and {np.nanmax(x):.4g} {run.units[label]}".rstrip()
 
 

@@ -22,11 +22,11 @@ _TOLD: dict[str, tuple[str, str]] = {
 
 
 def report(result: Any, path: str | os.PathLike[str], *, title: str | None = None, **options: Any) -> None:
-    """Write a self-contained HTML page on a result: what was found in plain words, figures, tables, provenance.
+    """Write a self-contained HTML page on a result: findings in plain words, figures, tables, provenance.
 
     Parameters
     ----------
-    result : what to tell, with its own options
+    result : result to describe, with its own options
         Record, simulated or measured : ``names=(), mechanism=None, equations=None, provenance=None``. Motion, extremes,
         events, gaps, energy balance; the moving picture where the record has a scene. ``mechanism`` and ``equations``
         (both) add the machine in full and its hash.

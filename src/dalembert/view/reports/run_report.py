@@ -1,4 +1,4 @@
-"""One page on a simulated run: what moved and how, the machine, the moving picture, how far to trust it."""
+"""One page on a simulated run: motion, animation, machine, accuracy."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from dalembert.view.reports.run_words import (
     amount,
     checks,
     count,
+    describe_events,
+    describe_range,
     events_table,
-    events_told,
     extremes,
-    how_far,
     span,
     trust,
 )
@@ -49,23 +49,23 @@ def run_report(
     Parameters
     ----------
     path : the file, ending in .html; it appears whole or not at all
-    run : from ``da.simulate(eqs, ...)``.  mechanism, eqs : what was simulated
-    names : channels to draw, also under the animation; what is measured and what moves when left out
-    provenance : versions, model hash, seeds, to stand at the end beside what the run tells of itself
+    run : from ``da.simulate(eqs, ...)``.  mechanism, eqs : the simulated machine
+    names : channels to draw, also under the animation; measured and moving ones when left out
+    provenance : versions, model hash, seeds, shown at the end beside those of the run
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))
-    told = f"{mechanism.name}: {run.time[-1] - run.time[0]:g} s of motion" if title is None else title
+    heading = f"{mechanism.name}: {run.time[-1] - run.time[0]:g} s of motion" if title is None else title
     about = {origin.HASH: origin.model_hash(eqs), **(provenance or {}), **origin.readable(run.provenance)}
-    write_page(path, told, _pieces(run, mechanism, eqs, names), about)
+    write_page(path, heading, _pieces(run, mechanism, eqs, names), about)
 
 
 def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[str]) -> list[Piece]:
-    pieces: list[Piece] = [Text(in_words(run, m, eqs)), Heading("The machine moving"), moving_picture(run, names)]
+    pieces: list[Piece] = [Text(summarize(run, m, eqs)), Heading("The machine moving"), animate_run(run, names)]
     pieces += [model_summary(m, eqs), Heading("Motion")]
-    caption = "Channels asked for." if names else "What is measured, put in and moved, over time."
+    caption = "Chosen channels." if names else "Sensors, inputs and coordinates over time."
     pieces.append(Picture("motion", plot(run, *names, title=""), caption))
-    pieces.append(extremes(run, names or _first_asked(run, eqs)))
+    pieces.append(extremes(run, names or _choose_names(run, eqs)))
     drawn = {one for name, equal in default_channels(run).items() for one in (name, *equal)}
     rates = [name for name in _rates(run, eqs) if span(run, name) > 0 and name not in drawn][:6]
     if rates and not names:
@@ -84,29 +84,29 @@ def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[s
 # ---- in words --------------------------------------------------------------------------------------------------------
 
 
-def in_words(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
-    """What was found, for a reader who has not seen the machine."""
+def summarize(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
+    """Findings for a reader who has not seen the machine."""
     text = (
         f"The machine “{m.name}” has {count(len(m.bodies), 'moving body', 'moving bodies')} and "
         f"{count(len(m.joints), 'joint', 'joints')}. It was simulated from {run.time[0]:g} to {run.time[-1]:g} s"
     )
     text += "." if run.status == "complete" else f"; the run ended early: {run.status}."
     moved = [name for name in _coordinates(run, eqs) if span(run, name) > 0]
-    sentences = [how_far(run, name) for name in moved[:3]]
+    sentences = [describe_range(run, name) for name in moved[:3]]
     if len(moved) > 3:
         others = count(len(moved) - 3, "more coordinate", "more coordinates")
         sentences.append(f"{others[0].upper()}{others[1:]} moved; the table below has them")
     if not moved:
         sentences.append("No joint moved")
-    carried = _carried(run, eqs)
-    if carried:
-        name, force, _ = max(carried, key=lambda one: one[1])
+    reactions = _find_reactions(run, eqs)
+    if reactions:
+        name, force, _ = max(reactions, key=lambda one: one[1])
         sentences.append(f"Joint {name} carried the most, up to {amount(force, 'N')}")
     if "energy.kinetic" in run.names:
         k = int(np.argmax(run["energy.kinetic"]))
         most = amount(float(run["energy.kinetic"][k]), "J")
         sentences.append(f"Its kinetic energy was largest at {run.time[k]:.4g} s, {most}")
-    happened = events_told(run)
+    happened = describe_events(run)
     if happened:
         sentences.append(happened)
     return text + " " + " ".join(f"{sentence}." for sentence in sentences)
@@ -115,8 +115,8 @@ def in_words(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _carried(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, float, float]]:
-    """Per joint: its name, the largest force [N] and the largest torque [N m] it carried."""
+def _find_reactions(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, float, float]]:
+    """Per joint: its name, the largest force [N] and the largest torque [N m] of its reaction."""
     found = []
     for joint in eqs.joints:
         sizes = []
@@ -130,11 +130,11 @@ def _carried(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, float, floa
 
 
 def _reactions(run: Record, eqs: EquationsOfMotion) -> Table | None:
-    carried = _carried(run, eqs)[:MOST_ROWS]
-    if not carried:
+    reactions = _find_reactions(run, eqs)[:MOST_ROWS]
+    if not reactions:
         return None
-    least = STILL * max(max(force, torque) for _, force, torque in carried)  # below: rounding
-    rows = [(name, *(f"{size:.4g}" if size > least else "0" for size in sizes)) for name, *sizes in carried]
+    least = STILL * max(max(force, torque) for _, force, torque in reactions)  # below: rounding
+    rows = [(name, *(f"{size:.4g}" if size > least else "0" for size in sizes)) for name, *sizes in reactions]
     return Table(("joint", "largest force [N]", "largest torque [N m]"), tuple(rows))
 
 
@@ -151,13 +151,13 @@ def _rates(run: Record, eqs: EquationsOfMotion) -> list[str]:
     return [name for name in names if name in run.names]
 
 
-def _first_asked(run: Record, eqs: EquationsOfMotion) -> list[str]:
+def _choose_names(run: Record, eqs: EquationsOfMotion) -> list[str]:
     wanted = [*_coordinates(run, eqs), *_rates(run, eqs), *eqs.outputs.names, *eqs.inputs.names, "energy"]
     return [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
 
 
-def moving_picture(run: Record, names: Sequence[str] = ()) -> Piece:
-    """The animation of a run with plots of the channels named, or a sentence that says why there is none."""
+def animate_run(run: Record, names: Sequence[str] = ()) -> Piece:
+    """The animation of a run with plots of the channels named, or a sentence with the reason why there is none."""
     try:
         return Moving("animation", animate(run, channels=names))
     except DalembertError as error:

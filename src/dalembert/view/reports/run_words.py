@@ -1,4 +1,4 @@
-"""Sentences and tables about one run, for every page that tells of it."""
+"""Sentences and tables about one run, for all pages that show it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def amount(value: float, unit: str) -> str:
     return f"{value:.4g} {unit}"
 
 
-def how_far(run: Record, name: str) -> str:
+def describe_range(run: Record, name: str) -> str:
     x, unit = run[name], run.units[name]
     net = float(x[-1] - x[0])
     if unit == "rad" and abs(net) > ROUND:
@@ -49,19 +49,19 @@ def trust(run: Record) -> str:
     if "residual.position" in run.names:
         gap = float(np.abs(run["residual.position"]).max())
         parts.append(f"The joints stayed closed to {gap:.1e} (metres or radians)")
-    return ". ".join(parts) + "." if parts else "The run tells nothing of its own errors."
+    return ". ".join(parts) + "." if parts else "The run has no measure of its own errors."
 
 
-def events_told(run: Record) -> str:
-    """What happened in a sentence, or "" where nothing did."""
+def describe_events(run: Record) -> str:
+    """Events in a sentence, or "" where there are none."""
     events = _events(run)
     if not events:
         return ""
     names = sorted({name for name, _ in events})
-    said = (
+    words = (
         f"{count(len(events), 'event', 'events')} happened ({', '.join(names[:4])}), the first at {events[0][1]:.4g} s"
     )
-    return said[0].upper() + said[1:]
+    return words[0].upper() + words[1:]
 
 
 def events_table(run: Record) -> Table | None:
@@ -72,7 +72,7 @@ def events_table(run: Record) -> Table | None:
 
 
 def singular_table(run: Record) -> Table | None:
-    """Poses at which the rows of joints lost rank, with what it cost."""
+    """Poses at which the rows of joints lost rank, with the energy lost."""
     found = run.statistics.get("singular poses", [])
     rows = tuple(
         (f"{one['time']:.6g}", ", ".join(one["joints"][:8]) + (", ..." if len(one["joints"]) > 8 else ""),
@@ -83,19 +83,19 @@ def singular_table(run: Record) -> Table | None:
 
 
 def _events(run: Record) -> list[tuple[str, float]]:
-    told = run.statistics.get("events", [])
-    return [(str(one["name"]), float(one["time"])) for one in told if isinstance(one, Mapping)]
+    events = run.statistics.get("events", [])
+    return [(str(one["name"]), float(one["time"])) for one in events if isinstance(one, Mapping)]
 
 
 def checks(run: Record) -> list[Piece]:
-    told = {str(key): value for key, value in run.statistics.items() if isinstance(value, int | float | str)}
-    rows = [(key, f"{value:.4g}" if isinstance(value, float) else str(value)) for key, value in told.items()]
+    figures = {str(key): value for key, value in run.statistics.items() if isinstance(value, int | float | str)}
+    rows = [(key, f"{value:.4g}" if isinstance(value, float) else str(value)) for key, value in figures.items()]
     return [Table(("of the run", ""), tuple(rows))] if rows else []
 
 
 def extremes(run: Record, names: Iterable[str]) -> Table:
     rows = []
-    for name in [one for stem in names for one in expanded(run, stem)][:MOST_ROWS]:
+    for name in [one for stem in names for one in expand_name(run, stem)][:MOST_ROWS]:
         x = run[name]
         good = x[np.isfinite(x)]
         if len(good):
@@ -104,7 +104,7 @@ def extremes(run: Record, names: Iterable[str]) -> Table:
     return Table(("channel", "unit", "at the start", "at the end", "smallest", "largest"), tuple(rows))
 
 
-def expanded(run: Record, name: str) -> list[str]:
+def expand_name(run: Record, name: str) -> list[str]:
     return [name] if name in run.names else list(run.expand(name))
 
 

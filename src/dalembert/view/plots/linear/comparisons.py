@@ -85,7 +85,7 @@ def plot_fidelity(report: Fidelity, *, title: str | None = None) -> Figure:
 
 
 def plot_truncation(reduced: BalancedTruncation, *, title: str | None = None) -> Figure:
-    """Hankel singular values: what is kept and what is cut."""
+    """Hankel singular values: kept and truncated ones."""
     sigma, order = reduced.hankel_values, reduced.system.nx
     if not len(sigma) or not sigma.max() > 0.0:
         raise DataError(

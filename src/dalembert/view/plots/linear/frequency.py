@@ -99,9 +99,9 @@ def _zeros(response: FrequencyResponse, groups: dict[str, list[tuple[int, Pair]]
 
 def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
     """(output, input) of every curve, each once; unknown names are refused by the response."""
-    asked: list[Any] = list(pairs) or list(response.outputs)
+    wanted: list[Any] = list(pairs) or list(response.outputs)
     found: list[Pair] = []
-    for one in asked:
+    for one in wanted:
         if isinstance(one, str):
             found += [(one, given) for given in response.inputs]
         elif isinstance(one, tuple | list) and len(one) == 2:
@@ -124,13 +124,13 @@ def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
     return found
 
 
-def _axis(x: FloatArray, asked: str | None) -> str:
+def _axis(x: FloatArray, scale: str | None) -> str:
     """Log where the grid is nearer to geometric than to even spacing."""
-    if asked is not None:
-        choice("frequency axis", asked, ("log", "linear"), "the plot of a FrequencyResponse")
-        if asked == "log" and not (x > 0.0).any():
+    if scale is not None:
+        choice("frequency axis", scale, ("log", "linear"), "the plot of a FrequencyResponse")
+        if scale == "log" and not (x > 0.0).any():
             raise DataError("not-positive", "a log axis needs positive frequencies; these have none.")
-        return asked
+        return scale
     positive = x[x > 0.0]
     if (x < 0.0).any() or len(positive) < 3:
         return "linear"

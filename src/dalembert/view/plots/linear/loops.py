@@ -57,7 +57,7 @@ def plot_loop(
     parts = figure.subplot_mosaic([["size", "curve"], ["phase", "curve"]], width_ratios=[1.15, 1.0])
     _bode(parts["size"], parts["phase"], w, L, margin, frequency)
     _nyquist(parts["curve"], L, margin)
-    heading(figure, _told(name, margin) if title is None else title)
+    heading(figure, _describe(name, margin) if title is None else title)
     return figure
 
 
@@ -80,8 +80,8 @@ def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
         gain.text(min(right, MOST_DB / 2) + 0.8, k, words, va="center", ha="left", fontsize=8.5, color=INK)
         degrees = min(math.degrees(angle), 180.0)
         phase.barh(k, degrees, color=color, height=0.6)
-        said = "no limit" if math.isinf(angle) else f"±{math.degrees(angle):.3g}°"
-        phase.text(degrees + 3.0, k, said, va="center", ha="left", fontsize=8.5, color=INK)
+        words = "no limit" if math.isinf(angle) else f"±{math.degrees(angle):.3g}°"
+        phase.text(degrees + 3.0, k, words, va="center", ha="left", fontsize=8.5, color=INK)
     gain.axvline(0.0, color=INK, lw=0.8)
     lows = [_decibel(low, LEAST_DB / 2) for _, (low, _), _, _ in rows]
     highs = [_decibel(high, MOST_DB / 2) for _, (_, high), _, _ in rows]
@@ -181,7 +181,7 @@ def _nyquist(ax: Axes, L: ComplexArray, margin: ChannelMargins) -> None:
     ax.set_ylabel("imaginary part of L [-]")
 
 
-def _told(name: str, margin: ChannelMargins) -> str:
+def _describe(name: str, margin: ChannelMargins) -> str:
     if not margin.stable:
         return f"loop at {name}: the closed loop is not stable"
     low, high = margin.gain

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RATIOS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-# Real parts below this, relative to the largest modulus, are not told from zero.
+# Real parts below this, relative to the largest modulus, count as zero.
 ROUNDING = 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Where the parts of a structure are, at rest and displaced: curves of beams, faces of solids, what stands at points.
+"""Geometry of a structure, at rest and displaced: curves of beams, faces of solids, elements at points.
 
 A beam is drawn by its own shape functions, x(ξ) = x_start + ξ l e_x + scale Rᵀ N(ξ) u_e, so a single
 element bends as a cubic. Springs and lumped masses are read back from K and M less the beams, for a structure has

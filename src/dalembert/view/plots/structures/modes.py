@@ -11,7 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.structures.continuous.continuous_modes import ContinuousModes
-from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, chosen_modes, heading, new_figure
+from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, choose_modes, heading, new_figure
 from dalembert.view.plots.linear import comparisons, pole_map
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def plot_modes(
     if against is not None and not isinstance(against, Modes):
         raise DataError("wrong-type", f"against must be Modes, not a {type(against).__name__}.")
     if view == "shapes":
-        return _shapes(modes, chosen_modes(mode, len(modes), 4), title)
-    some = modes if mode is None else modes.select(chosen_modes(mode, len(modes), 1, most=len(modes)))
+        return _shapes(modes, choose_modes(mode, len(modes), 4), title)
+    some = modes if mode is None else modes.select(choose_modes(mode, len(modes), 1, most=len(modes)))
     if not len(some):
         raise DataError("empty", "there are no modes to draw.")
     return comparisons.plot_mac(some, against, title) if view == "mac" else pole_map.plot_poles(some, title=title)
@@ -130,7 +130,7 @@ def _words(modes: Modes, number: int) -> str:
 
 def plot_continuous_modes(modes: ContinuousModes, *, mode: Any = None, title: str | None = None) -> Figure:
     """Exact shapes of a beam, bar, shaft or string over its length."""
-    numbers = chosen_modes(mode, len(modes), 5)
+    numbers = choose_modes(mode, len(modes), 5)
     z, shapes = modes.sample(401)
     figure = new_figure(8.0, 3.6)
     ax: Axes = figure.subplots()

@@ -14,7 +14,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from dalembert.core.arrays import FloatArray
 from dalembert.structures.assembly.structure import Structure
 from dalembert.structures.solid.stresses import SolidGroup
-from dalembert.view.plots.figures import INK, NotebookFigure, heading, new_figure, wrapped
+from dalembert.view.plots.figures import INK, NotebookFigure, heading, new_figure, wrap_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -197,10 +197,10 @@ def layout(count: int, ratio: float) -> tuple[int, int]:
 def stages(
     positions: FloatArray, planar: bool, count: int, reach: float, text: str, *, bar: bool = False, marks: bool = False
 ) -> tuple[Figure, list[Stage]]:
-    """A figure of so many pictures of one structure, as large as its form wants.
+    """A figure with ``count`` pictures of one structure, sized for its shape.
 
-    ``reach`` [m] is how far what is drawn leaves the structure; ``bar`` and ``marks`` keep room for a colour bar and a
-    legend.
+    ``reach`` [m] is the largest distance of the drawing from the structure; ``bar`` and ``marks`` keep room for a
+    colour bar and a legend.
     """
     sides = np.ptp(positions, axis=0) + reach
     wide, high = seen_size(np.maximum(sides, 0.14 * sides.max()), planar)
@@ -214,7 +214,7 @@ def stages(
         cell[0] = max(cell[0], 2.1)  # the words above a picture
     right, bottom = 1.4 * bar, 0.35 * marks + 0.3 * (planar and not single)
     total = max(columns * cell[0] + right, 4.6)
-    top = 0.12 + 0.24 * (1 + wrapped(text, total).count("\n")) if text else 0.05
+    top = 0.12 + 0.24 * (1 + wrap_title(text, total).count("\n")) if text else 0.05
     full = rows * (cell[1] + 0.3 * (not single)) + top + bottom
     if planar:
         figure: Figure = new_figure(total, full)

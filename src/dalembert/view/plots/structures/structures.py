@@ -14,7 +14,7 @@ from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.structures.analysis.buckling import Buckling
 from dalembert.structures.assembly.structure import Structure, assemble
-from dalembert.view.plots.figures import BLUE, GREEN, GREY, INK, PALE, chosen_modes
+from dalembert.view.plots.figures import BLUE, GREEN, GREY, INK, PALE, choose_modes
 from dalembert.view.plots.structures import geometry, stage
 from dalembert.view.plots.structures.stage import SUPPORTS, Stage
 
@@ -64,7 +64,7 @@ def plot_structure(
             f"structure {structure.name!r}.",
             Advice("Take structure.{}, or expand those of a reduced model first.", Call("modes")),
         )
-    numbers = chosen_modes(mode, len(modes), 4)
+    numbers = choose_modes(mode, len(modes), 4)
     shapes = [_real(modes.shapes[:, number - 1]) for number in numbers]
     hertz = modes.frequencies_hz
     titles = [f"mode {number}: {hertz[number - 1]:.4g} Hz" for number in numbers]
@@ -73,7 +73,7 @@ def plot_structure(
 
 def plot_buckling(found: Buckling, *, mode: Any = None, scale: float | None = None, title: str | None = None) -> Figure:
     """Shapes of buckling, each with its load factor."""
-    numbers = chosen_modes(mode, len(found.factors), 4)
+    numbers = choose_modes(mode, len(found.factors), 4)
     shapes = [found.shapes[:, number - 1] for number in numbers]
     titles = [f"mode {number}: load × {found.factors[number - 1]:.4g}" for number in numbers]
     text = f"{found.structure.name}: buckling under {found.load!r}" if title is None else title
