@@ -128,9 +128,9 @@ def test_examine_reports_residual_and_condition_along_a_run() -> None:
     ("given", "options", "code", "shown"),
     [
         ({}, {}, "empty", "constraints"),
-        ({"a": "elbo.angle"}, {}, "unknown-name", "elbo.angle"),
+        ({"a": "elbo.angle"}, {}, "unknown-name", "'elbo.angle'"),
         ({"a": "elbow.angle", "b": "shoulder.angle"}, {"actuated": "elbow torque"}, "too-few-inputs", "1 input"),
-        ({"a": "elbow.angle"}, {"actuated": "elbow torqe"}, "unknown-name", "elbow torqe"),
+        ({"a": "elbow.angle"}, {"actuated": "elbow torqe"}, "unknown-name", "'elbow torque'"),
         ({"a": "elbow.angle"}, {"actuated": ["elbow torque", "elbow torque"]}, "duplicate", "elbow torque"),
         ({"a": lambda s: s["elbow.rate"]}, {}, "not-supported", "'a'"),
         ({"a": lambda s: s["elbow torque"]}, {}, "not-supported", "'a'"),

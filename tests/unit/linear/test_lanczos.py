@@ -195,20 +195,20 @@ def test_systems_without_an_answer_say_so():
 
 
 BAD = [
-    ({"count": 0}, "count must be"),
-    ({"count": 2.5}, "count must be"),
-    ({"near": -1.0}, "near must be"),
-    ({"near": np.nan}, "near must be"),
-    ({"band": (2.0, 1.0)}, "band must be"),
-    ({"band": 3.0}, "band must be"),
-    ({"band": (1.0, 2.0), "near": 1.0}, "near or band"),
+    ({"count": 0}, "not-a-count", "count"),
+    ({"count": 2.5}, "not-a-count", "count"),
+    ({"near": -1.0}, "negative", "near"),
+    ({"near": np.nan}, "not-finite", "near"),
+    ({"band": (2.0, 1.0)}, "out-of-range", "band"),
+    ({"band": 3.0}, "out-of-range", "band"),
+    ({"band": (1.0, 2.0), "near": 1.0}, "conflicting-arguments", "near"),
 ]
 
 
-@pytest.mark.parametrize(("which", "message"), BAD, ids=[message for _, message in BAD])
-def test_a_wrong_choice_of_modes_is_refused(which, message):
+@pytest.mark.parametrize(("which", "code", "shown"), BAD)
+def test_a_wrong_choice_of_modes_is_refused(which, code, shown):
     for system in (SecondOrder(np.eye(2), np.eye(2)), SecondOrder(scipy.sparse.eye_array(N), chain())):
-        with pytest.raises(DataError, match=message):
+        with raises(DataError, code, shown):
             system.modes(**which)
 
 

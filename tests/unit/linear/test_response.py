@@ -185,21 +185,21 @@ def test_other_channels_of_a_measurement_do_no_harm():
 
 
 @pytest.mark.parametrize(
-    ("inputs", "times", "words"),
+    ("inputs", "times", "code", "shown"),
     [
-        ({"pusch": 1.0}, [0.0, 1.0], "Did you mean 'push'"),
-        ({"push": [1.0, 2.0]}, [0.0, 1.0, 2.0], "one value per time, 3"),
-        ({"push": [1.0, np.nan]}, [0.0, 1.0], "not finite, the first at t = 1 s"),
-        ({"push": 1.0}, None, "Give times="),
-        ({"push": 1.0}, [1.0, 0.0], "increase strictly"),
-        (3.0, [0.0, 1.0], "must be a Record or name channels"),
-        (Record([0.0, 1.0], [[1.0], [2.0]], ["other"]), None, "no channel for any input"),
-        (Record([0.0, 1.0], [[1.0], [2.0]], ["push"]), [0.0], "has its own times"),
-        ({"push": lambda t: np.zeros(7)}, [0.0, 1.0], "one value per time"),
+        ({"pusch": 1.0}, [0.0, 1.0], "unknown-name", "'push'"),
+        ({"push": [1.0, 2.0]}, [0.0, 1.0, 2.0], "wrong-shape", "3"),
+        ({"push": [1.0, np.nan]}, [0.0, 1.0], "not-finite", "t = 1 s"),
+        ({"push": 1.0}, None, "missing-argument", "times="),
+        ({"push": 1.0}, [1.0, 0.0], "not-increasing", "sample 1"),
+        (3.0, [0.0, 1.0], "wrong-type", "3.0"),
+        (Record([0.0, 1.0], [[1.0], [2.0]], ["other"]), None, "unknown-name", "other"),
+        (Record([0.0, 1.0], [[1.0], [2.0]], ["push"]), [0.0], "conflicting-arguments", "times"),
+        ({"push": lambda t: np.zeros(7)}, [0.0, 1.0], "wrong-shape", "(7,)"),
     ],
 )
-def test_inputs_that_do_not_fit_are_refused(inputs, times, words):
-    with pytest.raises(DataError, match=words):
+def test_inputs_that_do_not_fit_are_refused(inputs, times, code, shown):
+    with raises(DataError, code, shown):
         response(pair(), inputs, times=times)
 
 

@@ -120,20 +120,21 @@ def infinite() -> scipy.sparse.csc_array:
 
 EYE = scipy.sparse.eye_array(3)
 BAD = [
-    (lambda: SecondOrder(EYE, unsymmetric()), r"K is not symmetric: K\[x1, x3\] = 1 but K\[x3, x1\] = 0"),
-    (lambda: SecondOrder(unsymmetric(), chain(3)), "M is not symmetric"),
-    (lambda: SecondOrder(EYE, chain(4)), r"K has shape \(4, 4\), expected \(3, 3\)"),
-    (lambda: SecondOrder(scipy.sparse.csc_array((2, 3)), chain(3)), "M has shape"),
-    (lambda: SecondOrder(EYE, infinite()), r"K\[0, 1\] is inf"),
-    (lambda: SecondOrder(EYE, 1j * chain(3)), "K must be real"),
-    (lambda: SecondOrder(EYE, chain(3), G=chain(3)), "G is not skew-symmetric"),
-    (lambda: SecondOrder(EYE, chain(3), K_loss=unsymmetric()), "K_loss is not symmetric"),
-    (lambda: SecondOrder(EYE, chain(3), B=scipy.sparse.csc_array((2, 1))), "one row per coordinate"),
-    (lambda: SecondOrder(EYE, chain(3), Y_acceleration=np.ones((1, 2))), "Y_acceleration has shape"),
+    (lambda: SecondOrder(EYE, unsymmetric()), "not-symmetric", "K[x1, x3] = 1", "K[x3, x1] = 0"),
+    (lambda: SecondOrder(unsymmetric(), chain(3)), "not-symmetric", "M["),
+    (lambda: SecondOrder(EYE, chain(4)), "wrong-shape", "K", "(4, 4)", "(3, 3)"),
+    (lambda: SecondOrder(scipy.sparse.csc_array((2, 3)), chain(3)), "wrong-shape", "M", "(2, 3)"),
+    (lambda: SecondOrder(EYE, infinite()), "not-finite", "K[0, 1] is inf"),
+    (lambda: SecondOrder(EYE, 1j * chain(3)), "wrong-type", "K", "complex"),
+    (lambda: SecondOrder(EYE, chain(3), G=chain(3)), "not-symmetric", "G is not skew"),
+    (lambda: SecondOrder(EYE, chain(3), K_loss=unsymmetric()), "not-symmetric", "K_loss"),
+    (lambda: SecondOrder(EYE, chain(3), B=scipy.sparse.csc_array((2, 1))), "wrong-shape", "B", "(2, 1)"),
+    (lambda: SecondOrder(EYE, chain(3), Y_acceleration=np.ones((1, 2))), "wrong-shape", "Y_acceleration", "(1, 2)"),
 ]
 
 
-@pytest.mark.parametrize(("make", "message"), BAD, ids=[message for _, message in BAD])
-def test_bad_sparse_input_is_refused_with_its_culprit(make, message):
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("case", BAD, ids=[" ".join(case[1:]) for case in BAD])
+def test_bad_sparse_input_is_refused_with_its_culprit(case):
+    make, code, *shown = case
+    with raises(DataError, code, *shown):
         make()
