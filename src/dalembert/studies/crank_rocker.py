@@ -23,7 +23,7 @@ Good to 5e-10: quadrature of the energy integral in the crank angle, with 25 dig
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo shows: rows of (quantity, value, unit), and the files it wrote."""
+    """Results of the demo: rows of (quantity, value, unit), and the files it wrote."""
 
     rows: tuple[tuple[str, str, str], ...]
     files: tuple[Path, ...]

@@ -146,7 +146,7 @@ def motion_filter(at: Scene) -> da.estimate.ExtendedKalman:
 
 
 def laws(kind: str) -> dict[str, Any]:
-    """What is expected of the unknown forces: ``"band"`` (10 Hz) or ``"walk"``; the payload changes slowly."""
+    """Assumed law of the unknown forces: ``"band"`` (10 Hz) or ``"walk"``; the payload changes slowly."""
     dig: Any = da.estimate.LowPassed(CUTOFF, WALK) if kind == "band" else da.estimate.RandomWalk(WALK)
     return {"dig.x": dig, "dig.z": dig, "payload": da.estimate.RandomWalk(60.0)}
 
@@ -167,7 +167,7 @@ def errors(at: Scene, found: Any) -> dict[str, float]:
 
 
 def delay(at: Scene, found: Any, name: str) -> float:
-    """How late an estimate is [s]: the phase of its 0.5 Hz component."""
+    """Delay of an estimate [s]: the phase of its 0.5 Hz component."""
     kept = at.truth.time >= 4.0
     t = at.truth.time[kept]
     wave = np.exp(-1j * math.pi * t)

@@ -55,7 +55,7 @@ STUDIES: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study returns.
+    """Result of a study.
 
     Attributes
     ----------

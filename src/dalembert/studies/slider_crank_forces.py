@@ -33,7 +33,7 @@ WALKS = (0.001, 0.005, 0.02, 0.05, 0.5, 2.0)
 """Assumed changes of the unknown force per step, for the filters [N]."""
 TUNED = 2.0
 BALANCE = {"known-from-unknown": 0.1, "unknown-from-known": 0.5}
-"""What both approaches were tuned to by the likelihood of this record, to one digit: the walk of the force [N per
+"""Tuning of both approaches by the likelihood of this record, to one digit: the walk of the force [N per
 step], and by form of the second stage the noise of its torque [N m]."""
 LOOSE = 1.0
 SEED = 0
@@ -329,7 +329,7 @@ def _pieces(results: dict[str, Any], at: Scene, shown: tuple[Any, Any]) -> list[
         "force is found with no walk.",
     )
     turned = Text(
-        "When the crank turns round, the slider is at rest at the dead centres, whatever the crank does: errors of "
+        "When the crank turns round, the slider is at rest at the dead centres while the crank turns: errors of "
         f"lengths are amplified there. Speed errors {turning['two-stage']['speed']:.3g} rad/s in two stages, "
         f"{turning['single-stage']['speed']:.3g} in one; force {turning['two-stage']['force']:.3g} and "
         f"{turning['single-stage']['force']:.3g} N: there the conventional filter is the better one. The check of the "

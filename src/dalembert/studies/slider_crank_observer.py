@@ -155,7 +155,7 @@ def window_means(estimate: Estimate, run: da.Record, width: float = 5.0) -> Arra
 
 
 def breakdown(data: da.Record) -> dict[str, tuple[str, da.Record]]:
-    """What happens without switching: the error each filter ends with, and its estimates until then."""
+    """Runs without switching: the error at which each filter stops, and its estimates until then."""
     found = {}
     for name, one in filters(observer(None)).items():
         try:
@@ -168,7 +168,7 @@ def breakdown(data: da.Record) -> dict[str, tuple[str, da.Record]]:
 
 @dataclass(frozen=True)
 class Differenced:
-    """The same model with slopes by central differences, across whatever branch they meet."""
+    """The same model with slopes by central differences, also across branches."""
 
     model: KinematicModel
     step: float

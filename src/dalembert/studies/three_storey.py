@@ -203,7 +203,7 @@ def _window(which: int) -> str:
 
 
 def _side_by_side(results: dict[str, Any]) -> Table:
-    """What the source prints, what comes out here, and why they differ."""
+    """Figures of the source, figures of this study, and reasons for differences."""
 
     def hz(values: Any) -> str:
         return ", ".join(f"{float(v):.3f}" for v in values) + " Hz"

@@ -50,7 +50,7 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Found:
-    """What identification made of the records."""
+    """Models identified from the records."""
 
     era_dc: Identified
     n4sid: Identified

@@ -184,7 +184,7 @@ def _turn(angle: float) -> float:
 
 
 def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
-    """How long to simulate."""
+    """End time of the simulation [s]."""
     if until is not None:
         return until
     own = machine.mechanism.simulation.get("until")

@@ -318,7 +318,7 @@ class LiveServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """With its token: whoever has it may move the machine."""
+        """With its token, which gives the right to move the machine."""
         return f"http://127.0.0.1:{self.server_address[1]}/{self.token}/"
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the page draws of the modes of a machine: its bodies at rest, and how each of them moves in every mode.
+"""Scene of the modes of a machine for the page: its bodies at rest, and the motion of each in every mode.
 
 A small motion that the joints allow is δξ = X δs with the independent coordinates s of the linear model;
 of a mode s = φ exp(iωt), so that a body is displaced by Re(X φ exp(iωt)): its origin along δr, turned by δθ

@@ -1,4 +1,4 @@
-"""What the page draws of a run of a machine: bodies with their poses, joints, springs, trails, forces, channels."""
+"""Scene of a run of a machine for the page: bodies with their poses, joints, springs, trails, forces, channels."""
 
 from __future__ import annotations
 

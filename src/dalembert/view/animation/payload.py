@@ -95,7 +95,7 @@ def as_text(data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def unpack(packing: str, text: str) -> Any:
-    """What `as_text` was given, arrays as they are stored."""
+    """Inverse of `as_text`; arrays as they are stored."""
     raw = base64.b64decode(text)
     raw = gzip.decompress(raw) if packing == "gzip" else raw
     (length,) = struct.unpack("<I", raw[:4])

@@ -1,4 +1,4 @@
-"""What the page draws of a structure: its parts at rest, and shapes that displace them.
+"""Scene of a structure for the page: its parts at rest, and shapes that displace them.
 
 Displaced: x = x_rest + scale Σ_k w_k φ_k. Of modes one w is the cosine of the phase, and φ is scaled to largest
 displacement 1; of a response the w are functions of time, found with the φ by a singular value decomposition of the

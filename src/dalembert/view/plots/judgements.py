@@ -36,7 +36,7 @@ FLOOR = 1e-16  # singular values below it are nothing
 
 
 def plot_observability(found: LocalObservability, *, title: str | None = None) -> Figure:
-    """What readings take off the standard deviation of every state, and singular values of all directions."""
+    """Reduction of the standard deviation of every state by the readings, and singular values of all directions."""
     states = sorted(found.states, key=lambda name: (-found.hidden[name], -found.left[name]))[:MOST_BARS]
     shares, left = (np.array([part[name] for name in states]) for part in (found.hidden, found.left))
     rows = max(len(states), 6)

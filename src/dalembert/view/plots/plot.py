@@ -1,4 +1,4 @@
-"""One door to all pictures: ``plot(thing)`` draws whatever has a picture."""
+"""Common entry to all figures: ``plot(thing)`` draws a result of any kind that has a figure."""
 
 from __future__ import annotations
 

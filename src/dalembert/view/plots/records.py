@@ -160,7 +160,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
 
 
 def default_names(run: Record) -> list[str]:
-    """What is looked at first, and energy: sensors, inputs, then joint coordinates, without those that rest.
+    """Channels shown by default, and energy: sensors, inputs, then joint coordinates, without those that rest.
 
     The rate instead of an angle that only goes round and round; of channels that are equal only the first. Of a record
     that knows no joints its first channels; where nothing moves, the coordinates as they are.
@@ -249,7 +249,7 @@ def _moving(run: Record, names: Sequence[str]) -> list[str]:
         values = run[name][np.isfinite(run[name])]
         if values.size:
             sizes[name] = (float(np.ptp(values)), float(np.abs(values).max()))
-    # what weight gives at rest is taken away again: an acceleration is no better than the rounding of gravity
+    # weight cancels at rest, so an acceleration is no better than the rounding of gravity
     largest = {"m/s^2": float(np.linalg.norm(Scene.from_json(run.scene).gravity))}
     for name, (_, size) in sizes.items():
         largest[units[name]] = max(largest.get(units[name], 0.0), size)
@@ -333,7 +333,7 @@ def _split_lines(labels: list[str]) -> list[list[str]]:
 
 
 def _common(labels: list[str]) -> str:
-    """What the channels of one axes have in common: the name, or the parts of it that are in all."""
+    """Common part of the names of the channels of one axes."""
     if len(labels) == 1:
         return labels[0]
     others = [set(label.split(".")) for label in labels[1:]]

@@ -71,7 +71,7 @@ def identification_pieces(
 
 
 def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
-    """What can be drawn of a result, by view."""
+    """Figures of a result, by view."""
     found: dict[str, Piece] = {}
     several = len(result.modes) > 0 and len(result.identified.outputs) > 1
     with mpl.rc_context(_style()):

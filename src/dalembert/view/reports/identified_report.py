@@ -1,4 +1,4 @@
-"""One page on an identified model, by whatever method it was found."""
+"""One page on an identified model, by any method."""
 
 from __future__ import annotations
 

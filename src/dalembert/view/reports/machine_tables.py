@@ -17,7 +17,7 @@ from dalembert.view.reports.run_words import MOST_ROWS, count, more
 
 
 def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The model") -> Table:
-    """How many bodies, joints, coordinates, inputs, sensors and parameters a model has, and which."""
+    """Number and names of bodies, joints, coordinates, inputs, sensors and parameters of a model."""
     given = dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
     rows = [
         ("bodies", str(len(m.bodies)), listed(body.name for body in m.bodies)),

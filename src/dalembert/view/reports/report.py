@@ -1,4 +1,4 @@
-"""One door to reports: ``report(result, path)`` writes a page on whatever has one."""
+"""Common entry to reports: ``report(result, path)`` writes a page on a result of any kind that has one."""
 
 from __future__ import annotations
 

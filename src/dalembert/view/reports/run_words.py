@@ -109,7 +109,7 @@ def expand_name(run: Record, name: str) -> list[str]:
 
 
 def span(run: Record, name: str) -> float:
-    """How far a channel moves; 0 where that is rounding."""
+    """Range of a channel; 0 where it is rounding."""
     x = run[name]
     if not np.isfinite(x).all():
         return 0.0

@@ -1,4 +1,4 @@
-"""Comparisons: modes against modes, reduced against full models, what balanced truncation cuts."""
+"""Comparisons: modes against modes, reduced against full models, states cut by balanced truncation."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
     stiff = _without_elements(structure, "K")
     i, j = (index // d for index in stiff.coords)
     pairs = np.unique(np.stack([i, j], axis=1)[i < j], axis=0).astype(np.int64).reshape(-1, 2)
-    # what joins the two ends of an element is the geometric stiffness of a prestressed one, and no spring
+    # a stiffness between the two ends of an element is the geometric one of a prestressed element, and no spring
     ends = np.concatenate([np.sort(group.joined_pairs(), axis=1) for group in structure.groups] or [pairs[:0]])
     count = len(structure.points)
     pairs = pairs[~np.isin(pairs @ [count, 1], ends @ np.array([count, 1]))]

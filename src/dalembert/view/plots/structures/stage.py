@@ -172,7 +172,7 @@ class Stage:
             pane.set_pane_color((1.0, 1.0, 1.0, 0.0))
 
     def _zoom(self, half: FloatArray, edge: float) -> float:
-        """What fills the cell of this axes, less ``edge`` inches for labels; its own view is a square in the cell."""
+        """Zoom to fill the cell of this axes, less ``edge`` inches for labels; its own view is a square."""
         self.ax.set_box_aspect(half, zoom=1.0)
         corners = np.array(np.meshgrid(*[(c.min(), c.max()) for c in map(np.array, self._limits())])).reshape(3, -1)
         from mpl_toolkits.mplot3d.proj3d import proj_transform
@@ -268,7 +268,7 @@ def held_kinds(structure: Structure) -> dict[str, Any]:
 
 
 def legend(figure: Figure, kinds: Sequence[str]) -> None:
-    """What the markers mean."""
+    """Legend of the markers."""
     if kinds:
         shown = [Line2D([], [], ls="", label=kind, **SUPPORTS[kind]) for kind in kinds]
         outside = figure.get_layout_engine() is not None

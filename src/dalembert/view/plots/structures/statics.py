@@ -38,7 +38,7 @@ SEEN = 2e-3  # part of the largest value below which a beam has no diagram
 def plot_static(
     solution: StaticSolution, *, view: str = "shape", scale: float | None = None, title: str | None = None
 ) -> Figure:
-    """What a load does to a structure.
+    """Draw the effect of a load on a structure.
 
     Parameters
     ----------
