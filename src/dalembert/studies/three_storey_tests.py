@@ -67,14 +67,14 @@ def campaign() -> Campaign:
     rng = np.random.default_rng(SEED)
     hammer = []
     for _ in range(TESTS):
-        blow = np.zeros(SAMPLES)
-        blow[32] = 40.0 * (1.0 + 0.2 * rng.standard_normal())
-        hammer.append(_played(truth, blow, rng))
-    shaker = [_played(truth, rng.standard_normal(SAMPLES), rng) for _ in range(TESTS)]
+        impact = np.zeros(SAMPLES)
+        impact[32] = 40.0 * (1.0 + 0.2 * rng.standard_normal())
+        hammer.append(_simulate_test(truth, impact, rng))
+    shaker = [_simulate_test(truth, rng.standard_normal(SAMPLES), rng) for _ in range(TESTS)]
     return Campaign(truth, tuple(hammer), tuple(shaker))
 
 
-def _played(truth: da.SecondOrder, force: FloatArray, rng: np.random.Generator) -> da.Record:
+def _simulate_test(truth: da.SecondOrder, force: FloatArray, rng: np.random.Generator) -> da.Record:
     system = truth.state_space().to_discrete(SAMPLING)
     u = force[:, None]
     x = march(system.A, (u @ system.B.T)[:-1], np.zeros(system.nx))

@@ -43,7 +43,7 @@ Machine = Mechanism | EquationsOfMotion | State
 
 def machine_mode_data(machine: Machine, modes: Any, speed: float) -> dict[str, Any]:
     """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it."""
-    eqs, state = _standing(machine)
+    eqs, state = _find_state(machine)
     if eqs.scene is None:
         raise DataError("no-scene", f"equations {eqs.name!r} have no scene to draw.")
     found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
@@ -70,7 +70,7 @@ def machine_mode_data(machine: Machine, modes: Any, speed: float) -> dict[str, A
     }  # fmt: skip
 
 
-def _standing(machine: Machine) -> tuple[EquationsOfMotion, State]:
+def _find_state(machine: Machine) -> tuple[EquationsOfMotion, State]:
     if isinstance(machine, State):
         return machine.eqs, machine
     if isinstance(machine, Mechanism):

@@ -99,7 +99,7 @@ def shape_animation(
     names = list(spots)
     chosen = list(pairwise(names)) if lines is None else list(lines)
     rest = np.array([spots[one].position for one in names])
-    moves = np.stack([_moved(modes, spot) for spot in spots.values()])  # (spots, 3, modes)
+    moves = np.stack([_displace(modes, spot) for spot in spots.values()])  # (spots, 3, modes)
     pairs = [(a, b, np.linspace(0.0, 1.0, 2)) for a, b in chosen]
     pairs += [(a, b, np.linspace(0.0, 1.0, SAMPLES)) for a, b in bent]
     places, shapes, beams = [rest], [moves], []
@@ -114,7 +114,7 @@ def shape_animation(
     return Animation(_data(modes, names, spots, np.concatenate(places), np.concatenate(shapes), beams, name))
 
 
-def _moved(modes: Modes, spot: Spot) -> Any:
+def _displace(modes: Modes, spot: Spot) -> Any:
     """(3, modes) displacement of a spot."""
     found = np.zeros((3, len(modes)), dtype=np.complex128)
     for channel, way in spot.follows.items():

@@ -51,12 +51,12 @@ def structure_data(
     """The data of the page for a Structure (or what makes one), Modes, Buckling, or a response of a structure."""
     if isinstance(thing, Buckling):
         return _mode_data(
-            thing.structure, _buckled(thing), f"{thing.structure.name}: buckling under {thing.load!r}", speed
+            thing.structure, _collect_buckling(thing), f"{thing.structure.name}: buckling under {thing.load!r}", speed
         )
     if isinstance(thing, Frame | Solid | Structure):
         own = _structure(thing)
         found = modes if isinstance(modes, Modes) else own.modes(_count(modes, len(own.free)))
-        return _mode_data(own, _vibrating(own, found), own.name, speed)
+        return _mode_data(own, _collect_modes(own, found), own.name, speed)
     if isinstance(thing, Modes | Record):
         if structure is None:
             raise DataError(
@@ -67,7 +67,7 @@ def structure_data(
         own = _structure(structure)
         if isinstance(thing, Record):
             return _response_data(own, thing, fps, speed, shown)
-        return _mode_data(own, _vibrating(own, thing), own.name, speed)
+        return _mode_data(own, _collect_modes(own, thing), own.name, speed)
     raise DataError(
         "wrong-type",
         f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}.",
@@ -89,7 +89,7 @@ def _count(modes: Any, free: int) -> int:
 # -- shapes ----------------------------------------------------------------------------------------------------------
 
 
-def _vibrating(structure: Structure, modes: Modes) -> _Shapes:
+def _collect_modes(structure: Structure, modes: Modes) -> _Shapes:
     if modes.coordinates != structure.free:
         raise DataError(
             "wrong-owner",
@@ -110,7 +110,7 @@ def _vibrating(structure: Structure, modes: Modes) -> _Shapes:
     return _Shapes(structure.expand(np.ascontiguousarray(shapes.real)), imaginary, titles, notes)
 
 
-def _buckled(found: Buckling) -> _Shapes:
+def _collect_buckling(found: Buckling) -> _Shapes:
     titles = [f"load × {factor:.4g}" for factor in found.factors]
     return _Shapes(found.structure.expand(found.shapes), None, titles, [""] * len(titles))
 
@@ -200,11 +200,11 @@ class _Parts:
         self.rest += [line[None] for line in self.others]
         self.faces = [geometry.outer_faces(group).points for group in geometry.solids(structure)]
         # inside a solid nothing is seen
-        self.used = np.unique(np.concatenate([np.flatnonzero(self._standing()), *(f.ravel() for f in self.faces)]))
+        self.used = np.unique(np.concatenate([np.flatnonzero(self._select_points()), *(f.ravel() for f in self.faces)]))
         self.number = np.full(len(structure.points), -1, dtype=np.int64)
         self.number[self.used] = np.arange(len(self.used))
 
-    def _standing(self) -> Any:
+    def _select_points(self) -> Any:
         count = len(self.structure.points)
         return np.ones(count, dtype=bool) if not self.faces else np.zeros(count, dtype=bool)
 

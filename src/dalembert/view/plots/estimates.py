@@ -10,7 +10,7 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.forces.two_stage import TwoStageEstimate
 from dalembert.record import Record
-from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, heading, new_figure, prefixed, with_unit
+from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, choose_prefix, heading, new_figure, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,7 +128,7 @@ def _readable(size: float, unit: str) -> tuple[float, str]:
     """Divisor and unit that make numbers of this size read well; the unit stays where a prefix would be odd."""
     if unit.split("/")[0] not in ("N", "N m", "J", "W", "rad", "m") or 0.01 <= size < 1e4:
         return 1.0, unit
-    scale, better = prefixed(size, unit)
+    scale, better = choose_prefix(size, unit)
     straight = unit.startswith(("rad", "m"))  # nobody speaks of kiloradians
     return (1.0, unit) if straight and scale > 1.0 else (scale, better)
 

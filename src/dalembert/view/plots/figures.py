@@ -137,7 +137,7 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} [{shown}]".strip()
 
 
-def prefixed(size: float, unit: str) -> tuple[float, str]:
+def choose_prefix(size: float, unit: str) -> tuple[float, str]:
     """Divisor and unit that make a number of this size read well: 12300 N m -> 1e3, "kN m"."""
     prefixes = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
     if not unit or not np.isfinite(size) or size <= 0.0:

@@ -56,7 +56,7 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     bars.set_xlim(0.0, 1.3 if any(words) else 1.02)
     bars.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])
     bars.grid(axis="y", visible=False)
-    bars.set_xlabel(f"share taken off the deviation by {_listed(found.outputs)} in {found.span:.3g} s [-]")
+    bars.set_xlabel(f"share taken off the deviation by {_join_names(found.outputs)} in {found.span:.3g} s [-]")
     sizes = np.maximum(found.singular_values, FLOOR)
     numbers = np.arange(1, len(sizes) + 1)
     low = 0.3 * max(FLOOR, min(float(sizes.min()), found.floor))
@@ -126,7 +126,7 @@ def plot_comparison(found: Comparison, *names: str, title: str | None = None) ->
     figure = new_figure(8.5, 0.9 + max(1.5 * len(chosen), 2.2))
     axes: Any = figure.subplots(len(chosen), 2, sharex=True, squeeze=False, gridspec_kw={"width_ratios": [1.2, 1.0]})
     for (left, right), name in zip(axes, chosen, strict=True):
-        _compared(left, right, found, name)
+        _draw_comparison(left, right, found, name)
     axes[0, 0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     for ax in axes[-1]:
         ax.set_xlabel("time [s]")
@@ -136,7 +136,7 @@ def plot_comparison(found: Comparison, *names: str, title: str | None = None) ->
     return figure
 
 
-def _compared(left: Any, right: Any, found: Comparison, name: str) -> None:
+def _draw_comparison(left: Any, right: Any, found: Comparison, name: str) -> None:
     t, unit = found.errors.time, found.errors.units[name]
     left.plot(t, found.truth[name], color=GREY, lw=2.4, label="true")
     left.plot(t, found.estimate[name], color=BLUE, lw=1.2, label="estimate")
@@ -159,5 +159,5 @@ def _compared(left: Any, right: Any, found: Comparison, name: str) -> None:
     right.set_title(f"rms {found.rms[name]:.3g} {unit}{share}", loc="right", fontsize=9, fontweight="normal")
 
 
-def _listed(names: tuple[str, ...], most: int = 3) -> str:
+def _join_names(names: tuple[str, ...], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

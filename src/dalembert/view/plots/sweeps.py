@@ -27,13 +27,13 @@ def plot_swept(sweep: Swept, *names: str, view: str = "scatter", title: str | No
     view : "scatter" or "histogram".
     """
     choice("view", view, ("scatter", "histogram"), "the plot of a Swept")
-    results, axes = _chosen(sweep, names)
+    results, axes = _choose(sweep, names)
     words = f"{len(sweep)} points" + (f", {len(sweep.errors)} failed" if sweep.errors else "")
     title = words if title is None else title
     return _histograms(sweep, results, title) if view == "histogram" else _scatters(sweep, results, axes, title)
 
 
-def _chosen(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _choose(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]:
     scalar = [label for label, values in sweep.results.items() if values.ndim == 1 and np.isfinite(values).any()]
     for name in names:
         if name in sweep.results and name not in scalar:

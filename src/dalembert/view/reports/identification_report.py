@@ -16,7 +16,7 @@ from dalembert.view.plots.identification import plot_auto
 from dalembert.view.plots.structures.modes import plot_modes
 from dalembert.view.reports import origin
 from dalembert.view.reports.identified_tables import identified_summary, modes_table
-from dalembert.view.reports.machine_tables import listed
+from dalembert.view.reports.machine_tables import list_names
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
 
 
@@ -124,7 +124,8 @@ def _summary(result: AutoIdentified) -> str:
     count = len(result.modes)
     text = (
         f"A model with {model.order} states and {count} mode{'' if count == 1 else 's'} was found from "
-        f"{listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. {describe_modes(model)}"
+        f"{list_names(model.inputs) or 'no inputs'} to {list_names(model.outputs)} by {model.method}. "
+        f"{describe_modes(model)}"
     )
     if result.fit is None:
         return text + f"It reproduces {result.training_fit.mean:.1f} % of the data it was found from."

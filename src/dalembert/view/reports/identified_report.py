@@ -16,7 +16,7 @@ from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
 from dalembert.view.reports.identification_report import animate_shapes, describe_modes
 from dalembert.view.reports.identified_tables import identified_summary, modes_table
-from dalembert.view.reports.machine_tables import listed
+from dalembert.view.reports.machine_tables import list_names
 from dalembert.view.reports.pages import Heading, Listing, Picture, Piece, Table, Text, write_page
 
 
@@ -65,7 +65,7 @@ def _found(model: Any, records: Sequence[Record]) -> str:
     gaps = describe_gaps(model.provenance, "")
     return (
         f"A model with {model.order} states, {len(model.underdamped())} of its modes oscillating, was "
-        f"found from {listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. "
+        f"found from {list_names(model.inputs) or 'no inputs'} to {list_names(model.outputs)} by {model.method}. "
         f"{describe_modes(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no "
         f"data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
     )

@@ -6,7 +6,7 @@ from dalembert.core.tables import spread
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
 from dalembert.view.plots.figures import with_unit
-from dalembert.view.reports.machine_tables import listed
+from dalembert.view.reports.machine_tables import list_names
 from dalembert.view.reports.pages import Table
 
 
@@ -15,7 +15,7 @@ def identified_summary(model: Identified, caption: str = "The identified model")
     units = model.system.units
 
     def channels(names: tuple[str, ...]) -> str:
-        return listed(with_unit(name, units.get(name, "")) for name in names)
+        return list_names(with_unit(name, units.get(name, "")) for name in names)
 
     hertz = model.frequencies_hz
     noise = "gain of the innovation form" if model.gain is not None else "none"
@@ -25,11 +25,11 @@ def identified_summary(model: Identified, caption: str = "The identified model")
         ("sample time [s]", f"{model.dt:.6g}", ""),
         ("inputs", str(len(model.inputs)), channels(model.inputs) or "none: ambient vibration"),
         ("outputs", str(len(model.outputs)), channels(model.outputs)),
-        ("modes that oscillate", str(len(hertz)), listed(f"{f:.4g}" for f in hertz) + (" Hz" if len(hertz) else "")),
+        ("modes that oscillate", str(len(hertz)), list_names(f"{f:.4g}" for f in hertz) + " Hz" * bool(len(hertz))),
         ("model of the noise", "", noise),
     ]
     if model.delays:
-        delays = listed(f"{name} by {count} samples" for name, count in model.delays.items())
+        delays = list_names(f"{name} by {count} samples" for name, count in model.delays.items())
         rows.append(("delays", str(len(model.delays)), delays))
     return Table(("", "number", "which"), tuple(rows), caption)
 

@@ -20,15 +20,15 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     """Number and names of bodies, joints, coordinates, inputs, sensors and parameters of a model."""
     given = dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
     rows = [
-        ("bodies", str(len(m.bodies)), listed(body.name for body in m.bodies)),
-        ("joints", str(len(m.joints)), listed(f"{joint.name} ({joint.kind})" for joint in m.joints)),
-        ("joint coordinates", str(len(_named(eqs))), listed(_named(eqs))),
+        ("bodies", str(len(m.bodies)), list_names(body.name for body in m.bodies)),
+        ("joints", str(len(m.joints)), list_names(f"{joint.name} ({joint.kind})" for joint in m.joints)),
+        ("joint coordinates", str(len(_named(eqs))), list_names(_named(eqs))),
         ("coordinates of bodies", str(eqs.nq), ""),
         ("constraint rows", str(len(eqs.rows)), ""),
-        ("forces", str(len(m.forces)), listed(force.name for force in m.forces)),
-        ("inputs", str(eqs.nu), listed(map(_with_unit, eqs.inputs.names, eqs.inputs.units))),
-        ("sensors", str(len(m.sensors)), listed(f"{one.name} ({one.measure.kind})" for one in m.sensors)),
-        ("parameters", str(len(given)), listed(f"{name} = {value:.4g}" for name, value in given.items())),
+        ("forces", str(len(m.forces)), list_names(force.name for force in m.forces)),
+        ("inputs", str(eqs.nu), list_names(map(_with_unit, eqs.inputs.names, eqs.inputs.units))),
+        ("sensors", str(len(m.sensors)), list_names(f"{one.name} ({one.measure.kind})" for one in m.sensors)),
+        ("parameters", str(len(given)), list_names(f"{name} = {value:.4g}" for name, value in given.items())),
     ]
     try:
         free = mobility(eqs)
@@ -40,12 +40,12 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     return Table(("", "number", "which"), together, caption)
 
 
-def listed(names: Iterable[str], most: int = 8) -> str:
+def list_names(names: Iterable[str], most: int = 8) -> str:
     """Names with commas between, the first ones of many.
 
     Examples
     --------
-    >>> listed("abcd", most=2)
+    >>> list_names("abcd", most=2)
     'a, b and 2 more'
     """
     every = list(names)

@@ -18,7 +18,7 @@ from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.beams.beam_stresses import FORCES, stresses_at
 from dalembert.structures.beams.internal_forces import Loaded
 from dalembert.structures.solid.elastic_laws import STRAINS
-from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, prefixed
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, choose_prefix
 from dalembert.view.plots.structures import geometry, stage, structures
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _shape(solution: StaticSolution, scale: float | None, title: str | None) -> 
     sizes.append(np.linalg.norm(geometry.translations(structure, solution.u), axis=1).max(initial=0.0))
     largest = float(max(sizes))
     factor = scale if scale is not None else _round_factor(stage.size_of(structure.positions), largest)
-    divisor, unit = prefixed(largest, "m")
+    divisor, unit = choose_prefix(largest, "m")
     text = f"{structure.name}: {_load(solution)}, drawn × {factor:g}, largest {largest / divisor:.3g} {unit}"
     colored = bool(geometry.solids(structure))
     figure, scene = _stage(solution, factor * largest, text if title is None else title, bar=colored)
@@ -122,7 +122,7 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
     if largest <= 1e-9 * every:
         largest = 0.0
     factor = scale if scale is not None else REACH * stage.size_of(structure.positions) / (largest or 1.0)
-    divisor, unit = prefixed(largest, "N m" if name[0] in "TM" else "N")
+    divisor, unit = choose_prefix(largest, "N m" if name[0] in "TM" else "N")
     peak = f", largest {largest / divisor:.4g} {unit}" if largest else ": zero everywhere"
     text = f"{structure.name}: {WORDS[name]} [{unit}] under {_load(solution)}{peak}"
     figure, scene = _stage(solution, 2.0 * factor * largest, text if title is None else title)
@@ -197,7 +197,7 @@ def _stresses(solution: StaticSolution, view: str, title: str | None) -> Figure:
     every = np.concatenate([values for _, values in along] + ([] if at_points is None else [at_points]))
     finite = every[np.isfinite(every)]
     largest = float(np.abs(finite).max(initial=0.0))
-    divisor, unit = prefixed(largest, "Pa")
+    divisor, unit = choose_prefix(largest, "Pa")
     low, high = float(finite.min(initial=0.0)) / divisor, float(finite.max(initial=0.0)) / divisor
     norm = Normalize(*((0.0, high or 1.0) if view == "von_mises" else (min(low, -high), max(high, -low) or 1.0)))
     cmap = "viridis" if view == "von_mises" else "RdBu_r"
