@@ -74,9 +74,9 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     values.grid(axis="x", visible=False)
     values.set_xlabel("direction of the state")
     values.set_ylabel("signal over noise [-]")
-    words = f"{found.name}: {found.rank} of {found.freedoms} directions are seen"
-    words += f", {len(found.weak)} of them weakly" if found.weak else ""
-    heading(figure, words if title is None else title)
+    summary = f"{found.name}: {found.rank} of {found.freedoms} directions are seen"
+    summary += f", {len(found.weak)} of them weakly" if found.weak else ""
+    heading(figure, summary if title is None else title)
     return figure
 
 

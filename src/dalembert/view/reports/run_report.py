@@ -101,7 +101,7 @@ def summarize(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
     reactions = _find_reactions(run, eqs)
     if reactions:
         name, force, _ = max(reactions, key=lambda one: one[1])
-        sentences.append(f"Joint {name} carried the most, up to {amount(force, 'N')}")
+        sentences.append(f"Joint {name} had the largest reaction, up to {amount(force, 'N')}")
     if "energy.kinetic" in run.names:
         k = int(np.argmax(run["energy.kinetic"]))
         most = amount(float(run["energy.kinetic"][k]), "J")
