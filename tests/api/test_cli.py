@@ -31,7 +31,7 @@ def test_doctor_names_the_engine():
 
 def test_an_error_is_one_message_without_a_traceback(monkeypatch, capsys, tmp_path):
     def fail(out):
-        raise dalembert.errors.ModelError("no joint named 'elbw'")
+        raise dalembert.errors.ModelError("unknown-name", "no joint named 'elbw'")
 
     monkeypatch.setattr(crank_rocker, "demo", fail)
     monkeypatch.setattr("sys.argv", ["dalembert", "demo", "--out", str(tmp_path)])

@@ -212,7 +212,7 @@ def test_a_run_that_fails_leaves_what_it_had(monkeypatch, tmp_path):
     whole = integrate.simulate
 
     def stop(eqs, until, **options):
-        error = da.errors.ConvergenceError("step at t = 0.1 s did not close joint 'D'")
+        error = da.errors.ConvergenceError("no-convergence", "step at t = 0.1 s did not close joint 'D'")
         error.record = whole(eqs, 0.1, **options)
         raise error
 

@@ -110,14 +110,14 @@ def test_what_is_left_out_is_named_and_ends_with_2(command):
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (ModelError("no joint named 'elbw'"), 1, "ModelError: no joint named 'elbw'"),
-        (DataError("too short"), 1, "DataError: too short"),
-        (FileFormatError("broken", "a.toml", 3), 2, "FileFormatError: a.toml:3: broken"),
+        (ModelError("unknown-name", "no joint named 'elbw'"), 1, "ModelError: no joint named 'elbw'"),
+        (DataError("too-few-samples", "too short"), 1, "DataError: too short"),
+        (FileFormatError("damaged", "broken", path="a.toml", line=3), 2, "FileFormatError: a.toml:3: broken"),
         (FileNotFoundError(2, "No such file or directory", "a.csv"), 2, "No such file or directory 'a.csv'"),
-        (ConvergenceError("step at t = 3 s"), 3, "ConvergenceError: step at t = 3 s"),
-        (AssemblyError("joint 'D' stays open"), 3, "AssemblyError: joint 'D' stays open"),
+        (ConvergenceError("no-convergence", "step at t = 3 s"), 3, "ConvergenceError: step at t = 3 s"),
+        (AssemblyError("open-joint", "joint 'D' stays open"), 3, "AssemblyError: joint 'D' stays open"),
         (KeyboardInterrupt(), 130, "interrupted"),
-        (Interrupted("interrupted at t = 2 s"), 130, "interrupted at t = 2 s"),
+        (Interrupted("interrupted", "interrupted at t = 2 s"), 130, "interrupted at t = 2 s"),
         (ZeroDivisionError("division by zero"), 1, "unexpected ZeroDivisionError: division by zero"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
@@ -135,7 +135,7 @@ def test_every_kind_of_error_has_its_exit_code_and_one_message(monkeypatch, tmp_
 
 def test_debug_shows_the_traceback_and_keeps_the_code(monkeypatch, tmp_path):
     def fail(out):
-        raise ModelError("no joint named 'elbw'")
+        raise ModelError("unknown-name", "no joint named 'elbw'")
 
     monkeypatch.setattr(crank_rocker, "demo", fail)
     result = run("demo", "--out", tmp_path, "--debug")

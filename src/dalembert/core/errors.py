@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from dalembert.core.findings import CODE, Advice, Finding
+from dalembert.core.findings import Advice, Finding
 
 _MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
 
@@ -20,13 +19,11 @@ class _Found:
     def __init__(
         self,
         code: str,
-        problem: str | None = None,
+        problem: str,
         *advice: Advice,
         where: Mapping[str, Any] | None = None,
         evidence: Mapping[str, Any] | None = None,
     ) -> None:
-        if problem is None:  # without a code
-            code, problem = "", code
         self.finding = Finding(code, printable(problem), dict(where or {}), dict(evidence or {}), advice)
         super().__init__(self.finding.text())  # type: ignore[call-arg]
 
@@ -103,12 +100,18 @@ class MissingExtraError(DalembertError, ImportError):
 class FileFormatError(DalembertError):
     """A file does not keep to its format; ``path`` and ``line`` give the place."""
 
-    def __init__(self, code: str, *rest: Any, path: str | None = None, line: int | None = None, **where: Any) -> None:
-        if not re.fullmatch(CODE, code) or not all(isinstance(one, Advice) for one in rest[1:]):  # message, path, line
-            path, line = (*rest, path, line)[:2] if rest else (path, line)
-            code, rest = "", (code,)
+    def __init__(
+        self,
+        code: str,
+        problem: str,
+        *advice: Advice,
+        path: str | None = None,
+        line: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        evidence: Mapping[str, Any] | None = None,
+    ) -> None:
         place = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
-        super().__init__(code, place + rest[0], *rest[1:], **where)
+        super().__init__(code, place + problem, *advice, where=where, evidence=evidence)
         self.path = path
         self.line = line
 
