@@ -76,3 +76,8 @@ def share_of_any() -> tuple[int, int]:
                 total += len(named)
                 loose += sum(isinstance(one.annotation, ast.Name) and one.annotation.id == "Any" for one in named)
     return loose, total
+
+
+def test_fewer_than_eight_percent_of_arguments_are_any() -> None:
+    loose, total = share_of_any()
+    assert total > 10_000 and loose < 0.08 * total, f"{loose} of {total}"

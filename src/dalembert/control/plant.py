@@ -30,7 +30,7 @@ INDEFINITE = 1e-10  # of a weight: eigenvalues below minus this, relative to the
 Weight = Any  # a number, a vector (diagonal), a matrix, or a mapping of names to diagonal entries
 
 
-def plant(system: Any, *, dt: float | None = None, what: str = "a design") -> StateSpace:
+def plant(system: object, *, dt: float | None = None, what: str = "a design") -> StateSpace:
     """The model as a `StateSpace`; sampled with a zero-order hold where ``dt`` is given."""
     if isinstance(system, SecondOrder):
         system = system.state_space()
@@ -143,7 +143,7 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
     )
 
 
-def cross_weight(symbol: str, given: Any, rows: int, columns: int, why: str) -> FloatArray:
+def cross_weight(symbol: str, given: object, rows: int, columns: int, why: str) -> FloatArray:
     """(rows, columns); zero where it is left out."""
     if given is None:
         return np.zeros((rows, columns))
@@ -163,7 +163,7 @@ def replace_fields(design: Any, **fields: Any) -> Any:
     return copy
 
 
-def _check_point(system: StateSpace, at: Any) -> None:
+def _check_point(system: StateSpace, at: object) -> None:
     """A mapping must name states, inputs or outputs; any other object must allow access by name."""
     if isinstance(at, Mapping):
         every = (*system.states, *machine_names(system), *system.inputs, *system.outputs)

@@ -13,7 +13,9 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.text import listed
 
 
-def matrix(symbol: str, value: Any, rows: int | None, columns: int | None, why: str, *, vector: str = "") -> FloatArray:
+def matrix(
+    symbol: str, value: object, rows: int | None, columns: int | None, why: str, *, vector: str = ""
+) -> FloatArray:
     """Own, finite, real 2-D copy of ``value``, shaped as asked.
 
     ``None`` for ``rows`` or ``columns`` leaves that size free. A scalar is 1 x 1; a 1-D array is
@@ -54,7 +56,7 @@ def fit(symbol: str, shape: tuple[int, ...], rows: int | None, columns: int | No
     raise DataError("wrong-shape", f"{symbol} has shape {shape}, expected {expected}: {why}.")
 
 
-def square(symbol: str, value: Any) -> FloatArray:
+def square(symbol: str, value: object) -> FloatArray:
     """As :func:`matrix`, for the matrix that sets the size of all others; at least 1 x 1."""
     array = matrix(symbol, value, None, None, "it must be square")
     if array.shape[0] != array.shape[1] or array.shape[0] == 0:
@@ -171,7 +173,7 @@ def real_number(what: str, value: Any) -> float:
     return number
 
 
-def positive_number(what: str, value: Any) -> float:
+def positive_number(what: str, value: object) -> float:
     """A finite number above zero."""
     number = real_number(what, value)
     if not number > 0:
@@ -179,14 +181,14 @@ def positive_number(what: str, value: Any) -> float:
     return number
 
 
-def whole_number(what: str, value: Any, least: int = 0) -> int:
+def whole_number(what: str, value: object, least: int = 0) -> int:
     """A whole number from ``least`` on."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
     return int(value)
 
 
-def one_of(what: str, value: Any, choices: Sequence[str]) -> str:
+def one_of(what: str, value: object, choices: Sequence[str]) -> str:
     """One of the choices; ``what`` opens the message."""
     if not isinstance(value, str) or value not in choices:
         shown = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))

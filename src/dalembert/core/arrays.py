@@ -40,7 +40,7 @@ def frozen(cls: Any = None, /, *, init: bool = True) -> Any:
         fill = made.__init__
 
         @wraps(fill)
-        def construct(self: Any, **fields: Any) -> None:
+        def construct(self: object, **fields: Any) -> None:
             fill(self, **fields)
             assign(self, **vars(self))
 

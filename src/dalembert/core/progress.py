@@ -169,7 +169,7 @@ def _time_left(steps: Steps) -> Any:
     from rich.text import Text
 
     class TimeLeft(ProgressColumn):
-        def render(self, task: Any) -> Text:
+        def render(self, task: object) -> Text:
             seconds = round(steps.left())
             return Text(f"{seconds // 60}:{seconds % 60:02d}", style="progress.remaining")
 

@@ -115,7 +115,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         self._load()
         return len(self._kinds)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """The kind of this name, or the default."""
         return self._kinds[name] if name in self else default
 

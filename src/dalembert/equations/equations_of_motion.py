@@ -100,7 +100,7 @@ class EquationsOfMotion:
     use_c: bool = False
 
     def __post_init__(self) -> None:
-        def fill(name: str, value: Any) -> None:
+        def fill(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         if not len(self.measures) and "measures" not in self.functions:
@@ -264,14 +264,14 @@ class EquationsOfMotion:
         state.pop("_kernels", None)
         return state
 
-    def cached(self, key: Any, make: Callable[[], Any]) -> Any:
+    def cached(self, key: object, make: Callable[[], Any]) -> Any:
         """Something built from these expressions, built once (kernels, step functions)."""
         key = (threading.get_ident(), key)  # a kernel has buffers of its own: one per thread
         if key not in self._kernels:
             self._kernels[key] = make()
         return self._kernels[key]
 
-    def cached_family(self, kind: str, key: Any, make: Callable[[], Any], most: int = 8) -> Any:
+    def cached_family(self, kind: str, key: object, make: Callable[[], Any], most: int = 8) -> Any:
         """One of the things of a kind (a closed loop), kept for its next use; only the newest are kept."""
         family: dict[Any, Any] = self.cached(("family", kind), dict)
         if key not in family:
@@ -300,7 +300,9 @@ class EquationsOfMotion:
         )
 
     # -- states ----------------------------------------------------------------------------------------------------
-    def state(self, q: Any = None, v: Any = None, z: Any = None, t: float = 0.0, *, lam: Any = None) -> State:
+    def state(
+        self, q: object = None, v: object = None, z: object = None, t: float = 0.0, *, lam: object = None
+    ) -> State:
         """A state from arrays (zeros or the drawing's pose where left out); not checked against the joints."""
         parts = []
         for label, given, size, default in (
@@ -326,7 +328,7 @@ class EquationsOfMotion:
         return self.shorthands.get(name, name)
 
 
-def require_equations(given: Any) -> EquationsOfMotion:
+def require_equations(given: object) -> EquationsOfMotion:
     """The argument of a solver, if it is equations; else an error with the way to get them."""
     if not isinstance(given, EquationsOfMotion):
         kind = type(given).__name__
@@ -336,7 +338,7 @@ def require_equations(given: Any) -> EquationsOfMotion:
 
 
 @singledispatch
-def equations(model: Any, **options: Any) -> EquationsOfMotion:
+def equations(model: object, **options: Any) -> EquationsOfMotion:
     """Equations of motion of a machine: ``da.equations(mechanism)``.
 
     Equations themselves give others with the constraints eliminated (``da.equations(eqs, coordinates=[...])``), or in

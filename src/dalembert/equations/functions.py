@@ -129,7 +129,7 @@ def _require(eqs: EquationsOfMotion, name: str, what: str) -> ModelError:
     )  # fmt: skip
 
 
-def _rate(given: Mapping[str, ca.Function], s: Symbols, value: Any) -> Any:
+def _rate(given: Mapping[str, ca.Function], s: Symbols, value: object) -> Any:
     """Time derivative of an expression of (q, v, t) at v̇ = 0."""
     N, n = given["kinematics"](s.q, s.p, s.t)
     return ca.jtimes(value, s.q, N @ s.v + n) + ca.jacobian(value, s.t)

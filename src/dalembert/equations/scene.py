@@ -35,30 +35,30 @@ class _Damaged(ValueError):
 # --- readers of plain values: (value, its name in a message) -> checked value -----------------------------------------
 
 
-def _refuse(given: Any, what: str, expected: str) -> _Damaged:
+def _refuse(given: object, what: str, expected: str) -> _Damaged:
     return _Damaged(f"{what} must be {expected}, not {given!r:.60}")
 
 
-def _text(given: Any, what: str) -> str:
+def _text(given: object, what: str) -> str:
     if not isinstance(given, str):
         raise _refuse(given, what, "a text")
     return given
 
 
-def _flag(given: Any, what: str) -> bool:
+def _flag(given: object, what: str) -> bool:
     if not isinstance(given, (bool, int)):
         raise _refuse(given, what, "true or false")
     return bool(given)
 
 
-def _number(given: Any, what: str) -> float:
+def _number(given: object, what: str) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not np.isfinite(given):
         raise _refuse(given, what, "a finite number")
     return float(given)
 
 
 def _list(read: Read) -> Read:
-    def check(given: Any, what: str) -> tuple[Any, ...]:
+    def check(given: object, what: str) -> tuple[Any, ...]:
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
             raise _refuse(given, what, "a list")
         if len(given) > MOST_PARTS:
@@ -68,7 +68,7 @@ def _list(read: Read) -> Read:
     return check
 
 
-def _place(given: Any, what: str) -> Place:
+def _place(given: object, what: str) -> Place:
     """Two or three coordinates."""
     values = _list(_number)(given, what)
     if len(values) not in (2, 3):
@@ -76,18 +76,18 @@ def _place(given: Any, what: str) -> Place:
     return (*values, 0.0)[:3]
 
 
-def _end(given: Any, what: str) -> End:
+def _end(given: object, what: str) -> End:
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise _refuse(given, what, "a body and a place")
     return _optional(_text)(given[0], what), _place(given[1], what)
 
 
-def _line(given: Any, what: str) -> tuple[int, int]:
+def _line(given: object, what: str) -> tuple[int, int]:
     a, b = (int(x) for x in _list(_number)(given, what)[:2])
     return a, b
 
 
-def _axis(given: Any, what: str) -> str | Place:
+def _axis(given: object, what: str) -> str | Place:
     if isinstance(given, str):
         if given not in ("x", "y", "z"):
             raise _refuse(given, what, "x, y, z or a direction")
@@ -112,7 +112,7 @@ def _optional(read: Read) -> Read:
 
 
 def _named(read: Read) -> Read:
-    def check(given: Any, what: str) -> dict[str, Any]:
+    def check(given: object, what: str) -> dict[str, Any]:
         if not isinstance(given, Mapping):
             raise _refuse(given, what, "a table of names")
         return {_text(name, what): read(value, f"{what}.{name}") for name, value in given.items()}
@@ -298,7 +298,7 @@ _READERS: dict[str, Read] = {  # by the annotation of a field
 }  # fmt: skip
 
 
-def _read(kind: type[Part], given: Any, what: str) -> Part:
+def _read(kind: type[Part], given: object, what: str) -> Part:
     if not isinstance(given, Mapping):
         raise _refuse(given, what, "a table")
     values = {}

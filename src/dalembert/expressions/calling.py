@@ -95,7 +95,7 @@ def _explain(what: str, error: Exception, arguments: tuple[Any, ...]) -> Finding
     return Finding("user-function-failed", problem, advice=(INSTEAD,))
 
 
-def _refuse_nan(result: Any, what: str) -> None:
+def _refuse_nan(result: object, what: str) -> None:
     """A NaN hidden in an expression would come out of every evaluation."""
     if isinstance(result, (list, tuple)):
         for entry in result:

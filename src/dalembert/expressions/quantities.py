@@ -74,7 +74,7 @@ class Quantity:
             return f"({shown[0]} {self.operation} {shown[1]})"
         return f"{self.operation}({', '.join(shown)})"
 
-    def _with(self, operation: str, other: Any, *, swapped: bool = False) -> Any:
+    def _with(self, operation: str, other: object, *, swapped: bool = False) -> Any:
         if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(np.empty(0) if other is None else other) > 0:
             problem = f"parameter expression {self!r} {operation} a list: combine it with one number at a time."
             raise ModelError("wrong-shape", problem)
@@ -83,34 +83,34 @@ class Quantity:
             raise ModelError("not-a-number", problem)
         return Quantity(operation, other, self) if swapped else Quantity(operation, self, other)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return self._with("+", other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return self._with("+", other, swapped=True)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return self._with("-", other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return self._with("-", other, swapped=True)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         return self._with("*", other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: object) -> Any:
         return self._with("*", other, swapped=True)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         return self._with("/", other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         return self._with("/", other, swapped=True)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: object) -> Any:
         return self._with("**", other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: object) -> Any:
         return self._with("**", other, swapped=True)
 
     def __neg__(self) -> Quantity:
@@ -125,7 +125,7 @@ class Quantity:
     def __float__(self) -> float:
         return self.value
 
-    def _compare(self, other: Any) -> NoReturn:
+    def _compare(self, other: object) -> NoReturn:
         raise ModelError(
             "branch-on-symbol",
             f"parameter expression {self!r} stays symbolic and cannot be compared.",
@@ -139,7 +139,7 @@ class Quantity:
 Scalar = float | Quantity  # a number, or an expression of parameters
 
 
-def is_real(x: Any) -> bool:
+def is_real(x: object) -> bool:
     """A Python or NumPy number (also NaN), not a truth value, not a text."""
     if isinstance(x, (bool, np.bool_, str, bytes)):
         return False
@@ -153,7 +153,7 @@ def is_real(x: Any) -> bool:
         return False
 
 
-def is_symbolic(x: Any) -> bool:
+def is_symbolic(x: object) -> bool:
     return isinstance(x, (ca.SX, ca.MX, ca.DM))
 
 

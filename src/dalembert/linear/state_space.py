@@ -345,7 +345,7 @@ class StateSpace(Responding):
         return interop.to_control(self)
 
     @classmethod
-    def from_control(cls, other: Any, *, units: Mapping[str, str] | None = None) -> StateSpace:
+    def from_control(cls, other: object, *, units: Mapping[str, str] | None = None) -> StateSpace:
         """From a linear system of python-control, names included."""
         return interop.from_control(cls, other, units)
 
@@ -354,7 +354,7 @@ class StateSpace(Responding):
         return interop.to_scipy(self)
 
     @classmethod
-    def from_scipy(cls, other: Any, **names: Any) -> StateSpace:
+    def from_scipy(cls, other: object, **names: Any) -> StateSpace:
         """From a ``scipy.signal`` lti or dlti system; ``states=``, ``inputs=``, ``outputs=``, ``units=`` as here."""
         return interop.from_scipy(cls, other, names)
 

@@ -71,7 +71,7 @@ def identity(n: int, *, sparse: bool) -> Matrix:
     return scipy.sparse.eye_array(n, format="csc") if sparse else np.eye(n)
 
 
-def part(symbol: str, value: Any, names: Sequence[str], sign: int, *, sparse: bool) -> Matrix:
+def part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse: bool) -> Matrix:
     """Exactly symmetric (sign +1) or skew (-1) copy, or an error naming the worst pair of coordinates."""
     n = len(names)
     if value is None:

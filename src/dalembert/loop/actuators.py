@@ -56,7 +56,7 @@ def quantise(value: Any, resolution: float) -> Any:
     return value if resolution == 0 else resolution * ca.floor(value / resolution + 0.5)
 
 
-def clip(value: Any, limits: tuple[float, float]) -> Any:
+def clip(value: object, limits: tuple[float, float]) -> Any:
     low, high = limits
     if np.isfinite(high):
         value = ca.fmin(value, high)

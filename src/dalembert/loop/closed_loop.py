@@ -45,7 +45,7 @@ from dalembert.solve.position.assemble import state_or_rest
 DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
 
 
-def find_observer_step(observer: Any, laws: Sequence[Law], noise: Noise | None) -> ObserverStep | None:
+def find_observer_step(observer: object, laws: Sequence[Law], noise: Noise | None) -> ObserverStep | None:
     """The observer at its own interval, at that of the sampled laws, or at that of the noise."""
     if observer is None or isinstance(observer, ObserverStep):
         return observer
@@ -66,7 +66,7 @@ def sample_laws(laws: tuple[Law, ...], observer_step: ObserverStep | None) -> tu
     return tuple(replace(law, dt=observer_step.dt) if law.dt is None and not len(law.state) else law for law in laws)
 
 
-def in_deviations(item: Any) -> Any:
+def in_deviations(item: object) -> Any:
     """A design (or several) for a linear plant, which has deviations from its operating point only.
 
     A design on a model of `da.linearize` knows that point, and would take it off once more.
@@ -76,7 +76,7 @@ def in_deviations(item: Any) -> Any:
     return item.in_deviations() if hasattr(item, "in_deviations") else item
 
 
-def check_noise(noise: Any) -> Noise | None:
+def check_noise(noise: object) -> Noise | None:
     if noise is not None and not isinstance(noise, Noise):
         raise DataError(
             "wrong-type",
@@ -86,7 +86,7 @@ def check_noise(noise: Any) -> Noise | None:
     return None if noise is None else noise.seeded()
 
 
-def read_given(inputs: Any, names: Sequence[str]) -> dict[str, Any]:
+def read_given(inputs: object, names: Sequence[str]) -> dict[str, Any]:
     if isinstance(inputs, Record):
         return {name: inputs for name in inputs.names if name in names}
     if inputs is not None and not isinstance(inputs, Mapping):
@@ -119,7 +119,7 @@ class LoopParts:
         """Inputs as others drive them: those of the laws until these are switched on."""
         return {name: source for name, source in given.items() if name not in self.driven or not self.switch.at_once}
 
-    def around(self, plant: Any, given: Mapping[str, Any], interval: float | None = None) -> Loop:
+    def around(self, plant: object, given: Mapping[str, Any], interval: float | None = None) -> Loop:
         return wire(
             plant, self.laws, self.observer, given=given, noise=self.noise, actuators=self.actuators,
             switch=self.switch, waits=self.waits, interval=interval,
@@ -169,14 +169,14 @@ def run_linear(
 
 
 def _sampled(
-    host: Any, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: Any, progress: Any
+    host: object, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: object, progress: object
 ) -> SampledRun:
     """A run of `count` intervals with its references and the times of its record."""
     references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
     return SampledRun(host, loop, references, loop_times(begin, end, every, loop.dt), begin, end, progress)
 
 
-def loop_times(begin: float, end: float, every: Any, dt: float) -> Array:
+def loop_times(begin: float, end: float, every: object, dt: float) -> Array:
     """Times of the record: every sample of the loop unless asked otherwise."""
     return sample_times(begin, end, dt if every is None else every, None)
 
@@ -193,7 +193,7 @@ def reference_values(loop: Any, given: Any, times: Any) -> Array:
     return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
 
 
-def rename_reference(source: Any, name: str, channel: str) -> Any:
+def rename_reference(source: object, name: str, channel: str) -> Any:
     """A source of a reference as the source of the input that carries it."""
     if isinstance(source, Record):
         have = next((n for n in (name, channel, *_short(name)) if n in source.names), None)
@@ -206,7 +206,7 @@ def rename_reference(source: Any, name: str, channel: str) -> Any:
     return source
 
 
-def _at_samples(source: Any, name: str, times: Array) -> Any:
+def _at_samples(source: object, name: str, times: Array) -> Any:
     """A reference from a record, between whose samples it runs straight, at the samples of a loop."""
     if not isinstance(source, Record) or len(times) < 2:
         return source
@@ -225,7 +225,7 @@ def _short(name: str) -> tuple[str, ...]:
     return (name.removesuffix(".reference"),) if name.endswith(".reference") else ()
 
 
-def name_references(given: Any, names: Sequence[str]) -> dict[str, Any]:
+def name_references(given: object, names: Sequence[str]) -> dict[str, Any]:
     """References as laws call them; "x" may stand for "x.reference"."""
     if given is None:
         return {}
@@ -255,14 +255,14 @@ def name_references(given: Any, names: Sequence[str]) -> dict[str, Any]:
 
 def simulate_closed(
     plant: EquationsOfMotion | StateSpace,
-    until: Any,
+    until: object,
     *,
-    controller: Any,
-    observer: Any,
-    noise: Any,
-    references: Any,
-    actuators: Any,
-    switch_on: Any,
+    controller: object,
+    observer: object,
+    noise: object,
+    references: object,
+    actuators: object,
+    switch_on: object,
     **run: Any,
 ) -> Record:
     """Route a loop: continuous parts into the equations, sampled ones into a sampled run."""

@@ -26,18 +26,18 @@ def simulate(
     eqs: EquationsOfMotion | StateSpace | SecondOrder,
     until: float,
     *,
-    start: Any = None,
+    start: object = None,
     inputs: Mapping[str, Any] | Record | None = None,
     method: Method | None = None,
     every: float | Sequence[float] | Array | None = None,
     events: Event | Sequence[Event] = (),
     progress: bool | Callable[[float], None] | None = None,
-    controller: Any = None,
-    observer: Any = None,
+    controller: object = None,
+    observer: object = None,
     noise: Noise | None = None,
     references: Mapping[str, Any] | Record | None = None,
     actuators: Mapping[str, ActuatorLimits] | None = None,
-    switch_on: Any = None,
+    switch_on: object = None,
     **unknown: Never,
 ) -> Record:
     """Motion of a machine from a start to a time, left to itself or driven by a controller.
@@ -96,7 +96,7 @@ def simulate(
     )
 
 
-def _linear(model: Any) -> StateSpace:
+def _linear(model: object) -> StateSpace:
     """A linear model as the plant of a loop; anything else is refused. Loaded where a linear model is given."""
     from dalembert.linear import SecondOrder, StateSpace
 

@@ -104,10 +104,10 @@ class MarginView:
         self.first = abs(self.at(begin)[0])
         floor = THRESHOLDS.lost * self.first
 
-        def crossing(s: Any) -> Any:
+        def crossing(s: object) -> Any:
             return self._while_on(s, on, self._parts(s)[0])
 
-        def vanishing(s: Any) -> Any:
+        def vanishing(s: object) -> Any:
             return self._while_on(s, on, ca.fabs(self._parts(s)[0]) - floor)
 
         name = self.law.name

@@ -55,7 +55,7 @@ def read_switch(given: Any) -> SwitchOn:
     )
 
 
-def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
+def as_laws(controller: object, switch: SwitchOn | None = None) -> tuple[Law, ...]:
     """Laws of a controller, or of several in a list; a ``law(switched_on=)`` gets the time of switching on."""
     if controller is None:
         return ()
@@ -74,7 +74,7 @@ def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
     return tuple(laws)
 
 
-def read_actuators(given: Any) -> dict[str, ActuatorLimits]:
+def read_actuators(given: object) -> dict[str, ActuatorLimits]:
     """Driven input -> `ActuatorLimits`; their names are compared with the laws later."""
     if given is not None and not isinstance(given, Mapping):
         raise DataError(
@@ -102,14 +102,14 @@ def within_limits(item: Any, actuators: Mapping[str, ActuatorLimits]) -> Any:
     return item.within({name: pair for name, pair in limits.items() if np.isfinite(pair).any()})
 
 
-def is_informed(controller: Any, switch: SwitchOn) -> bool:
+def is_informed(controller: object, switch: SwitchOn) -> bool:
     """Whether a controller gets the time at which it is switched on."""
     if isinstance(controller, Law) or not hasattr(controller, "law") or switch.at_once or switch.event is not None:
         return False
     return "switched_on" in inspect.signature(controller.law).parameters
 
 
-def find_waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
+def find_waiting(controller: object, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
     """Laws that keep their initial state while switched off: those that cannot know that they are off.
 
     A law that reads its own inputs, that is not direct (its state is an estimate) or that knows the time runs
@@ -122,7 +122,7 @@ def find_waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tupl
     )
 
 
-def as_observer_step(observer: Any, dt: float | None) -> ObserverStep | None:
+def as_observer_step(observer: object, dt: float | None) -> ObserverStep | None:
     """The observer at this interval; None means continuous, or the observer's own interval."""
     if observer is None:
         return None

@@ -24,7 +24,7 @@ class StateView:
     def __init__(
         self,
         space: Space,
-        t: Any,
+        t: object,
         lookup: Callable[[str], Any],
         known: Callable[[], list[str]],
         body_state: Callable[[Body], tuple[Pose, Twist]],
@@ -72,7 +72,7 @@ class StateView:
         return self._accelerations[speed]
 
 
-def as_column(value: Any, what: str, parameters: Mapping[str, Any]) -> Any:
+def as_column(value: object, what: str, parameters: Mapping[str, Any]) -> Any:
     """A user's result (scalar, list, expression, with parameters in it) as an SX column."""
     if isinstance(value, (list, tuple)):
         value = ca.vertcat(*[as_column(v, what, parameters) for v in value])

@@ -75,7 +75,7 @@ def nonzero(x: Any, what: str) -> Scalar:
     return number(x, what)
 
 
-def name_of(given: Any, what: str) -> str:
+def name_of(given: object, what: str) -> str:
     """The name of a joint or coordinate, given as a text or as the joint itself."""
     name = getattr(given, "name", given)
     if not isinstance(name, str):
@@ -100,7 +100,7 @@ def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
     return tuple(x if isinstance(x, Quantity) else float(x) for x in items)
 
 
-def unit(direction: Any, what: str) -> tuple[float, float, float]:
+def unit(direction: object, what: str) -> tuple[float, float, float]:
     """Unit vector along a direction given by three numbers."""
     given = vector(direction, 3, what)
     if any(isinstance(c, Quantity) for c in given):
@@ -117,7 +117,7 @@ def cross(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-def axes_from(z: Any, x: Any = None, what: str = "axis") -> Matrix:
+def axes_from(z: object, x: object = None, what: str = "axis") -> Matrix:
     """Rotation whose third column is z; the first column is x made square to it, or a fixed choice."""
     e3 = unit(z, what)
     if x is None:
@@ -267,7 +267,7 @@ class Body:
         return Point(self, local)
 
     def frame(
-        self, *coordinates: Any, axis: Any = None, x: Any = None, rotation: Any = None, angle: Any = 0.0
+        self, *coordinates: Any, axis: object = None, x: object = None, rotation: object = None, angle: object = 0.0
     ) -> Frame:
         """A frame at these coordinates; spatial: `axis` its z, `x` its x direction, or `rotation`; planar: `angle`."""
         place = self.at(*(coordinates or (0.0,) * self.dimension))
@@ -321,7 +321,7 @@ def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[F
     return problems
 
 
-def read_mesh(name: str, mesh: Any, center: tuple[Any, ...]) -> Any:
+def read_mesh(name: str, mesh: object, center: tuple[Any, ...]) -> Any:
     """Triangles (n, 3, 3) from the centre of mass, read-only; None stays None."""
     if mesh is None:
         return None

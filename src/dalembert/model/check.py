@@ -57,7 +57,7 @@ def _where(m: Mechanism) -> str:
     return f"mechanism {m.name!r}"
 
 
-def _is_name(name: Any) -> bool:
+def _is_name(name: object) -> bool:
     return isinstance(name, str) and name != "" and name == name.strip() and name.isprintable()
 
 
@@ -245,7 +245,7 @@ def _parameter_problems(m: Mechanism) -> list[Finding]:
     """Parameters that this mechanism does not have."""
     problems: dict[str, Finding] = {}
 
-    def look(what: str, value: Any) -> None:
+    def look(what: str, value: object) -> None:
         if isinstance(value, Quantity):
             for name, number in value.parameters().items():
                 if m.parameters.get(name) != number:

@@ -137,7 +137,7 @@ class CouplingMethods:
         """Couple a turning and a sliding joint: displacement = radius * angle + offset."""
         return self.add_coupler("rack and pinion", name, pinion, rack, radius, offset)
 
-    def add_driver(self, name: str, coordinate: str | Joint, motion: Any) -> Driver:
+    def add_driver(self, name: str, coordinate: str | Joint, motion: object) -> Driver:
         """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number, a function of time or a Record.
 
         ``"plate.rotation"`` prescribes the orientation of a body in space: a `da.rotation`, a rotation vector or a

@@ -30,7 +30,7 @@ class Shape:
     axis: str = "x"
 
 
-def _diagonal(a: Any, b: Any, c: Any) -> Matrix:
+def _diagonal(a: object, b: object, c: object) -> Matrix:
     return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
 
 
@@ -44,7 +44,7 @@ def _check_sizes(shape: str, **sizes: Any) -> None:
             raise ModelError(code, f"{name} of a {shape} must be finite and not negative, got {float(value):g}.")
 
 
-def _along(axis: str, axial: Any, transverse: Any) -> Matrix:
+def _along(axis: str, axial: object, transverse: object) -> Matrix:
     if axis not in _AXES:
         raise ModelError("unknown-choice", f"axis must be 'x', 'y' or 'z', not {axis!r}.")
     values = [transverse, transverse, transverse]

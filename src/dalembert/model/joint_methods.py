@@ -110,7 +110,7 @@ class JointMethods:
         point = _point(kind, what, side)
         return Frame(point.body, point.coordinates, IDENTITY, turned)
 
-    def _spatial_frame(self, kind: JointKind, what: str, side: Place, at: Vector | None, z: Any, x: Any) -> Frame:
+    def _spatial_frame(self, kind: JointKind, what: str, side: Place, at: Vector | None, z: object, x: object) -> Frame:
         if isinstance(side, Frame):
             return side
         if isinstance(side, Body) and at is not None:

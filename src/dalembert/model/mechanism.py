@@ -142,13 +142,13 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self,
         name: str,
         *,
-        mass: Any = None,
-        inertia: Any = 0.0,
+        mass: object = None,
+        inertia: object = 0.0,
         position: Sequence[float] | None = None,
-        rotation: Any = None,
+        rotation: object = None,
         angle: float = 0.0,
         center: Sequence[Any] | None = None,
-        mesh: Any = None,
+        mesh: object = None,
         points: Mapping[str, Sequence[Any]] | None = None,
     ) -> Body:
         """A rigid body.

@@ -64,7 +64,7 @@ def entries(p: Any) -> list[list[Any]]:
     ]
 
 
-def angles(p: Any) -> tuple[Any, Any, Any]:
+def angles(p: object) -> tuple[Any, Any, Any]:
     """Roll, pitch and yaw of a unit quaternion; where the pitch is ±90° the roll is zero."""
     R = entries(p)
     level = sqrt(R[2][1] ** 2 + R[2][2] ** 2)
@@ -79,7 +79,7 @@ def from_angles(roll: Any, pitch: Any, yaw: Any) -> tuple[Any, Any, Any, Any]:
     return product((z[0], 0.0, 0.0, z[1]), product((y[0], 0.0, y[1], 0.0), (x[0], x[1], 0.0, 0.0)))
 
 
-def quaternion_from_matrix(matrix: Any) -> Any:
+def quaternion_from_matrix(matrix: object) -> Any:
     """Euler parameters of a numeric rotation matrix, scalar part not negative."""
     import numpy as np
 

@@ -103,7 +103,7 @@ def interpolate_motion(record: Record, coordinate: str, what: str) -> Callable[[
     splines = [Spline.through(record.time, column) for column in columns]
     places, quaternion = splines[: len(names)], splines[len(names) :]
 
-    def motion(t: Any) -> Any:
+    def motion(t: object) -> Any:
         if not turned:
             return places[0](t)
         orientation = rotation(quaternion=[spline(t) for spline in quaternion])

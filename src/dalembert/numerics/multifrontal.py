@@ -50,7 +50,7 @@ class Cholesky:
     pivots : (n,) squares of the diagonal of L, in the order of the matrix.
     """
 
-    def __init__(self, matrix: Any, tree: Tree) -> None:
+    def __init__(self, matrix: object, tree: Tree) -> None:
         self._tree = tree
         self._blocks = _eliminate(matrix, tree)
         self.pivots = np.empty(len(tree.order))
@@ -77,7 +77,7 @@ class Cholesky:
         return out.reshape(right.shape)
 
 
-def _eliminate(matrix: Any, tree: Tree) -> list[Block]:
+def _eliminate(matrix: object, tree: Tree) -> list[Block]:
     """Blocks ``(L11, L21 or None)`` of the factor."""
     entries = sp.tril(sp.csc_array(matrix)[tree.order][:, tree.order], format="csc")
     place = np.empty(len(tree.order), dtype=np.intp)

@@ -73,7 +73,7 @@ class _Piece(NamedTuple):
     age: int
 
 
-def dissect(matrix: Any, leaf: int = 96) -> Tree:
+def dissect(matrix: object, leaf: int = 96) -> Tree:
     """Cut the graph of a sparse symmetric matrix into the tree of its nested dissection.
 
     Parameters

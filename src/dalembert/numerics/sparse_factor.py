@@ -46,7 +46,7 @@ class Factor:
         return int(np.count_nonzero(self._lu.U.diagonal() < 0.0)) if self._diagonal else None
 
 
-def _factored(matrix: Any, **options: Any) -> Any:
+def _factored(matrix: object, **options: Any) -> Any:
     try:
         return scipy.sparse.linalg.splu(matrix, permc_spec="MMD_AT_PLUS_A", **options)
     except RuntimeError as error:

@@ -26,7 +26,7 @@ LARGEST = 1e-6
 PREFERENCE = 1e-4
 
 
-def ranks(values: Any, size: float | None = None) -> IntArray:
+def ranks(values: object, size: float | None = None) -> IntArray:
     """Rank of every value, ascending from 0; values alike share one. ``size`` : of the largest, for those near zero."""
     values = np.asarray(values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -40,7 +40,7 @@ def ranks(values: Any, size: float | None = None) -> IntArray:
     return result
 
 
-def largest_first(sizes: Any) -> IntArray:
+def largest_first(sizes: object) -> IntArray:
     """Order of descending size, ties in the order given.
 
     Examples
@@ -51,20 +51,20 @@ def largest_first(sizes: Any) -> IntArray:
     return np.argsort(-ranks(sizes), kind="stable").astype(np.intp)
 
 
-def by_modulus(s: Any) -> IntArray:
+def by_modulus(s: object) -> IntArray:
     """Order of complex numbers: ascending in modulus, then in Im s, then descending in Re s: growth before decay."""
     s = np.asarray(s, dtype=np.complex128)
     size = float(np.abs(s[np.isfinite(s)]).max(initial=0.0))
     return np.lexsort((-ranks(s.real, size), ranks(s.imag, size), ranks(np.abs(s)))).astype(np.intp)
 
 
-def first_largest(values: Any) -> Any:
+def first_largest(values: object) -> Any:
     """Place of the largest \\|value\\|, of every column of a matrix; the first of those alike."""
     size = np.abs(np.asarray(values))
     return np.argmax(size >= (1.0 - LARGEST) * size.max(axis=0, initial=0.0), axis=0)
 
 
-def pivoted(A: Any) -> tuple[FloatArray, IntArray]:
+def pivoted(A: object) -> tuple[FloatArray, IntArray]:
     """Sizes \\|R_kk\\| of QR with column pivoting (within 1e-4), and the order of the columns; of equal ones the first.
 
     Examples

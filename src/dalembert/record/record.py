@@ -392,7 +392,7 @@ class Record:
 
     # ---- as an object
 
-    def __setattr__(self, name: str, value: Any = None) -> None:
+    def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"a Record is frozen: {name!r} cannot be changed. Make a new one.")
 
     __delattr__ = __setattr__

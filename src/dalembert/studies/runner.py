@@ -167,7 +167,7 @@ def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tup
     return tuple(files)
 
 
-def plain(value: Any, where: str = "results") -> Any:
+def plain(value: object, where: str = "results") -> Any:
     """Nested plain values for JSON; a number that is not finite is refused by its place.
 
     Examples

@@ -136,7 +136,7 @@ def scene(name: str) -> Scene:
     return Scene(name, truth, force, sensors, switching)
 
 
-def _filter(kind: str, model: Any, **options: Any) -> Any:
+def _filter(kind: str, model: object, **options: Any) -> Any:
     if kind == "EKF":
         return da.estimate.ExtendedKalman(model, **options)
     return da.estimate.SigmaPointKalman(model, points=da.estimate.SphericalSimplex(0.25), **options)

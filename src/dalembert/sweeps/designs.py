@@ -137,7 +137,7 @@ class Sobol(Design):
         return _spread(self.axes, sequence.random_base2(power)[: self.samples])
 
 
-def _axes(given: Any) -> Mapping[str, Any]:
+def _axes(given: object) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not given:
         raise DataError("wrong-type", "a design needs axes by name: a mapping of names to values.")
     for name in given:
@@ -146,7 +146,7 @@ def _axes(given: Any) -> Mapping[str, Any]:
     return given
 
 
-def _values(name: str, given: Any) -> tuple[float, ...]:
+def _values(name: str, given: object) -> tuple[float, ...]:
     try:
         values = np.atleast_1d(np.asarray(given, dtype=float))
     except (TypeError, ValueError):
@@ -156,7 +156,7 @@ def _values(name: str, given: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _check_random(axes: Any, samples: Any, seed: Any) -> None:
+def _check_random(axes: object, samples: object, seed: object) -> None:
     for name, axis in _axes(axes).items():
         if isinstance(axis, Normal):
             continue

@@ -111,7 +111,7 @@ def _raise_first(finished: list[dict[str, Any]]) -> None:
             raise DataError("trial-failed", f"the trial at point {line['index']} failed: {line['error']}")
 
 
-def _identity(trial: Any) -> str:
+def _identity(trial: object) -> str:
     """What the store knows a trial by: its name and the machine it runs; not its bytes, which pickling may change."""
     kind = getattr(trial, "__qualname__", type(trial).__qualname__)
     text = f"{getattr(trial, '__module__', '')}.{kind}"
@@ -123,7 +123,7 @@ def _identity(trial: Any) -> str:
     return text
 
 
-def _require_sendable(trial: Any) -> None:
+def _require_sendable(trial: object) -> None:
     try:
         pickle.dumps(trial)
     except Exception as error:  # pickle raises different errors for closures
@@ -138,7 +138,7 @@ def _require_sendable(trial: Any) -> None:
 class _Task:
     """A trial; a process keeps the first copy it is sent, with the native code made for it."""
 
-    def __init__(self, trial: Any, key: str, names: tuple[str, ...]) -> None:
+    def __init__(self, trial: object, key: str, names: tuple[str, ...]) -> None:
         self.trial, self.key, self.names = trial, key, names
 
     def __call__(self, batch: list[tuple[int, list[float], int]]) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ def _batches(points: Any, todo: list[int], seed: int, workers: int) -> Iterator[
 
 
 def _runs(
-    task: _Task, points: Any, todo: list[int], seed: int, executor: Executor | None, workers: int | None
+    task: _Task, points: object, todo: list[int], seed: int, executor: Executor | None, workers: int | None
 ) -> Iterator[list[dict[str, Any]]]:
     if not todo:
         return

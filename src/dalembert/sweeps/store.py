@@ -70,7 +70,7 @@ class Store:
         self._file.close()
 
 
-def packed(value: Any) -> Any:
+def packed(value: object) -> Any:
     """A number as it is, an array as its bytes: both come back bit by bit."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
@@ -81,7 +81,7 @@ def packed(value: Any) -> Any:
     return {"shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def unpacked(value: Any) -> Any:
+def unpacked(value: object) -> Any:
     if not isinstance(value, dict):
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise ValueError(f"{value!r:.40} is not a number")

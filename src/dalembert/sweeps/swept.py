@@ -30,7 +30,7 @@ class Swept:
     seed: int
 
     def __init__(
-        self, names: tuple[str, ...], points: Any, results: Mapping[str, Any], status: tuple[str, ...],
+        self, names: tuple[str, ...], points: object, results: Mapping[str, Any], status: tuple[str, ...],
         errors: Mapping[int, str], seed: int,
     ) -> None:  # fmt: skip
         assign(

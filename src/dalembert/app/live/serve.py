@@ -331,7 +331,7 @@ class LiveServer(ThreadingHTTPServer):
 
 
 def live_server(
-    machine: Any, eqs: EquationsOfMotion | None = None, start: State | None = None, *, port: int = 0
+    machine: object, eqs: EquationsOfMotion | None = None, start: State | None = None, *, port: int = 0
 ) -> LiveServer:
     """A server that is bound and not yet running: ``serve_forever()`` runs it, ``server_close()`` ends it."""
     from dalembert.mechanics import equations
@@ -351,7 +351,7 @@ def live_server(
 
 
 def view(
-    machine: Any,
+    machine: object,
     *,
     start: State | None = None,
     port: int = 0,
@@ -386,7 +386,7 @@ def view(
 
 
 def serve(
-    machine: Any,
+    machine: object,
     eqs: EquationsOfMotion | None = None,
     start: State | None = None,
     *,

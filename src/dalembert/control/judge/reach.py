@@ -100,7 +100,7 @@ class Reach:
         return f"Reach: {self.table()}"
 
 
-def controllability(system: Any, *, inputs: str | Iterable[str] | None = None) -> Reach:
+def controllability(system: object, *, inputs: str | Iterable[str] | None = None) -> Reach:
     """Which modes the inputs reach, and how strongly.
 
     Examples
@@ -116,7 +116,7 @@ def controllability(system: Any, *, inputs: str | Iterable[str] | None = None) -
     return Reach(_modes(model.A, B, model.dt, model.states, 0.0, every=True), "reached", names)
 
 
-def observability(system: Any, *, outputs: str | Iterable[str] | None = None) -> Reach:
+def observability(system: object, *, outputs: str | Iterable[str] | None = None) -> Reach:
     """Which modes the outputs see, and how strongly.
 
     Examples

@@ -110,7 +110,7 @@ def custom_law(
     )  # fmt: skip
 
 
-def _read_memory(name: str, memory: Any) -> dict[str, float]:
+def _read_memory(name: str, memory: object) -> dict[str, float]:
     if memory is None:
         return {}
     if not isinstance(memory, Mapping):
@@ -123,7 +123,7 @@ def _read_memory(name: str, memory: Any) -> dict[str, float]:
     return {str(key): float(value) for key, value in memory.items()}
 
 
-def _read_result(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
+def _read_result(name: str, result: object, inputs: tuple[str, ...]) -> list[Any]:
     if isinstance(result, Mapping):
         for key in result:
             if key not in inputs:
@@ -146,7 +146,7 @@ def _read_result(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
     return [_require_scalar(name, value, f"input {key!r}") for key, value in zip(inputs, result, strict=True)]
 
 
-def _require_scalar(name: str, value: Any, what: str) -> Any:
+def _require_scalar(name: str, value: object, what: str) -> Any:
     try:
         found = SX(value)
     except (NotImplementedError, TypeError, RuntimeError):

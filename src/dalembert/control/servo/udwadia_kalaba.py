@@ -132,7 +132,7 @@ class ServoConstraints:
     dt: float | None
 
     def __init__(
-        self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: Any, dt: float | None
+        self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: object, dt: float | None
     ) -> None:
         if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
             raise DataError(
@@ -274,7 +274,7 @@ class ServoConstraints:
             u[self.eqs.inputs.index[name]] = real_number(f"input {name!r}", value)
         return u
 
-    def _evaluate(self, q: Any, v: Any, z: Any, u: Any, t: Any) -> tuple[Array, ...]:
+    def _evaluate(self, q: object, v: object, z: object, u: object, t: object) -> tuple[Array, ...]:
         """J (k, m, n), W (k, n, n), r (k, m) without the driven inputs, φ (k, m), Y (k, m, m), |r|' (k, m)."""
         eqs = self.eqs
         free = np.array(u, dtype=float).reshape(-1, eqs.nu)

@@ -36,11 +36,11 @@ MOST_HALVINGS = 30
 
 
 def lqr(
-    system: Any,
+    system: object,
     *,
     Q: Weight | None = None,
     R: Weight = 1.0,
-    N: Any = None,
+    N: object = None,
     Qy: Weight | None = None,
     inputs: str | Iterable[str] | None = None,
     dt: float | None = None,
@@ -142,7 +142,7 @@ def solve_riccati(
 
 
 def pose_problem(
-    system: Any, inputs: str | Iterable[str] | None, Q: Any, R: Any, N: Any, Qy: Any, dt: float | None, cost: str,
+    system: object, inputs: str | Iterable[str] | None, Q: object, R: object, N: object, Qy: object, dt: float | None, cost: str,
     what: str,
 ) -> tuple[StateSpace, tuple[str, ...], FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """The model, sampled with ``dt``; the driven inputs; Q, R and N of their cost."""
@@ -162,7 +162,7 @@ def pose_problem(
 
 
 def _weights(
-    model: StateSpace, drives: tuple[str, ...], Q: Any, R: Any, N: Any, Qy: Any
+    model: StateSpace, drives: tuple[str, ...], Q: object, R: object, N: object, Qy: object
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     n, m = model.nx, len(drives)
     if Q is None and Qy is None:

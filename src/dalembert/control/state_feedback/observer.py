@@ -118,7 +118,7 @@ class LinearObserver:
         columns = [self.system.inputs.index(name) for name in self.inputs]
         return self.system.A, self.system.B[:, columns], self.system.C[rows], self.system.D[np.ix_(rows, columns)]
 
-    def observer_step(self, dt: float | None = None, *, at: Any = None, start: Any = None) -> ObserverStep:
+    def observer_step(self, dt: float | None = None, *, at: object = None, start: object = None) -> ObserverStep:
         """The observer as ``da.simulate`` takes it.
 
         dt : must be the observer's own.  at : operating point, as of ``StateFeedback.law``.
@@ -152,8 +152,8 @@ class LinearObserver:
 
 
 def observer_gain(
-    system: Any,
-    poles: Any,
+    system: object,
+    poles: object,
     *,
     outputs: str | Iterable[str] | None = None,
     inputs: str | Iterable[str] | None = None,
@@ -214,11 +214,11 @@ def _choose_known_inputs(model: StateSpace, inputs: Any) -> tuple[str, ...]:
 
 
 def kalman_gain(
-    system: Any,
+    system: object,
     *,
     Q: Weight,
     R: Weight,
-    N: Any = None,
+    N: object = None,
     outputs: str | Iterable[str] | None = None,
     inputs: str | Iterable[str] | None = None,
     dt: float | None = None,
@@ -344,7 +344,7 @@ def check_noise(
     )  # fmt: skip
 
 
-def _observer_step(observer: LinearObserver, at: Any, start: Any) -> ObserverStep:
+def _observer_step(observer: LinearObserver, at: object, start: object) -> ObserverStep:
     system = observer.system
     names = machine_names(system)
     n, ny, nu = system.nx, len(observer.outputs), len(observer.inputs)
@@ -385,7 +385,7 @@ def _observer_step(observer: LinearObserver, at: Any, start: Any) -> ObserverSte
     )  # fmt: skip
 
 
-def first_estimate(system: StateSpace, start: Any, x0: FloatArray) -> FloatArray:
+def first_estimate(system: StateSpace, start: object, x0: FloatArray) -> FloatArray:
     """(nx,) from a mapping of names, an array, or nothing (the operating point)."""
     if start is None:
         return x0

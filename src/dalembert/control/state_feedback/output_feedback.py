@@ -13,7 +13,6 @@ the regulator and of the observer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -138,7 +137,7 @@ class OutputFeedback:
         whole = system.series(controller) if at == "inputs" else controller.series(system)
         return (-whole).replace(outputs=names)
 
-    def law(self, *, at: Any = None, start: Any = None, switched_on: float | None = None) -> Law:
+    def law(self, *, at: object = None, start: object = None, switched_on: float | None = None) -> Law:
         """The law as ``da.simulate`` takes it.
 
         at : {name: value} or a `State`: the operating point, where the model has none.

@@ -36,7 +36,7 @@ def split_inputs(
 class _Symbols:
     """Symbols of the signals and the memory of the law, as deviations from the operating point."""
 
-    def __init__(self, design: OutputFeedback, at: Any) -> None:
+    def __init__(self, design: OutputFeedback, at: object) -> None:
         system, fb = design.system, design.feedback
         self.sampled, self.current = design.dt is not None, design.form == "current"
         outputs, known, drives = design.observer.outputs, design.known, design.drives
@@ -58,7 +58,7 @@ class _Symbols:
         self.wanted = dict(zip(self.followed, ca.vertsplit(self.r), strict=True))
 
 
-def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float | None) -> Law:
+def output_law(design: OutputFeedback, at: object, start: object, switched_on: float | None) -> Law:
     """See :meth:`OutputFeedback.law`."""
     system, fb, drives, dt = design.system, design.feedback, design.drives, design.dt
     outputs, known = design.observer.outputs, design.known
@@ -100,7 +100,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
     )  # fmt: skip
 
 
-def _command(design: OutputFeedback, s: _Symbols, x: Any, since: Any) -> Any:
+def _command(design: OutputFeedback, s: _Symbols, x: object, since: object) -> Any:
     """-K x̂ - K_i ξ + F (r - r₀)."""
     fb = design.feedback
     u = -(ca.DM(fb.K) if fb.schedule is None else fb.schedule.at(since)) @ x

@@ -34,8 +34,8 @@ METHODS = ("robust", "null-space")
 
 
 def place(
-    system: Any,
-    poles: Any,
+    system: object,
+    poles: object,
     *,
     inputs: str | Iterable[str] | None = None,
     dt: float | None = None,
@@ -77,7 +77,7 @@ def place(
                          integral=integrals, tracking=followed, limits=limits)  # fmt: skip
 
 
-def read_poles(poles: Any, n: int, dt: float | None) -> ComplexArray:
+def read_poles(poles: object, n: int, dt: float | None) -> ComplexArray:
     """(n,) checked: as many as states, finite, in conjugate pairs; mapped to e^{λ dt} where ``dt`` is given."""
     try:
         values = np.atleast_1d(np.asarray(poles, dtype=np.complex128)).ravel()

@@ -16,7 +16,6 @@ that of the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -40,14 +39,14 @@ OUT_OF_REACH = 1e-12
 
 
 def plan_motion(
-    system: Any,
-    start: Any,
+    system: object,
+    start: object,
     *,
     horizon: float,
     end: Mapping[str, float] | None = None,
     Q: Weight | None = None,
     R: Weight = 1.0,
-    N: Any = None,
+    N: object = None,
     Qy: Weight | None = None,
     Q_T: Weight | None = None,
     inputs: str | Iterable[str] | None = None,

@@ -39,11 +39,11 @@ class Schedule:
             return Schedule(self.times, gains)
         return Schedule(self.times[-1] - self.times[::-1], gains, -self.slopes[::-1].transpose(0, 2, 1))
 
-    def at(self, t: Any) -> Any:
+    def at(self, t: object) -> Any:
         """Gain (m, n) at the time t, as a CasADi expression."""
         return self._held(t) if self.slopes is None else self._smooth(t)
 
-    def _held(self, t: Any) -> Any:
+    def _held(self, t: object) -> Any:
         count, m, n = self.gains.shape
         values = self.gains.transpose(0, 2, 1).reshape(count, -1)  # columns after each other, as CasADi reshapes
         if count == 1:  # a table needs two entries
@@ -55,7 +55,7 @@ class Schedule:
         table = ca.interpolant("gains", "linear", grid, values.ravel(), {"lookup_mode": ["exact"]})
         return ca.reshape(table(place), m, n)
 
-    def _smooth(self, t: Any) -> Any:
+    def _smooth(self, t: object) -> Any:
         assert self.slopes is not None
         count, m, n = self.gains.shape
         h = np.diff(self.times)

@@ -119,7 +119,7 @@ class StateFeedback:
         names = [f"{name} fed back" for name in self.drives]
         return StateSpace(A, B, np.hstack([self.K, self.K_integral]), dt=self.dt, inputs=self.drives, outputs=names)
 
-    def law(self, *, at: Any = None, switched_on: float | None = None) -> Law:
+    def law(self, *, at: object = None, switched_on: float | None = None) -> Law:
         """The law as ``da.simulate`` takes it: u = u₀ - K (x - x₀).
 
         at : {name: value} or a `State`: the operating point, where the model has none.
@@ -202,7 +202,7 @@ def solve_equilibrium(
     return solution[: system.nx], solution[system.nx :]
 
 
-def read_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+def read_limits(limits: object, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
     """{input: (low, high)}; a number is ± that number."""
     result: dict[str, tuple[float, float]] = {}
     if limits is not None and not isinstance(limits, Mapping):
@@ -231,7 +231,7 @@ def intersect_limits(
     return both
 
 
-def apply_limits(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
+def apply_limits(u: object, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
     """u within its limits, as a CasADi expression."""
     if not limits:
         return u
@@ -265,7 +265,7 @@ def reference_names(tracking: tuple[str, ...]) -> list[str]:
     return [f"{name}.reference" for name in tracking]
 
 
-def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
+def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     system, drives = feedback.system, feedback.drives
     names = machine_names(system)
     extra = tuple(name for name in feedback.integral if name not in names)

@@ -30,7 +30,7 @@ SYMMETRY = 1e-9  # relative
 INDEFINITE = 1e-10  # of the largest eigenvalue
 
 
-def covariance(symbol: str, given: Any, names: tuple[str, ...], what: str) -> Array:
+def covariance(symbol: str, given: object, names: tuple[str, ...], what: str) -> Array:
     """(n, n) covariance in any of the forms but a function, checked.
 
     Examples
@@ -186,7 +186,7 @@ class NoiseVariances:
             None if input_noise is None else self._read("input_noise", input_noise, model.inputs.names, "input")
         )
 
-    def _read(self, symbol: str, given: Any, names: tuple[str, ...], what: str) -> Covariance:
+    def _read(self, symbol: str, given: object, names: tuple[str, ...], what: str) -> Covariance:
         if callable(given):
             return Covariance(symbol, len(names), False, np.empty(0), self._of_state(symbol, given, names, what))
         if symbol == "Q":

@@ -10,7 +10,7 @@ Innovations of a consistent filter are independent, so that their autocorrelatio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.stats
@@ -219,7 +219,7 @@ def same_times(record: Record, times: Array) -> Record:
     return record.resample(times=np.clip(times, record.time[0], record.time[-1]))
 
 
-def mean_nees(values: Any, states: int, level: float = 0.95) -> tuple[Array, tuple[float, float]]:
+def mean_nees(values: object, states: int, level: float = 0.95) -> tuple[Array, tuple[float, float]]:
     """Mean of `nees` over Monte Carlo runs, (N,), and the band it lies in at a share `level` of the samples.
 
     values : (runs, N).  states : number of states of the filter.

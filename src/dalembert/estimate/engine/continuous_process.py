@@ -35,7 +35,7 @@ SX = ca.SX
 
 
 @singledispatch
-def continuous_process(model: Any, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
+def continuous_process(model: object, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
     """The model of a continuous filter: `process` of a model that has a rate, linear ones as they are."""
     return with_rate(process(model, outputs=outputs, inputs=inputs, **options))
 

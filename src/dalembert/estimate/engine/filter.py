@@ -68,7 +68,7 @@ class Filter(ABC):
     explained = 0  # rows of a sample that determine unknown inputs and not the state
 
     def __init__(
-        self, model: Any, *, outputs: Names = None, inputs: Names = None, Q: Variances = None, R: Variances = None,
+        self, model: object, *, outputs: Names = None, inputs: Names = None, Q: Variances = None, R: Variances = None,
         input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
         compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
@@ -166,7 +166,7 @@ class Filter(ABC):
         return unpack_numbers(entries, n)
 
     def run(
-        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: object = None
     ) -> Estimate:
         """Estimate along a record: its channels are found by the names of the inputs and outputs.
 

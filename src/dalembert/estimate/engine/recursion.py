@@ -181,7 +181,7 @@ class Expressions:
             kind.sym("t"), kind.sym("dt"),
         )  # fmt: skip
 
-    def _make_passage(self, kind: Any) -> ca.Function:
+    def _make_passage(self, kind: object) -> ca.Function:
         return self._make_transition(kind, driven=False)
 
     def _make_transition(self, kind: Any, driven: bool = True) -> ca.Function:
@@ -200,14 +200,14 @@ class Expressions:
         name = "transition" if driven else "passage"
         return ca.Function(name, [x, u, p, t, dt], outputs, {"cse": kind is SX})
 
-    def _make_sensing(self, kind: Any) -> ca.Function:
+    def _make_sensing(self, kind: object) -> ca.Function:
         m = self.process
         x, e, u, p, t, _ = self._symbols(kind)
         y = m.functions["outputs"](x, u, p, t)
         H = self._slope(kind, "outputs", x, e, u, p, t)
         return ca.Function("sensing", [x, u, p, t], [y, ca.densify(H)], {"cse": kind is SX})
 
-    def _make_report_slope(self, kind: Any) -> ca.Function:
+    def _make_report_slope(self, kind: object) -> ca.Function:
         x, e, u, p, t, _ = self._symbols(kind)
         return ca.Function("report_slope", [x, u, p, t], [self._slope(kind, "report", x, e, u, p, t)])
 

@@ -28,7 +28,7 @@ VARYING = 1.5  # longest step over the shortest: beyond it the noise of a step d
 
 
 def run(
-    filter_: Filter, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+    filter_: Filter, record: Record, *, start: InitialState = None, P0: Variances = None, progress: object = None
 ) -> Estimate:
     """Estimate along a record; see `Filter.run`."""
     began = clock.process_time()

@@ -56,7 +56,7 @@ class SensedInputs:
         return inner if self.filter.process.sensed else read_inputs(inner, self.filter.process.current)
 
 
-def sense_inputs(filter: Any) -> SensedInputs:
+def sense_inputs(filter: object) -> SensedInputs:
     """A filter as ``da.simulate(..., observer=)`` takes it whose inputs are sensors of the machine.
 
     A filter of a kinematic model does not need this: its inputs are always sensors.

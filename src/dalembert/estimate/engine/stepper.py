@@ -32,7 +32,7 @@ class FilterStepper:
         self.nis = 0.0
         self.estimate: dict[str, float] = {}
 
-    def step(self, y: Any, u: Any = (), t: float | None = None, *, before: Any = None) -> dict[str, float]:
+    def step(self, y: object, u: object = (), t: float | None = None, *, before: object = None) -> dict[str, float]:
         """Take in the sample y (NaN: not measured), read while the inputs u act; returns the estimate by name.
 
         The first call corrects the initial state; every other advances by dt (or to the time t) with the inputs of the

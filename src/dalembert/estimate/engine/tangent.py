@@ -26,7 +26,7 @@ def sensing_away(model: Expressions, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr
     return function(x, e, u, model.own(p), t)  # type: ignore[no-any-return]
 
 
-def _sensing_away(model: Expressions, kind: Any) -> ca.Function:
+def _sensing_away(model: Expressions, kind: object) -> ca.Function:
     m = model.process
     x, e, u, p, t, _ = model._symbols(kind)
     y = m.functions["outputs"](m.retract(x, e, p, t), u, p, t)

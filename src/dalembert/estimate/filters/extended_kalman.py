@@ -56,7 +56,7 @@ class ExtendedKalman(Filter):
     """
 
     def __init__(
-        self, model: Any, *, iterations: int = 1, continuous: bool = False, substeps: int = 1, **keywords: Any
+        self, model: object, *, iterations: int = 1, continuous: bool = False, substeps: int = 1, **keywords: Any
     ) -> None:
         super().__init__(model, **keywords)
         for name, value in (("iterations", iterations), ("substeps", substeps)):

@@ -80,7 +80,7 @@ class ExtendedKalmanBucy(Filter):
     needs_interval = False
 
     def __init__(
-        self, model: Any, *, Q: Variances = None, R: Variances = None, outputs: Names = None, inputs: Names = None,
+        self, model: object, *, Q: Variances = None, R: Variances = None, outputs: Names = None, inputs: Names = None,
         input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
         substeps: int = 1, compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
@@ -233,7 +233,7 @@ class ExtendedKalmanBucy(Filter):
 
     # -- use ---------------------------------------------------------------------------------------------------------
     def run(
-        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: object = None
     ) -> Estimate:
         """Estimate along a record, evenly sampled or not; innovations are taken as linear between the samples.
 

@@ -61,7 +61,7 @@ class JointInputKalman(Filter):
     """
 
     def __init__(
-        self, model: Any, *, unknown: str | Iterable[str], inputs: Names = None, outputs: Names = None,
+        self, model: object, *, unknown: str | Iterable[str], inputs: Names = None, outputs: Names = None,
         dt: float | None = None, Q: Variances = None, P0: Variances = None, start: InitialState = None, **keywords: Any,
     ) -> None:  # fmt: skip
         made, G, H = _augment(model, unknown, inputs, outputs, dt)
@@ -204,7 +204,7 @@ def _augment(model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float 
     return made, B[:, nu:], D[:, nu:]
 
 
-def _pad(what: str, given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
+def _pad(what: str, given: object, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
     """A covariance of the states as one of states and inputs (which have none)."""
     from dalembert.estimate.algebra.noise import covariance
 

@@ -68,7 +68,7 @@ class Kalman(Filter):
     def __new__(cls, *given: Any, form: str = "covariance", **keywords: Any) -> Self:
         return super().__new__(FORMS.get(form, cls) if cls is Kalman else cls)  # type: ignore[return-value]
 
-    def __init__(self, model: Any, *, form: str = "covariance", **keywords: Any) -> None:
+    def __init__(self, model: object, *, form: str = "covariance", **keywords: Any) -> None:
         one_of("form", form, tuple(FORMS))
         if self.form != form and form != "covariance":
             problem = f"{type(self).__name__} has the form {self.form!r}."

@@ -65,7 +65,7 @@ class KalmanBucy:
     """
 
     def __init__(
-        self, model: Any, *, Q: Variances, R: Variances, outputs: Names = None, inputs: Names = None,
+        self, model: object, *, Q: Variances, R: Variances, outputs: Names = None, inputs: Names = None,
         form: str = "covariance", start: InitialState = None, P0: Variances = None, compiled: bool = False,
         deviations: bool = False,
     ) -> None:  # fmt: skip
@@ -115,7 +115,7 @@ class KalmanBucy:
             return covariance("P0", P0, self.model.states, "state")
         return self.P0 if self.P0 is not None else self.steady.P
 
-    def covariances(self, times: Any, P0: Variances = None) -> Array:
+    def covariances(self, times: object, P0: Variances = None) -> Array:
         """(N, nx, nx) P at these times [s], the first being that of P0; exact."""
         t = np.asarray(times, dtype=float).reshape(-1)
         if len(t) == 0 or not np.isfinite(t).all() or (np.diff(t) <= 0).any():
@@ -161,7 +161,7 @@ class KalmanBucy:
         )  # fmt: skip
 
     def run(
-        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: Any = None
+        self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: object = None
     ) -> Estimate:
         """Estimate along an evenly sampled record without gaps; sensors are taken as linear between the samples."""
         if not isinstance(record, Record):

@@ -72,7 +72,7 @@ class SigmaPointKalman(Filter):
     """
 
     def __init__(
-        self, model: Any, *, points: PointRule | None = None, square_root: bool = False, redraw: bool = True,
+        self, model: object, *, points: PointRule | None = None, square_root: bool = False, redraw: bool = True,
         **keywords: Any,
     ) -> None:  # fmt: skip
         super().__init__(model, **keywords)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, assign, frozen
@@ -24,7 +22,9 @@ class ForceCheck:
     seen: FloatArray
     map: FloatArray
 
-    def __init__(self, known: Any, unknown: Any, form: str, time: Any, condition: Any, seen: Any, map: Any) -> None:
+    def __init__(
+        self, known: object, unknown: object, form: str, time: object, condition: object, seen: object, map: object
+    ) -> None:
         assign(self, known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
 
     @property

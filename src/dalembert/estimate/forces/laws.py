@@ -28,7 +28,7 @@ class RandomWalk:
     def __post_init__(self) -> None:
         positive_number("deviation", self.deviation)
 
-    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         return force
 
     def variance(self, dt: float) -> float:
@@ -46,7 +46,7 @@ class GaussMarkov:
         positive_number("cutoff", self.cutoff)
         positive_number("deviation", self.deviation)
 
-    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         return ca.exp(-2 * ca.pi * self.cutoff * dt) * force
 
     def variance(self, dt: float) -> float:
@@ -64,7 +64,7 @@ class LowPassed:
         positive_number("cutoff", self.cutoff)
         positive_number("deviation", self.deviation)
 
-    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         a = ca.exp(-2 * ca.pi * self.cutoff * dt)
         return a * force + (1 - a) * at_once
 
@@ -89,7 +89,7 @@ class ForceLaw:
         if not callable(self.function):
             raise ModelError("wrong-type", f"a force law needs a function of the motion, got {self.function!r}.")
 
-    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
+    def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         from dalembert.expressions import call_user
 
         return ca.SX(call_user(self.function, "law of an unknown force", view))

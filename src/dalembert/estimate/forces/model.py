@@ -318,7 +318,7 @@ class ForceModel:
         )
 
 
-def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
+def _names(eqs: EquationsOfMotion, given: object, what: str) -> tuple[str, ...]:
     names = name_list(given, what)
     for name in names:
         if name not in eqs.inputs.index:

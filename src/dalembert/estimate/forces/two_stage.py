@@ -67,7 +67,7 @@ class TwoStage:
     def model(self) -> ForceModel:
         return self.forces.process.source  # type: ignore[no-any-return]
 
-    def run(self, record: Record, *, progress: Any = None) -> TwoStageEstimate:
+    def run(self, record: Record, *, progress: object = None) -> TwoStageEstimate:
         """Motion and forces along a record of all sensors."""
         motion = self.motion.run(record, progress=progress)
         first = {name: float(motion[name][0]) for name in self._coordinates}

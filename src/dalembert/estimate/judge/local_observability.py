@@ -180,7 +180,7 @@ class LocalObservability:
 
 
 def local_observability(
-    model: Any,
+    model: object,
     along: Record | State | Any = None,
     *,
     outputs: str | Iterable[str] | None = None,
@@ -191,7 +191,7 @@ def local_observability(
     window: int = WINDOW,
     candidates: str | Iterable[str] | None = None,
     empirical: bool = False,
-    amplitude: Any = 1e-3,
+    amplitude: object = 1e-3,
     **options: Any,
 ) -> LocalObservability:
     """Whether the outputs determine all states of a model along a motion, how well, and what to measure if not.
@@ -356,7 +356,7 @@ def _named(names: tuple[str, ...], values: Array) -> dict[str, float]:
 # ---- what was given
 
 
-def _process(model: Any, along: Any, outputs: Names, dt: float | None, options: dict[str, Any]) -> Process:
+def _process(model: object, along: object, outputs: Names, dt: float | None, options: dict[str, Any]) -> Process:
     if isinstance(model, Process):
         if outputs is not None or options:
             raise has_channels()
@@ -370,7 +370,7 @@ def _process(model: Any, along: Any, outputs: Names, dt: float | None, options: 
     return process(model, outputs=outputs, dt=dt, **options)
 
 
-def _motion(model: Process, along: Any, dt: float | None, samples: int) -> MotionSamples:
+def _motion(model: Process, along: object, dt: float | None, samples: int) -> MotionSamples:
     if isinstance(along, Record):
         if model.matrices is not None:  # the slopes are the same everywhere
             return MotionSamples(
@@ -386,7 +386,7 @@ def _motion(model: Process, along: Any, dt: float | None, samples: int) -> Motio
     return motion_from(model, model.start, along.t if along is not None else 0.0, float(dt), int(samples))
 
 
-def _amplitudes(given: Any, names: tuple[str, ...]) -> Array:
+def _amplitudes(given: object, names: tuple[str, ...]) -> Array:
     if isinstance(given, Mapping):
         find_places(list(given), names, "state")
         return np.array([float(given.get(name, 1e-3)) for name in names])

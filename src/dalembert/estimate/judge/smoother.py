@@ -29,7 +29,7 @@ from dalembert.record import Record
 MX = ca.MX
 
 
-def smooth(estimate: Estimate, *, progress: Any = None) -> Estimate:
+def smooth(estimate: Estimate, *, progress: object = None) -> Estimate:
     """Estimate of every sample from the samples before and after it.
 
     Parameters

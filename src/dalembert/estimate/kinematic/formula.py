@@ -59,7 +59,7 @@ class FormulaRelations:
         )
         self._place = {name: k for k, name in enumerate(expressions)}
 
-    def names(self, given: Any, what: str) -> list[str]:
+    def names(self, given: object, what: str) -> list[str]:
         found = name_list(given, what)
         for name in found:
             if name not in self.known:

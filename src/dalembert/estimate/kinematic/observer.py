@@ -24,7 +24,7 @@ from dalembert.estimate.kinematic.switching import Switching
 
 
 def model_kinematics(
-    model: Any,
+    model: object,
     *,
     independent: str | Sequence[str],
     inputs: str | Sequence[str],

@@ -34,7 +34,7 @@ class Relations(Protocol):
     known: Mapping[str, Measurable]
     further: tuple[str, ...]  # channels of an estimate besides z and its derivatives
 
-    def names(self, given: Any, what: str) -> list[str]:
+    def names(self, given: object, what: str) -> list[str]:
         """Full names of quantities, in order; refuses unknown ones."""
 
     def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:

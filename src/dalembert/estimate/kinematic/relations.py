@@ -14,7 +14,6 @@ above stand for what they add.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -160,7 +159,7 @@ class MachineRelations:
                 evidence={"freedom": freedom, "named": n},
             )
 
-    def names(self, given: Any, what: str) -> list[str]:
+    def names(self, given: object, what: str) -> list[str]:
         found: list[str] = []
         for name in name_list(given, what):
             full = self.eqs.full_name(name)
@@ -294,7 +293,7 @@ def _least(moved: Array, rows: Array) -> float:
 
 
 def find_relations(
-    model: Any, independent: Any, units: Mapping[str, str] | None = None, at: State | None = None
+    model: object, independent: object, units: Mapping[str, str] | None = None, at: State | None = None
 ) -> Relations:
     """Relations of equations of motion, of a mechanism, or of a function that returns formulas."""
     from dalembert.equations import equations

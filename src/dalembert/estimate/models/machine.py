@@ -215,7 +215,7 @@ def _place(tables: Mapping[str, Channels], *names: str) -> tuple[str, int] | Non
     return None
 
 
-def _tableau(method: Any) -> Tableau:
+def _tableau(method: object) -> Tableau:
     table = find_tableau(method)
     if not table.explicit:
         raise ModelError(

@@ -134,7 +134,7 @@ class Process:
 
 @singledispatch
 def process(
-    model: Any, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any
+    model: object, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any
 ) -> Process:
     """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, an `Identified`, `EquationsOfMotion`, a
     `UserModel` or a kinematic model.

@@ -57,9 +57,9 @@ class UserModel:
     """
 
     def __init__(
-        self, f: Callable[..., Any], g: Callable[..., Any], *, states: Any, outputs: Any, inputs: Any = (),
+        self, f: Callable[..., Any], g: Callable[..., Any], *, states: object, outputs: object, inputs: object = (),
         parameters: Mapping[str, float] | None = None, continuous: bool = True, method: str | Tableau = "rk4",
-        substeps: int = 1, angles: Sequence[str] = (), start: Any = None, dt: float | None = None,
+        substeps: int = 1, angles: Sequence[str] = (), start: object = None, dt: float | None = None,
         name: str = "model", compiled: bool = False,
     ) -> None:  # fmt: skip
         self.name, self.continuous, self.dt, self.compiled = name, bool(continuous), dt, bool(compiled)
@@ -161,7 +161,7 @@ def _numbers(given: Mapping[str, float]) -> dict[str, float]:
     return {name: real_number(f"parameter {name!r}", value) for name, value in given.items()}
 
 
-def _start(given: Any, states: Channels) -> Array:
+def _start(given: object, states: Channels) -> Array:
     x = np.zeros(len(states)) if given is None else np.array(given, dtype=float).reshape(-1)
     if x.shape != (len(states),) or not np.isfinite(x).all():
         problem = f"start must be {len(states)} finite numbers ({', '.join(states.names)}), got {given!r}."
@@ -186,7 +186,7 @@ def _arguments(function: Callable[..., Any], label: str, least: tuple[str, ...])
     return ARGUMENTS[: len(plain)]
 
 
-def _column(value: Any, label: str, size: int) -> Any:
+def _column(value: object, label: str, size: int) -> Any:
     if isinstance(value, (list, tuple)):
         value = ca.vertcat(*[SX(entry) for entry in value])
     try:

@@ -88,7 +88,7 @@ class CExport:
 
 
 def export_c(
-    step: Any,
+    step: object,
     folder: str | os.PathLike[str],
     *,
     name: str | None = None,
@@ -142,7 +142,7 @@ def export_c(
 # --- what is exported -----------------------------------------------------------------------------------------------
 
 
-def read_step(given: Any, dt: float | None) -> Step:
+def read_step(given: object, dt: float | None) -> Step:
     if hasattr(given, "law") and not isinstance(given, (Law, ObserverStep)):
         given = given.law()
     elif hasattr(given, "observer_step") and not isinstance(given, (Law, ObserverStep)):
@@ -224,7 +224,7 @@ def _of_observer(w: ObserverStep) -> Step:
     )  # fmt: skip
 
 
-def _dense(value: Any, size: int) -> Any:
+def _dense(value: object, size: int) -> Any:
     return ca.densify(value) if size else MX(0, 1)
 
 
@@ -237,7 +237,7 @@ def identifier(text: str) -> str:
     return f"step_{name}" if name[0].isdigit() or name in C_WORDS.split() else name
 
 
-def checked_name(name: Any) -> str:
+def checked_name(name: object) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name) or name in C_WORDS.split():
         raise DataError(
             "bad-name", f"name must be a C identifier of at most 41 characters (letters, digits, _), got {name!r}."

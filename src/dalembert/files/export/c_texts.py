@@ -32,7 +32,7 @@ def arguments(what: Any, prefix: str) -> str:
     return ", ".join(parts)
 
 
-def drive_arguments(what: Any, prefix: str) -> str:
+def drive_arguments(what: object, prefix: str) -> str:
     return f"const {prefix}_state *state, const {prefix}_real *references, {prefix}_real t, {prefix}_real *u"
 
 

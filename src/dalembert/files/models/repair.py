@@ -63,7 +63,7 @@ def _mend(source: Source, document: dict[str, Any], problems: list[Any]) -> bool
     return sound
 
 
-def _table_at(document: Any, where: Path) -> Any:
+def _table_at(document: object, where: Path) -> Any:
     here = document
     for step in where:
         if not isinstance(here, dict) or step not in here:

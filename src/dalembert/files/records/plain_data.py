@@ -18,7 +18,7 @@ def as_json(value: Mapping[str, Any] | None, what: str) -> str:
         raise DataError("wrong-type", f"the {what} of the record is not plain data ({error}).") from error
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -26,7 +26,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} {value!r}")
 
 
-def loaded(text: Any, kind: type) -> Any:
+def loaded(text: object, kind: type) -> Any:
     """JSON text when it holds what is expected; what another program wrote there is left alone."""
     if not isinstance(text, str):
         return None

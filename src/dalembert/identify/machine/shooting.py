@@ -65,7 +65,7 @@ class ShootingSteps:
         lam = x[self.nx :] if self.nl else MX.zeros(len(self.eqs.rows))
         return x[:a], x[a:b], x[b : self.nx], lam
 
-    def _join(self, q: Any, v: Any, z: Any, lam: Any) -> Any:
+    def _join(self, q: object, v: object, z: object, lam: object) -> Any:
         return ca.densify(ca.vertcat(q, v, z, lam if self.nl else MX(0, 1)))
 
     def _symbols(self) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,7 +221,7 @@ class ModeSearch:
         hoped = 1e-9 * self.value(point) + 1e-18
         return step.predicted <= hoped or float(np.abs(step.change).max()) < 1e-10
 
-    def report(self, model: Any, status: str, *, known: bool) -> Updated:
+    def report(self, model: object, status: str, *, known: bool) -> Updated:
         at, before, t = self.at, self.before, self.target
         assert before is not None
         J = self.jacobian(at, self.values)

@@ -34,7 +34,7 @@ def accept_several(function: Callable[Concatenate[Record, P], R_co]) -> AcceptsS
     """Let a function of one record take several."""
 
     @functools.wraps(function)
-    def call(record: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def call(record: object, *args: P.args, **kwargs: P.kwargs) -> Any:
         if isinstance(record, Record):
             return function(record, *args, **kwargs)
         return tuple(function(one, *args, **kwargs) for one in list_records(record))

@@ -174,7 +174,7 @@ def _arnoldi(M: Any, C: Any, K: Any, shift: complex, gamma: float, count: int) -
     return s0 + 1.0 / theta, Z[:n]
 
 
-def _factor(matrix: Any) -> Factor:
+def _factor(matrix: object) -> Factor:
     try:
         return Factor(matrix)
     except ArithmeticError as error:

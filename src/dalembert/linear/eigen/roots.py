@@ -52,7 +52,7 @@ class Roots:
     provenance: Mapping[str, Any]
 
     def __init__(
-        self, values: Any, dt: float | None = None, kind: str = "pole", provenance: Mapping[str, Any] | None = None
+        self, values: object, dt: float | None = None, kind: str = "pole", provenance: Mapping[str, Any] | None = None
     ) -> None:
         roots = np.array(values, dtype=np.complex128)
         s = continuous(roots, dt)

@@ -16,7 +16,7 @@ Rounding splits such an eigenvalue by ±√ε and more, so the signs of real par
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
@@ -78,7 +78,7 @@ class Stability:
     reason: str
 
     def __init__(
-        self, verdict: str, guilty: tuple[Guilty, ...], eigenvalues: Any, margin: float, tolerance: float,
+        self, verdict: str, guilty: tuple[Guilty, ...], eigenvalues: object, margin: float, tolerance: float,
         *, discrete: bool = False, reason: str = "",
     ) -> None:  # fmt: skip
         values = np.array(eigenvalues, dtype=np.complex128)

@@ -56,7 +56,7 @@ class Undamped:
     shift: float
 
 
-def nearest(M: Any, K: Any, count: int, frequency: float = 0.0) -> Undamped:
+def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undamped:
     """The ``count`` modes with μ nearest to ``frequency``² [rad²/s²]; rigid bodies and the softest ones for 0."""
     _refuse_negative_mass(M)
     if frequency > 0.0:
@@ -205,7 +205,7 @@ def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
     return result
 
 
-def _clean(modes: Undamped, M: Any, K: Any) -> Undamped:
+def _clean(modes: Undamped, M: object, K: object) -> Undamped:
     zero = _zeros(np.abs(modes.mu) / np.maximum(energy_noise(K, modes.shapes), TINY))
     return Undamped(np.where(zero, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
 
@@ -275,7 +275,7 @@ def _maker(M: Any, K: Any) -> Callable[[float], Any]:
     return make
 
 
-def _is_connected(pattern: Any) -> bool:
+def _is_connected(pattern: object) -> bool:
     """Whether the graph is connected; the width is no measure of several pieces, which factor separately."""
     return bool(scipy.sparse.csgraph.connected_components(pattern, directed=False, return_labels=False) == 1)
 
@@ -304,7 +304,7 @@ def _factor_near(M: Any, K: Any, target: float) -> tuple[Factor, float]:
     return _factor_shifted(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
 
 
-def _count_below(M: Any, K: Any, mu: float) -> tuple[int, Factor]:
+def _count_below(M: object, K: object, mu: float) -> tuple[int, Factor]:
     factor, _ = _factor_near(M, K, mu)
     if factor.negative is None:
         raise ConvergenceError(

@@ -86,7 +86,7 @@ class Sweep:
 
     def __init__(
         self, values: FloatArray, eigenvalues: ComplexArray, *, parameter: str, unit: str,
-        crossings: tuple[Crossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: Any,
+        crossings: tuple[Crossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: object,
         provenance: Mapping[str, Any], coincidences: tuple[CriticalSpeed, ...] = (),
     ) -> None:  # fmt: skip
         assign(

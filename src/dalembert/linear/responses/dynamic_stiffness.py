@@ -177,7 +177,7 @@ def _sparse(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pages:
         yield slice(k, k + 1), X[None, :, :-1].astype(np.complex128)
 
 
-def sparse_solve(Z: Any, right: Any) -> Any:
+def sparse_solve(Z: object, right: object) -> Any:
     """Z⁻¹ right by sparse LU with one refinement; None where a pivot is exactly zero."""
     try:
         factor = Factor(Z)  # the pattern of a structure is symmetric, with G and H as well

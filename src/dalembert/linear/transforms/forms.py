@@ -143,7 +143,7 @@ class KalmanForm:
         return f"KalmanForm: {self.system.nx} states\n{self.table()}"
 
 
-def similarity(system: StateSpace, T: ArrayLike, states: Any, how: str = "similarity") -> StateSpace:
+def similarity(system: StateSpace, T: ArrayLike, states: object, how: str = "similarity") -> StateSpace:
     """See :meth:`StateSpace.similarity`."""
     nx = system.nx
     T_ = real_matrix("T", T, nx, nx, "x = T z, one row and one column per state")
@@ -353,7 +353,7 @@ def observability_matrix(system: StateSpace, blocks: int | None = None) -> Float
     return _powers(system.A.T, system.C.T, blocks).T
 
 
-def _require_state_space(system: Any, what: str) -> None:
+def _require_state_space(system: object, what: str) -> None:
     if not all(hasattr(system, name) for name in ("A", "B", "C", "states")):  # StateSpace itself builds on this module
         raise DataError(
             "wrong-type",

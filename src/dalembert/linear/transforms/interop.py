@@ -61,7 +61,7 @@ def to_scipy(system: StateSpace) -> Any:
     return scipy.signal.StateSpace(*matrices) if system.dt is None else scipy.signal.StateSpace(*matrices, dt=system.dt)
 
 
-def from_scipy(cls: type[StateSpace], other: Any, names: dict[str, Any]) -> StateSpace:
+def from_scipy(cls: type[StateSpace], other: object, names: dict[str, Any]) -> StateSpace:
     """See :meth:`StateSpace.from_scipy`."""
     import scipy.signal
 

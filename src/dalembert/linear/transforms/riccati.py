@@ -13,7 +13,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -111,7 +110,7 @@ def dare(
     return _solve(dt, method, *_read_matrices(A, B, Q, R, S, E))
 
 
-def _read_matrices(A: Any, B: Any, Q: Any, R: Any, S: Any, E: Any) -> tuple[FloatArray, ...]:
+def _read_matrices(A: object, B: object, Q: object, R: object, S: object, E: object) -> tuple[FloatArray, ...]:
     A_ = square("A", A)
     n = len(A_)
     B_ = matrix("B", B, n, None, "one row per state", vector="column")

@@ -63,11 +63,11 @@ class ClosedLoop:
 
 def close_loop(
     eqs: EquationsOfMotion,
-    laws: Any,
-    observer: Any = None,
+    laws: object,
+    observer: object = None,
     *,
     actuators: Mapping[str, ActuatorLimits] | None = None,
-    switch_on: Any = None,
+    switch_on: object = None,
 ) -> EquationsOfMotion:
     """The machine with its controller inside: equations of motion of the closed loop.
 
@@ -319,7 +319,7 @@ class _Closing:
     def _call_many(self, name: str, at: Symbols) -> list[Any]:
         return self.eqs.functions[name].call([getattr(at, part) for part in ARGUMENTS[name].split()])  # type: ignore[no-any-return]
 
-    def _column(self, names: Sequence[str], at: Symbols, estimate: Any) -> Any:
+    def _column(self, names: Sequence[str], at: Symbols, estimate: object) -> Any:
         return ca.vertcat(*[self._value(name, at, estimate) for name in names]) if names else SX(0, 1)
 
     def _watch(self, at: Symbols) -> tuple[Any, Any]:
@@ -407,7 +407,7 @@ class _Closing:
             "that does not jump with the input, put a lag between, or sample the law (dt)."
         )
 
-    def _regular(self, gap: Any) -> None:
+    def _regular(self, gap: object) -> None:
         eqs = self.eqs
         f = ca.Function("gap", [self.full.q, self.full.v, self.full.z, self.full.u, self.full.p, self.full.t], [gap])
         numbers: list[Array] = [np.array(eqs.placement.q), np.zeros(eqs.nv), np.zeros(self.full.z.shape[0]),

@@ -18,7 +18,7 @@ from dalembert.record import Record
 class LinearHost:
     """A state-space model in a sampled run."""
 
-    def __init__(self, model: StateSpace, given: Any) -> None:
+    def __init__(self, model: StateSpace, given: object) -> None:
         self.plant = LinearPlant(model, given)
         self.p, self.numbers = self.plant.p, self.plant.numbers
 
@@ -28,13 +28,13 @@ class LinearHost:
     def moving(self, columns: Array) -> Array:
         return columns[:, 1:]
 
-    def arm(self, run: Any, x: Array) -> None:
+    def arm(self, run: object, x: Array) -> None:
         pass
 
     def check(self, rows: Array) -> None:
         return None
 
-    def look(self, run: Any, rows: Array) -> None:
+    def look(self, run: object, rows: Array) -> None:
         return None
 
     def inputs_at(self, times: Array, c: Array) -> Array:

@@ -129,7 +129,7 @@ class MachineHost:
         return self.eqs.state(part["q"], part["v"], part["z"], float(x[0]), lam=part["lam"])
 
     # -- events ------------------------------------------------------------------------------------------------------
-    def arm(self, run: Any, x: Array) -> None:
+    def arm(self, run: object, x: Array) -> None:
         self.monitor = EventMonitor(self.events, self.plant.layout, self.own)
         self.before = x.copy()
         if self.events:

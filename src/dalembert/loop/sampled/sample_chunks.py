@@ -52,7 +52,7 @@ class Chunks:
         return np.array(raw.reshape(count, self.graph.row.size))
 
 
-def _remembered(key: Any, make: Callable[[], Any]) -> Any:
+def _remembered(key: object, make: Callable[[], Any]) -> Any:
     key = (threading.get_ident(), key)
     if key not in _BUILT:
         if len(_BUILT) >= _MOST_BUILT:

@@ -43,7 +43,7 @@ class Fields:
             first += size
         self.size = first
 
-    def split(self, column: Any) -> dict[str, Any]:
+    def split(self, column: object) -> dict[str, Any]:
         cuts = [a for a, _ in self.starts.values()] + [self.size]
         return dict(zip(self.starts, ca.vertsplit(column, cuts), strict=True))
 
@@ -214,7 +214,7 @@ class SampleGraph:
             "c": column(*constants),
         })  # fmt: skip
 
-    def _theta(self, theta: Any) -> list[Any]:
+    def _theta(self, theta: object) -> list[Any]:
         sizes = [len(law.parameters) for law in self.loop.laws]
         if self.loop.observer is not None:
             sizes.append(len(self.loop.observer.parameters))
@@ -228,7 +228,7 @@ class SampleGraph:
     def _value(self, source: Source, y: Any, estimate: Any, u: Any) -> Any:
         return (estimate if source.kind == ESTIMATE else u if source.kind == INPUT else y)[source.place]
 
-    def _kept(self, j: int, after: Any) -> Any:
+    def _kept(self, j: int, after: object) -> Any:
         """Memory of a law after its sample. Switched off, a law that cannot know it waits at its start."""
         law, before = self.loop.laws[j], self.m[f"law{j}"]
         if not len(law.state):
@@ -288,7 +288,7 @@ class SampleGraph:
         return self.plant.u(self.d["t"], c)
 
     # -- sensors and observer ----------------------------------------------------------------------------------------
-    def _read(self, x: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+    def _read(self, x: object, c: object) -> tuple[Any, dict[str, Any]]:
         """Readings, and what the sensors keep."""
         loop, d, m = self.loop, self.d, self.m
         if self.readings is None:

@@ -229,7 +229,7 @@ class Absolute:
         kernel = joint_kernel(self.space.planar, JOINT_EQUATIONS[joint.kind], len(numbers))
         return kernel(*arguments)  # type: ignore[no-any-return]
 
-    def _turns(self, joint: Joint, k: int, angle: Any) -> Any:
+    def _turns(self, joint: Joint, k: int, angle: object) -> Any:
         """Whole turns to add to an angle that the kernel gives up to a turn."""
         if self.space.planar:
             return self._whole_turns(joint)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.forces.force_equations import ForceBuilder
 
 
-def effort(builder: ForceBuilder, actuator: Actuator, measured: Measured, u: Any) -> Any:
+def effort(builder: ForceBuilder, actuator: Actuator, measured: Measured, u: object) -> Any:
     host, motor, name = builder.host, cast("DCMotor", actuator.model), f"{actuator.name}.current"
     k_t, R, n = (host.number(x) for x in (motor.torque_constant, motor.resistance, motor.gear_ratio))
     k_e = k_t if motor.back_emf is None else host.number(motor.back_emf)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Effort(Protocol):
     """Effort along the coordinate `measured` [N or N m] for the input `u`; rates of its states go into the builder."""
 
-    def __call__(self, builder: ForceBuilder, actuator: Actuator, measured: Measured, u: Any) -> Any: ...
+    def __call__(self, builder: ForceBuilder, actuator: Actuator, measured: Measured, u: object) -> Any: ...
 
 
 ACTUATOR_EFFORTS: Registry[Effort] = Registry(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.forces.force_equations import ForceBuilder
 
 
-def effort(builder: ForceBuilder, actuator: Actuator, measured: Measured, u: Any) -> Any:
+def effort(builder: ForceBuilder, actuator: Actuator, measured: Measured, u: object) -> Any:
     host, lag, name = builder.host, cast("FirstOrderLag", actuator.model), f"{actuator.name}.effort"
     builder.state_rates[name] = (host.number(lag.gain) * u - builder.state(name)) / host.number(lag.time_constant)
     return builder.state(name)

@@ -30,7 +30,7 @@ class Drawing:
         self.torques: list[SceneTorque] = []
         self.efforts: list[SceneTorque] = []
 
-    def spring(self, name: str, a: Any, b: Any, *, damped: bool) -> None:
+    def spring(self, name: str, a: object, b: object, *, damped: bool) -> None:
         """A coil between two points, with a damper in it where there is damping."""
         self.springs.append(SceneSpring(name, drawn_end(a), drawn_end(b), damped))
 
@@ -40,7 +40,9 @@ class Drawing:
         if part in ("angle", "displacement"):
             self.joint_springs.append(SceneJointSpring(name, joint, part == "angle"))
 
-    def force(self, name: str, point: Any, vector: Any, *, axes: str = "world", channel: str | None = None) -> None:
+    def force(
+        self, name: str, point: object, vector: object, *, axes: str = "world", channel: str | None = None
+    ) -> None:
         """An arrow at a point: a constant vector, or one times an input."""
         self.forces.append(SceneForce(name, drawn_end(point), drawn_place(vector), axes, channel))
 

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 SX = ca.SX
 
 
-def _draw_nothing(drawing: Drawing, force: Any) -> None:
+def _draw_nothing(drawing: Drawing, force: object) -> None:
     pass
 
 
-def _no_friction(force: Any, joints: Mapping[str, Joint]) -> list[DryFriction]:
+def _no_friction(force: object, joints: Mapping[str, Joint]) -> list[DryFriction]:
     return []
 
 
-def _no_reactions(force: Any) -> list[str]:
+def _no_reactions(force: object) -> list[str]:
     return []
 
 
@@ -107,7 +107,7 @@ class ForceBuilder:
         return [self.state_rates[name] for force in self.host.m.forces for name, _ in force.states()]
 
     # -- ways to act ------------------------------------------------------------------------------------------------
-    def _add(self, column: int, value: Any, has_potential: bool) -> None:
+    def _add(self, column: int, value: object, has_potential: bool) -> None:
         parts = self._potential_parts if has_potential else self._other_parts
         parts[column] = parts[column] + value
 
@@ -129,7 +129,7 @@ class ForceBuilder:
         for k in range(self.space.turns):
             self._add(columns[self.space.dim + k], own[k], has_potential)
 
-    def drive(self, measured: Measured, effort: Any, *, has_potential: bool = False) -> None:
+    def drive(self, measured: Measured, effort: object, *, has_potential: bool = False) -> None:
         """An effort along a named coordinate: f += Sᵀ effort."""
         form = measured.form
         for column, value in zip(form.columns, form.values, strict=True):
@@ -154,7 +154,7 @@ class ForceBuilder:
         """The value of an internal state; its rate goes into `state_rates`."""
         return self.host.z[self.host.internal.index[name]]
 
-    def amount(self, given: Any, size: int, channel: str | None, what: str) -> Any:
+    def amount(self, given: object, size: int, channel: str | None, what: str) -> Any:
         """A constant or user-given vector, times its input channel where it has one."""
         if callable(given):
             value = as_column(call_user(given, what, self.host.view()), what, self.host.p_symbols)

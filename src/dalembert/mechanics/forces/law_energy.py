@@ -112,7 +112,7 @@ def find_switches(value: Any, argument: Any) -> list[Any]:
     return list(found.values())
 
 
-def _find_roots(side: Any, x: Any) -> list[Any]:
+def _find_roots(side: object, x: object) -> list[Any]:
     """Roots of an expression that is linear or quadratic in x; none of any other."""
     slope = ca.simplify(ca.jacobian(side, x))
     curvature = ca.simplify(ca.jacobian(slope, x))

@@ -70,7 +70,7 @@ def act(builder: ForceBuilder, spring: SpringDamper) -> None:
     builder.tensions[spring.name] = (elastic + rest, unit)
 
 
-def _law(builder: ForceBuilder, spring: SpringDamper, extension: Any, speed: Any) -> Any:
+def _law(builder: ForceBuilder, spring: SpringDamper, extension: object, speed: object) -> Any:
     what = f"law of spring {spring.name!r}"
     law: Any = spring.law
     try:

@@ -79,7 +79,7 @@ class Outputs:
     value: Any
 
 
-def build_outputs(host: Absolute, forces: ForceBuilder, kinetic: Any) -> Outputs:
+def build_outputs(host: Absolute, forces: ForceBuilder, kinetic: object) -> Outputs:
     names: list[str] = []
     units: list[str] = []
     values: list[Any] = []

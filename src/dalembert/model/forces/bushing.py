@@ -34,6 +34,6 @@ class Bushing(Force):
                 object.__setattr__(self, each, _spread(getattr(self, each), count, f"{self.what}: {each}"))
 
 
-def _spread(value: Any, count: int, what: str) -> tuple[Any, ...]:
+def _spread(value: object, count: int, what: str) -> tuple[Any, ...]:
     values = (value,) * count if is_number(value) else vector(value, count, what)
     return tuple(not_negative(x, what) for x in values)

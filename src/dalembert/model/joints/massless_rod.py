@@ -9,7 +9,7 @@ from dalembert.model.bodies import positive
 from dalembert.model.joints.joint import JOINTS, Glyph, JointKind, Option
 
 
-def check_length(value: Any, what: str) -> Any:
+def check_length(value: object, what: str) -> Any:
     return positive(value, what, Advice("For the length 0 use a revolute or spherical joint."))
 
 

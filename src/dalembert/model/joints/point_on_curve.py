@@ -9,13 +9,13 @@ from dalembert.model.bodies import number
 from dalembert.model.joints.joint import JOINTS, Coordinate, JointKind, Option
 
 
-def check_curve(value: Any, what: str) -> Any:
+def check_curve(value: object, what: str) -> Any:
     if not callable(value):
         raise ModelError("wrong-type", f"{what} must be a function of its parameter, got {value!r}.")
     return value
 
 
-def check_start(value: Any, what: str) -> float:
+def check_start(value: object, what: str) -> float:
     return float(number(value, what))
 
 

@@ -99,7 +99,7 @@ class Elimination:
 def _substitute(
     lower: list[tuple[int, list[tuple[int, Any]]]],
     upper: list[tuple[int, Any, list[tuple[int, Any]]]],
-    right: Any,
+    right: object,
     n: int,
 ) -> Any:
     y = ca.vertsplit(right)

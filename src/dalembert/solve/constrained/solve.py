@@ -110,7 +110,7 @@ class Factor:
         self._shift = ca.vertcat(SX.zeros(self.nv), (-EPSILON / self.alpha) * SX.ones(rows))
         self._ldl = ca.ldl(self._kkt + ca.diag(ca.sparsify(self._shift)))
 
-    def _solve(self, right: Any, refinements: int) -> Any:
+    def _solve(self, right: object, refinements: int) -> Any:
         D, LT, order = self._ldl
         term = ca.ldl_solve(right, D, LT, order)
         x = term
@@ -201,7 +201,7 @@ class Evaluation:
             else:
                 self.factor = Factor(M, self.A, singular_mass=mass_is_singular(eqs))
 
-    def forces(self, lam: Any) -> Any:
+    def forces(self, lam: object) -> Any:
         s = self.s
         return self.eqs.functions["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
 
@@ -376,7 +376,7 @@ def closed(eqs: EquationsOfMotion, s: Symbols, factor: Factor | None, iterations
     return q
 
 
-def steered(eqs: EquationsOfMotion, at: Evaluation, v: Any) -> Any:
+def steered(eqs: EquationsOfMotion, at: Evaluation, v: object) -> Any:
     """v with the residuals at velocity level removed."""
     if not eqs.rate_rows:
         return v

@@ -287,7 +287,7 @@ class EventMonitor:
                 )
 
 
-def speeds_after(eqs: EquationsOfMotion, state: State, given: Any, what: str) -> Array:
+def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str) -> Array:
     """Speeds after a jump of the named ones: M (v⁺ - v⁻) = Jᵀ μ with the joints and the jump in J."""
     wanted = given(state) if callable(given) else given
     if not isinstance(wanted, Mapping):

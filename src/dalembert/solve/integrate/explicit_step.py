@@ -50,7 +50,7 @@ class ExplicitStepper:
         self.column = Column(eqs, inputs, events, stabilise=stabilise)
         self.layout, self.start = self.column.layout, self.column.start
 
-    def close(self, t: Any, stage: list[Any], lam: Any, base: list[Any], weight: Any) -> tuple[Any, ...]:
+    def close(self, t: object, stage: list[Any], lam: object, base: list[Any], weight: object) -> tuple[Any, ...]:
         """Derivative of the last stage; q, v, z, work of the step, on the joints; v̇, ż, power, λ, change there."""
         u = self.column.inputs_at(t)
         if self.stabilise is None:
@@ -89,7 +89,7 @@ class ExplicitStepper:
         new["events"] = self.column.event_values(t1, q1, v1, z1, a, lam)
         return {**s, **new}, stages
 
-    def fixed_step(self, x: Any) -> Any:
+    def fixed_step(self, x: object) -> Any:
         """A step of the length in the state, shortened at the end."""
         s = self.layout.split(x)
         room = ca.fmax(self.column.end - s["t"], 0)
@@ -97,7 +97,7 @@ class ExplicitStepper:
         new, _ = self.advance(s, h)
         return self.layout.join(**{**new, "accepted": s["accepted"] + (h > 0)})
 
-    def controlled_step(self, x: Any) -> Any:
+    def controlled_step(self, x: object) -> Any:
         """An attempt with error control: accepted, or kept with a shorter step to try."""
         s = self.layout.split(x)
         room = ca.fmax(self.column.end - s["t"], 0)
@@ -120,7 +120,7 @@ class ExplicitStepper:
         kept = {**s, "h": following, "rejected": s["rejected"] + (h > 0)}
         return ca.if_else(good, self.layout.join(**taken), self.layout.join(**kept))
 
-    def error(self, s: dict[str, Any], new: dict[str, Any], stages: list[Any], h: Any) -> Any:
+    def error(self, s: dict[str, Any], new: dict[str, Any], stages: list[Any], h: object) -> Any:
         """Largest local error in units of its tolerance; infinite where a stage left finite numbers.
 
         The work of the forces without a potential counts with the states, in proportion to the energies: where that

@@ -125,7 +125,7 @@ def _channel(record: Record, name: str, unit: str) -> Array:
     return channel if factor == 1.0 else factor * channel
 
 
-def _table(time: Array, channel: Array, t: Any) -> Any:
+def _table(time: Array, channel: Array, t: object) -> Any:
     if len(time) < 2:
         return MX(float(channel[0]))
     return ca.interpolant("table", "linear", [time], channel)(t)

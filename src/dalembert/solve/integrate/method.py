@@ -162,7 +162,7 @@ def options_of(kind: type[Method]) -> dict[str, MethodOption]:
     }
 
 
-def check_method(method: Any) -> Method:
+def check_method(method: object) -> Method:
     """The method, refused where it is none."""
     if isinstance(method, Method):
         return method

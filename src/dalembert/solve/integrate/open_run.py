@@ -25,7 +25,7 @@ def open_run(
     eqs: EquationsOfMotion,
     until: float,
     *,
-    start: Any = None,
+    start: object = None,
     inputs: Mapping[str, Any] | Record | None = None,
     method: Method | None = None,
     every: float | Sequence[float] | Array | None = None,

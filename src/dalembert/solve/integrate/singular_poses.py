@@ -81,7 +81,7 @@ class SingularPoses:
         q, v, z, t = (states[:, a:b] for a, b in (where[name] for name in ("q", "v", "z", "t")))
         return np.asarray(self.kernel.many(q, v, z, self.eqs.p, t)[0][:, 0])
 
-    def _most_regular(self, where: Any) -> None:
+    def _most_regular(self, where: object) -> None:
         k = int(np.argmax(self.values))
         if self.values[k] > self.best:
             self.best = float(self.values[k])

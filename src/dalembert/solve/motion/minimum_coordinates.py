@@ -161,7 +161,7 @@ def _reference_pose(eqs: EquationsOfMotion, about: SecondOrder) -> State:
     return assemble(eqs, {name: reference[name] for name in about.coordinates})
 
 
-def _dense(matrix: Any) -> Any:
+def _dense(matrix: object) -> Any:
     return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
@@ -194,7 +194,7 @@ class _Reduction:
         self.rows_v = [eqs.rate_rows[k] for k in matrices.independent_rows(A[eqs.rate_rows], 1e-9)[0]]
 
     # -- pose and motion --------------------------------------------------------------------------------------------
-    def pose(self, s: Any, seed: Any, p: Any, t: Any) -> Any:
+    def pose(self, s: object, seed: object, p: object, t: object) -> Any:
         """q(s), or NaN where the path to it from the seed is not safe."""
         eqs, F = self.eqs, self.eqs.functions
         zero = SX.zeros(eqs.nv)
@@ -202,7 +202,7 @@ class _Reduction:
         phi_rows = [eqs.holonomic_rows.index(k) for k in self.rows_p]
         z, u = SX.zeros(eqs.nz), SX.zeros(eqs.nu)
 
-        def step(q: Any, target: Any) -> tuple[Any, Any]:
+        def step(q: object, target: object) -> tuple[Any, Any]:
             A, _ = F["rows"](q, zero, z, u, p, t)
             value, _, S, _ = F["measures"](q, zero, p, t)
             N, _ = F["kinematics"](q, p, t)
@@ -224,7 +224,7 @@ class _Reduction:
         found = ca.logic_and(ca.logic_and(safe, closed), last <= CLOSED)
         return ca.if_else(found, q, SX.nan(eqs.nq, 1))
 
-    def motion(self, s: Any, seed: Any, w: Any, z: Any, u: Any, p: Any, t: Any) -> _Motion:
+    def motion(self, s: object, seed: object, w: object, z: object, u: object, p: object, t: object) -> _Motion:
         eqs, F = self.eqs, self.eqs.functions
         q = self.pose(s, seed, p, t)
         zero = SX.zeros(eqs.nv)
@@ -251,7 +251,7 @@ class _Reduction:
         rest = [values[c.index] if c.kind == "measure" else SX(0) for c in self.speeds]
         return ca.vertcat(*rows), ca.vertcat(*rest)
 
-    def loads(self, at: _Motion, w_dot: Any) -> tuple[Any, Any]:
+    def loads(self, at: _Motion, w_dot: object) -> tuple[Any, Any]:
         """(v̇, λ) for accelerations ẇ of the independent speeds."""
         a = at.W @ w_dot + at.gamma
         lam = SX.zeros(len(self.eqs.rows))

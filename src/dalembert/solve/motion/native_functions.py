@@ -49,13 +49,13 @@ class Analysis:
         family = [step, step.mapaccum("kinematic_chunk", CHUNK), self.newton, self.rates]
         self.step, self.chunk, self.newton_kernel, self.rates_kernel = kernel_family(family, compiled=eqs.use_c)
 
-    def _spins(self, q: Any, p: Any, t: Any) -> Any:
+    def _spins(self, q: object, p: object, t: object) -> Any:
         """Rows of the idle spins that are held at rest."""
         if not self.held:
             return SX(0, self.eqs.nv)
         return self.eqs.functions["spins"](q, p, t)[0][list(self.held), :]
 
-    def _newton(self, q: Any, p: Any, t: Any, s: Any) -> list[Any]:
+    def _newton(self, q: object, p: object, t: object, s: object) -> list[Any]:
         """Two corrections of the pose with one factor, the size of the first, and the gap before it."""
         eqs, F = self.eqs, self.eqs.functions
         still = SX.zeros(eqs.nv)
@@ -73,12 +73,12 @@ class Analysis:
         N, _ = F["kinematics"](near, p, t)
         return [ca.densify(normalised(eqs, near + N @ second)), ca.norm_inf(change), ca.norm_inf(residual)]
 
-    def _residual(self, q: Any, p: Any, t: Any, s: Any) -> Any:
+    def _residual(self, q: object, p: object, t: object, s: object) -> Any:
         h, _, _, _ = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)
         gaps = target_gap(self.eqs, self.targets, h, q, s)
         return ca.vertcat(self.eqs.functions["position"](q, p, t), gaps, SX.zeros(len(self.held)))
 
-    def _speeds(self, q: Any, v: Any, p: Any, t: Any, ds: Any) -> tuple[Any, Any, Any]:
+    def _speeds(self, q: object, v: object, p: object, t: object, ds: object) -> tuple[Any, Any, Any]:
         """Speeds, what the rows still miss, and the factor."""
         eqs, F = self.eqs, self.eqs.functions
         zero_z, zero_u = SX.zeros(eqs.nz), SX.zeros(eqs.nu)
@@ -101,7 +101,7 @@ class Analysis:
         missed = ca.norm_inf(ca.vertcat(F["rates"](q, v, p, t), rate - ds))
         return ca.densify(v), missed, factor
 
-    def _rates(self, q: Any, v: Any, p: Any, t: Any, ds: Any, dds: Any) -> list[Any]:
+    def _rates(self, q: object, v: object, p: object, t: object, ds: object, dds: object) -> list[Any]:
         eqs, F = self.eqs, self.eqs.functions
         v, missed, factor = self._speeds(q, v, p, t, ds)
         A, b = F["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)

@@ -5,8 +5,6 @@ Speeds and accelerations that a record does not have come from splines, with an 
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 import numpy as np
 
@@ -31,7 +29,9 @@ SX = ca.SX
 GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
 
 
-def find_poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None) -> tuple[Poses, Poses | None, str]:
+def find_poses(
+    eqs: EquationsOfMotion, motion: object, times: object, start: State | None
+) -> tuple[Poses, Poses | None, str]:
     """Poses; every second one with its speeds and accelerations off by their estimated errors; how they were found."""
     if isinstance(motion, Record) and _is_whole(eqs, motion):
         if times is not None:

@@ -110,7 +110,7 @@ def assemble(
     return eqs.state(q, v, z, t)
 
 
-def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+def _mapping(given: object, what: str) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise ModelError(
             "wrong-type",
@@ -380,7 +380,7 @@ def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
         )
 
 
-def _same_machine(eqs: EquationsOfMotion, start: Any) -> None:
+def _same_machine(eqs: EquationsOfMotion, start: object) -> None:
     if not isinstance(start, State):
         raise ModelError(
             "wrong-type",

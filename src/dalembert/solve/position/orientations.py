@@ -36,7 +36,7 @@ def take_poses(
     rest = dict(given)
     turned: dict[str, Rotation] = {}
 
-    def put(body: str, value: Any, label: str) -> None:
+    def put(body: str, value: object, label: str) -> None:
         if body in turned:
             raise ModelError("duplicate", f"{what}: the orientation of {body!r} is given twice.")
         turned[body] = as_rotation(value, f"{what}: {label!r}")
@@ -64,12 +64,12 @@ def take_poses(
     return rest, turned
 
 
-def turn_gap(s: Any, p: Any) -> Any:
+def turn_gap(s: object, p: object) -> Any:
     """How far Euler parameters p are from the rotation vector s: a turn in body axes."""
     return turn_between(exponential(s), p)
 
 
-def rates_of_time(turned: Rotation, t: Any, what: str) -> tuple[Any, Any, Any]:
+def rates_of_time(turned: Rotation, t: object, what: str) -> tuple[Any, Any, Any]:
     """Rotation vector, ω and ω̇ (body axes) of an orientation that is an expression of time."""
     try:
         p = ca.vertcat(*(SX(c) for c in normalise(tuple(turned.quaternion))))

@@ -212,7 +212,7 @@ class FunctionMotion:
         self._kernel = Kernel(ca.Function("motion", [t], outputs), native=None)
 
     @staticmethod
-    def _value(name: str, function: Any, t: Any) -> Any:
+    def _value(name: str, function: object, t: object) -> Any:
         what = f"motion of {name!r}"
         if callable(function):
             return call_user(function, what, t)
@@ -451,7 +451,7 @@ def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Call
     return none
 
 
-def read_motion(eqs: EquationsOfMotion, motion: Any) -> FunctionMotion | RecordMotion:
+def read_motion(eqs: EquationsOfMotion, motion: object) -> FunctionMotion | RecordMotion:
     if motion is None:
         return FunctionMotion(eqs, {})
     if isinstance(motion, Record):

@@ -104,7 +104,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
     acc = S @ s.a + bias
     g = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
 
-    def by_x(expression: Any) -> Any:
+    def by_x(expression: object) -> Any:
         return jac(expression, s.q) @ N
 
     outputs = [M, A, f, jac(f, s.lam)]

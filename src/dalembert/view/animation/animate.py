@@ -50,15 +50,15 @@ class Animation:
 
 
 def animate(
-    thing: Any,
+    thing: object,
     path: str | os.PathLike[str] | None = None,
     *,
     fps: float = 30,
     speed: float = 1.0,
     trail: str | Sequence[str] | None = None,
     channels: str | Sequence[str] | None = None,
-    structure: Any = None,
-    modes: Any = None,
+    structure: object = None,
+    modes: object = None,
 ) -> Animation:
     """Make an animation: an HTML page that any browser plays, without a network.
 
@@ -108,7 +108,7 @@ def animate(
 
 
 def _data(
-    thing: Any, fps: float, speed: float, trails: list[str], shown: list[str], structure: Any, modes: Any
+    thing: object, fps: float, speed: float, trails: list[str], shown: list[str], structure: object, modes: object
 ) -> dict[str, Any]:
     if isinstance(thing, Record) and (structure is None or isinstance(structure, _machines()[:2])):
         if modes is not None:
@@ -128,7 +128,7 @@ def _data(
     return structure_data(thing, structure, modes, fps, speed, shown)
 
 
-def _attach_scene(run: Record, machine: Any) -> Record:
+def _attach_scene(run: Record, machine: object) -> Record:
     """A run that holds no drawing, with that of its machine."""
     from dalembert.equations import EquationsOfMotion
     from dalembert.mechanics import equations

@@ -81,7 +81,7 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
     return None
 
 
-def solid_of(gyration: Any) -> dict[str, Any] | None:
+def solid_of(gyration: object) -> dict[str, Any] | None:
     """The uniform solid with this gyration matrix (3, 3) [m²]; None where there is nothing to draw."""
     matrix = np.asarray(gyration, dtype=np.float64)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
@@ -144,7 +144,7 @@ def turns(poses: Record, name: str, planar: bool) -> Array:
     ).transpose(2, 0, 1)
 
 
-def world_points(poses: Record, name: str, points: Any, planar: bool) -> Array:
+def world_points(poses: Record, name: str, points: object, planar: bool) -> Array:
     """(F, n, 3) body-fixed points in the world."""
     if planar:
         x, y = poses[f"{name}.x"], poses[f"{name}.y"]

@@ -34,7 +34,7 @@ class _Run:
     def times(self, vectors: Array, channel: str | None) -> Array:
         return vectors if channel is None else vectors * self.at([channel])
 
-    def turned(self, body: str | None, vector: Any) -> Array:
+    def turned(self, body: str | None, vector: object) -> Array:
         """(F, 3) a direction fixed to a body."""
         own = points3([vector])[0]
         if body is None:

@@ -41,7 +41,7 @@ _PARTS = 8  # coordinates of a mode that are listed
 Machine = Mechanism | EquationsOfMotion | State
 
 
-def machine_mode_data(machine: Machine, modes: Any, speed: float) -> dict[str, Any]:
+def machine_mode_data(machine: Machine, modes: object, speed: float) -> dict[str, Any]:
     """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it."""
     eqs, state = _find_state(machine)
     if eqs.scene is None:
@@ -80,7 +80,7 @@ def _find_state(machine: Machine) -> tuple[EquationsOfMotion, State]:
     return machine, equilibrium(machine)
 
 
-def _modes(eqs: EquationsOfMotion, state: State, count: Any) -> Modes:
+def _modes(eqs: EquationsOfMotion, state: State, count: object) -> Modes:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise DataError("wrong-type", f"modes must be Modes or a number from 1, not {count!r}.")
     linear = linearize(eqs, state)

@@ -33,7 +33,7 @@ def pack(data: Mapping[str, Any]) -> bytes:
     parts: list[bytes] = []
     size = 0
 
-    def place(value: Any) -> Any:
+    def place(value: object) -> Any:
         nonlocal size
         if isinstance(value, np.ndarray):
             kind = _type_of(value)
@@ -101,7 +101,7 @@ def unpack(packing: str, text: str) -> Any:
     (length,) = struct.unpack("<I", raw[:4])
     arrays = raw[4 + length :]
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if isinstance(value, list):
             return [read(one) for one in value]
         if not isinstance(value, dict):

@@ -46,7 +46,7 @@ class _Shapes:
 
 
 def structure_data(
-    thing: Any, structure: Any, modes: Any, fps: float, speed: float, shown: Sequence[str] = ()
+    thing: object, structure: object, modes: object, fps: float, speed: float, shown: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The data of the page for a Structure (or what makes one), Modes, Buckling, or a response of a structure."""
     if isinstance(thing, Buckling):
@@ -74,11 +74,11 @@ def structure_data(
     )
 
 
-def _structure(thing: Any) -> Structure:
+def _structure(thing: object) -> Structure:
     return thing if isinstance(thing, Structure) else assemble(thing)
 
 
-def _count(modes: Any, free: int) -> int:
+def _count(modes: object, free: int) -> int:
     if modes is None:
         return max(1, min(COUNT, free - 1))
     if isinstance(modes, bool) or not isinstance(modes, int) or modes < 1:

@@ -150,13 +150,13 @@ def choose_prefix(size: float, unit: str) -> tuple[float, str]:
 def log_ticks(axis: Any, *, plain: bool = False) -> None:
     """Labels of a log axis without mathematical typesetting: 10⁻³, or plain numbers."""
 
-    def power(value: float, _: Any = None) -> str:
+    def power(value: float, _: object = None) -> str:
         exponent = np.log10(value) if value > 0.0 else np.nan
         if not np.isfinite(exponent) or abs(exponent - round(exponent)) > 1e-6:
             return ""
         return "10" + str(round(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
-    def number(value: float, _: Any = None) -> str:
+    def number(value: float, _: object = None) -> str:
         return f"{value:g}"
 
     low, high = axis.get_view_interval()
@@ -167,14 +167,14 @@ def log_ticks(axis: Any, *, plain: bool = False) -> None:
     )
 
 
-def choice(option: str, given: Any, known: tuple[str, ...], what: str) -> str:
+def choice(option: str, given: object, known: tuple[str, ...], what: str) -> str:
     """One of the known words, or an error that names them."""
     if given not in known:
         raise DataError("unknown-name", unknown_name(option, str(given), known, what))
     return str(given)
 
 
-def choose_modes(mode: Any, count: int, default: int, most: int = 12) -> list[int]:
+def choose_modes(mode: object, count: int, default: int, most: int = 12) -> list[int]:
     """Numbers of modes, from 1: the given ones, or the first ones."""
     if count == 0:
         raise DataError("empty", "there are no modes to draw.")

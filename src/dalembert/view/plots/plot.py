@@ -50,7 +50,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
 
 
 def plot(
-    thing: Any,
+    thing: object,
     *what: Any,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,

@@ -21,7 +21,7 @@ from dalembert.view.reports.pages import Heading, Listing, Picture, Piece, Table
 
 
 def identified_report(
-    result: Any,
+    result: object,
     path: str | os.PathLike[str],
     *,
     records: Record | Sequence[Record],

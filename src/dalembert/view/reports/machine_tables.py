@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -111,6 +110,6 @@ def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]
     return f"{entry(f'{body}.vx'):.5g}", shown
 
 
-def _shape(body: Any) -> str:
+def _shape(body: object) -> str:
     shape = getattr(body, "shape", None)
     return "–" if shape is None else str(getattr(shape, "kind", "–"))

@@ -73,7 +73,7 @@ def data_hash(record: Record) -> str:
     return digest.hexdigest()
 
 
-def of_identified(model: Any, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:
+def of_identified(model: object, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:
     """Provenance of an identified model: given entries, hashes of its data and of itself, versions."""
     entries = {key: value for key, value in given.items() if value and value != [""]}
     for k, record in enumerate(records[:MOST_RECORDS], start=1):

@@ -234,7 +234,7 @@ def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:
     return " ".join(f"t{k}" for k in found)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_plain(one)}" for key, one in value.items())
     if isinstance(value, list | tuple):

@@ -21,7 +21,7 @@ _TOLD: dict[str, tuple[str, str]] = {
 }
 
 
-def report(result: Any, path: str | os.PathLike[str], *, title: str | None = None, **options: Any) -> None:
+def report(result: object, path: str | os.PathLike[str], *, title: str | None = None, **options: Any) -> None:
     """Write a self-contained HTML page on a result: findings in plain words, figures, tables, provenance.
 
     Parameters

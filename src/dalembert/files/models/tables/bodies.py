@@ -63,7 +63,7 @@ def _mesh_file(scope: Scope, table: Any, where: Where) -> tuple[Path, float]:
     return inside(scope, table.mesh, (*where, "mesh"), (".stl",)), 1e-3 if scale is None else float(scale)
 
 
-def _rotation(scope: Scope, given: Any, where: Where) -> list[Any]:
+def _rotation(scope: Scope, given: object, where: Where) -> list[Any]:
     """A quaternion or a matrix of numbers."""
     if isinstance(given, list):
         return plain(scope.numbers(given, "number", where), scope, where)  # type: ignore[no-any-return]
@@ -92,7 +92,7 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
     return _shape(scope, given, where)
 
 
-def _refuse(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, where: Where) -> None:
+def _refuse(scope: Scope, table: object, keys: tuple[str, ...], owner: str, where: Where) -> None:
     for key in keys:
         if getattr(table, key) is not None:
             raise scope.refuse((*where, key), "ineffective-argument", f"{key} is for {owner}.")

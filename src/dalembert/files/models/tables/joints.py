@@ -46,7 +46,7 @@ def add_drivers(scope: Scope) -> None:
             scope.m.add_driver(scope.full(name), scope.full(table.coordinate), motion)
 
 
-def law_of_time(scope: Scope, raw: Any, where: Where, kind: type = TimeLaw) -> Any:
+def law_of_time(scope: Scope, raw: object, where: Where, kind: type = TimeLaw) -> Any:
     """A number, a parameter expression, or a law of time; of a list of them a law, or numbers."""
     if isinstance(raw, list):
         if not scope.depends(raw, where):

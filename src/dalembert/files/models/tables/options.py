@@ -60,7 +60,7 @@ def _read_name(scope: Scope, raw: Any, where: Where) -> str:
     return scope.full(raw)
 
 
-def _read_text(scope: Scope, raw: Any, where: Where) -> Any:
+def _read_text(scope: Scope, raw: object, where: Where) -> Any:
     return raw
 
 
@@ -71,14 +71,14 @@ def _read_laws(scope: Scope, raws: Any, where: Where) -> Any:
     return [scope.number(raw, "", where) for raw in raws]
 
 
-def _read_law(scope: Scope, raw: Any, where: Where) -> Any:
+def _read_law(scope: Scope, raw: object, where: Where) -> Any:
     if isinstance(raw, list):
         return _read_laws(scope, raw, where)
     found = _read_laws(scope, [raw], where)
     return found[0] if isinstance(found, list) else found
 
 
-def _read_function(scope: Scope, raw: Any, where: Where) -> Any:
+def _read_function(scope: Scope, raw: object, where: Where) -> Any:
     return scope.law(StateLaw, [raw], where, (TIME,), state=True)
 
 
@@ -93,11 +93,11 @@ def _read_curve(scope: Scope, raws: Any, where: Where) -> Any:
     return scope.law(Curve, raws, where, (CURVE,))
 
 
-def _read_direction(scope: Scope, raw: Any, where: Where) -> Any:
+def _read_direction(scope: Scope, raw: object, where: Where) -> Any:
     return scope.numbers(raw, "", where)
 
 
-def _read_position(scope: Scope, raw: Any, where: Where) -> Any:
+def _read_position(scope: Scope, raw: object, where: Where) -> Any:
     return scope.numbers(raw, "length", where)
 
 

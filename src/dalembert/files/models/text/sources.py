@@ -83,7 +83,7 @@ class Source:
     dropped: set[positions.Path] = field(default_factory=set, repr=False)  # wrong in form, and left out
     remains: dict[positions.Path, Any] = field(default_factory=dict, repr=False)  # of parts that were left out
 
-    def report(self, where: Any, code: str, problem: str, *advice: Advice) -> None:
+    def report(self, where: object, code: str, problem: str, *advice: Advice) -> None:
         """Note a problem at a place of the file."""
         self.note(where, Finding(code, problem, advice=advice))
 

@@ -41,7 +41,7 @@ def _table(path: tuple[str, ...], table: dict[str, Any], lines: list[str]) -> No
             _table((*path, key), value, lines)
 
 
-def _is_section(path: tuple[str, ...], value: Any) -> bool:
+def _is_section(path: tuple[str, ...], value: object) -> bool:
     """Sections and parts are tables of their own; the content of a part stays on its line when it is short."""
     return isinstance(value, dict) and (len(path) < 2 or len(_value(value)) > _WIDTH)
 

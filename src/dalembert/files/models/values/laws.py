@@ -37,7 +37,7 @@ class _Law:
 class TimeLaw(_Law):
     """An expression of time: the motion of a driver."""
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: object) -> Any:
         values = self._values({TIME: t})
         return values[0] if len(values) == 1 else values
 
@@ -45,21 +45,21 @@ class TimeLaw(_Law):
 class InputLaw(_Law):
     """An input of a simulation as an expression of time, with the parameters at their values in the file."""
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: object) -> Any:
         return evaluate(self.trees[0], lambda name: t if name == TIME else self.parameters[name])
 
 
 class SpringLaw(_Law):
     """Force of a spring as an expression of extension and speed."""
 
-    def __call__(self, extension: Any, speed: Any) -> Any:
+    def __call__(self, extension: object, speed: object) -> Any:
         return self._values(dict(zip(SPRING, (extension, speed), strict=True)))[0]
 
 
 class Curve(_Law):
     """Coordinates of a curve as expressions of its parameter s."""
 
-    def __call__(self, s: Any) -> Any:
+    def __call__(self, s: object) -> Any:
         return self._values({CURVE: s})
 
 

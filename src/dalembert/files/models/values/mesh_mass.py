@@ -77,7 +77,7 @@ def read_triangles(content: bytes, shown: str) -> Any:
     return _finite(numbers.reshape(-1, 3, 3), shown)
 
 
-def binary_stl(triangles: Any) -> bytes:
+def binary_stl(triangles: object) -> bytes:
     """The triangles (n, 3, 3) as a binary STL file; its numbers have seven digits."""
     corners = np.asarray(triangles, dtype=float)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

@@ -12,7 +12,7 @@ from dalembert.model import Body, Frame, Point
 from dalembert.model.bodies import IDENTITY, rotation_matrix, vector
 
 
-def body_or_place(scope: Scope, given: Any, where: Where) -> Body | Point | Frame:
+def body_or_place(scope: Scope, given: object, where: Where) -> Body | Point | Frame:
     """A bare name of a body stays the body, for joints placed in the drawing."""
     if isinstance(given, str):
         found = scope.find_body(given)
@@ -21,7 +21,7 @@ def body_or_place(scope: Scope, given: Any, where: Where) -> Body | Point | Fram
     return place(scope, given, where)
 
 
-def place(scope: Scope, given: Any, where: Where) -> Point | Frame:
+def place(scope: Scope, given: object, where: Where) -> Point | Frame:
     """A point or frame of a body."""
     return _text_place(scope, given, where) if isinstance(given, str) else _table_place(scope, given, where)
 

@@ -15,7 +15,7 @@ from dalembert.files.models.values.places import place
 from dalembert.files.models.values.scopes import Scope, Skip, Where
 
 
-def check_values(scope: Scope, table: Any, where: Where) -> None:
+def check_values(scope: Scope, table: object, where: Where) -> None:
     """Check every value of a part for itself; a problem that is noted already is not noted twice."""
     for key, value in _given(table):
         try:
@@ -68,7 +68,7 @@ def _check(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None
             scope.source.report(place_here, "negative", f"mass is negative ({float(found):g} kg).")
 
 
-def _form(table: Any, key: str) -> str:
+def _form(table: object, key: str) -> str:
     """The form of a value: of an option, or in tables that are no kinds."""
     if isinstance(table, KindTable):
         return table.declared[key].form if key in table.declared else ""

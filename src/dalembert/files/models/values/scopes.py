@@ -94,7 +94,7 @@ class Scope:
         return Skip()
 
     @contextmanager
-    def part(self, where: Where, name: str | None = None, table: Any = None) -> Iterator[None]:
+    def part(self, where: Where, name: str | None = None, table: object = None) -> Iterator[None]:
         """Whatever fails inside is noted at the line of the part, and the rest goes on; also the rest of its table."""
         if name is not None:
             self.parts.places.setdefault(name, (self.source, where))
@@ -111,7 +111,7 @@ class Scope:
             self.parts.failed.add(name or "")
             self.source.report(where, "not-finite", "its numbers have no finite real values together.")
 
-    def _check_values(self, table: Any, where: Where) -> None:
+    def _check_values(self, table: object, where: Where) -> None:
         from dalembert.files.models.values.remaining_checks import check_values
 
         if table is not None:
@@ -228,7 +228,7 @@ class Scope:
             raise self.refuse(where, error.code, str(error)) from None
 
     # -- values -----------------------------------------------------------------------------------------------------
-    def number(self, raw: Any, kind: str, where: Where) -> Any:
+    def number(self, raw: object, kind: str, where: Where) -> Any:
         """A float, or a parameter expression."""
         if not isinstance(raw, str):
             return raw
@@ -244,7 +244,7 @@ class Scope:
         except DataError as error:
             raise self.refuse(where, error.code, f"{_short(raw)}: {error}") from None
 
-    def numbers(self, raw: Any, kind: str, where: Where) -> Any:
+    def numbers(self, raw: object, kind: str, where: Where) -> Any:
         """A number, or lists of numbers."""
         if isinstance(raw, list):
             return [self.numbers(x, kind, (*where, k)) for k, x in enumerate(raw)]

@@ -115,7 +115,7 @@ class Document:
     def values(self, xs: Any, what: str) -> list[Any]:
         return [self.values(x, what) if isinstance(x, (tuple, list)) else self.number(x, what) for x in xs]
 
-    def law(self, given: Any, kind: type, what: str) -> list[str]:
+    def law(self, given: object, kind: type, what: str) -> list[str]:
         """Expressions of a law that came from a file; a Python function has none."""
         if isinstance(given, kind):
             return given.texts()  # type: ignore[no-any-return, attr-defined]

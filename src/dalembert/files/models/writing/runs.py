@@ -38,7 +38,7 @@ def simulation_table(document: Document, simulation: Mapping[str, Any]) -> dict[
     return table
 
 
-def _input(document: Document, name: str, value: Any) -> Any:
+def _input(document: Document, name: str, value: object) -> Any:
     if callable(value):
         return document.law(value, InputLaw, f"input {name!r} of the simulation")[0]
     return document.number(value, f"input {name!r} of the simulation")

@@ -219,7 +219,7 @@ class RosenbrockStepper:
         now = now + stages[-1]
         return {name: now[i:j] for name, (i, j) in where.items()}, ca.vertsplit(stages[-1], starts)
 
-    def _input(self, t: Any) -> tuple[Any, Any]:
+    def _input(self, t: object) -> tuple[Any, Any]:
         """u and its time derivative."""
         function = self.column.inputs.function
         time = MX.sym("time")
@@ -229,7 +229,7 @@ class RosenbrockStepper:
         u, rate = both(t, self.column.c)
         return u, rate
 
-    def _attempt(self, x0: Any) -> Any:
+    def _attempt(self, x0: object) -> Any:
         column = self.column
         x = self.layout.split(x0)
         t = x["t"]

@@ -85,7 +85,7 @@ class SundialsSteps:
     sizes: tuple[int, ...] = (1,)
 
     def __init__(
-        self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: Any
+        self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: object
     ) -> None:
         self.eqs, self.method, self.inputs = eqs, method, inputs
         self.p, self.constants = eqs.p, inputs.constants

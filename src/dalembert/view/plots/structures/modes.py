@@ -26,7 +26,7 @@ VIEWS = ("shapes", "mac", "poles")
 
 
 def plot_modes(
-    modes: Modes, *, view: str = "shapes", mode: Any = None, against: Modes | None = None, title: str | None = None
+    modes: Modes, *, view: str = "shapes", mode: object = None, against: Modes | None = None, title: str | None = None
 ) -> Figure:
     """Shapes as bars over the coordinates, largest component 1; the MAC matrix; or the eigenvalues.
 
@@ -128,7 +128,7 @@ def _words(modes: Modes, number: int) -> str:
     return f"mode {number}: {hertz:.4g} Hz{damped}"
 
 
-def plot_continuous_modes(modes: ContinuousModes, *, mode: Any = None, title: str | None = None) -> Figure:
+def plot_continuous_modes(modes: ContinuousModes, *, mode: object = None, title: str | None = None) -> Figure:
     """Exact shapes of a beam, bar, shaft or string over its length."""
     numbers = choose_modes(mode, len(modes), 5)
     z, shapes = modes.sample(401)

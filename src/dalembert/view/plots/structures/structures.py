@@ -35,7 +35,7 @@ def plot_structure(
     structure: Structure,
     modes: Modes | None = None,
     *,
-    mode: Any = None,
+    mode: object = None,
     scale: float | None = None,
     names: bool | None = None,
     title: str | None = None,
@@ -71,7 +71,9 @@ def plot_structure(
     return _small_multiples(structure, shapes, titles, scale, structure.name if title is None else title)
 
 
-def plot_buckling(found: Buckling, *, mode: Any = None, scale: float | None = None, title: str | None = None) -> Figure:
+def plot_buckling(
+    found: Buckling, *, mode: object = None, scale: float | None = None, title: str | None = None
+) -> Figure:
     """Shapes of buckling, each with its load factor."""
     numbers = choose_modes(mode, len(found.factors), 4)
     shapes = [found.shapes[:, number - 1] for number in numbers]
