@@ -142,8 +142,8 @@ def solve_riccati(
 
 
 def pose_problem(
-    system: object, inputs: str | Iterable[str] | None, Q: object, R: object, N: object, Qy: object, dt: float | None, cost: str,
-    what: str,
+    system: object, inputs: str | Iterable[str] | None, Q: object, R: object, N: object, Qy: object,
+    dt: float | None, cost: str, what: str,
 ) -> tuple[StateSpace, tuple[str, ...], FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """The model, sampled with ``dt``; the driven inputs; Q, R and N of their cost."""
     model = plant(system, what=what)
