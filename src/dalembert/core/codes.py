@@ -67,6 +67,7 @@ CODES: dict[str, str] = {
     "too-many-samples": "more samples than an expression can hold",
     "wrong-level": "a constraint of another level: position, velocity or acceleration",
     # linear systems and control
+    "aliasing": "a motion faster than half the sampling rate shows at another frequency",
     "algebraic-loop": "direct terms close a loop that has no solution, or none that is unique",
     "badly-scaled": "numbers of sizes so different that no digits are left",
     "coupled-modes": "modes that damping or gyroscopic terms couple, where uncoupled ones are needed",

@@ -125,7 +125,9 @@ class StateSpace(Responding):
             fields["units"] = {name: unit for name, unit in self.units.items() if name in left}
         for name in changes:
             if name not in (*"ABCD", "dt", *names, "units", "provenance"):
-                raise DataError("unknown-name", unknown_name("argument", name, fields, "StateSpace"))
+                raise DataError(
+                    "unknown-name", unknown_name("argument", name, set(fields) - set(changes), "StateSpace")
+                )
         return StateSpace(**fields)
 
     @classmethod

@@ -8,7 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.control import VirtualConstraint, udwadia_kalaba
 from dalembert.core.errors import ConvergenceError, DataError
-from tests.helpers.findings import raises
+from tests.helpers.findings import raises, warns
 
 
 def crank(*, brake: bool = False) -> da.EquationsOfMotion:
@@ -128,7 +128,7 @@ def test_examine_reports_required_inputs_and_warns() -> None:
     eqs = crank()
     law = udwadia_kalaba(eqs, {"rim": rim(1.0)})
     run = lifted(events=da.Event("high", lambda s: s["hub.angle"] - 1.55))
-    with pytest.warns(UserWarning, match="out of proportion") as caught:
+    with warns(UserWarning, "out-of-range") as caught:
         report = law.examine(run)
     assert "% of its largest value" in str(caught[0].message)
     assert report.peaks[0] == pytest.approx(np.abs(run["torque"]).max(), rel=1e-9)
@@ -141,7 +141,7 @@ def test_examine_reports_the_time_of_a_singular_pose() -> None:
     law = udwadia_kalaba(crank(), {"rim": rim(1.0)})
     run = lifted(actuators={"torque": da.ActuatorLimits(limits=5.0)})
     passed = float(run.time[np.argmax(run["hub.angle"] > np.pi / 2)])
-    with pytest.warns(UserWarning, match="singular from t ="):
+    with warns(UserWarning, "singular-pose"):
         assert law.examine(run).singular_at == pytest.approx(passed, abs=1e-12)
 
 

@@ -104,7 +104,7 @@ def test_a_report_begins_with_what_was_found_then_moves_then_tells_its_model(swi
     assert rows["joint coordinates"] == ("1", "pivot.angle")
     assert rows["degrees of freedom"][0] == "1"
     assert rows["inputs"] == ("1", "torque [N m]")
-    assert rows["sensors"] == ("1", "encoder (coordinate)")
+    assert rows["sensors"] == ("1", "encoder (angle)")
     assert rows["parameters"][0] == "0"
 
 

@@ -35,7 +35,7 @@ from dalembert.control.servo.virtual_constraints import (
 )
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, SimulationWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
@@ -261,7 +261,9 @@ class ServoConstraints:
             effort=np.sqrt(np.maximum(np.einsum("ki,kij,kj->k", needed, W, needed), 0.0)), residual=np.abs(left),
         )  # fmt: skip
         if report.singular_at is not None or report.out_of_proportion:
-            warnings.warn(f"servo-constraints on {eqs.name!r}: {report.verdict()}.", stacklevel=2)
+            code = "singular-pose" if report.singular_at is not None else "out-of-range"
+            verdict = f"servo-constraints on {eqs.name!r}: {report.verdict()}."
+            warnings.warn(SimulationWarning(code, verdict), stacklevel=2)
         return report
 
     def _read_inputs(self, inputs: Mapping[str, float] | None) -> FloatArray:

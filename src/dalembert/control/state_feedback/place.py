@@ -23,7 +23,7 @@ from dalembert.control.judge.reach import ModeReach, out_of_reach
 from dalembert.control.plant import choose_inputs, choose_outputs, plant
 from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted, listed
 from dalembert.linear.eigen.roots import text
@@ -144,9 +144,14 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
     away = farthest(reached, poles) / size
     if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
         warnings.warn(
-            f"the poles are {away:.1e} (relative) away from the wanted poles: the inputs almost miss some mode, "
-            "or the poles are too far from those of the machine.", stacklevel=4,
-        )  # fmt: skip
+            DalembertWarning(
+                "not-reachable",
+                f"the poles are {away:.1e} (relative) away from the wanted poles: the inputs almost miss some mode, "
+                "or the poles are too far from those of the machine.",
+                evidence={"distance": away},
+            ),
+            stacklevel=4,
+        )
     return np.asarray(K, dtype=np.float64)
 
 

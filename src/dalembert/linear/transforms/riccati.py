@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, square
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError
+from dalembert.core.findings import Advice
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import Roots, balance_matrix
 from dalembert.numerics import doubling
@@ -310,7 +311,12 @@ def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
         )
     if residual > POOR:
         warnings.warn(
-            f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain may be off by more. "
-            "Scale the states and weights, or look for a mode that inputs or weights almost miss.", stacklevel=4,
-        )  # fmt: skip
+            DalembertWarning(
+                "no-convergence",
+                f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain errs more.",
+                Advice("Scale the states and weights, or look for a mode that inputs or weights almost miss."),
+                evidence={"residual": residual},
+            ),
+            stacklevel=4,
+        )
     return RiccatiSolution(X, K, Roots(values, problem.dt), residual, method)

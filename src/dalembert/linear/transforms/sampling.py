@@ -19,7 +19,7 @@ import scipy.linalg
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import ConvergenceError, DataError, unknown_name
+from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import eigenvalues, solve
@@ -156,7 +156,7 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
             if aliases
             else f"{np.count_nonzero(near)} of {len(z)} poles within 1 % of the Nyquist frequency may be aliases"
         )
-        warnings.warn(f"{what} (dt = {step:g} s, principal logarithm).", stacklevel=4)
+        warnings.warn(DalembertWarning("aliasing", f"{what} (dt = {step:g} s, principal logarithm)."), stacklevel=4)
     block = np.eye(nx + nu)
     block[:nx, :nx], block[:nx, nx:] = system.A, system.B
     log = np.real(scipy.linalg.logm(block))
