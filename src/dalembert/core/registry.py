@@ -103,6 +103,9 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             problem = unknown_name(self.sort, name, self._kinds)
             raise self._error("unknown-name", problem, where={"name": name}) from None
 
+    def __repr__(self) -> str:
+        return f"Registry({self.sort}: {', '.join(self)}; entry points {self.group})"
+
     def __contains__(self, name: object) -> bool:
         self._load()
         return name in self._kinds
