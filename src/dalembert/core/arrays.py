@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, dataclass_transform
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -56,7 +55,7 @@ def assign(instance: object, **fields: Any) -> None:
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
-        elif scipy.sparse.issparse(value):
+        elif hasattr(value, "indptr"):  # sparse by columns or rows, without loading SciPy
             for array in (value.data, value.indices, value.indptr):
                 array.setflags(write=False)
         elif isinstance(value, Mapping):
