@@ -84,7 +84,8 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         module : where the kind is declared; the caller's module by default.
         """
         home: str = module or sys._getframe(1).f_globals["__name__"]
-        self.load_package()
+        if not (self._package and home.startswith(f"{self._package}.")):  # a built-in file loads no other one
+            self.load_package()
         if self._homes.get(name, home) != home:
             problem = f"{self._homes[name]} already declares a {self.sort} {name!r}."
             raise self._error("taken-name", problem, where={"name": name, "module": self._homes[name]})

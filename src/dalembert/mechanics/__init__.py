@@ -1,6 +1,10 @@
-"""From a Mechanism to equations of motion."""
+"""From a Mechanism to equations of motion. ``dalembert.mechanics.equations`` knows mechanisms as well."""
 
-from dalembert.equations import equations
-from dalembert.mechanics.absolute import producer as producer
+from typing import TYPE_CHECKING
 
-__all__ = ["equations"]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import equations as equations
+
+__all__ = attach(__name__)

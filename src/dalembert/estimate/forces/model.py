@@ -21,7 +21,7 @@ from dalembert.core.arguments import one_of
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.equations import Channels, EquationsOfMotion, State, equations, require_equations
+from dalembert.equations import Channels, EquationsOfMotion, State, require_equations
 from dalembert.estimate.forces.balance import Balance
 from dalembert.estimate.forces.check import FORMS, ForceCheck
 from dalembert.estimate.forces.laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
@@ -29,6 +29,7 @@ from dalembert.estimate.kinematic.check import explore_rays
 from dalembert.estimate.kinematic.quantities import name_list
 from dalembert.estimate.models.process import Names, Process, process
 from dalembert.expressions import Array, Expr, Kernel
+from dalembert.mechanics import equations
 from dalembert.model import Mechanism
 from dalembert.record import Record
 

@@ -296,7 +296,7 @@ def find_relations(
     model: object, independent: object, units: Mapping[str, str] | None = None, at: State | None = None
 ) -> Relations:
     """Relations of equations of motion, of a mechanism, or of a function that returns formulas."""
-    from dalembert.equations import equations
+    from dalembert.mechanics import equations
     from dalembert.model import Mechanism
 
     names = name_list(independent, "independent")

@@ -17,7 +17,6 @@ import numpy as np
 from dalembert.core.errors import AssemblyError, DalembertError, DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
-from dalembert.mechanics import equations
 from dalembert.model import Mechanism
 from dalembert.numerics import ties
 from dalembert.record import Record
@@ -306,6 +305,8 @@ def check(m: Mechanism) -> Report:
     found = tuple(one.text() for one in m.problems())
     if found:
         return Report(m.name, found, (), None)
+    from dalembert.mechanics import equations  # not needed by a run, which asks for the rank only
+
     try:
         eqs = equations(m)
         state = assemble(eqs)
