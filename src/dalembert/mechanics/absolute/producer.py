@@ -22,7 +22,9 @@ from dalembert.equations import (
     JointInfo,
     QuaternionBlock,
     TurnCounter,
-    equations,
+)
+from dalembert.equations import (
+    equations as equations,
 )
 from dalembert.expressions import Quantity
 from dalembert.mechanics.absolute.constraints import (
