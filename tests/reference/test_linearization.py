@@ -13,6 +13,7 @@ from scipy.special import ellipk
 import dalembert as da
 from dalembert.core.errors import ModelError
 from dalembert.equations import State
+from tests.helpers.findings import raises
 
 G = 9.81
 RELATIVE = 1e-9
@@ -148,7 +149,7 @@ def test_steady_precession_of_a_top(guess: float) -> None:
 
 def test_a_slow_top_has_no_steady_precession() -> None:
     """(C n)² < 4 A m g l cos θ."""
-    with pytest.raises(da.errors.ConvergenceError, match=r"no steady motion of 'top' with spin.rate = 10"):
+    with raises(da.errors.ConvergenceError, "no-solution", "'top'"):
         da.equilibrium(top(), rates={"spin": 10.0, "precession": None}, hold={"nutation": 0.5})
 
 
@@ -162,7 +163,7 @@ def test_rotor_in_springs_splits_its_frequencies() -> None:
     m.add_revolute("spin", hub.at(0, 0, 0), rotor.at(0, 0, 0))
     # a hub without inertia about the spin axis is held by its mount only
     eqs = da.equations(m)
-    with pytest.raises(ModelError, match="no mass"):
+    with raises(ModelError, "massless-body"):
         da.linearize(eqs)
     m = da.Mechanism("rotor", gravity=0)
     outer = m.add_body("outer", mass=0.0, inertia=0.0)

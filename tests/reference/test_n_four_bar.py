@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 
-pytestmark = pytest.mark.filterwarnings("ignore::dalembert.SimulationWarning")  # of the dead points, as meant
+pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.SimulationWarning")  # of the dead points, as meant
 ASKED = 1e-6
 STEPS = (1e-3, 2.5e-4, 1e-4)
 END = 10.0

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.findings import raises
 
 A_ARM, B_ARM, FOOT = 0.3, 0.9, np.array([0.6, 0.4, 0.1])
 FIRST, LAST = np.array([A_ARM, 0, 0]), FOOT + np.array([0, 0, B_ARM])
@@ -103,9 +104,7 @@ def test_inverse_dynamics_leaves_an_idle_spin_out_and_says_so():
 
 
 def test_what_is_free_is_named_and_nothing_else():
-    with pytest.raises(
-        da.errors.ModelError, match=r"1 degree of freedom .* free: R1.angle, R2.angle\. Prescribe 1 more"
-    ):
+    with raises(da.errors.ModelError, "free-to-move"):
         da.kinematics(equations(), [0.0, 0.1])
     for side in (0.0, 0.1):
         assert da.mobility(equations(side)).idle == ("coupler turns about the line of its ball joints 'S1' and 'S2'",)
@@ -125,7 +124,7 @@ def two_links() -> da.Mechanism:
 def test_a_ball_that_swings_is_not_idle():
     eqs = da.equations(two_links())
     assert len(da.mobility(eqs).idle) == 2 and da.mobility(eqs).dof == 3
-    with pytest.raises(da.errors.ModelError, match="1 degree of freedom of 'two links' stays free"):
+    with raises(da.errors.ModelError, "free-to-move", "'two links'"):
         da.kinematics(eqs, [0.0, 0.1])
     run = da.kinematics(eqs, [0.0, 0.1], motion={"one.y": lambda t: t})
     assert len(run.statistics["held at rest"]) == 2
@@ -190,5 +189,5 @@ def test_a_torque_along_a_spin_without_inertia_is_still_refused():
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0), position=(0.5, 0, 0))
     m.add_spherical("ball", m.ground, rod, at=(0, 0, 0))
     m.add_torque("twist", rod, (0.1, 0, 0), axes="body")
-    with pytest.raises(da.errors.ModelError, match=r"nothing says how 'rod\.wx' changes"):
+    with raises(da.errors.ModelError, "massless-body", "'rod.wx'"):
         da.simulate(da.equations(m), 1.0)

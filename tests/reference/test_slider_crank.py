@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.findings import raises
 
 L1, L2 = 0.3, 0.6
 
@@ -88,7 +89,7 @@ def test_the_slider_gives_the_crank_back_away_from_singular_poses(eqs, run):
 
 @pytest.mark.spec("004-C19")
 def test_the_slider_cannot_be_driven_beyond_its_reach(eqs):
-    with pytest.raises(da.errors.ConvergenceError, match="joint") as caught:
+    with raises(da.errors.ConvergenceError, "joint-open") as caught:
         da.kinematics(eqs, 1.0, motion={"guide": lambda t: 0.6 + t}, start=da.assemble(eqs, {"A": 0.3}))
     assert caught.value.record["guide.displacement"].max() == pytest.approx(L1 + L2, abs=2e-3)
     assert caught.value.record.status.startswith("failed at t = 0.3")
