@@ -33,6 +33,7 @@ _RATES = {
 _EULER_PARAMETERS = ("e0", "e1", "e2", "e3")
 _DEFAULT_SERIES = 8
 _LONG = 26  # signs of a label that fit beside an axes
+_COMPARED = 16  # samples of a curve that are compared before all of them
 _EQUAL = 1e-6  # of its range: a difference between two channels that no picture shows
 _MOST_LINES = 12  # in one axes
 _QUANTITIES = {
@@ -212,13 +213,20 @@ def rate_of(run: Record, label: str) -> str:
 def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
     """Each channel once, with those of the same unit whose curves coincide with it."""
     found: dict[str, list[str]] = {}
+    of_unit: dict[str, tuple[list[str], list[Array]]] = {}  # names, and a few samples of each: most curves differ there
     for name in dict.fromkeys(names):
-        x, unit = run[name], run.units[name]
+        x = run[name]
         spread = float(np.fmax.reduce(x) - np.fmin.reduce(x)) if x.size else 0.0
-        twin = next((one for one in found if spread > 0.0 and run.units[one] == unit
-                     and np.allclose(run[one], x, rtol=0.0, atol=_EQUAL * spread, equal_nan=True)), None)  # fmt: skip
+        known, samples = of_unit.setdefault(run.units[name], ([], []))
+        few = np.nan_to_num(x[:: max(1, x.size // _COMPARED)], nan=np.finfo(float).max)
+        near = np.flatnonzero(np.abs(np.array(samples) - few).max(axis=1) <= _EQUAL * spread) if samples else ()
+        limit = _EQUAL * spread
+        same = (k for k in near if spread > 0.0 and np.allclose(run[known[k]], x, rtol=0.0, atol=limit, equal_nan=True))
+        twin = next((known[k] for k in same), None)
         if twin is None:
             found[name] = []
+            known.append(name)
+            samples.append(few)
         else:
             found[twin].append(name)
     return found
