@@ -7,7 +7,7 @@ Interpreted (CasADi's virtual machine) by default. A kernel made with ``compiled
 system's C compiler; any other kernel uses C when a build of the same content is already in the cache.
 """
 
-from dalembert.expressions.building import build, cache_folder, cached_build, compiler, content_key, doctor
+from dalembert.expressions.doctor import doctor
 from dalembert.expressions.calling import call_user, of_time, one_value
 from dalembert.expressions.kernels import Array, Expr, Kernel, kernel_family
 from dalembert.expressions.quantities import (
@@ -44,12 +44,7 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
-    "build",
-    "cache_folder",
-    "cached_build",
     "call_user",
-    "compiler",
-    "content_key",
     "cos",
     "cosh",
     "doctor",
@@ -70,3 +65,7 @@ __all__ = [
     "tanh",
     "where",
 ]
+
+
+def compiler() -> None:  # TEMP
+    return None
