@@ -97,7 +97,6 @@ class EquationsOfMotion:
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
     placement: Placement = field(default_factory=Placement)
     scene: Scene | None = None
-    use_c: bool = False
 
     def __post_init__(self) -> None:
         def fill(name: str, value: object) -> None:
@@ -188,10 +187,9 @@ class EquationsOfMotion:
         return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:
-        c = "compiled" if self.use_c else "interpreted"
         return (
             f"EquationsOfMotion({self.name!r}: {self.nq} coordinates, {self.nv} speeds, {len(self.rows)} constraint "
-            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs, {c})"
+            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs)"
         )
 
     # -- change by copy --------------------------------------------------------------------------------------------
@@ -250,10 +248,6 @@ class EquationsOfMotion:
                 where={"speed": name}, evidence={"inertia": float(masses[k])},
             )  # fmt: skip
 
-    def compiled(self) -> EquationsOfMotion:
-        """The same equations, evaluated by C built with the system's compiler (cached by content)."""
-        return self if self.use_c else replace(self, use_c=True)
-
     # -- native functions --------------------------------------------------------------------------------------------
     @cached_property
     def _kernels(self) -> dict[Any, Any]:
@@ -284,7 +278,7 @@ class EquationsOfMotion:
         """The named function, evaluated natively on arrays."""
         if name not in self.functions:
             raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
-        return self.cached(name, lambda: Kernel(self.functions[name], compiled=self.use_c))  # type: ignore[no-any-return]
+        return self.cached(name, lambda: Kernel(self.functions[name]))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
         sym = ca.SX.sym

@@ -237,18 +237,23 @@ class LlvmCode:
     def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Apply):
             sources = [(self.address(place), step) for place, step in statement.inputs]
+            targets = [(k, self.address(place)) for k, place in statement.outputs]
 
-            def apply(out: str, inputs: list[str], width: int) -> None:
-                y = inputs[1] if len(inputs) > 1 else ""
-                self.store(self.operation(statement.operation, inputs[0], y, width), out, width)
+            def apply(at: Callable[[str], str], inputs: list[str], width: int) -> None:
+                values = list(inputs)
+                for op, operands in statement.steps:
+                    x, y = values[operands[0]], values[operands[-1]]
+                    values.append(self.operation(op, x, y, width))
+                for k, base in targets:
+                    self.store(values[k], at(base), width)
 
-            self._over(self.address(statement.out), sources, statement.count, apply)
+            self._over(sources, statement.count, apply)
         elif isinstance(statement, Copy):
+            out = self.address(statement.out)
             self._over(
-                self.address(statement.out),
                 [(self.address(statement.source), 1)],
                 statement.count,
-                lambda out, inputs, width: self.store(inputs[0], out, width),
+                lambda at, inputs, width: self.store(inputs[0], at(out), width),
             )
         elif isinstance(statement, Gather):
             source, out = self.address(statement.source), self.address(statement.out)
@@ -296,32 +301,32 @@ class LlvmCode:
 
     def _over(
         self,
-        out: str,
         sources: list[tuple[str, int]],
         count: int,
-        body: Callable[[str, list[str], int], None],
+        body: Callable[[Callable[[str], str], list[str], int], None],
     ) -> None:
-        """An element-wise body over `count` entries: one by one, or several at once in a loop."""
+        """body(address of the entry in an array, numbers there, how many at once) over `count` entries.
+
+        One by one, or several at once in a loop; a number that serves all entries is loaded once.
+        """
         lanes = self.lanes
         several = VECTOR if lanes == 1 else 1
+        fixed = [self.load(base, lanes) if step == 0 else "" for base, step in sources]
         done = 0
         if count > UNROLLED:
             done = count - count % several
-            # one number for all entries is loaded once
-            fixed = [self.load(base, lanes) if step == 0 else "" for base, step in sources]
             spread = [self._spread(value, several) if value else "" for value in fixed]
 
             def step_body(k: str) -> None:
                 inputs = [
-                    spread[i] if step == 0 else self.load(self.offset(base, k), several * lanes)
-                    for i, (base, step) in enumerate(sources)
+                    spread[i] or self.load(self.offset(base, k), several * lanes) for i, (base, _) in enumerate(sources)
                 ]
-                body(self.offset(out, k), inputs, several * lanes)
+                body(lambda base: self.offset(base, k), inputs, several * lanes)
 
             self._count(done, step_body, several)
         for j in range(done, count):
-            inputs = [self.load(self.offset(base, j * step), lanes) for base, step in sources]
-            body(self.offset(out, j), inputs, lanes)
+            inputs = [fixed[i] or self.load(self.offset(base, j), lanes) for i, (base, _) in enumerate(sources)]
+            body(lambda base, j=j: self.offset(base, j), inputs, lanes)  # type: ignore[misc]
 
     def _spread(self, value: str, several: int) -> str:
         """One number in every part of a vector."""

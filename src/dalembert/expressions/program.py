@@ -84,12 +84,16 @@ class Straight:
 
 @dataclass(frozen=True)
 class Apply:
-    """out[j] = operation(inputs[j]); an input with step 0 is one number for all."""
+    """Element-wise operations on vectors of `count` entries, one after the other.
 
-    operation: int
-    out: Place
-    inputs: tuple[tuple[Place, int], ...]
+    inputs : places and steps (0: one number for all entries).  steps : operations with the numbers of their operands:
+    first the inputs, then the results of the steps before.  outputs : numbers of the results to keep, and where.
+    """
+
     count: int
+    inputs: tuple[tuple[Place, int], ...]
+    steps: tuple[tuple[int, tuple[int, ...]], ...]
+    outputs: tuple[tuple[int, Place], ...]
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,7 @@ class Program:
 
     def expanded(self, node: Any, dependencies: Sequence[Any]) -> Routine:
         """One matrix operation as scalar code."""
-        key = (node.op(), node.sparsity().__hash__(), *(d.sparsity().__hash__() for d in dependencies))
+        key: tuple[Any, ...] = (node.op(), *(value.sparsity().serialize() for value in (node, *dependencies)))
         if node.op() in (ca.OP_GETNONZEROS, ca.OP_SETNONZEROS, ca.OP_ADDNONZEROS):
             key = (*key, tuple(entries_of(node)))
         if key in self._done:
@@ -428,6 +432,7 @@ class _Block:
     size: int
     last: int
     offset: int = -1
+    parts: bool = False  # whether something reads a part of it
 
 
 class _Graph:
@@ -449,20 +454,93 @@ class _Graph:
         ]
         self.codes = codes
         self.values: list[tuple[Place | _Block, int, int]] = []  # base, offset in it, nonzeros
-        self.blocks: dict[int, list[_Block]] = {}
+        self.blocks: dict[int, list[_Block]] = {}  # made by an instruction
         plan = [self._plan(k, *code) for k, code in enumerate(codes)]
-        ends: dict[int, list[_Block]] = {}
+        self.ends: dict[int, list[_Block]] = {}
         for blocks in self.blocks.values():
             for block in blocks:
-                ends.setdefault(block.last, []).append(block)
-        for k, (operands, results) in enumerate(plan):
-            for block in self.blocks.get(k, ()):
-                self._allocate(block)
-            self._emit(k, operands, results)
-            for block in ends.get(k, ()):
-                self._release(block)
+                self.ends.setdefault(block.last, []).append(block)
+        k = 0
+        while k < count:
+            members = self._group(k, plan)
+            last = max(members, default=k)
+            # values that only the group itself reads stay in registers; no work is reused before its end
+            inner = [block for i in range(k, last + 1) for block in self.blocks.get(i, ()) if self._stays(block, i, last)]
+            for i in range(k, last + 1):
+                for block in self.blocks.get(i, ()):
+                    if not any(block is one for one in inner):
+                        self._allocate(block)
+            if members:
+                self._emit_group([(codes[i][0], *plan[i]) for i in members], inner)
+            else:
+                self._emit(k, *plan[k])
+            for i in range(k, last + 1):
+                for block in self.ends.get(i, ()):
+                    if not any(block is one for one in inner):
+                        self._release(block)
+            k = last + 1
         self.statements = [self._settle(s) for s in self.statements]
         return tuple(self.statements), self.top + self.inner
+
+    def _group(self, k: int, plan: list[tuple[list[int], list[int]]]) -> list[int]:
+        """Element-wise instructions from k on, of one length, between which nothing else happens."""
+        members: list[int] = []
+        size = 0
+        for i in range(k, len(plan)):
+            op, node, _, outputs = self.codes[i]
+            if op in (ca.OP_INPUT, ca.OP_CONST) or op in SPLIT or self._is_view(i, plan[i]):
+                if not members:
+                    break
+                continue
+            if op not in UNARY and op not in BINARY:
+                break
+            length = self.values[plan[i][1][0]][2]
+            if members and length != size:
+                break
+            operands = plan[i][0][: 1 if op in UNARY else 2]
+            if length == 0 or any(self.values[v][2] not in (1, length) for v in operands):
+                break
+            size = length
+            members.append(i)
+        return members
+
+    def _is_view(self, i: int, plan: tuple[list[int], list[int]]) -> bool:
+        """Whether an instruction only names a part of a value."""
+        return bool(plan[1]) and i not in self.blocks
+
+    def _stays(self, block: _Block, made: int, last: int) -> bool:
+        return self.codes[made][0] in (UNARY | BINARY) and block.last <= last and not block.parts
+
+    def _emit_group(self, members: list[tuple[int, list[int], list[int]]], inner: list[_Block]) -> None:
+        """One statement for a group of element-wise instructions."""
+        known: dict[int, int] = {}  # block -> number of its result
+        inputs: dict[tuple[Place, int], int] = {}
+        steps: list[tuple[int, list[Any]]] = []
+        made: list[tuple[_Block, Place | None]] = []
+        size = self.values[members[0][2][0]][2]
+        for op, operands, results in members:
+            references: list[Any] = []
+            for value in operands[: 1 if op in UNARY else 2]:
+                base, _, length = self.values[value]
+                if isinstance(base, _Block) and id(base) in known and length == size:
+                    references.append(("step", known[id(base)]))
+                    continue
+                references.append(("input", inputs.setdefault((self._place(value), int(length > 1)), len(inputs))))
+            steps.append((op, references))
+            block = self.values[results[0]][0]
+            assert isinstance(block, _Block)
+            known[id(block)] = len(steps) - 1
+            kept = not any(block is one for one in inner)
+            made.append((block, self._place(results[0]) if kept else None))
+        count = len(inputs)
+        self.statements.append(
+            Apply(
+                size,
+                tuple(inputs),
+                tuple((op, tuple(n + count if kind == "step" else n for kind, n in refs)) for op, refs in steps),
+                tuple((k + count, place) for k, (_, place) in enumerate(made) if place is not None),
+            )
+        )
 
     # a call's work array begins above all values of the caller, known only at the end
     def _settle(self, statement: Statement) -> Statement:
@@ -480,9 +558,10 @@ class _Graph:
             return [], [self._value(base, 0, node.nnz(), outputs[0])]
         operands = [self.register[i] for i in inputs]
         for value in operands:
-            base_ = self.values[value][0]
+            base_, first, size = self.values[value]
             if isinstance(base_, _Block):
                 base_.last = max(base_.last, k)
+                base_.parts = base_.parts or first != 0 or size != base_.size
         if op == ca.OP_OUTPUT:
             return operands, []
         if op == ca.OP_CONST:
@@ -593,13 +672,6 @@ class _Graph:
             self._call(self.program.function(node.which_function()), given, made)
         elif size == 0:
             return
-        elif op in UNARY or op in BINARY:
-            used = given[:1] if op in UNARY else given
-            sizes = [self.values[v][2] for v in operands]
-            if any(n not in (1, size) for n in sizes[: len(used)]):
-                raise Untranslatable("an operation of different patterns")
-            steps = tuple((place, int(n > 1)) for place, n in zip(used, sizes, strict=False))
-            add(Apply(op, made[0], steps, size))
         elif op in JOINED:
             at = 0
             for place, value in zip(given, operands, strict=True):

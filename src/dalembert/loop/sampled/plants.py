@@ -55,7 +55,6 @@ class MachinePlant:
             )  # fmt: skip
         self.eqs, self.method, self.name = eqs, method, eqs.name
         self.inputs = eqs.inputs
-        self.use_c = eqs.use_c
         self.base = read_inputs(eqs, given)
         self.acting = held_inputs(eqs, self.base, driven)
         self.gates = [i for i, name in enumerate(eqs.inputs.names) if name in driven and self.base.key[i] != "constant"]
@@ -273,7 +272,6 @@ class LinearPlant:
     method = "zero-order hold"
     step = 1.0  # one map per interval
     gates: tuple[int, ...] = ()
-    use_c = False
     span = (-np.inf, np.inf)
 
     def __init__(self, model: StateSpace, given: Any) -> None:

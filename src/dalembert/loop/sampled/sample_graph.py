@@ -364,20 +364,3 @@ class SampleGraph:
             mean = mean + ca.if_else(d["watch"], 0 * self.m["known"], self.m["known"])
         new["known"] = mean
         return steps, constants
-
-
-def sample_chunk(sample: ca.Function, count: int, size: int, tail: Any) -> ca.Function:
-    """`count` samples in one call, by sixteens; one row per column. `tail` finds the next state in a row."""
-    if count == 1:
-        return sample
-    inner = sample_chunk(sample, count // 16, size, tail)
-    state, data = MX.sym("state", size), MX.sym("data", sample.size1_in(1), count)
-    rest = [MX.sym(sample.name_in(i), sample.size1_in(i)) for i in range(2, sample.n_in())]
-    rows = []
-    now = state
-    width = count // 16
-    for k in range(16):
-        block = inner(now, data[:, k * width : (k + 1) * width], *rest)
-        rows.append(block)
-        now = tail(block[:, -1])
-    return ca.Function(f"samples{count}", [state, data, *rest], [ca.horzcat(*rows)])

@@ -21,7 +21,8 @@ from dalembert.loop.wiring import Loop
 from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
-CHUNK_SECONDS = 0.2
+CHUNK_SECONDS = 0.2  # of one call; Ctrl-C acts this soon
+FIRST_BLOCK = 64  # samples, from which the time of one is known
 RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that no sound loop shows
 
 
@@ -121,11 +122,9 @@ class SampledRun:
 
     def _size(self, pace: float) -> int:
         left = len(self.t) - self.k
-        if pace > 0:
-            left = min(left, max(int(CHUNK_SECONDS / pace), 1))
-        elif left > 16 and self.host.plant.size > 600:
-            left = 16
-        return next(n for n in self.chunks.kernels if n <= left)
+        self.chunks.kernel.expect(left)
+        most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        return int(max(min(left, most, self.chunks.largest_block), 1))
 
     def _accept(self, rows: Array) -> None:
         """Keep the sound part of a chunk; go on after it, or after the interval in which something happened."""
@@ -298,7 +297,7 @@ class SampledRun:
         names, units, data = self._channels(logs, samples)
         loop = self.loop
         statistics = {
-            "samples": self.k, "sampling_interval": loop.dt, "engine": self.chunks.engine, "end": float(self.state[0]),
+            "samples": self.k, "sampling_interval": loop.dt, "end": float(self.state[0]),
             "cpu_seconds": clock.process_time() - began,
         }  # fmt: skip
         plant = self.host.plant

@@ -100,9 +100,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             (S @ s.a + bias)[chosen],
         ]
         inputs = [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t]
-        kernel = Kernel(
-            ca.Function("observe", inputs, [ca.densify(ca.vertcat(*parts))], {"cse": eqs.nv < 600}), compiled=eqs.use_c
-        )
+        kernel = Kernel(ca.Function("observe", inputs, [ca.densify(ca.vertcat(*parts))], {"cse": eqs.nv < 600}))
         m, r, x, y = eqs.measures, eqs.measure_rates, eqs.reaction_channels, eqs.outputs
         names = (
             *eqs.coordinates.names,

@@ -195,6 +195,6 @@ def _volume(eqs: EquationsOfMotion) -> Kernel:
         pivots = ca.ldl(ca.triu2symm(G))[0]
         value = ca.sum1(ca.log(ca.fmax(ca.densify(ca.vec(pivots)), 1e-30)))
         function = ca.Function("volume", [s.q, s.v, s.z, s.p, s.t], [value], {"cse": True})
-        return Kernel(function, compiled=eqs.use_c)
+        return Kernel(function)
 
     return eqs.cached("volume of the rows", make)  # type: ignore[no-any-return]

@@ -57,9 +57,8 @@ def exact(eqs: EquationsOfMotion) -> EquationsOfMotion:
         return eqs
     values = dict(zip(full.parameters.names, full.parameter_values, strict=True))
     values |= dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
-    copy = replace(full, parameter_values=tuple(values.values()), use_c=eqs.use_c)
-    if not eqs.use_c:
-        object.__setattr__(copy, "_kernels", full._kernels)
+    copy = replace(full, parameter_values=tuple(values.values()))
+    object.__setattr__(copy, "_kernels", full._kernels)
     return copy
 
 

@@ -425,7 +425,7 @@ def _by_graph(
 ) -> tuple[Array, Array, float]:
     """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
     key = ("forward kernel", stabilise)
-    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise), compiled=eqs.use_c))
+    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise)))
     lam = np.array(state.lam)
     change = 0.0
     for _ in range(GRAPH_PASSES):

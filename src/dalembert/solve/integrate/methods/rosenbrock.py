@@ -41,7 +41,6 @@ from dalembert.solve.integrate.method import (
     integrator,
     option,
 )
-from dalembert.solve.integrate.native_steps import inline_step
 
 MX = ca.MX
 SX = ca.SX
@@ -174,8 +173,7 @@ class RosenbrockStepper:
 
     def step(self) -> ca.Function:
         x = MX.sym("x", self.layout.size)
-        step = ca.Function("step", self.column.arguments(x), [self._attempt(x)])
-        return inline_step(step, 1, self.factor)
+        return ca.Function("step", self.column.arguments(x), [self._attempt(x)])
 
     def _stages(self, x: dict[str, Any], h: Any) -> tuple[dict[str, Any], Any]:
         """State after the stages, and the last stage."""

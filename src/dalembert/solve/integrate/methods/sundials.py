@@ -82,7 +82,7 @@ class Sundials(Method):
 class SundialsSteps:
     """The interface of `NativeSteps`; a block is a piece of the run, its rows are the samples there."""
 
-    sizes: tuple[int, ...] = (1,)
+    largest_block: int = 1
 
     def __init__(
         self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: object
@@ -96,13 +96,12 @@ class SundialsSteps:
         def make() -> tuple[Layout, Kernel, Kernel, dict[str, Any]]:
             column = Column(eqs, inputs, events)
             build = _cvodes if method.solver == "cvodes" else _idas
-            project = Kernel(projection_function(eqs, 2), compiled=eqs.use_c)
-            return column.layout, Kernel(column.start(), compiled=eqs.use_c), project, build(eqs, inputs)
+            project = Kernel(projection_function(eqs, 2))
+            return column.layout, Kernel(column.start()), project, build(eqs, inputs)
 
         self.layout: Layout
         self.layout, self._begin, self._project, self._problem = eqs.cached((*self.key, events_key), make)
         self.where = self.layout.starts
-        self.engine = self._begin.engine
 
     def plan(self, times: Array, span: float) -> None:
         """Take note of the samples to come: how many go into a piece, and how far apart events are looked for."""
@@ -114,7 +113,10 @@ class SundialsSteps:
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
-    def block(self, x: Array, size: int, end: float) -> Array:
+    def expect(self, attempts: int) -> None:
+        """Sundials evaluates its functions itself."""
+
+    def block(self, x: Array, attempts: int, end: float) -> Array:
         """States at the next samples, at most to `end`."""
         t = float(x[0])
         first = int(np.searchsorted(self.times, t + 1e-12 * max(1.0, abs(t)), side="right"))
@@ -136,7 +138,7 @@ class SundialsSteps:
             if self.count == 1:
                 raise
             self.count = max(min(self.count, len(times)) // 2, 1)  # to keep what is sound before the failure
-            return self.block(x, size, end)
+            return self.block(x, attempts, end)
 
     def to(self, states: Array, times: Array) -> Array:
         return np.vstack([self.reach(x, float(t)) for x, t in zip(states, times, strict=True)])
