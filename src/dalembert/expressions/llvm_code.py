@@ -32,6 +32,7 @@ from dalembert.expressions.program import (
     Routine,
     Statement,
     Straight,
+    StraightCall,
     Table,
 )
 
@@ -194,7 +195,7 @@ class LlvmCode:
         literals: dict[int, str] = {}  # registers that hold a constant: known in every piece
         inputs: dict[int, tuple[int, int]] = {}  # registers that hold an input: read again where a piece needs it
         width, names = self.lanes, []
-        for start in range(0, count, PIECE):
+        for start in range(0, max(count, 1), PIECE):
             self.lines = []
             values: dict[int, str] = {}
 
@@ -220,6 +221,12 @@ class LlvmCode:
                     literals.pop(out, None)
                     inputs[out] = (firsts[k], seconds[k])
                     values.pop(out, None)
+                elif op == ca.OP_CALL:
+                    call = code.calls[k]
+                    for register, result in self._inner_call(code, call, [value(r) for r in call.inputs]):
+                        literals.pop(register, None)
+                        inputs.pop(register, None)
+                        values[register] = result
                 else:
                     y = value(seconds[k]) if op in BINARY else ""
                     result = self.operation(op, value(firsts[k]), y, width)
@@ -233,6 +240,20 @@ class LlvmCode:
         if count > PIECE:
             passed = ", ".join(f"ptr {p}" for p in pointers_of(routine))
             self.define(routine.name, routine, [f"call void @{name}({passed})" for name in names])
+
+    def _inner_call(self, code: Straight, call: StraightCall, given: list[str]) -> list[tuple[int, str]]:
+        """A call inside scalar code: its numbers are passed through the work array, above the registers."""
+        starts = np.cumsum([code.registers, *call.routine.inputs, *call.routine.outputs]).tolist()
+        for j, number in enumerate(given):
+            self.store(number, self.offset("%w", code.registers + j), self.lanes)
+        self._call(call.routine, [self.offset("%w", start) for start in starts])
+        results = []
+        for j, register in enumerate(call.outputs):
+            if register >= 0:
+                number = self.load(self.offset("%w", code.registers + len(given) + j), self.lanes)
+                self.store(number, self.offset("%w", register), self.lanes)
+                results.append((register, number))
+        return results
 
     def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Apply):
@@ -601,6 +622,15 @@ def _crossing(code: Straight, piece: int) -> list[bool]:
     for k, (op, out, first, second) in enumerate(rows):
         if op in skipped:
             made.pop(out, None)
+            continue
+        if op == ca.OP_CALL:  # its results are in the work array anyway
+            call = code.calls[k]
+            for register in call.inputs:
+                source = made.get(register)
+                if source is not None and source // piece != k // piece:
+                    crossing[source] = True
+            for register in call.outputs:
+                made.pop(register, None)
             continue
         for register in (first, second) if op in BINARY else (first,):
             source = made.get(register)

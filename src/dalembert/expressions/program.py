@@ -11,7 +11,7 @@ Back ends (`llvm_code`) turn a `Program` into code. What has no translation rais
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -72,7 +72,8 @@ class Straight:
     """Scalar instructions, one per entry.
 
     out, first, second : registers; of an input the register, the argument and its entry; of an output the result, the
-    register and the entry.  constant : value of a constant.
+    register and the entry.  constant : value of a constant.  calls : by the number of their instruction.
+    registers : their number; the work array begins with them.
     """
 
     operation: IntArray
@@ -80,6 +81,17 @@ class Straight:
     first: IntArray
     second: IntArray
     constant: FloatArray
+    calls: Mapping[int, StraightCall]
+    registers: int
+
+
+@dataclass(frozen=True)
+class StraightCall:
+    """A call inside scalar code: registers of all entries of its arguments and of its results (-1: not used)."""
+
+    routine: Routine
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -230,7 +242,7 @@ class Program:
         self.functions.append(function)
         kind = function.class_name()
         if kind == "SXFunction":
-            return self.add(key, function, read_straight(function), function.sz_w())
+            return self._scalar(key, function)
         if kind == "MXFunction":
             statements, work = _Graph(self, function).read()
             return self.add(key, function, statements, work)
@@ -281,7 +293,13 @@ class Program:
         (alone,) = ca.graph_substitute([node], list(dependencies), symbols)
         function = ca.Function("operation", symbols, [alone]).expand()
         self.functions += [function, node]
-        return self.add(key, function, read_straight(function), function.sz_w())
+        return self._scalar(key, function)
+
+    def _scalar(self, key: Any, function: ca.Function) -> Routine:
+        code = read_straight(function, self)
+        callees = [call.routine for call in code.calls.values()]
+        passed = max((sum(r.inputs) + sum(r.outputs) for r in callees), default=0)
+        return self.add(key, function, code, code.registers + passed + max((r.work for r in callees), default=0))
 
 
 def read(function: ca.Function) -> Program:
@@ -292,32 +310,49 @@ def read(function: ca.Function) -> Program:
 
 
 # -- scalar code -----------------------------------------------------------------------------------------------------
-def read_straight(function: ca.Function) -> Straight:
+def read_straight(function: ca.Function, program: Program) -> Straight:
     """Instructions of an SX function, from its serialised form where that is known."""
     count = function.n_instructions()
     found = _serialised(function, count) if count > 64 else None
-    code = _listed(function, count) if found is None else found
-    unknown = set(np.unique(code.operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
+    if found is None or (found[0][:, 0] == ca.OP_CALL).any():
+        found = _listed(function, count)
+    rows, constant = found
+    operation, is_call = rows[:, 0], rows[:, 0] == ca.OP_CALL
+    unknown = set(np.unique(operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CALL}
     if unknown:
-        raise Untranslatable(f"the scalar operation {sorted(unknown)[0]}")
-    return code
+        raise Untranslatable(f"the scalar operation {_operation_names().get(int(min(unknown)), min(unknown))}")
+    calls = {}
+    for k in np.flatnonzero(is_call).tolist():
+        routine = program.function(function.instructions_sx()[k].which_function())
+        registers = (tuple(function.instruction_input(k)), tuple(function.instruction_output(k)))
+        calls[k] = StraightCall(routine, *registers)
+    written = rows[operation != ca.OP_OUTPUT, 1].max(initial=-1)
+    most = max([int(written), *(r for call in calls.values() for r in call.outputs)]) + 1
+    return Straight(operation, rows[:, 1], rows[:, 2], rows[:, 3], constant, calls, most)
 
 
-def _listed(function: ca.Function, count: int) -> Straight:
+def _listed(function: ca.Function, count: int) -> tuple[IntArray, FloatArray]:
+    """Instructions one by one: (operation, out, first, second) and constants; a call only by its operation."""
     rows = np.zeros((count, 4), dtype=np.int64)
     constant = np.zeros(count)
     for k in range(count):
-        op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_OUTPUT:
-            rows[k] = op, o[0], i[0], o[1]
-        elif op == ca.OP_CONST:
-            rows[k] = op, o[0], 0, 0
+        rows[k] = _instruction(function, k)
+        if rows[k, 0] == ca.OP_CONST:
+            rows[k, 2:] = 0
             constant[k] = function.instruction_constant(k)
-        elif len(o) != 1 or len(i) > 2:
-            raise Untranslatable(f"the scalar operation {op}")
-        else:
-            rows[k] = op, o[0], i[0], i[-1]
-    return Straight(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], constant)
+    return rows, constant
+
+
+def _instruction(function: ca.Function, k: int) -> tuple[int, int, int, int]:
+    """One instruction as the serialised form has it; of a constant the two halves of its value."""
+    op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+    if op == ca.OP_CALL:
+        return op, 0, 0, 0
+    if op == ca.OP_OUTPUT:
+        return op, o[0], i[0], o[1]
+    if op == ca.OP_CONST:
+        return (op, o[0], *struct.unpack("<2i", struct.pack("<d", function.instruction_constant(k))))
+    return op, o[0], i[0], i[-1]
 
 
 def _bytes_of(function: ca.Function) -> bytes:
@@ -326,45 +361,23 @@ def _bytes_of(function: ca.Function) -> bytes:
     return (letters[0::2] | (letters[1::2] << 4)).astype(np.uint8).tobytes()
 
 
-def _serialised(function: ca.Function, count: int) -> Straight | None:
-    """Instructions as CasADi 3.8 writes them, four integers each; None where the first and last ones differ."""
+def _serialised(function: ca.Function, count: int) -> tuple[IntArray, FloatArray] | None:
+    """Instructions as CasADi 3.8 writes them, four integers each; None where a few of them are not found so."""
     data = _bytes_of(function)
-    place = -1
-    end = len(data)
-    wanted = _listed_some(function, [0, 1, 2, 3, count // 2, count - 1])
-    start = b"".join(struct.pack("<4i", *wanted[k]) for k in range(4))
-    place = data.rfind(start, 0, end)
-    if place < 0 or place + 16 * count > end:
+    first = b"".join(struct.pack("<4i", *_instruction(function, k)) for k in range(4))
+    place = data.rfind(first)
+    if place < 0 or place + 16 * count > len(data):
         return None
-    block = np.frombuffer(data, dtype="<i4", count=4 * count, offset=place).reshape(count, 4).astype(np.int64)
-    if any(tuple(block[k]) != row for k, row in wanted.items() if row[0] != ca.OP_CONST):
+    rows = np.frombuffer(data, dtype="<i4", count=4 * count, offset=place).reshape(count, 4)
+    if any(tuple(rows[k]) != _instruction(function, k) for k in (count // 3, count // 2, count - 1)):
         return None
     constants = np.frombuffer(data, dtype="<f8", count=2 * count, offset=place).reshape(count, 2)[:, 1]
-    is_constant = block[:, 0] == ca.OP_CONST
-    for k in np.flatnonzero(is_constant)[:3]:
-        if struct.pack("d", function.instruction_constant(int(k))) != struct.pack("d", constants[k]):
-            return None
-    is_output = block[:, 0] == ca.OP_OUTPUT
-    registers = block[:, 1:][~is_output & ~is_constant]
-    if block[:, 0].min() < 0 or registers.min(initial=0) < 0:
+    is_constant = rows[:, 0] == ca.OP_CONST
+    whole = rows.astype(np.int64)
+    whole[is_constant, 2:] = 0
+    if whole.min() < 0:
         return None
-    return Straight(block[:, 0], block[:, 1], block[:, 2], block[:, 3], np.where(is_constant, constants, 0.0))
-
-
-def _listed_some(function: ca.Function, which: Sequence[int]) -> dict[int, tuple[int, int, int, int]]:
-    rows: dict[int, tuple[int, int, int, int]] = {}
-    for k in which:
-        op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_OUTPUT:
-            rows[k] = (op, o[0], i[0], o[1])
-        elif op == ca.OP_CONST:
-            low, high = struct.unpack("<2i", struct.pack("<d", function.instruction_constant(k)))
-            rows[k] = (op, o[0], low, high)
-        elif op == ca.OP_INPUT:
-            rows[k] = (op, o[0], i[0], i[1])
-        else:
-            rows[k] = (op, o[0], i[0], i[-1])
-    return rows
+    return whole, np.where(is_constant, constants, 0.0)
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
@@ -572,9 +585,8 @@ class _Graph:
             return operands, [self._value(*view, outputs[0])]
         if op in SPLIT:
             base_, first, _ = self.values[operands[0]]
-            bounds = [int(v) for v in node.info()["offset"]]
-            sizes = self._split_sizes(node, bounds, len(outputs))
-            starts = np.cumsum([0, *sizes]).tolist()
+            starts = [int(v) for v in node.info()["offset"]]  # of the nonzeros
+            sizes = np.diff(starts).tolist()
             return operands, [
                 self._value(base_, first + a, n, o) for a, n, o in zip(starts[:-1], sizes, outputs, strict=True)
             ]
@@ -589,22 +601,6 @@ class _Graph:
             self.blocks.setdefault(k, []).append(block)
             made.append(self._value(block, 0, size, register))
         return operands, made
-
-    def _split_sizes(self, node: Any, bounds: list[int], count: int) -> list[int]:
-        """Nonzeros of the parts of a split."""
-        sparsity = node.dep(0).sparsity()
-        if node.op() == ca.OP_HORZSPLIT:
-            parts = ca.horzsplit(sparsity, bounds)
-        elif node.op() == ca.OP_VERTSPLIT:
-            if sparsity.size2() != 1:
-                raise Untranslatable("a vertical split of a matrix")
-            parts = ca.vertsplit(sparsity, bounds)
-        else:
-            raise Untranslatable("a diagonal split")
-        sizes = [part.nnz() for part in parts]
-        if len(sizes) != count:
-            raise Untranslatable("a split of an unknown form")
-        return sizes
 
     def _view(self, op: int, node: Any, operands: list[int]) -> tuple[Place | _Block, int, int] | None:
         """The place of a value that is a part of another, where it is contiguous."""

@@ -384,7 +384,7 @@ def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: flo
     return Process(
         f"forces of {eqs.name}", states, Channels([*states.names, *pose.names], [*states.units, *pose.units]), drives,
         Channels(model.known, [units[name] for name in model.known]), functions, start, eqs.parameters,
-        eqs.parameter_values, reported=states, wrapped=(False,) * k1, dt=dt, use_c=eqs.use_c, source=model,
+        eqs.parameter_values, reported=states, wrapped=(False,) * k1, dt=dt, source=model,
     )  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
         shapes.append((x.shape[0],) if k in vectors else x.shape)
     inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]
     function = ca.Function("tangent", inputs, outputs, {"cse": eqs.nv < 600})
-    return Kernel(function, native=function)
+    return Kernel(function)
 
 
 class Saddle:

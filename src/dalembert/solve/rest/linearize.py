@@ -308,7 +308,7 @@ def _output_kernel(eqs: EquationsOfMotion) -> Kernel:
     N, _ = eqs.functions["kinematics"](s.q, s.p, s.t)
     parts = [ca.jacobian(y, s.q) @ N] + [ca.jacobian(y, w) for w in (s.v, s.a, s.lam, s.z, s.u)]
     function = ca.Function("output_derivatives", [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t], parts)
-    return Kernel(function, native=function)
+    return Kernel(function)
 
 
 def _result(

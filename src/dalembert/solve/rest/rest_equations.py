@@ -308,4 +308,4 @@ def _rest_kernel(eqs: EquationsOfMotion) -> Kernel:
     outputs = [ca.densify(f), ca.jacobian(f, s.z), K, ca.densify(g), ca.jacobian(g, s.q) @ N, ca.jacobian(g, s.z)]
     outputs += [F["inertia"](s.q, s.p, s.t), ca.densify(F["position"](s.q, s.p, s.t)), A]
     function = ca.Function("rest", [s.q, s.z, s.u, s.p, s.t, s.lam], outputs, {"cse": eqs.nv < 600})
-    return Kernel(function, native=function)
+    return Kernel(function)
