@@ -202,7 +202,7 @@ def _acceleration(found: Any, at: Scene) -> FloatArray:
     u = np.column_stack([acting[name] for name in eqs.inputs.names])
     forward = forward_function(eqs)
     none, still = np.empty((len(q), 0)), np.zeros(len(eqs.rows))
-    a = Kernel(forward, native=forward).many(q, v, none, u, eqs.p, record.time.reshape(-1, 1), still)[1]
+    a = Kernel(forward).many(q, v, none, u, eqs.p, record.time.reshape(-1, 1), still)[1]
     return np.asarray(a[:, eqs.speeds.index["crank.rate"]])
 
 

@@ -193,4 +193,4 @@ def _kernel(filter_: Filter) -> Kernel:
     S = filter_.correct(before, u1, y, measured, p, t)[2]
     R, Q = model.R(before[: m.nx], u1, p, t), model.Q(M[: m.nx], u0, p, t - dt, dt)
     outputs = [ca.densify(v) for v in (S, R, Q)]
-    return Kernel(ca.Function("cause", [M, u0, u1, y, measured, p, t, dt], outputs), native=None)
+    return Kernel(ca.Function("cause", [M, u0, u1, y, measured, p, t, dt], outputs))

@@ -283,7 +283,7 @@ class Filter(ABC):
         _, F, G = self.model.transition(X, U, P, T, D)
         _, H = self.model.sensing(X, U, P, T)
         out = [ca.densify(v) for v in (F, H, self.model.Q(X, U, P, T, D, G), self.model.R(X, U, P, T))]
-        kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out), native=None)
+        kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out))
         F_, H_, Q_, R_ = kernel(x, u, p, t, dt)
         return F_.reshape(m.ne, m.ne), H_.reshape(m.ny, m.ne), Q_.reshape(m.ne, m.ne), R_.reshape(m.ny, m.ny)
 

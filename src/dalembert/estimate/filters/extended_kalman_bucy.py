@@ -293,7 +293,7 @@ class ExtendedKalmanBucy(Filter):
         _, A = drift(self.model, X, U, p_, T)
         _, C = self.model.sensing(X, U, p_, T)
         out = [A, C, self.model.Q(X, U, p_, T, 0), self.model.R(X, U, p_, T)]
-        kernel = Kernel(ca.Function("linear", [X, U, p_, T], [ca.densify(v) for v in out]), native=None)
+        kernel = Kernel(ca.Function("linear", [X, U, p_, T], [ca.densify(v) for v in out]))
         shapes = [(m.ne, m.ne), (m.ny, m.ne), (m.ne, m.ne), (m.ny, m.ny)]
         return [value.reshape(shape) for value, shape in zip(kernel(x, u, p, t), shapes, strict=True)]
 

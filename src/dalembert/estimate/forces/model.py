@@ -222,7 +222,7 @@ class ForceModel:
     def _terms(self, q: Array, zd: Array, zdd: Array, t: Array) -> tuple[Array, Array]:
         eqs, n = self.eqs, self.balance.n
         kernel = eqs.cached(("balance kernel", self.balance.relations.coordinates.names),
-                            lambda: Kernel(self.balance.function, native=self.balance.function))  # fmt: skip
+                            lambda: Kernel(self.balance.function))  # fmt: skip
         h, B = kernel.many(q, zd, zdd, eqs.p, t.reshape(-1, 1))
         return h.reshape(len(q), n), B.reshape(len(q), n, eqs.nu)
 

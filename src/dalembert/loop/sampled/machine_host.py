@@ -380,7 +380,7 @@ class MachineHost:
     def inputs_at(self, times: Array, c: Array) -> Array:
         kernel = self.eqs.cached(
             ("held inputs kernel", self.plant.acting.key),
-            lambda: Kernel(self.plant.acting.function, native=self.plant.acting.function),
+            lambda: Kernel(self.plant.acting.function),
         )
         if not self.eqs.nu:
             return np.empty((len(times), 0))
