@@ -12,7 +12,7 @@ from scipy.linalg import expm
 import dalembert as da
 from dalembert.equations import Channels, State
 from dalembert.loop.actuators import ActuatorLimits
-from dalembert.loop.continuous.close_loop import close_loop
+from dalembert.loop.continuous import close_loop
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.noise import Noise
 from tests.helpers.checks import matched

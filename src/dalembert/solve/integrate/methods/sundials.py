@@ -168,7 +168,7 @@ class SundialsSteps:
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
         at = times[:, None]
         q, v = self._project.many(y[:, :nq], y[:, nq : nq + nv], self.p, at)
-        sound = self._closed(q, times, t0)
+        sound = self._count_sound(q, times, t0)
         z, work = y[:, nq + nv : nq + nv + nz], y[:, -1:]
         rows = np.asarray(self._begin.many(at, x[1], q, v, z, work, part["lam"], self.p, self.constants)[0])
         accepted, rejected = self.where["accepted"][0], self.where["rejected"][0]
@@ -177,7 +177,7 @@ class SundialsSteps:
         rows[:, rejected] = x[rejected]
         return rows[:sound]
 
-    def _closed(self, q: Array, times: Array, t0: float) -> int:
+    def _count_sound(self, q: Array, times: Array, t0: float) -> int:
         """How many states from the first on have their joints closed."""
         eqs = self.eqs
         if not eqs.holonomic_rows:

@@ -10,6 +10,9 @@ A law may read what its own input moves at once (an accelerometer): u = k(y(v̇(
     u = (1 - ∂k/∂u)⁻¹ k(u = 0) ,
 
 else the loop is refused by name.
+
+A continuous state-space model becomes equations with internal states only, ż = A z + B u, y = C z + D u, so that a
+linear plant can have continuous laws, events and any method of integration.
 """
 
 from __future__ import annotations
@@ -26,9 +29,11 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Finding
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State, Symbols, require_equations
 from dalembert.expressions import Array
+from dalembert.linear import StateSpace
+from dalembert.linear.responses.excitation import initial_state
 from dalembert.loop.actuators import ActuatorLimits, clip, quantise
 from dalembert.loop.interfaces import Law, ObserverStep
-from dalembert.loop.names import machine_name, reference_channel
+from dalembert.loop.names import machine_name, rate_names, reference_channel
 from dalembert.loop.wiring import (
     SwitchOn,
     as_laws,
@@ -232,7 +237,7 @@ class _Closing:
         z0, *self.states, self.observed = ca.vertsplit(self.full.z, cuts)
         self.base = replace(self.full, z=z0, p=self.full.p[: len(eqs.parameters)])
         try:
-            return self._assembled(channels)
+            return self._assemble(channels)
         except RuntimeError as error:
             raise ModelError(
                 "not-supported",
@@ -240,9 +245,9 @@ class _Closing:
                 f"continuously; give it a sampling interval ({str(error).splitlines()[-1]}).",
             ) from None
 
-    def _assembled(self, channels: Any) -> ClosedLoop:
+    def _assemble(self, channels: Any) -> ClosedLoop:
         eqs, s = self.eqs, self.full
-        acting = self._solved()
+        acting = self._solve_inputs()
         at = replace(self.base, u=self._u(acting))
         # rates of states of laws may read accelerations: those under what acts
         inner = self._inside(at)
@@ -358,7 +363,7 @@ class _Closing:
             entries.append(quantise(clip(commands[k], actuator.limits), actuator.resolution))
         return ca.vertcat(*entries) if entries else SX(0, 1)
 
-    def _solved(self) -> Any:
+    def _solve_inputs(self) -> Any:
         """Driven inputs as they act, algebraic loops solved, the switch thrown or not."""
         eqs = self.eqs
         unknown = SX.sym("driven", len(self.driven))
@@ -421,3 +426,37 @@ class _Closing:
                 f"algebraic loop: {', '.join(self.driven)} cancels itself through what the law reads (1 - ∂law/∂u is "
                 "singular), so no input fulfils the law. Change its gain on what jumps with the input.",
             )
+
+
+def linear_equations(model: StateSpace) -> EquationsOfMotion:
+    """The model without coordinates and speeds; its states are internal ones."""
+    if model.dt is not None:
+        raise ModelError(
+            "not-supported",
+            "a discrete StateSpace has no equations of motion: laws and observers around it are sampled, give them dt "
+            "[s]; and there are no events between its samples.",
+        )
+    sizes = {"q": 0, "v": 0, "z": model.nx, "u": model.nu, "p": 0, "t": 1, "lam": 0, "a": 0}
+    s = {name: SX.sym(name, size) for name, size in sizes.items()}
+    A, B, C, D = (ca.sparsify(ca.DM(matrix)) for matrix in (model.A, model.B, model.C, model.D))
+    made = {"internal": A @ s["z"] + B @ s["u"], "outputs": C @ s["z"] + D @ s["u"]}
+    functions = {
+        name: ca.Function(name, [s[part] for part in ARGUMENTS[name].split()], [ca.densify(value)])
+        for name, value in made.items()
+    }
+
+    def channels(names: tuple[str, ...]) -> Channels:
+        return Channels(names, [model.units.get(name, "") for name in names])
+
+    return EquationsOfMotion(
+        name="linear model", coordinates=Channels(), speeds=Channels(), internal=channels(model.states),
+        inputs=channels(model.inputs), outputs=channels(model.outputs), functions=functions,
+        shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
+    )  # fmt: skip
+
+
+def read_linear_state(eqs: EquationsOfMotion, start: Any) -> State:
+    """A start of the model (mapping of states, array, or None for zero) as a state of its equations."""
+    if isinstance(start, State):
+        return start
+    return eqs.state(z=np.asarray(initial_state(start, eqs.internal.names, "the start")))
