@@ -134,10 +134,10 @@ def push_state(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
     """(nx,) rate of x while an error grows at the rate e: ∂(x ⊞ e)/∂e e."""
     if model.process.flat:
         return e
-    return model._function("pushed", lambda kind: _pushed(model, kind))(x, e, model.own(p), t)
+    return model._function("pushed", lambda kind: _push(model, kind))(x, e, model.own(p), t)
 
 
-def _pushed(model: Expressions, kind: Any) -> ca.Function:
+def _push(model: Expressions, kind: Any) -> ca.Function:
     m = model.process
     x, e, _, p, t, _ = model._symbols(kind)
     small = kind.sym("small", m.ne)

@@ -124,13 +124,13 @@ class Kalman(Filter):
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.covariance(m) @ self.A.T
 
-    def converged(self) -> ConvergedFilter | None:
+    def converged_filter(self) -> ConvergedFilter | None:
         return ConvergedFilter(self) if can_converge(self) else None
 
     @property
     def steady(self) -> SteadyGain:
         """Limits of gains and covariances: K of the filter, L of the predictor, poles of the error."""
-        F, H, Q, R = self.linearised(self.start, np.zeros(self.process.nu), 0.0, self.dt or 1.0)
+        F, H, Q, R = self.linearize(self.start, np.zeros(self.process.nu), 0.0, self.dt or 1.0)
         if self.noise.Q.function is not None or self.noise.R.function is not None:
             raise DataError("not-supported", "Q or R depends on the state: the gain has no limit.")
         return steady_gain(F, H, Q, R, self.process.carried.names)
@@ -289,7 +289,7 @@ class SteadyKalman(Kalman):
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         return self.steady.P_before
 
-    def converged(self) -> ConvergedFilter | None:
+    def converged_filter(self) -> ConvergedFilter | None:
         return None
 
 
