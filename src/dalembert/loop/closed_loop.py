@@ -149,12 +149,7 @@ def run_linear(
     model: StateSpace, until: Any, parts: LoopParts, *, start: Any, inputs: Any, every: Any, progress: Any
 ) -> Record:
     """A sampled loop around a state-space model."""
-    try:
-        end = float(until)
-    except (TypeError, ValueError):
-        raise DataError("not-a-number", f"until must be a number of seconds, got {until!r}.") from None
-    if not np.isfinite(end) or end <= 0:
-        raise DataError("out-of-range", f"until must be a finite time after the start (0 s), got {until!r}.")
+    end = end_time(until, 0.0)
     given = read_given(inputs, model.inputs)
     host = LinearHost(model, parts.before(given))
     loop = parts.around(host.plant, given, model.dt)
@@ -171,12 +166,8 @@ def _make_run(
 ) -> SampledRun:
     """A run of `count` intervals with its references and the times of its record."""
     references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
-    return SampledRun(host, loop, references, loop_times(begin, end, every, loop.dt), begin, end, progress)
-
-
-def loop_times(begin: float, end: float, every: object, dt: float) -> Array:
-    """Times of the record: every sample of the loop unless asked otherwise."""
-    return sample_times(begin, end, dt if every is None else every, None)
+    times = sample_times(begin, end, loop.dt if every is None else every, None)
+    return SampledRun(host, loop, references, times, begin, end, progress)
 
 
 def reference_values(loop: Any, given: Any, times: Any) -> Array:

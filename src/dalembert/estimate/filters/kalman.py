@@ -121,6 +121,10 @@ class Kalman(Filter):
     def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.n :], self.n)
 
+    def _factor(self, m: Expr) -> Expr:
+        """Lower factor of the state of a factored form."""
+        return unpack_factor(m[self.n :], self.n)
+
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.covariance(m) @ self.A.T
 
@@ -144,9 +148,6 @@ class SquareRootKalman(Kalman):
 
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, pack_numbers(root(P0))])
-
-    def _factor(self, m: Expr) -> Expr:
-        return unpack_factor(m[self.n :], self.n)
 
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]
@@ -196,9 +197,6 @@ class InformationKalman(Kalman):
         inverse = scipy.linalg.solve_triangular(L, np.eye(self.n), lower=True)
         upper = np.asarray(np.linalg.qr(inverse, mode="r"))  # P⁻¹ = L⁻ᵀ L⁻¹ = Λ Λᵀ
         return np.concatenate([x0, pack_numbers(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))])
-
-    def _factor(self, m: Expr) -> Expr:
-        return unpack_factor(m[self.n :], self.n)
 
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]

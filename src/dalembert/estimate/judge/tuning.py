@@ -36,6 +36,7 @@ from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record
 
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
+PAYS = 30.0  # seconds of all runs from which on a compiler is worth its time
 DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
 
 
@@ -50,7 +51,6 @@ class TuningLimits:
     longest: float = 2.0  # largest step of θ: a factor of 7
     widest: float = 12 * float(np.log(10.0))  # how far θ may go from where it began: twelve decades
     flat: float = 1e-9  # least second derivative of an unknown, of the largest
-    compiler: float = 30.0  # seconds of all runs from which on a compiler is worth its time
 
 
 LIMITS = TuningLimits()
@@ -222,7 +222,7 @@ class Task:
         filter_.native.chunk()  # is built once, not with every run
         began = clock.process_time()
         self.before = self.plain(self.first)
-        if (clock.process_time() - began) * self.expected > LIMITS.compiler:
+        if (clock.process_time() - began) * self.expected > PAYS:
             self.filter = filter_.in_c()
 
     def _read_truth(self, record: Record, truth: Record, channels: str | Sequence[str] | None, settle: float) -> None:

@@ -83,9 +83,7 @@ class MachineHost:
         self._bind()
 
     def _bind(self) -> None:
-        self.plant = MachinePlant(
-            self.eqs, self.method, self.given, self.driven, self.event_function, self.event_key
-        )  # fmt: skip
+        self.plant = MachinePlant(self.eqs, self.method, self.given, self.driven, self.event_function, self.event_key)
         self.p, self.numbers = self.plant.p, self.plant.numbers
         self.__dict__.pop("steps", None)
         self.where = self.plant.layout.starts
@@ -340,33 +338,25 @@ class MachineHost:
         if not bad.any():
             return None
         k = int(np.argmax(bad))
-        t, wide = float(x[k, 0]), float(gaps[k].max())
+        t = float(x[k, 0])
         if change[k] > limit and alpha:
-            code, text = (
+            return k, ConvergenceError(
                 "no-convergence",
-                (
-                    f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
-                    f"smaller step (now {self.method.step:g} s)."
-                ),
+                f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
+                f"smaller step (now {self.method.step:g} s).",
             )
-        elif change[k] > limit:
-            code, text = (
+        if change[k] > limit:
+            return k, ConvergenceError(
                 "friction-unsettled",
-                (
-                    f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
-                    "reactions). The joint may be jamming: lower the friction coefficient."
-                ),
+                f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
+                "reactions). The joint may be jamming: lower the friction coefficient.",
             )
-        else:
-            owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps[k]))]].owner
-            code, text = (
-                "joint-open",
-                (
-                    f"joint {owner!r} is open by {wide:.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, "
-                    "unless a driver or joint is beyond its reach there."
-                ),
-            )
-        return k, ConvergenceError(code, text)
+        owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps[k]))]].owner
+        return k, ConvergenceError(
+            "joint-open",
+            f"joint {owner!r} is open by {gaps[k].max():.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, "
+            "unless a driver or joint is beyond its reach there.",
+        )
 
     # -- the record --------------------------------------------------------------------------------------------------
     def states_inside(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
@@ -409,12 +399,7 @@ class MachineHost:
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         run = to_record(self.eqs, states, inputs, parameters, statistics=statistics, **details)
-        about: dict[str, Any] = {
-            "name": run.name,
-            "status": run.status,
-            "statistics": run.statistics,
-            "provenance": run.provenance,
-        }
+        about: Any = {part: getattr(run, part) for part in ("name", "status", "statistics", "provenance")}
         return Record(
             run.time, np.hstack((run.data, data)), (*run.names, *names), (*run.units.values(), *units),
             scene=run.scene, **about,
