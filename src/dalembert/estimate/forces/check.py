@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray, frozen
 
 FORMS = ("known-from-unknown", "unknown-from-known")
 
@@ -24,7 +24,7 @@ class ForceLimits:
 LIMITS = ForceLimits()
 
 
-@frozen(init=False)
+@frozen
 class ForceCheck:
     """How well a motion determines unknown forces: condition numbers, and the verdict in words."""
 
@@ -35,11 +35,6 @@ class ForceCheck:
     condition: FloatArray
     seen: FloatArray
     map: FloatArray
-
-    def __init__(
-        self, known: object, unknown: object, form: str, time: object, condition: object, seen: object, map: object
-    ) -> None:
-        assign(self, known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
 
     @property
     def well_posed(self) -> bool:

@@ -174,10 +174,9 @@ class ForceModel:
         """How well a motion (record with z, ż, z̈) determines the forces, and where it does not."""
         time, _, B = self._along(motion)
         inverted = self._one if self.form == FORMS[0] else self._two
-        return ForceCheck(
-            self.known, self.unknown, self.form, time, self._conditions(B, inverted), self._conditions(B, self._two),
-            B[:, :, self._two],
-        )  # fmt: skip
+        condition, seen = self._conditions(B, inverted), self._conditions(B, self._two)
+        return ForceCheck(known=self.known, unknown=self.unknown, form=self.form, time=time, condition=condition,
+                          seen=seen, map=B[:, :, self._two])  # fmt: skip
 
     def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
         """(K,) condition of the map of some forces, in units of what each does over the workspace; inf: blind."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arguments import positive_number, whole_number
-from dalembert.core.arrays import assign, frozen
+from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import aligned
@@ -54,7 +54,7 @@ STEPS = 4  # of a machine per sample: its slopes leave out what its joints are c
 ORIENTATION = "orientation of "
 
 
-@frozen(init=False)
+@frozen
 class LocalObservability:
     """Local observability of a model along a motion; made by `local_observability`.
 
@@ -250,9 +250,8 @@ def local_observability(
         further = {name: block for name, block in further.items() if name in whole.outputs.names}
     seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
     lefts = view.left[view.well : view.rank][::-1]
-    result = LocalObservability()
-    assign(
-        result, states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
+    return LocalObservability(
+        states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
         unseen=tuple(view.direction(v) for v in view.unseen_directions()),
         weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
@@ -262,7 +261,6 @@ def local_observability(
         sensors=rank_sensors(view, further, seldom), gramian=view.gramian, empirical=moved,
         name=whole.name, assumed=_describe_assumptions(R, P0),
     )  # fmt: skip
-    return result
 
 
 # ---- scales

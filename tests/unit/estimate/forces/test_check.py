@@ -13,6 +13,6 @@ from dalembert.estimate.forces.check import FORMS, LIMITS, ForceCheck
 def test_forces_are_determined_below_a_condition_number(which: str, share: float, well: bool) -> None:
     values = {"condition": np.ones(3), "seen": np.ones(3)}
     values[which] = np.array([1.0, share * LIMITS.poor, 1.0])
-    found = ForceCheck(("F1",), ("F2",), FORMS[0], np.arange(3.0), values["condition"], values["seen"], np.eye(3))
+    found = ForceCheck(known=("F1",), unknown=("F2",), form=FORMS[0], time=np.arange(3.0), map=np.eye(3), **values)
     assert found.well_posed is well
     assert ("everywhere" in found.verdict) is well
