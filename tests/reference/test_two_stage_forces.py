@@ -267,7 +267,7 @@ def test_the_benchmark_is_tuned_as_its_own_likelihood_would(swinging: study.Scen
     """No straw man: half and twice the walk, and half and twice the noise of the accelerometer, explain less."""
     usual = study.single_stage("EKF", swinging)
     best = usual.run(swinging.sensors).log_likelihood
-    _, _, Q, R = usual.linearised(usual.start, np.zeros(1), 0.0, study.STEP)
+    _, _, Q, R = usual.linearize(usual.start, np.zeros(1), 0.0, study.STEP)
     for factor in (0.25, 4.0):
         for q, r in ((factor, 1.0), (1.0, factor)):
             other = da.estimate.ExtendedKalman(

@@ -29,6 +29,6 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.place import place as place
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
-    from dalembert.loop.continuous.close_loop import close_loop as close_loop
+    from dalembert.loop.continuous import close_loop as close_loop
 
 __all__ = attach(__name__)

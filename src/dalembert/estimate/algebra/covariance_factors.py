@@ -99,7 +99,7 @@ def _row(A: Expr, i: int) -> dict[int, Any]:
     return dict(zip(row.sparsity().get_col(), values, strict=True))
 
 
-def unrolled(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
+def unroll(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
     """What ``code(*arguments)`` returns; from MX as the call of one SX kernel, if its cost [instructions] allows.
 
     A kernel uses structural zeros and does no work twice; operations on matrices in MX often copy them.

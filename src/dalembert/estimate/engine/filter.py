@@ -128,7 +128,7 @@ class Filter(ABC):
             self._made[key] = make()
         return self._made[key]
 
-    def converged(self) -> ConvergedFilter | None:
+    def converged_filter(self) -> ConvergedFilter | None:
         """The filter with a constant covariance, for runs where it no longer changes; None where there is none."""
         return None
 
@@ -275,7 +275,7 @@ class Filter(ABC):
             P = self.steady_covariance(x, np.zeros(self.process.nu) if u is None else u, t, dt)
         return self.begin(x, P)
 
-    def linearised(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
+    def linearize(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
         """F, H, Q, R at a state: numbers."""
         m, p = self.process, self.model.numbers
         X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
@@ -291,7 +291,7 @@ class Filter(ABC):
         """Covariance before a sample, in the limit, of the model linearised at a state (DARE)."""
         if dt is None:
             raise DataError("missing-argument", "P0 is missing: the covariance of the initial state.", GIVE_P0)
-        F, H, Q, R = self.linearised(x, u, t, dt)
+        F, H, Q, R = self.linearize(x, u, t, dt)
         names = self.process.errors.names
         hidden = hidden_modes(F, H, names)  # the equation may still have a solution, out of rounding errors
         if hidden:

@@ -35,7 +35,7 @@ from dalembert.estimate.algebra.covariance_factors import (
     solve_left,
     solve_right,
     triangular,
-    unrolled,
+    unroll,
 )
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.algebra.noise import root
@@ -148,7 +148,7 @@ class SigmaPointKalman(Filter):
             P = ca.tril(unpack(self._entries(m), self.process.ne))
             n, ny, many = self.process.ne, self.process.ny, self.set.count
             cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
-            shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, measured)
+            shift, kept, S = unroll("correction", self._plain_gain, cost, P, L, W, R, e, measured)
         x1 = self.model.retract(x, shift, p, t)
         kept = self._transform(kept, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
@@ -198,7 +198,7 @@ class SigmaPointKalman(Filter):
         if not self.process.flat:
             return self._at(x, ca.mtimes(L, chi), p, t)
         cost = n * many + 2 * sum(n - row for row in chi.sparsity().row())
-        return unrolled("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
+        return unroll("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
 
     def _at(self, x: Expr, E: Expr, p: Expr, t: Expr) -> Expr:
         """(nx, N): x ⊞ E_i for every point."""
@@ -228,7 +228,7 @@ class SigmaPointKalman(Filter):
             shift = self.set.mean(D)
             return first + shift, ca.densify(D - ca.repmat(shift, 1, values.shape[1]))
 
-        mean, E = unrolled("centre", code, 4 * values.numel(), values)
+        mean, E = unroll("centre", code, 4 * values.numel(), values)
         return mean, E
 
     def _each(self, name: str, points: Expr, *arguments: Any) -> Expr:

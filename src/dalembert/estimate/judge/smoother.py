@@ -56,7 +56,7 @@ def smooth(estimate: Estimate, *, progress: object = None) -> Estimate:
     report, variance, states, packed = np.split(results, np.cumsum([nr, nr, m.nx]), axis=1)
     about: dict[str, Any] = {"name": estimate.record.name, "status": "complete"}
     names, units = filter_.native.reported.names, filter_.native.reported.units
-    return estimate._replaced(
+    return estimate._replace(
         record=Record(estimate.time, report, names, units, **about),
         deviations=Record(estimate.time, np.sqrt(np.maximum(variance, 0.0)), names, units, **about),
         states=states.copy(), _packed=packed.copy(), smoothed=True,

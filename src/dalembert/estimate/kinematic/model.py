@@ -105,12 +105,12 @@ class KinematicModel:
         if isinstance(values, State):
             given, begin = r.read(values), np.array(values.q)
         else:
-            given, begin = {**self.start, **self.named(values)}, None
+            given, begin = {**self.start, **self.read_values(values)}, None
         z, pose = r.start({n: x for n, x in given.items() if n in r.coordinates.index}, begin)
         higher = [float(given.get(n, 0.0)) for n in self.states.names[self.stepper.n :]]
         return np.concatenate((z, higher, pose, np.zeros(int(self.stepper.remembers))))
 
-    def named(self, values: Mapping[str, float] | None) -> dict[str, float]:
+    def read_values(self, values: Mapping[str, float] | None) -> dict[str, float]:
         """Values of states under their full names, checked."""
         found = {}
         if values is not None and not isinstance(values, Mapping):

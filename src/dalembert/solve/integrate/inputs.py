@@ -29,7 +29,7 @@ class Inputs:
     span: tuple[float, float]  # where every record has data
     given: Mapping[str, Any]  # as the user said it
 
-    def changed(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> Inputs:
+    def replace(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> Inputs:
         """The same inputs with other sources for some channels."""
         return read_inputs(eqs, {**self.given, **given})
 

@@ -223,7 +223,7 @@ class Run:
                     self.sampler.next += 1
                 return x, f"stopped by event {event.name!r} at t = {x[0]:.9g} s"
             if isinstance(action, Switch):
-                x, switched = self._switch(f"event {event.name!r}", self.stick_slip.released(action), x), True
+                x, switched = self._switch(f"event {event.name!r}", self.stick_slip.release(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     "wrong-type",
@@ -233,7 +233,7 @@ class Run:
         fired = [i - self.own for i in crossing.which if i >= self.own and not switched]
         if self.stick_slip and (fired or switched):
             u = self.inputs.values(self.eqs, x[:1])[0]
-            change = self.stick_slip.changed(self.eqs, self._full_state(x), u, fired)
+            change = self.stick_slip.change(self.eqs, self._full_state(x), u, fired)
             x = self._switch("friction", change, x)
         self.monitor.arm(self.steps, x, crossing.which)
         return x, ""
@@ -252,7 +252,7 @@ class Run:
         if switch.parameters:
             self.eqs = self.eqs.replace(**switch.parameters)
         if switch.inputs:
-            self.inputs = self.inputs.changed(self.eqs, switch.inputs)
+            self.inputs = self.inputs.replace(self.eqs, switch.inputs)
             self._check_inputs(state.t)
         v = state.v
         if switch.velocity is not None or switch.parameters:  # other dimensions, other speeds, by impulses

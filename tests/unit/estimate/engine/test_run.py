@@ -9,6 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, UserModel, smooth
+from dalembert.estimate.engine.run import LIMITS, intervals
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns
@@ -143,3 +144,18 @@ def test_the_same_record_filters_alike_from_any_origin_of_time() -> None:
     for name in FILTERS:
         here, there = (FILTERS[name](start=[0.0, 0.0]).run(r) for r in (plain, late))
         assert there.states == pytest.approx(here.states, rel=1e-9, abs=1e-9), name
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+@pytest.mark.parametrize("what", ["jitter", "clock"])
+def test_steps_are_those_of_a_model_up_to_the_jitter_and_the_error_of_a_clock(what: str, share: float) -> None:
+    steps = np.full(500, DT)
+    steps[[250] if what == "jitter" else slice(None)] *= 1 + share * getattr(LIMITS, what)
+    record = Record.from_channels(np.cumsum(steps), {"seen": 0.0})
+    filter_ = Kalman(cart(), dt=DT, Q=1e-4, R=1e-4, P0=1.0)
+    if share < 1:
+        assert np.ptp(intervals(filter_, record)[1:]) == 0
+        return
+    with pytest.raises(DataError) as caught:
+        intervals(filter_, record)
+    assert caught.value.code in ("uneven-sampling", "sample-time-mismatch")

@@ -1,4 +1,7 @@
-"""What a sampled run leaves to a machine: events, the rest of an interval, states between samples, the record."""
+"""What a sampled run leaves to its plant: events, the rest of an interval, states between samples, the record.
+
+A linear model has no events.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
-from dalembert.loop.sampled.plants import MachinePlant
+from dalembert.linear import StateSpace
+from dalembert.linear.recursions import compute_exact_steps
+from dalembert.loop.sampled.plants import LinearPlant, MachinePlant
 from dalembert.loop.wiring import SwitchOn
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
@@ -78,9 +83,7 @@ class MachineHost:
         self._bind()
 
     def _bind(self) -> None:
-        self.plant = MachinePlant(
-            self.eqs, self.method, self.given, self.driven, self.event_function, self.event_key
-        )  # fmt: skip
+        self.plant = MachinePlant(self.eqs, self.method, self.given, self.driven, self.event_function, self.event_key)
         self.p, self.numbers = self.plant.p, self.plant.numbers
         self.__dict__.pop("steps", None)
         self.where = self.plant.layout.starts
@@ -196,7 +199,7 @@ class MachineHost:
                 run.stop(x, happening.row, f"stopped by event {event.name!r} at t = {x[0]:.9g} s")
                 return
             if isinstance(action, Switch):
-                x, changed = self._switch(event, self.stick_slip.released(action), x), True
+                x, changed = self._switch(event, self.stick_slip.release(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     "wrong-type",
@@ -211,7 +214,7 @@ class MachineHost:
             row[a : a + c.size] = c.reshape(-1)
             run.data[run.k :, run.given_at(range(self.eqs.nu))] = self.plant.base.constants
             run.rebind()
-            x = self._restarted(x, c[self._piece(run, x)])
+            x = self._restart(x, c[self._piece(run, x)])
         fired = [i - self.own for i in happening.which if i in self._friction and not changed]
         if self.stick_slip and (fired or changed):
             x = self._stick_or_slide(x, run.constants(row)[self._piece(run, x)], fired)
@@ -225,7 +228,7 @@ class MachineHost:
 
     def _stick_or_slide(self, x: Array, c: Array, fired: list[int]) -> Array:
         state = self._full_state(x)
-        change = self.stick_slip.changed(self.eqs, state, self.inputs_at(x[:1], c[None, :])[0], fired)
+        change = self.stick_slip.change(self.eqs, state, self.inputs_at(x[:1], c[None, :])[0], fired)
         before = self._energy(state)
         self.eqs = self.eqs.replace(**change.parameters)
         self._set_parameters(state.t)
@@ -234,7 +237,7 @@ class MachineHost:
         after = x.copy()
         after[slice(*self.where["v"])] = v
         after[slice(*self.where["work"])] += self._energy(state) - before
-        return self._restarted(after, c)
+        return self._restart(after, c)
 
     def _switch(self, event: Event, switch: Switch, x: Array) -> Array:
         state = self._full_state(x)
@@ -265,7 +268,7 @@ class MachineHost:
         kinetic, potential = self.eqs.kernel("energy")(state.q, state.v, state.z, self.eqs.p, state.t)
         return float(kinetic[0] + potential[0])
 
-    def _restarted(self, x: Array, c: Array) -> Array:
+    def _restart(self, x: Array, c: Array) -> Array:
         part = {name: x[a:b] for name, (a, b) in self.where.items()}
         state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
         started = np.array(self.steps._begin(*state, self.p, c)[0])
@@ -284,7 +287,7 @@ class MachineHost:
                 continue
             c = constants[k]
             if k and x[0] <= run.t[i] + begin + 1e-12:
-                x = self._restarted(x, c)
+                x = self._restart(x, c)
             rows = self._walk(x, stop, c)
             if self.events:
                 crossing = self.monitor.find(HeldSteps(self.steps, np.array([-np.inf]), c[None, :]), x, rows)
@@ -292,13 +295,13 @@ class MachineHost:
                 if crossing is not None and which:
                     crossing.which = which
                     self.monitor.note(crossing)
-                    run.take_between(x, np.vstack((rows[: crossing.step], crossing.x)), c, row)
+                    run.take_inside(x, np.vstack((rows[: crossing.step], crossing.x)), c, row)
                     run.put(crossing.x)
                     self.happen(run, Happening(0, crossing.x, which, row))
                     return
-            run.take_between(x, rows, c, row)
+            run.take_inside(x, rows, c, row)
             x = rows[-1]
-            run.captured(x, c, run.t[i] + end)
+            run.capture(x, c, run.t[i] + end)
         run.put(x)
         self.before = x.copy()
 
@@ -335,36 +338,28 @@ class MachineHost:
         if not bad.any():
             return None
         k = int(np.argmax(bad))
-        t, wide = float(x[k, 0]), float(gaps[k].max())
+        t = float(x[k, 0])
         if change[k] > limit and alpha:
-            code, text = (
+            return k, ConvergenceError(
                 "no-convergence",
-                (
-                    f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
-                    f"smaller step (now {self.method.step:g} s)."
-                ),
+                f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
+                f"smaller step (now {self.method.step:g} s).",
             )
-        elif change[k] > limit:
-            code, text = (
+        if change[k] > limit:
+            return k, ConvergenceError(
                 "friction-unsettled",
-                (
-                    f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
-                    "reactions). The joint may be jamming: lower the friction coefficient."
-                ),
+                f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
+                "reactions). The joint may be jamming: lower the friction coefficient.",
             )
-        else:
-            owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps[k]))]].owner
-            code, text = (
-                "joint-open",
-                (
-                    f"joint {owner!r} is open by {wide:.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, "
-                    "unless a driver or joint is beyond its reach there."
-                ),
-            )
-        return k, ConvergenceError(code, text)
+        owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps[k]))]].owner
+        return k, ConvergenceError(
+            "joint-open",
+            f"joint {owner!r} is open by {gaps[k].max():.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, "
+            "unless a driver or joint is beyond its reach there.",
+        )
 
     # -- the record --------------------------------------------------------------------------------------------------
-    def between(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
+    def states_inside(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
         """Columns and constants at times between samples: one shorter step from the step before."""
         block = np.concatenate((run._part(rows, "x")[:, None, :], run.steps(rows)), axis=1)
         starts = np.array([a for a, _ in run.graph.pieces])
@@ -404,13 +399,62 @@ class MachineHost:
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         run = to_record(self.eqs, states, inputs, parameters, statistics=statistics, **details)
-        about: dict[str, Any] = {
-            "name": run.name,
-            "status": run.status,
-            "statistics": run.statistics,
-            "provenance": run.provenance,
-        }
+        about: Any = {part: getattr(run, part) for part in ("name", "status", "statistics", "provenance")}
         return Record(
             run.time, np.hstack((run.data, data)), (*run.names, *names), (*run.units.values(), *units),
             scene=run.scene, **about,
         )  # fmt: skip
+
+
+class LinearHost:
+    """A state-space model in a sampled run."""
+
+    def __init__(self, model: StateSpace, given: object) -> None:
+        self.plant = LinearPlant(model, given)
+        self.p, self.numbers = self.plant.p, self.plant.numbers
+
+    def needs_detail(self, samples: Array, wanted: Array) -> bool:
+        return False
+
+    def moving(self, columns: Array) -> Array:
+        return columns[:, 1:]
+
+    def arm(self, run: object, x: Array) -> None:
+        pass
+
+    def check(self, rows: Array) -> None:
+        return None
+
+    def look(self, run: object, rows: Array) -> None:
+        return None
+
+    def inputs_at(self, times: Array, c: Array) -> Array:
+        return c
+
+    def states_inside(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
+        """States between samples, exact."""
+        model = self.plant.model
+        if model.dt is not None or len(run.graph.pieces) > 1:
+            raise DataError(
+                "not-supported",
+                "a record of this linear plant has samples of the loop only.",
+                Advice(f"Leave out {{}}, or give multiples of {run.loop.dt:g} s.", Argument("every")),
+            )
+        c = run._part(rows, "c")[index]
+        x = run._part(rows, "x")[index]
+        Phi, Gamma, _ = compute_exact_steps(model.A, model.B, wanted - x[:, 0])
+        states = np.einsum("kij,kj->ki", Phi, x[:, 1:]) + np.einsum("kij,kj->ki", Gamma, c)
+        return np.column_stack((wanted, states)), c
+
+    def record(
+        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array,
+        **details: Any,
+    ) -> Record:  # fmt: skip
+        model = self.plant.model
+        y = columns[:, 1:] @ model.C.T + inputs @ model.D.T
+        every = (*model.states, *model.inputs, *model.outputs)
+        keep = [k for k, name in enumerate(every) if name not in every[:k]]
+        own = np.hstack((columns[:, 1:], inputs, y))[:, keep]
+        all_names = (*(every[k] for k in keep), *names)
+        all_units = (*(model.units.get(every[k], "") for k in keep), *units)
+        return Record(columns[:, 0], np.hstack((own, data)), all_names, all_units, name=self.plant.name, **details)

@@ -382,3 +382,29 @@ def test_a_drift_seen_by_its_speed_only_is_found_in_any_coordinates(seed):
     turned = StateSpace(T @ A @ T.T, None, np.array([[0.0, 1.0, 0.0]]) @ T.T, dt=0.1)
     with warns(UserWarning, "hidden-mode"):
         da.estimate.Kalman(turned, Q=1.0, R=1.0, P0=1.0)
+
+
+def block_on_a_spring() -> tuple[da.EquationsOfMotion, StateSpace]:
+    m = da.Mechanism("mass", planar=True)
+    body = m.add_body("block", mass=2.0, inertia=1.0)
+    m.add_prismatic("rail", m.ground, body, at=(0, 0), axis=(1, 0))
+    m.add_spring("spring", joint="rail", stiffness=8.0, damping=0.4)
+    m.add_force("push", body.at(0, 0), (1, 0), input="push")
+    m.add_sensor("place", da.displacement("rail"))
+    names = ["rail.displacement", "rail.speed"]
+    model = StateSpace([[0, 1], [-4, -0.2]], [0, 0.5], [1, 0], states=names, inputs="push", outputs="place")
+    return da.equations(m), model
+
+
+@pytest.mark.parametrize("form", ["covariance", "square-root", "information", "steady"])
+def test_a_filter_inside_a_simulation_is_the_filter_over_what_its_sensors_wrote(form):
+    eqs, model = block_on_a_spring()
+    filter_ = da.estimate.Kalman(model, Q=[1e-8, 1e-6], R=da.estimate.Encoder(1000).variance, dt=0.01, form=form)
+    run = da.simulate(
+        eqs, 3.0, start=da.assemble(eqs, {"rail": 0.3}), inputs={"push": 0.5}, observer=filter_,
+        noise=da.Noise(sensors={"place": da.estimate.Encoder(1000)}, seed=1),
+    )  # fmt: skip
+    seen = Record.from_channels(run.time, {"place": run["measured.place"], "push": run["push"]})
+    after = filter_.run(seen)
+    assert run["estimate.rail.speed"] == pytest.approx(after["rail.speed"], rel=1e-10, abs=1e-12)
+    assert np.abs(run["estimate.rail.speed"] - run["rail.speed"])[200:].max() < 0.05

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import ConvergenceError
 from dalembert.equations import State
+from dalembert.solve.integrate.events import LIMITS, Crossing, EventMonitor
 from tests.helpers.findings import raises
 
 G = 9.81
@@ -244,3 +248,17 @@ def test_events_find_the_period_of_a_pendulum_that_starts_at_rest(method: object
     run = da.simulate(eqs, 3.0, start=da.assemble(eqs, {"A": np.pi}), method=method, events=turn)  # type: ignore[arg-type]
     period = 2.3678419475762
     assert [e["time"] for e in run.statistics["events"]] == pytest.approx([period / 2, period], abs=1e-9)
+
+
+@pytest.mark.parametrize(("last", "ends"), [(0.9 * LIMITS.endless, True), (1.1 * LIMITS.endless, False)])
+def test_intervals_that_shrink_below_a_microsecond_will_not_end(last: float, ends: bool) -> None:
+    monitor = EventMonitor([da.Event("bounce", lambda s: s.t)], SimpleNamespace(starts={"events": (0, 1)}))
+    gaps = last * 2.0 ** np.arange(LIMITS.shrinking - 1, -1, -1)
+    first, *others, final = np.cumsum([1.0, *gaps])
+    for time in (first, *others):
+        monitor.note(Crossing(0, np.array([time]), [0]))
+    if ends:
+        with raises(ConvergenceError, "endless-events"):
+            monitor.note(Crossing(0, np.array([final]), [0]))
+    else:
+        monitor.note(Crossing(0, np.array([final]), [0]))

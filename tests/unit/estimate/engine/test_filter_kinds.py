@@ -11,7 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.estimate import FILTERS
 from tests.helpers.findings import raises
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "estimate.md"
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "estimate.md"
 
 
 def test_the_page_lists_every_filter_as_it_declares_itself() -> None:

@@ -9,6 +9,8 @@ import pytest
 import dalembert as da
 from dalembert.estimate import ExtendedKalman, Kalman
 from dalembert.estimate.engine import recursion as engine
+from dalembert.linear import StateSpace
+from dalembert.record import Record
 
 
 def swing(**options: object) -> ExtendedKalman:
@@ -64,3 +66,16 @@ def test_the_weight_of_a_step_counts_what_it_calls() -> None:
     assert engine.weight(inner) == inner.n_instructions()
     assert engine.weight(mapped) == pytest.approx(5 * inner.n_instructions())
     assert engine.weight(around) >= inner.n_instructions() + engine.OPERATION
+
+
+def test_an_angle_that_jumps_by_a_turn_is_no_innovation():
+    from dataclasses import replace
+
+    turning = da.estimate.process(StateSpace([[1.0, 0.1], [0.0, 1.0]], None, [[1.0, 0.0]], dt=0.1))
+    t = 0.1 * np.arange(300)
+    angle = (2.0 * t + np.pi) % (2 * np.pi) - np.pi
+    record = Record(t, angle[:, None], ["y1"])
+    filter_ = da.estimate.Kalman(replace(turning, wrapped=(True,)), Q=[0.0, 1e-8], R=1e-6, P0=[1.0, 10.0])
+    estimate = filter_.run(record)
+    assert np.abs(estimate.innovations[10:]).max() < 1e-3
+    assert estimate["x1"][-1] == pytest.approx(2.0 * t[-1], abs=1e-3)

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
+from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
 from tests.helpers.findings import raises
 
 G = 9.81
@@ -310,3 +311,21 @@ def test_free_turns_of_a_spatial_body_are_named() -> None:
     body = m.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.05))
     m.add_spherical("ball", m.ground.at(0, 0, 0), body.at(0, 0, 0.3))
     assert da.equilibrium(da.equations(m)).free == ("body.rz",)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+@pytest.mark.parametrize("what", ["accepted", "effort"])
+def test_an_equilibrium_is_accepted_up_to_its_limits(what: str, share: float) -> None:
+    eqs = pendulum()
+    problem = Rest(eqs, np.zeros(1), {"hinge.angle": 0.0}, 0.0)
+    left, lam = np.zeros(eqs.nv), np.zeros(len(eqs.rows) + 1)
+    if what == "accepted":
+        left[0] = share * LIMITS.accepted
+    else:
+        lam[-1] = share * LIMITS.effort  # along the coordinate that is held
+    place = Place(np.array(da.assemble(eqs).q), np.zeros(0), lam, left, np.zeros(0), 1.0)
+    if share < 1:
+        problem.check_found(place)
+    else:
+        with raises(ConvergenceError, "no-solution"):
+            problem.check_found(place)

@@ -10,6 +10,9 @@ A law may read what its own input moves at once (an accelerometer): u = k(y(v̇(
     u = (1 - ∂k/∂u)⁻¹ k(u = 0) ,
 
 else the loop is refused by name.
+
+A continuous state-space model becomes equations with internal states only, ż = A z + B u, y = C z + D u, so that a
+linear plant can have continuous laws, events and any method of integration.
 """
 
 from __future__ import annotations
@@ -23,17 +26,18 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Finding
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State, Symbols, require_equations
 from dalembert.expressions import Array
+from dalembert.linear import StateSpace
+from dalembert.linear.responses.excitation import initial_state
 from dalembert.loop.actuators import ActuatorLimits, clip, quantise
 from dalembert.loop.interfaces import Law, ObserverStep
-from dalembert.loop.names import machine_name, reference_channel
+from dalembert.loop.names import machine_name, rate_names, reference_channel
 from dalembert.loop.wiring import (
+    LoopProblems,
     SwitchOn,
     as_laws,
     as_observer_step,
-    raise_problems,
     read_actuators,
     read_switch,
     within_limits,
@@ -144,46 +148,31 @@ class _Closing:
 
     def _check(self) -> None:
         eqs = self.eqs
-        problems: list[Finding] = []
+        problems = LoopProblems()
         for k, law in enumerate(self.laws):
             if law.dt is not None:
-                problems.append(
-                    Finding(
-                        "sample-time-mismatch",
-                        f"law {law.name!r} is sampled every {law.dt:g} s; a loop in the equations is continuous.",
-                    )
-                )
+                sampled = f"law {law.name!r} is sampled every {law.dt:g} s"
+                problems.add("sample-time-mismatch", f"{sampled}; a loop in the equations is continuous.")
             for name in law.drives:
                 if name not in eqs.inputs.index:
-                    problems.append(
-                        Finding(
-                            "unknown-name",
-                            unknown_name("input", name, eqs.inputs.names, f"{eqs.name!r}, driven by law {law.name!r}"),
-                        )
-                    )
+                    where = f"{eqs.name!r}, driven by law {law.name!r}"
+                    problems.add_unknown("input", name, eqs.inputs.names, where)
                 elif name in [n for other in self.laws[:k] for n in other.drives]:
-                    problems.append(Finding("duplicate", f"input {name!r} is driven by two laws."))
+                    problems.add("duplicate", f"input {name!r} is driven by two laws.")
         if self.observer is not None and self.observer.dt is not None:
-            problems.append(
-                Finding(
-                    "sample-time-mismatch",
-                    f"observer {self.observer.name!r} is sampled every {self.observer.dt:g} s, but a law is continuous"
-                    "; give the law a sampling interval too.",
-                )
+            problems.add(
+                "sample-time-mismatch",
+                f"observer {self.observer.name!r} is sampled every {self.observer.dt:g} s, but a law is continuous"
+                "; give the law a sampling interval too.",
             )
         for name, actuator in self.actuators.items():
             if name not in self.driven:
-                problems.append(
-                    Finding("unknown-name", unknown_name("driven input", name, self.driven, "the actuators"))
-                )
+                problems.add_unknown("driven input", name, self.driven, "the actuators")
             elif actuator.delay or np.isfinite(actuator.rate):
-                problems.append(
-                    Finding("not-supported", f"actuator of {name!r}: delays and rates need a sampled law (law.dt).")
-                )
-        names = [law.name for law in self.laws]
-        if len(set(names)) < len(names):
-            problems.append(Finding("taken-name", f"two laws have the same name: {', '.join(names)}."))
-        raise_problems(problems)
+                problem = f"actuator of {name!r}: delays and rates need a sampled law (law.dt)."
+                problems.add("not-supported", problem)
+        problems.check_names(self.laws)
+        problems.raise_all()
 
     # -- names -----------------------------------------------------------------------------------------------------
     def _channels(self) -> dict[str, Channels]:
@@ -232,7 +221,7 @@ class _Closing:
         z0, *self.states, self.observed = ca.vertsplit(self.full.z, cuts)
         self.base = replace(self.full, z=z0, p=self.full.p[: len(eqs.parameters)])
         try:
-            return self._assembled(channels)
+            return self._assemble(channels)
         except RuntimeError as error:
             raise ModelError(
                 "not-supported",
@@ -240,9 +229,9 @@ class _Closing:
                 f"continuously; give it a sampling interval ({str(error).splitlines()[-1]}).",
             ) from None
 
-    def _assembled(self, channels: Any) -> ClosedLoop:
+    def _assemble(self, channels: Any) -> ClosedLoop:
         eqs, s = self.eqs, self.full
-        acting = self._solved()
+        acting = self._solve_inputs()
         at = replace(self.base, u=self._u(acting))
         # rates of states of laws may read accelerations: those under what acts
         inner = self._inside(at)
@@ -358,16 +347,12 @@ class _Closing:
             entries.append(quantise(clip(commands[k], actuator.limits), actuator.resolution))
         return ca.vertcat(*entries) if entries else SX(0, 1)
 
-    def _solved(self) -> Any:
+    def _solve_inputs(self) -> Any:
         """Driven inputs as they act, algebraic loops solved, the switch thrown or not."""
-        eqs = self.eqs
         unknown = SX.sym("driven", len(self.driven))
         at = replace(self.base, u=self._u(unknown))
         asked = self._commands(at)
-        moving = ca.vertcat(at.a, at.lam)
-        if moving.shape[0] and ca.depends_on(asked, moving):
-            a, lam, _, _, _ = forward_expressions(eqs, replace(at, lam=SX.zeros(len(eqs.rows))))
-            asked = ca.substitute(asked, moving, ca.vertcat(a, lam))
+        asked = self._insert_motion(asked, at)
         if self.driven and ca.depends_on(asked, unknown):
             slope = ca.jacobian(asked, unknown)
             if ca.depends_on(slope, unknown):
@@ -391,12 +376,15 @@ class _Closing:
             rates = [ca.if_else(on > 0.5, r, 0) if w else r for r, w in zip(rates, self.waits, strict=True)]
         if self.observer is not None:
             rates.append(self._watch(at)[0])
+        return [ca.densify(self._insert_motion(ca.vertcat(*rates) if rates else SX(0, 1), at))]
+
+    def _insert_motion(self, value: Any, at: Symbols) -> Any:
+        """Accelerations and multipliers in an expression replaced by those that the equations give."""
         moving = ca.vertcat(at.a, at.lam)
-        stacked = ca.vertcat(*rates) if rates else SX(0, 1)
-        if moving.shape[0] and ca.depends_on(stacked, moving):
-            a, lam, _, _, _ = forward_expressions(self.eqs, replace(at, lam=SX.zeros(len(self.eqs.rows))))
-            stacked = ca.substitute(stacked, moving, ca.vertcat(a, lam))
-        return [ca.densify(stacked)]
+        if not moving.shape[0] or not ca.depends_on(value, moving):
+            return value
+        a, lam, _, _, _ = forward_expressions(self.eqs, replace(at, lam=SX.zeros(len(self.eqs.rows))))
+        return ca.substitute(value, moving, ca.vertcat(a, lam))
 
     def _named_loop(self) -> str:
         reads = [name for law in self.laws for name in law.reads]
@@ -421,3 +409,37 @@ class _Closing:
                 f"algebraic loop: {', '.join(self.driven)} cancels itself through what the law reads (1 - ∂law/∂u is "
                 "singular), so no input fulfils the law. Change its gain on what jumps with the input.",
             )
+
+
+def linear_equations(model: StateSpace) -> EquationsOfMotion:
+    """The model without coordinates and speeds; its states are internal ones."""
+    if model.dt is not None:
+        raise ModelError(
+            "not-supported",
+            "a discrete StateSpace has no equations of motion: laws and observers around it are sampled, give them dt "
+            "[s]; and there are no events between its samples.",
+        )
+    sizes = {"q": 0, "v": 0, "z": model.nx, "u": model.nu, "p": 0, "t": 1, "lam": 0, "a": 0}
+    s = {name: SX.sym(name, size) for name, size in sizes.items()}
+    A, B, C, D = (ca.sparsify(ca.DM(matrix)) for matrix in (model.A, model.B, model.C, model.D))
+    made = {"internal": A @ s["z"] + B @ s["u"], "outputs": C @ s["z"] + D @ s["u"]}
+    functions = {
+        name: ca.Function(name, [s[part] for part in ARGUMENTS[name].split()], [ca.densify(value)])
+        for name, value in made.items()
+    }
+
+    def channels(names: tuple[str, ...]) -> Channels:
+        return Channels(names, [model.units.get(name, "") for name in names])
+
+    return EquationsOfMotion(
+        name="linear model", coordinates=Channels(), speeds=Channels(), internal=channels(model.states),
+        inputs=channels(model.inputs), outputs=channels(model.outputs), functions=functions,
+        shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
+    )  # fmt: skip
+
+
+def read_linear_state(eqs: EquationsOfMotion, start: Any) -> State:
+    """A start of the model (mapping of states, array, or None for zero) as a state of its equations."""
+    if isinstance(start, State):
+        return start
+    return eqs.state(z=np.asarray(initial_state(start, eqs.internal.names, "the start")))
