@@ -7,8 +7,8 @@ Interpreted (CasADi's virtual machine) by default. A kernel made with ``compiled
 system's C compiler; any other kernel uses C when a build of the same content is already in the cache.
 """
 
-from dalembert.expressions.doctor import doctor
 from dalembert.expressions.calling import call_user, of_time, one_value
+from dalembert.expressions.doctor import doctor
 from dalembert.expressions.kernels import Array, Expr, Kernel, kernel_family
 from dalembert.expressions.quantities import (
     Quantity,

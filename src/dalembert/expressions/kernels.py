@@ -24,7 +24,7 @@ from dalembert.expressions.program import Untranslatable
 Array = NDArray[np.float64]
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
-# Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it; some kernels end sooner.
+# Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it.
 NATIVE_AFTER = 3000
 # Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
 LANES_AFTER = 25_000

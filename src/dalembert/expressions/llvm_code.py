@@ -34,6 +34,7 @@ from dalembert.expressions.program import (
     Straight,
     StraightCall,
     Table,
+    operations,
 )
 
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
@@ -43,16 +44,10 @@ VECTOR = 4  # numbers in a register of AVX: loops over entries take so many at o
 ARITHMETIC = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 # functions with an intrinsic that is a call of the system's library, or one exact instruction
-INTRINSIC = {
-    getattr(ca, f"OP_{name}"): name.lower()
-    for name in (
-        "SQRT SIN COS TAN ASIN ACOS ATAN SINH COSH TANH EXP LOG FABS FLOOR CEIL POW ATAN2 COPYSIGN".split()
-    )
-} | {ca.OP_CONSTPOW: "pow"}
-LIBRARY = {
-    getattr(ca, f"OP_{name}"): name.lower()
-    for name in "ASINH ACOSH ATANH ERF LOG1P EXPM1 HYPOT FMOD REMAINDER".split()
+INTRINSIC = operations("SQRT SIN COS TAN ASIN ACOS ATAN SINH COSH TANH EXP LOG FABS FLOOR CEIL POW ATAN2 COPYSIGN") | {
+    ca.OP_CONSTPOW: "pow"
 }
+LIBRARY = operations("ASINH ACOSH ATANH ERF LOG1P EXPM1 HYPOT FMOD REMAINDER")
 
 
 def literal(value: float) -> str:

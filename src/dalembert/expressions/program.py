@@ -23,29 +23,32 @@ from numpy.typing import NDArray
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
+
+def operations(names: str) -> dict[int, str]:
+    """CasADi's numbers of these operations, with their names in lower case."""
+    return {getattr(ca, f"OP_{name}"): name.lower() for name in names.split()}
+
+
 UNARY = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in (
+    operations(
         "ASSIGN NEG EXP LOG SQRT SQ TWICE SIN COS TAN ASIN ACOS ATAN FLOOR CEIL NOT ERF FABS SIGN INV SINH COSH TANH "
         "ASINH ACOSH ATANH ERFINV LOG1P EXPM1"
-    ).split()
+    )
 )
 BINARY = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in (
+    operations(
         "ADD SUB MUL DIV POW CONSTPOW LT LE EQ NE AND OR FMOD COPYSIGN IF_ELSE_ZERO FMIN FMAX ATAN2 LIFT HYPOT REMAINDER"
-    ).split()
+    )
 )
-VIEWS = frozenset((ca.OP_RESHAPE, ca.OP_SPARSITY_CAST))
-JOINED = frozenset((ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_DIAGCAT))
-SPLIT = frozenset((ca.OP_VERTSPLIT, ca.OP_HORZSPLIT, ca.OP_DIAGSPLIT))
+VIEWS = frozenset(operations("RESHAPE SPARSITY_CAST"))
+JOINED = frozenset(operations("VERTCAT HORZCAT DIAGCAT"))
+SPLIT = frozenset(operations("VERTSPLIT HORZSPLIT DIAGSPLIT"))
 # Operations that CasADi expands to scalar code in the order in which it evaluates them.
 EXPANDED = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in (
+    operations(
         "MTIMES DOT BILIN RANK1 TRANSPOSE PROJECT NORM1 NORM2 NORMF NORMINF MMIN MMAX HORZREPMAT HORZREPSUM KRON "
         "GETNONZEROS SETNONZEROS ADDNONZEROS EINSTEIN"
-    ).split()
+    )
 )
 LOOP_PRODUCT = 300  # scalar products; a larger dense matrix product is a loop, a smaller one straight code
 FEW = 16  # entries that a gather copies in place; more are a routine of their own, cut into pieces
@@ -478,8 +481,9 @@ class _Graph:
             members = self._group(k, plan)
             last = max(members, default=k)
             # values that only the group itself reads stay in registers; no work is reused before its end
-            inner = [block for i in range(k, last + 1) for block in self.blocks.get(i, ()) if self._stays(block, i, last)]
-            for i in range(k, last + 1):
+            span = range(k, last + 1)
+            inner = [block for i in span for block in self.blocks.get(i, ()) if self._stays(block, i, last)]
+            for i in span:
                 for block in self.blocks.get(i, ()):
                     if not any(block is one for one in inner):
                         self._allocate(block)
@@ -487,7 +491,7 @@ class _Graph:
                 self._emit_group([(codes[i][0], *plan[i]) for i in members], inner)
             else:
                 self._emit(k, *plan[k])
-            for i in range(k, last + 1):
+            for i in span:
                 for block in self.ends.get(i, ()):
                     if not any(block is one for one in inner):
                         self._release(block)

@@ -1,4 +1,4 @@
-"""A filter over a record: chunk calls of native code; Python acts between them only."""
+"""A filter over a record: blocks of samples in native loops; Python acts between them only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.estimate.engine import estimate as estimate_result
 from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.recursion import CHUNK
+from dalembert.estimate.engine.recursion import BLOCK
 from dalembert.estimate.models.process import InitialState, Process, Variances
 from dalembert.expressions import Array
 from dalembert.record import Record
@@ -76,12 +76,7 @@ def kept_columns(filter_: Filter, count: int) -> Any:
 def recompute_filter_states(filter_: Filter, record: Record, m: Array, count: int) -> Array:
     """(count, state_size) filter state after every sample, computed again."""
     data = read_rows(filter_, record)[:count]
-    filter_states = np.empty((count, filter_.state_size))
-    for done in range(0, count, CHUNK):
-        block = filter_.native.samples(m, data[done : done + CHUNK], filter_.model.numbers)
-        filter_states[done : done + len(block)] = block[:, filter_.native.columns.filter_state]
-        m = filter_states[done + len(block) - 1]
-    return filter_states
+    return filter_.native.samples(m, data, filter_.model.numbers)[:, filter_.native.columns.filter_state]
 
 
 def march(
@@ -92,11 +87,12 @@ def march(
     monitor = DivergenceMonitor(filter_)
     converged = filter_.converged_filter()
     columns = kept_columns(filter_, N)
+    native.sample.expect(N)
     done = 0
     with Progress(progress, f"filtering {filter_.process.name}") as bar:
         try:
             while done < N:
-                rows = data[done : done + CHUNK]
+                rows = data[done : done + BLOCK]
                 constant = converged is not None and converged.ready(rows)
                 block = converged.samples(m, rows) if converged and constant else native.samples(m, rows, p)
                 last = done + len(block)

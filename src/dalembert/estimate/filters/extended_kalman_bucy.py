@@ -74,7 +74,7 @@ class ExtendedKalmanBucy(Filter):
     Parameters
     ----------
     model : a continuous StateSpace or SecondOrder, equations of motion, a `Model`, or a `Process` with a rate.
-    outputs, inputs, start, compiled : see `Filter`.
+    outputs, inputs, start : see `Filter`.
     Q, R : intensities of the noise of states and outputs [variance · s], in any form of `Filter`; R positive definite.
     P0 : initial covariance; None: the steady covariance of the model linearised at its initial state.
     dt : sampling interval [s] for a stepper, or in a loop; records may have any, also uneven ones.
@@ -99,7 +99,7 @@ class ExtendedKalmanBucy(Filter):
     def __init__(
         self, model: object, *, Q: Variances = None, R: Variances = None, outputs: Names = None, inputs: Names = None,
         input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
-        substeps: int = 1, compiled: bool | None = None, **options: Any,
+        substeps: int = 1, **options: Any,
     ) -> None:  # fmt: skip
         if input_noise is not None:
             raise DataError(
@@ -111,7 +111,7 @@ class ExtendedKalmanBucy(Filter):
             positive_number("dt", dt)
         whole_number("substeps", substeps, least=1)
         made = continuous_process(model, outputs=outputs, inputs=inputs, **options)
-        super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0, compiled=compiled)
+        super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0)
         constant = self.noise.R.constant()
         if constant is not None:
             scale = np.sqrt(np.diag(constant))
@@ -127,7 +127,6 @@ class ExtendedKalmanBucy(Filter):
             "start": start,
             "P0": P0,
             "substeps": substeps,
-            "compiled": compiled,
         }
         self._own = (model, {"outputs": outputs, "inputs": inputs, **options})
         m = self.process

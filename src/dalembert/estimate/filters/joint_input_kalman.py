@@ -58,7 +58,7 @@ class JointInputKalman(Filter):
     ----------
     model : `StateSpace` or `SecondOrder`; a continuous one needs ``dt``.
     unknown : inputs to be estimated.  inputs : known inputs; all others when left out.
-    outputs, Q, R, start, P0, compiled : as for every filter; Q and P0 are those of the states.
+    outputs, Q, R, start, P0 : as for every filter; Q and P0 are those of the states.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ class Kalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, options : see `Filter`.
     form : "covariance" (Joseph), "square-root" and "information" (both by reflections; the first for nearly exact or
         nearly dependent sensors, the second for an initial state that is almost unknown), or "steady" (one gain).
 

@@ -78,7 +78,7 @@ class KalmanBucy:
 
     def __init__(
         self, model: object, *, Q: Variances, R: Variances, outputs: Names = None, inputs: Names = None,
-        form: str = "covariance", start: InitialState = None, P0: Variances = None, compiled: bool = False,
+        form: str = "covariance", start: InitialState = None, P0: Variances = None,
         deviations: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(model, SecondOrder):
@@ -94,7 +94,7 @@ class KalmanBucy:
         self.A, self.B = model.A, model.B[:, columns]
         self.C, self.D = model.C[rows], model.D[np.ix_(rows, columns)]
         self.inputs, self.outputs = tuple(model.inputs[k] for k in columns), tuple(model.outputs[k] for k in rows)
-        self.model, self.form, self.start, self.compiled, self.deviations = model, form, start, compiled, deviations
+        self.model, self.form, self.start, self.deviations = model, form, start, deviations
         self.about = None if deviations else operating_point(model, list(self.outputs), list(self.inputs))
         self.Q = covariance("Q", Q, model.states, "state")
         self.R = covariance("R", R, self.outputs, "output")
@@ -169,7 +169,7 @@ class KalmanBucy:
             raise DataError("conflicting-arguments", problem, Advice("Leave {} out.", Argument("start")))
         return KalmanBucy(
             self.model, Q=self.Q, R=self.R, outputs=list(self.outputs), inputs=list(self.inputs), form=self.form,
-            start=self.start, P0=self.P0, compiled=self.compiled, deviations=True,
+            start=self.start, P0=self.P0, deviations=True,
         )  # fmt: skip
 
     def run(
@@ -231,7 +231,7 @@ class SampledKalmanBucy(Filter):
         own: Process = process(
             bucy.model, outputs=list(bucy.outputs), inputs=list(bucy.inputs), dt=dt, deviations=bucy.deviations
         )
-        super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0, compiled=bucy.compiled)
+        super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0)
         self.bucy = bucy
         element = interval(bucy.A, bucy.B, bucy.C, bucy.Q, bucy.R, dt)
         nu, ny = own.nu, own.ny

@@ -55,7 +55,7 @@ class SigmaPointKalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, options : see `Filter`.
     points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
         `Cubature()`, or anything with their method.
     square_root : the filter state holds the factor of P: for covariances of very different size.
@@ -129,7 +129,7 @@ class SigmaPointKalman(Filter):
         if self.square_root:
             kept = self._root(V, self.model.Q_factor(x, u, p, t, dt))
         else:
-            kept = half_product(self._weigh(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
+            kept = half_product(self._weigh(V), V) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
@@ -259,7 +259,7 @@ class SigmaPointKalman(Filter):
         weights = self.set.weights
         more, less = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
         scaled = ca.mtimes(V[:, more.tolist()], ca.diag(ca.DM(np.sqrt(weights[more]))))
-        L = triangular(ca.horzcat(scaled, noise), unrolled=self.compiled)
+        L = triangular(ca.horzcat(scaled, noise))
         for k in less:
             L = rank_one(L, float(np.sqrt(-weights[k])) * V[:, int(k)], remove=True)
         return L

@@ -15,7 +15,6 @@ sample).
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +35,6 @@ from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record
 
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
-PAYS = 30.0  # seconds of all runs from which on a compiler is worth its time
 DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
 
 
@@ -219,11 +217,8 @@ class Task:
             self._read_truth(record, truth, channels, settle)
         symbols = len({e.symbol for e in entries})
         self.count, self.expected = 0, 1 + len(DECADES) * symbols + LIMITS.usual * (len(entries) + 2)
-        filter_.native.chunk()  # is built once, not with every run
-        began = clock.process_time()
+        filter_.native.sample.expect(len(self.data) * self.expected)
         self.before = self.plain(self.first)
-        if (clock.process_time() - began) * self.expected > PAYS:
-            self.filter = filter_.in_c()
 
     def _read_truth(self, record: Record, truth: Record, channels: str | Sequence[str] | None, settle: float) -> None:
         reported = self.filter.native.reported
@@ -268,8 +263,8 @@ class Task:
     def plain(self, theta: Array, bar: Progress | None = None) -> float:
         """Criterion per sample; infinite where the filter diverges."""
         p, m, total = self.numbers(theta), self.m0, 0.0
-        for done in range(0, len(self.data), engine.CHUNK):
-            m, results = self._results(m, self.data[done : done + engine.CHUNK], p)
+        for done in range(0, len(self.data), engine.BLOCK):
+            m, results = self._results(m, self.data[done : done + engine.BLOCK], p)
             total += self._share(results, None, done)[0]
         self._count(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
@@ -280,8 +275,8 @@ class Task:
         columns = [self.numbers(theta), *(self.numbers(theta + LIMITS.step * side) for side in np.eye(k))]
         filter_states = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
-        for done in range(0, N, engine.CHUNK):
-            rows = self.data[done : done + engine.CHUNK]
+        for done in range(0, N, engine.BLOCK):
+            rows = self.data[done : done + engine.BLOCK]
             runs = [self._results(m, rows, p) for m, p in zip(filter_states, columns, strict=True)]
             filter_states = [m for m, _ in runs]
             here = runs[0][1]

@@ -85,7 +85,6 @@ class Process:
     dt: float | None = None
     matrices: tuple[Array, Array, Array, Array] | None = None
     about: tuple[Array, Array, Array] | None = None
-    use_c: bool = False
     source: Any = None
     placed: Callable[[Any], Array] | None = None
     sensed: bool = False

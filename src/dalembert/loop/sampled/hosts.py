@@ -94,9 +94,7 @@ class MachineHost:
 
     def column(self, begin: State, span: float) -> Array:
         """The column a run starts from."""
-        start = self.eqs.cached(
-            ("loop start", self.plant.key), lambda: Kernel(self.plant.start_function())
-        )
+        start = self.eqs.cached(("loop start", self.plant.key), lambda: Kernel(self.plant.start_function()))
         h = self.method.initial_step(span)
         constants = self.plant.acting.constants
         begin = convert(begin, self.eqs)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from dalembert.expressions import Array, Kernel
 from dalembert.loop.sampled.sample_graph import SampleGraph

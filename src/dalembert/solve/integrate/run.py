@@ -33,6 +33,7 @@ from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
 CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
+REPORTED_BLOCK = 256  # attempts between two calls of a progress function
 FIRST_BLOCK = 64  # attempts, from which the time of one is known
 STRETCHES = 1000  # of a run; each has the method's budget of attempts
 
@@ -81,6 +82,7 @@ class Run:
         self.event_key = None if self.event_function is None else self.event_function.serialize()
         self._bind()
         self.progress = Progress(progress, f"simulating {eqs.name}")
+        self.reports = callable(progress)  # to a function, which may want to end the run
         self.friction = depends_on_reactions(eqs)
         self.advice = ""
         self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
@@ -205,6 +207,8 @@ class Run:
         if pace > 0 or self.method.step is not None:
             self.steps.expect(int(min(left, 1e9)))
         most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        if self.reports:
+            most = min(most, REPORTED_BLOCK)
         return int(max(min(left, most, self.steps.largest_block), 1))
 
     # -- events ------------------------------------------------------------------------------------------------------
