@@ -9,7 +9,7 @@ system's C compiler; any other kernel uses C when a build of the same content is
 
 from dalembert.expressions.calling import call_user, of_time, one_value
 from dalembert.expressions.doctor import doctor
-from dalembert.expressions.kernels import Array, Expr, Kernel, kernel_family
+from dalembert.expressions.kernels import FLAT_LIMIT, Array, Expr, Kernel, kernel_family
 from dalembert.expressions.quantities import (
     Quantity,
     absolute,
@@ -37,6 +37,7 @@ from dalembert.expressions.quantities import (
 __all__ = [
     "Array",
     "Expr",
+    "FLAT_LIMIT",
     "Kernel",
     "Quantity",
     "absolute",

@@ -28,6 +28,7 @@ Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbo
 NATIVE_AFTER = 3000
 # Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
 LANES_AFTER = 25_000
+FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
 
 interpreted: dict[str, str] = {}  # functions of this process that stay on the interpreter, and why

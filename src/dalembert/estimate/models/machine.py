@@ -24,10 +24,9 @@ from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent, update_turn_counters
 from dalembert.estimate.models.process import Names, Process, find_places, process
-from dalembert.expressions import Array, Expr
+from dalembert.expressions import FLAT_LIMIT, Array, Expr
 from dalembert.numerics.runge_kutta import Tableau, combine, find_tableau
 from dalembert.solve.constrained.solve import depends_on_reactions
-from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
 
 NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
@@ -337,7 +336,7 @@ class MachineFunctions:
     def step(self) -> ca.Function:
         rates = rates_function(self.eqs)
         calls = self.steps * (len(self.tableau.nodes) + 2)
-        flat = calls * rates.n_instructions() <= INLINE_LIMIT
+        flat = calls * rates.n_instructions() <= FLAT_LIMIT
         symbols = self.symbols(SX if flat else MX)
         x, u, p, t, h = symbols
         q, v, z, lam, d = self.split(x)

@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import FLAT_LIMIT, Array, Kernel
 from dalembert.identify.machine.friction_rates import rates_function
 from dalembert.identify.machine.records import MeasuredTests
 from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.constrained.solve import closing_function, depends_on_reactions, projection_function
-from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
 MX = ca.MX
 RANK = 1e-9  # of the rows of the joints, each of unit length
@@ -180,7 +179,7 @@ class ShootingSteps:
 
 def flatten(function: ca.Function, kernel: ca.Function) -> ca.Function:
     """One expression without calls where that is small enough."""
-    if 6 * kernel.n_instructions() > INLINE_LIMIT:
+    if 6 * kernel.n_instructions() > FLAT_LIMIT:
         return function
     expanded = function.expand()
     symbols = expanded.sx_in()
