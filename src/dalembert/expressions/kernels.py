@@ -43,7 +43,7 @@ class Kernel:
     optimise : better code, for long runs; it takes three times as long to make.
     """
 
-    def __init__(self, function: ca.Function, *, optimise: bool = False, compiled: bool = False) -> None:  # TEMP
+    def __init__(self, function: ca.Function, *, optimise: bool = False) -> None:
         self.function, self.optimise = function, optimise
         self._inputs = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
         self._outputs = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
@@ -71,14 +71,6 @@ class Kernel:
         self.__init__(state["function"], optimise=state["optimise"])  # type: ignore[misc]
 
     # -- engines -----------------------------------------------------------------------------------------------------
-    @property
-    def native(self) -> ca.Function:  # TEMP
-        return self.function
-
-    @property
-    def engine(self) -> str:  # TEMP
-        return "virtual machine"
-
     def expect(self, evaluations: int) -> None:
         """Announce evaluations to come: code that will pay for itself is made now."""
         if not self._settled and self.evaluations + evaluations >= NATIVE_AFTER:
@@ -348,7 +340,3 @@ def _pool() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
-
-
-def kernel_family(functions: Sequence[ca.Function], *, compiled: bool = False) -> list[Kernel]:  # TEMP
-    return [Kernel(f) for f in functions]

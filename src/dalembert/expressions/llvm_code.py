@@ -150,7 +150,7 @@ class LlvmCode:
         return result
 
     def address(self, place: Place) -> str:
-        base = f"@c{place.index}" if place.base == "c" else "%w" if place.base == "w" else f"%{place.base}{place.index}"
+        base = f"@c{place.which}" if place.base == "c" else "%w" if place.base == "w" else f"%{place.base}{place.which}"
         return self.offset(base, place.offset)
 
     def offset(self, base: str, entries: int | str) -> str:
@@ -189,7 +189,8 @@ class LlvmCode:
         constants = code.constant.tolist()
         literals: dict[int, str] = {}  # registers that hold a constant: known in every piece
         inputs: dict[int, tuple[int, int]] = {}  # registers that hold an input: read again where a piece needs it
-        width, names = self.lanes, []
+        width = self.lanes
+        names: list[str] = []
         for start in range(0, max(count, 1), PIECE):
             self.lines = []
             values: dict[int, str] = {}
@@ -475,12 +476,12 @@ class LlvmCode:
                 point = self.put(f"add i64 {indices[i]}, {upper}")
                 at = self.put(f"add i64 {at}, {self.put(f'mul i64 {point}, {size}')}")
                 size *= len(table.grid[i])
-            for j in range(table.count):
-                place = self.put(f"add i64 {at}, {j}")
+            for n in range(table.count):
+                place = self.put(f"add i64 {at}, {n}")
                 value = self.load(self.put(f"getelementptr double, ptr @{name}.v, i64 {place}"), 1)
-                totals[j] = self.put(f"fadd double {totals[j]}, {self.put(f'fmul double {weight}, {value}')}")
-        for j, total in enumerate(totals):
-            self.store(total, entry("%r0", j), 1)
+                totals[n] = self.put(f"fadd double {totals[n]}, {self.put(f'fmul double {weight}, {value}')}")
+        for n, total in enumerate(totals):
+            self.store(total, entry("%r0", n), 1)
 
     def _search(self, grid: str, size: int, x: str, mode: int) -> str:
         """Index of the interval that holds x, by the rules of the interpreter (NaN: those of its comparisons)."""

@@ -61,14 +61,14 @@ class Untranslatable(Exception):
 
 # -- what a program holds --------------------------------------------------------------------------------------------
 class Place(NamedTuple):
-    """Address of numbers.  base : "a" argument, "r" result, "w" work, "c" constant; index : which one."""
+    """Address of numbers.  base : "a" argument, "r" result, "w" work, "c" constant; which : the number of it."""
 
     base: str
-    index: int
+    which: int
     offset: int
 
     def at(self, offset: int) -> Place:
-        return Place(self.base, self.index, self.offset + offset)
+        return Place(self.base, self.which, self.offset + offset)
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Program:
     constants: list[tuple[float, ...]] = field(default_factory=list)
     functions: list[ca.Function] = field(default_factory=list)  # alive, so that their identities stay their own
     _done: dict[Any, Routine] = field(default_factory=dict)
-    _arrays: dict[tuple[float, ...], int] = field(default_factory=dict)
+    _arrays: dict[bytes, int] = field(default_factory=dict)
 
     @property
     def main(self) -> Routine:
@@ -232,7 +232,7 @@ class Program:
     def constant(self, values: Iterable[float]) -> Place:
         array = tuple(values)
         key = struct.pack(f"{len(array)}d", *array)  # tells 0.0 from -0.0
-        found = self._arrays.setdefault(key, len(self.constants))  # type: ignore[call-overload]
+        found = self._arrays.setdefault(key, len(self.constants))
         if found == len(self.constants):
             self.constants.append(array)
         return Place("c", found, 0)
@@ -505,7 +505,7 @@ class _Graph:
         members: list[int] = []
         size = 0
         for i in range(k, len(plan)):
-            op, node, _, outputs = self.codes[i]
+            op = self.codes[i][0]
             if op in (ca.OP_INPUT, ca.OP_CONST) or op in SPLIT or self._is_view(i, plan[i]):
                 if not members:
                     break

@@ -59,7 +59,8 @@ class NativeSteps:
     def block(self, x: Array, attempts: int, end: float, constants: Array | None = None) -> Array:
         """Columns after each of so many attempts, one per row."""
         c = self.constants if constants is None else constants
-        return self.kernel.run(attempts, x, self.p, c, end, self.numbers)
+        rows: Array = self.kernel.run(attempts, x, self.p, c, end, self.numbers)
+        return rows
 
     def to(self, states: Array, times: Array, constants: Array | None = None) -> Array:
         """One step from each column to its own time; `constants` has one row per column where inputs are held.

@@ -114,7 +114,7 @@ class Rest:
         raw = self.kernel.raw(q, z, self.u, eqs.p, self.t, lam[: len(eqs.rows)])
         result: list[Any] = []
         for k, values in enumerate(raw):
-            sparsity = self.kernel.native.sparsity_out(k)
+            sparsity = self.kernel.function.sparsity_out(k)
             if sparsity.shape[1] == 1 and k in (0, 3, 7):
                 result.append(values.copy())
             else:
