@@ -19,10 +19,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
+from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, Frame, Point, name_of, number, vector
 
 Given = Mapping[str, Any]
@@ -113,6 +114,21 @@ class Declared:
                 continue
             checked = _CHECKS.get(one.form, _check_number)(value, f"{what}: {name}", one, self)
             object.__setattr__(self, name, checked if one.check is None else one.check(checked, f"{what}: {name}"))
+
+
+Kind = TypeVar("Kind", bound=Declared)
+
+
+def declare(registry: Registry[Any], kind: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Decorator that makes a class a frozen dataclass and registers it as a kind."""
+
+    def register(cls: type[Kind]) -> type[Kind]:
+        made = dataclass(frozen=True)(cls)
+        made.kind = kind
+        registry.register(kind, made, module=made.__module__)
+        return made
+
+    return register
 
 
 def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:

@@ -35,7 +35,7 @@ from dalembert.model.bodies import (
 from dalembert.model.options import REQUIRED
 from dalembert.model.options import Option as Option
 
-Given = Vector | None
+Values = Vector | None
 
 PLACEMENT = ("position", "direction", "axis")  # forms of options that only place the frames
 Z = (0.0, 0.0, 1.0)
@@ -165,43 +165,45 @@ class JointMethods:
 
     if TYPE_CHECKING:  # those of the kinds of this package, for completion and type checkers
 
-        def add_fixed(self, name: str, a: Place, b: Place, *, at: Given = None) -> Joint: ...
+        def add_fixed(self, name: str, a: Place, b: Place, *, at: Values = None) -> Joint: ...
         def add_revolute(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None, axis_b: Given = None,
-            x: Given = None,
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None,
+            x: Values = None,
         ) -> Joint: ...  # fmt: skip
         def add_prismatic(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None, axis_b: Given = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
         ) -> Joint: ...
         def add_cylindrical(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None, axis_b: Given = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
         ) -> Joint: ...
         def add_universal(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None, second_axis: Given = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, second_axis: Values = None
         ) -> Joint: ...
-        def add_spherical(self, name: str, a: Place, b: Place, *, at: Given = None) -> Joint: ...
+        def add_spherical(self, name: str, a: Place, b: Place, *, at: Values = None) -> Joint: ...
         def add_planar(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None, axis_b: Given = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
         ) -> Joint: ...
         def add_screw(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None, lead: Scalar
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, lead: Scalar
         ) -> Joint: ...
         def add_massless_rod(self, name: str, a: Place, b: Place, *, length: Scalar) -> Joint: ...
         def add_point_on_line(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
         ) -> Joint: ...
-        def add_pin_in_slot(self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None) -> Joint: ...
+        def add_pin_in_slot(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
+        ) -> Joint: ...
         def add_point_on_plane(
-            self, name: str, a: Place, b: Place, *, at: Given = None, axis: Given = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
         ) -> Joint: ...
         def add_point_on_curve(
             self, name: str, a: Place, b: Place, *, curve: Callable[[Any], Any], start: float = 0.0
         ) -> Joint: ...
         def add_rolling_wheel(
-            self, name: str, a: Place, b: Place, *, radius: Scalar, axis: Given = None, normal: Given = None
+            self, name: str, a: Place, b: Place, *, radius: Scalar, axis: Values = None, normal: Values = None
         ) -> Joint: ...
         def add_rolling_sphere(
-            self, name: str, a: Place, b: Place, *, radius: Scalar, normal: Given = None
+            self, name: str, a: Place, b: Place, *, radius: Scalar, normal: Values = None
         ) -> Joint: ...
         def add_rolling_discs(
             self, name: str, a: Place, b: Place, *, radius: Scalar, second_radius: Scalar, inside: bool = False
@@ -264,7 +266,7 @@ def _frames(
 
 
 def _frame(
-    kind: JointKind, what: str, side: Place, at: Given, directions: tuple[Any, Any] | None = None, angle: Any = 0.0
+    kind: JointKind, what: str, side: Place, at: Values, directions: tuple[Any, Any] | None = None, angle: Any = 0.0
 ) -> Frame:
     """One side: a frame as it is; else a point, or a place of the drawing, with its z and x directions or its angle."""
     if isinstance(side, Frame):
