@@ -80,7 +80,7 @@ def mechanism(
     return m
 
 
-def lumped(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.SecondOrder:
+def linearize_rig(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.SecondOrder:
     """Small motions of the machine, by linearization; ``damped``: α M + β K of the structure alone."""
     names = [f"{name}.x" for name in FLOORS]
     if pendulum is not None:
