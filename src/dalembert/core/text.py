@@ -11,12 +11,12 @@ def counted(number: int, word: str) -> str:
     return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
 
-def dashed(name: str) -> str:
+def to_option(name: str) -> str:
     """The name of a class as a choice on the command line.
 
     Examples
     --------
-    >>> dashed("GeneralizedAlpha"), dashed("RK4")
+    >>> to_option("GeneralizedAlpha"), to_option("RK4")
     ('generalized-alpha', 'rk4')
     """
     return name.lower() if name.isupper() or name[-1].isdigit() else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()

@@ -99,12 +99,17 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         ]  # fmt: skip
         return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
+    def named_parts(self) -> list[tuple[str, Any]]:
+        """Every part that has a name, with the word for what it is."""
+        groups: dict[str, list[Any]] = {
+            "body": self.bodies, "joint": self.joints, "gear": self.couplers, "driver": self.drivers,
+            "constraint": self.constraints, "variable": self.variables, "force": self.forces, "sensor": self.sensors,
+        }  # fmt: skip
+        return [(word, part) for word, group in groups.items() for part in group]
+
     def parts(self) -> list[Any]:
         """Everything that has a name: bodies, joints, gears, drivers, constraints, variables, forces, sensors."""
-        return [
-            *self.bodies, *self.joints, *self.couplers, *self.drivers, *self.constraints, *self.variables,
-            *self.forces, *self.sensors,
-        ]  # fmt: skip
+        return [part for _, part in self.named_parts()]
 
     def __getitem__(self, name: str) -> Any:
         """The part of this name, of a mechanism read from a file for instance: ``m["crank"].at(0.1, 0)``."""
@@ -193,7 +198,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if not isinstance(measure, Measure):
             advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
             raise ModelError("wrong-type", f"sensor {name!r}: expected a measure, got {measure!r}.", advice)
-        sensor = Sensor(name, measure.checked(f"sensor {name!r}"))
+        sensor = Sensor(name, measure.validate(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor
 

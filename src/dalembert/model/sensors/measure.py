@@ -32,7 +32,7 @@ class Measure(Declared):
 
     unit = ""
 
-    def checked(self, what: str) -> Measure:
+    def validate(self, what: str) -> Measure:
         """The same measure with checked options; `what` names the sensor in messages."""
         made = replace(self)
         made.settle(what)
