@@ -277,11 +277,11 @@ class EquationsOfMotion:
             self._kernels[key] = make()
         return self._kernels[key]
 
-    def cached_family(self, kind: str, key: object, make: Callable[[], Any], most: int = 8) -> Any:
-        """One of the things of a kind (a closed loop), kept for its next use; only the newest are kept."""
+    def cached_family(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
+        """One of the things of a kind (a closed loop), kept for its next use; only the newest eight are kept."""
         family: dict[Any, Any] = self.cached(("family", kind), dict)
         if key not in family:
-            while len(family) >= most:
+            while len(family) >= 8:
                 family.pop(next(iter(family)))
             family[key] = make()
         return family[key]

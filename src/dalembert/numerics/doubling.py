@@ -41,6 +41,7 @@ class DoublingLimits:
     """Where doubling starts and ends."""
 
     short: float = 0.5  # ‖Hamiltonian‖ h of the interval that it starts from: its exponential is then well conditioned
+    change: float = 1e-15  # relative, of X from one doubling to the next where it ends: rounding
     most: int = 60  # doublings: a motion that decays by more than rounding (2⁻⁵²) in an interval has decayed after 2⁶⁰
     overflow: float = 1e100  # entries of X beyond which it diverges; their squares are still finite
 
@@ -93,7 +94,7 @@ def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float) -> Triple:
     return triple
 
 
-def limit(triple: Triple, tolerance: float = 1e-15) -> FloatArray:
+def limit(triple: Triple) -> FloatArray:
     """X∞ of an interval repeated without end."""
     A, G, H = triple
     with np.errstate(over="ignore", invalid="ignore"):  # of a diverging one, which is refused
@@ -102,7 +103,7 @@ def limit(triple: Triple, tolerance: float = 1e-15) -> FloatArray:
             A, G, H = double(A, G, H)
             if not np.abs(H).max() < LIMITS.overflow:
                 break
-            if np.linalg.norm(H - before) <= tolerance * np.linalg.norm(H):
+            if np.linalg.norm(H - before) <= LIMITS.change * np.linalg.norm(H):
                 return H
     raise ConvergenceError(
         "no-convergence", "doubling does not converge: a mode on the border of stability, or beyond, is not reached."

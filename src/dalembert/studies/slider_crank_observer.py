@@ -152,10 +152,10 @@ def figures(estimates: list[Estimate], run: da.Record) -> Figures:
     return Figures(rms, max(c.largest[STATES[2]] for c in found), float(np.mean([e.seconds for e in estimates])))
 
 
-def window_means(estimate: Estimate, run: da.Record, width: float = 5.0) -> Array:
+def window_means(estimate: Estimate, run: da.Record) -> Array:
     """Mean error of the angle in every window of 5 s [rad]."""
     error = estimate["A.angle"] - run["A.angle"]
-    count = round(width / DT)
+    count = round(5.0 / DT)
     return np.array([error[k : k + count].mean() for k in range(0, len(error) - count + 1, count)])
 
 

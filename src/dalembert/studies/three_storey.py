@@ -16,7 +16,6 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
-from dalembert.structures import Structure, assemble
 from dalembert.studies import three_storey_control as control
 from dalembert.studies import three_storey_euk as servo
 from dalembert.studies import three_storey_rig as rig
@@ -28,8 +27,6 @@ from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table,
 PRINTED_LUMPED, PRINTED_FE = (1.099, 1.985, 5.790, 8.825), (1.097, 1.945, 5.727, 8.678)
 PRINTED_ERA, PRINTED_N4SID = (1.934, 5.690, 8.793), (1.936, 5.697, 8.793)
 ELEMENTS = 40
-WIDE = 0.3
-"""Between the leaves of a storey, as drawn [m]."""
 AROUND = 5.0
 """Shown before and after the law is switched on [s]."""
 NAMES = ("x1", "x2", "x3", "x1'", "x2'", "x3'")
@@ -90,7 +87,7 @@ def study() -> Outcome:
 
 def _frame_modes(lengths: tuple[float, ...], pendulum: rig.Pendulum) -> FloatArray:
     system = rig.frame(lengths, ELEMENTS).system()
-    return np.array(rig.with_pendulum(system, pendulum, "left.3.x").modes().frequencies_hz[:4])
+    return np.array(rig.with_pendulum(system, pendulum, "floor3.x").modes().frequencies_hz[:4])
 
 
 def _add_damping(found: tests.IdentifiedModels) -> da.SecondOrder:
@@ -397,31 +394,6 @@ def _plot_estimate(estimated: servo.Estimated) -> Any:
 # ---- animations
 
 
-def _draw_storeys() -> Structure:
-    """Floors on one leaf at each side; coordinates are named as those of the machine, ``floor1.x`` and so on.
-
-    Points with brackets in their names are not labelled on the page.
-    """
-    section = da.structures.Section.rectangle(height=rig.THICKNESS, width=rig.WIDTH).without_shear()
-    steel = da.structures.Material("spring steel", E=rig.STEEL_E, density=rig.STEEL_DENSITY)
-    model = da.structures.Frame("three storeys", planar=True)
-    height, below = 0.0, ("ground", "ground[right]")
-    for name, x in zip(below, (0.0, WIDE), strict=True):
-        model.add_point(name, x, 0.0)
-        model.add_support(name, "fixed")
-    for name, length, mass in zip(rig.FLOORS, rig.STATED, rig.MASSES, strict=True):
-        height += length
-        both = (name, f"{name}[right]")
-        for point, x, foot in zip(both, (0.0, WIDE), below, strict=True):
-            model.add_point(point, x, height)
-            model.add_support(point, "y rz")
-            model.add_beam(f"{foot} to {point}", foot, point, section=section, material=steel, theory="euler-bernoulli")
-        model.add_mass(f"mass of {name}", name, mass)
-        model.add_rigid(f"plate of {name}", *both, "x")
-        below = both
-    return assemble(model)
-
-
 def animate_sway(estimated: servo.Estimated) -> Moving:
     """The building before and after its top floor is held, on the estimate."""
     run = estimated.run.between(estimated.on - AROUND, estimated.on + AROUND)
@@ -431,7 +403,7 @@ def animate_sway(estimated: servo.Estimated) -> Moving:
         f"slider shows the factor): at {estimated.on:.2f} s a force begins to hold the top floor still, on the "
         "estimate of the filter; the plots show its sway and the force. The pendulum is not drawn here."
     )
-    page = da.animate(shown, structure=_draw_storeys(), speed=0.5, channels=[f"{rig.FLOORS[-1]}.x", "push"])
+    page = da.animate(shown, structure=rig.frame(), speed=0.5, channels=[f"{rig.FLOORS[-1]}.x", "push"])
     return Moving("swaying", page, words)
 
 
