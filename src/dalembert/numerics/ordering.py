@@ -48,7 +48,7 @@ class SymmetricFactor:
 
     @property
     def negative(self) -> int | None:
-        """How many eigenvalues of A are negative; None where the pivots do not tell."""
+        """How many eigenvalues of A are negative; None where the pivots do not show it."""
         if self.kind == "cholesky":
             return 0
         count: int | None = self._factor.negative  # counted when asked: SuperLU copies its factor out for it

@@ -42,7 +42,7 @@ class Factor:
 
     @property
     def negative(self) -> int | None:
-        """How many eigenvalues of a symmetric A are negative; None where the pivots do not tell."""
+        """How many eigenvalues of a symmetric A are negative; None where the pivots do not show it."""
         return int(np.count_nonzero(self._lu.U.diagonal() < 0.0)) if self._diagonal else None
 
 

@@ -307,7 +307,7 @@ def _estimate_text(results: dict[str, Any]) -> Text:
     return Text(
         "Case F driven by an extended Kalman filter that reads three accelerations and the angle of the pendulum. "
         f"After a second the floors are known to {1e3 * max(e[:3]):.2f} mm, the angle to {1e3 * e[3]:.2f} mrad. The "
-        "constraint is one of accelerations: noise would let the floor wander, so deviations are brought back as by a "
+        "constraint is one of accelerations: noise would let the floor drift, so deviations are brought back as by a "
         f"critically damped oscillator of {servo.STABILISED:g} rad/s."
     )
 

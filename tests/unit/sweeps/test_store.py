@@ -36,7 +36,7 @@ def test_a_killed_sweep_goes_on_and_gives_the_same_to_the_bit(tmp_path: Path) ->
         "design = da.sweeps.Sobol({'x': (0.0, 1.0)}, 64, 9)\n"
         f"da.sweep(sweep_trials.noted, design, workers=0, store={str(tmp_path / 's')!r})\n"
     )
-    environment = {**os.environ, "SWEEP_NOTES": str(tmp_path / "notes"), "PYTHONPATH": os.getcwd()}
+    environment = {**os.environ, "SWEEP_NOTES": str(tmp_path / "notes"), "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment)
     lines = tmp_path / "s" / "results.jsonl"
     deadline = time.monotonic() + 60
