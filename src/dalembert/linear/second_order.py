@@ -24,7 +24,7 @@ from dalembert.core.arguments import known_units, names_or_numbered, numbered, u
 from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.tables import labelled
+from dalembert.core.tables import matrix_lines
 from dalembert.core.text import counted, listed
 from dalembert.linear import storage
 from dalembert.linear.eigen import eigenmodes, massless, stability
@@ -340,7 +340,7 @@ class SecondOrder(Responding):
             array = getattr(self, symbol)
             if 0 not in array.shape and (symbol in "MK" or storage.nonzero(array)):
                 rows = self.outputs if symbol[0] in "YD" else self.coordinates
-                lines += labelled(symbol, array, rows)
+                lines += matrix_lines(symbol, array, rows)
         return "\n".join(lines)
 
 

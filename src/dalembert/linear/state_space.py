@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import known_units, matrix, numbered, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.tables import labelled
+from dalembert.core.tables import matrix_lines
 from dalembert.core.text import counted, listed
 from dalembert.linear.eigen import roots
 from dalembert.linear.modes import Modes
@@ -370,5 +370,5 @@ class StateSpace(Responding):
         for symbol, array, rows in (("A", self.A, self.states), ("B", self.B, self.states),
                                     ("C", self.C, self.outputs), ("D", self.D, self.outputs)):  # fmt: skip
             if array.size and (symbol == "A" or np.any(array)):
-                lines += labelled(symbol, array, rows)
+                lines += matrix_lines(symbol, array, rows)
         return "\n".join(lines)

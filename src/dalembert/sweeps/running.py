@@ -20,9 +20,9 @@ from dalembert.core.errors import DataError, Interrupted
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.sweeps.designs import Design
-from dalembert.sweeps.store import Store, packed, swept_of
+from dalembert.sweeps.store import Store, pack, swept_of
 from dalembert.sweeps.swept import Swept
-from dalembert.sweeps.trials import Point
+from dalembert.sweeps.trials import SweepPoint
 
 LARGEST_BATCH = 16
 BATCHES_PER_WORKER = 16
@@ -31,7 +31,7 @@ _trials: dict[str, Any] = {}
 
 
 def sweep(
-    trial: Callable[[Point], Any],
+    trial: Callable[[SweepPoint], Any],
     design: Design,
     *,
     store: str | os.PathLike[str] | None = None,
@@ -44,8 +44,8 @@ def sweep(
 
     Parameters
     ----------
-    trial : function of a `Point` (values by name, ``point.index``, ``point.seed``) that returns numbers or arrays by
-        name, such as :func:`simulated` makes. It must be importable by other processes.
+    trial : function of a `SweepPoint` (values by name, ``point.index``, ``point.seed``) that returns numbers or arrays
+        by name, such as a :class:`Simulation`. It must be importable by other processes.
     design : `Grid`, `LatinHypercube`, `Sobol`, `Points`.
     store : folder that keeps every finished point; a sweep that was stopped or killed goes on there, nothing is
         computed twice, and the result is the same to the bit.
@@ -75,7 +75,7 @@ def sweep(
         _require_sendable(trial)
     task = _Task(trial, uuid.uuid4().hex, design.names)
     points = design.points
-    head = {"names": list(design.names), "count": len(points), "points": packed(points), "seed": int(design.seed),
+    head = {"names": list(design.names), "count": len(points), "points": pack(points), "seed": int(design.seed),
             "trial": _identity(trial)}  # fmt: skip
     kept = None if store is None else Store(store, head)
     lines: dict[int, dict[str, Any]] = {} if kept is None else kept.done
@@ -101,7 +101,7 @@ def sweep(
     return swept_of(design.names, points, lines, design.seed)
 
 
-def _example(point: Point) -> dict[str, float]:
+def _example(point: SweepPoint) -> dict[str, float]:
     return {"square": point["x"] ** 2}
 
 
@@ -148,10 +148,10 @@ class _Task:
         trial = _trials[self.key]
         lines = []
         for index, values, seed in batch:
-            point = Point(dict(zip(self.names, values, strict=True)), index, seed)
+            point = SweepPoint(dict(zip(self.names, values, strict=True)), index, seed)
             try:
                 found = trial(point)
-                results = {str(label): packed(value) for label, value in dict(found).items()}
+                results = {str(label): pack(value) for label, value in dict(found).items()}
                 lines.append({"index": index, "results": results})
             except Exception as error:  # a trial may fail in any way: it is reported, the others go on
                 lines.append({"index": index, "error": f"{type(error).__name__}: {error}"})
@@ -178,14 +178,14 @@ def _runs(
         return
     count = workers if workers is not None else os.cpu_count() or 1
     if executor is not None:
-        yield from _submitted(task, executor, _batches(points, todo, seed, count), count)
+        yield from _submit(task, executor, _batches(points, todo, seed, count), count)
         return
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         count, mp_context=multiprocessing.get_context("spawn"), initializer=_depend_on_parent
     )  # fmt: skip
     try:
-        yield from _submitted(task, pool, _batches(points, todo, seed, count), count)
+        yield from _submit(task, pool, _batches(points, todo, seed, count), count)
     except BrokenProcessPool as error:
         raise DataError(
             "worker-died",
@@ -213,7 +213,7 @@ def _depend_on_parent() -> None:
     threading.Thread(target=wait_for_end, daemon=True).start()
 
 
-def _submitted(task: _Task, executor: Executor, batches: Iterator[Any], workers: int) -> Iterator[list[dict[str, Any]]]:
+def _submit(task: _Task, executor: Executor, batches: Iterator[Any], workers: int) -> Iterator[list[dict[str, Any]]]:
     """Results as they come; only a few batches wait in the executor, so that stopping loses little."""
     waiting: set[Future[Any]] = set()
     more = True

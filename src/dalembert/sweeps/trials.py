@@ -1,12 +1,12 @@
-"""Trials: what is computed at a point. A trial is a function of a `Point` that returns numbers by name.
+"""Trials: what is computed at a point. A trial is a function of a `SweepPoint` that returns numbers by name.
 
-It must be at the top of a module (or a dataclass such as `Simulated`), so that other processes can be sent it.
+It must be at the top of a module (or a dataclass such as `Simulation`), so that other processes can be sent it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Point(Mapping[str, float]):
+class SweepPoint(Mapping[str, float]):
     """One point of a design: values by name, its number, and a seed of its own."""
 
     values_by_name: Mapping[str, float]
@@ -50,19 +50,54 @@ class Point(Mapping[str, float]):
         return len(self.values_by_name)
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """A run of a machine at every point; made by :func:`simulated`."""
+@dataclass(frozen=True, init=False)
+class Simulation:
+    """A trial that runs a machine.
+
+    Parameters
+    ----------
+    outputs : label -> channel (its last value), or (channel, how), how being "last", "first", "max", "min", "peak",
+        "mean", "rms" or "all".
+    start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
+        change them, axes named as a parameter change that.
+    guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
+    options : of `da.simulate`: method, every, inputs, ...
+    """
 
     eqs: EquationsOfMotion
     until: float
     outputs: Mapping[str, tuple[str, str]]
     start: Mapping[str, float]
     velocity: Mapping[str, float]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    guess: Mapping[str, float] = field(default_factory=dict)
+    guess: Mapping[str, float]
+    options: Mapping[str, Any]
 
-    def __call__(self, point: Point) -> dict[str, Any]:
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        until: float,
+        outputs: Mapping[str, Any],
+        *,
+        start: Mapping[str, float] | None = None,
+        velocity: Mapping[str, float] | None = None,
+        guess: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> None:
+        read: dict[str, tuple[str, str]] = {}
+        if not isinstance(outputs, Mapping) or not outputs:
+            raise DataError("empty", "outputs must name at least one result: a label with a channel and a reduction.")
+        for label, given in outputs.items():
+            channel, how = (given, "last") if isinstance(given, str) else tuple(given)
+            if how not in REDUCTIONS:
+                problem = unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}")
+                raise DataError("unknown-name", problem)
+            read[str(label)] = (str(channel), how)
+        vars(self).update(
+            eqs=require_equations(eqs), until=float(until), outputs=read, start=dict(start or {}),
+            velocity=dict(velocity or {}), guess=dict(guess or {}), options=options,
+        )  # fmt: skip
+
+    def __call__(self, point: SweepPoint) -> dict[str, Any]:
         parameters, place, speed = {}, dict(self.start), dict(self.velocity)
         for name, value in point.items():
             if name in self.eqs.parameters.index:
@@ -88,36 +123,3 @@ class Simulated:
                 Advice("An axis is a parameter, 'start <coordinate>' or 'velocity <coordinate>'."),
                 where={"name": name},
             )
-
-
-def simulated(
-    eqs: EquationsOfMotion,
-    until: float,
-    outputs: Mapping[str, Any],
-    *,
-    start: Mapping[str, float] | None = None,
-    velocity: Mapping[str, float] | None = None,
-    guess: Mapping[str, float] | None = None,
-    **options: Any,
-) -> Simulated:
-    """A trial that runs a machine.
-
-    Parameters
-    ----------
-    outputs : label -> channel (its last value), or (channel, how), how being "last", "first", "max", "min", "peak",
-        "mean", "rms" or "all".
-    start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
-        change them, axes named as a parameter change that.
-    guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
-    options : of `da.simulate`: method, every, inputs, ...
-    """
-    require_equations(eqs)
-    read: dict[str, tuple[str, str]] = {}
-    if not isinstance(outputs, Mapping) or not outputs:
-        raise DataError("empty", "outputs must name at least one result: a label with a channel and a reduction.")
-    for label, given in outputs.items():
-        channel, how = (given, "last") if isinstance(given, str) else tuple(given)
-        if how not in REDUCTIONS:
-            raise DataError("unknown-name", unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}"))
-        read[str(label)] = (str(channel), how)
-    return Simulated(eqs, float(until), read, dict(start or {}), dict(velocity or {}), options, dict(guess or {}))

@@ -220,7 +220,7 @@ def test_a_stiff_interval_of_any_length_is_stable():
 def test_two_halves_are_the_whole():
     A, B, Q, R, _ = machine(5)
     G = B @ np.linalg.solve(R, B.T)
-    whole, half = doubling.interval(A, G, Q, 0.8), doubling.doubled(*doubling.interval(A, G, Q, 0.4))
+    whole, half = doubling.interval(A, G, Q, 0.8), doubling.double(*doubling.interval(A, G, Q, 0.4))
     for a, b in zip(whole, half, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 

@@ -213,7 +213,7 @@ class _LikelihoodProblem:
     def evaluate(self, point: LikelihoodPoint, step: Step) -> LikelihoodPoint:
         return self.search.evaluate(self.search.take_step(point, self.free, step.change))
 
-    def settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: Step) -> bool:
+    def is_settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: Step) -> bool:
         return False
 
     def is_rounding(self, point: LikelihoodPoint, trial: LikelihoodPoint | None, step: Step) -> bool:

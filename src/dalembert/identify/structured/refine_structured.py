@@ -250,7 +250,7 @@ class _Fit:
         except DataError:  # a singular mass matrix at a trial
             return None
 
-    def settled(self, before: StructuredPoint, after: StructuredPoint, step: Step) -> bool:
+    def is_settled(self, before: StructuredPoint, after: StructuredPoint, step: Step) -> bool:
         return False
 
     def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: Step) -> bool:

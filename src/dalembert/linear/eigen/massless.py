@@ -231,7 +231,7 @@ def _null_coordinates(matrix: FloatArray) -> tuple[FloatArray | None, list[int]]
     _, values, Vt = np.linalg.svd(scaled / columns)
     null = Vt[values <= SINGULAR * values[0]].T / columns[:, None]
     null /= np.linalg.norm(null, axis=0)
-    chosen = ties.pivoted(null.T)[1][: null.shape[1]]
+    chosen = ties.pivot_columns(null.T)[1][: null.shape[1]]
     basis = null @ np.linalg.inv(null[chosen])
     basis[np.abs(basis) <= 1e-13 * np.abs(basis).max(axis=0)] = 0.0
     basis[chosen] = np.eye(len(chosen))

@@ -152,7 +152,7 @@ def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -
     count = motions.shape[1]
     if not count:
         return []
-    pivots = ties.pivoted(motions.T)[1][:count]
+    pivots = ties.pivot_columns(motions.T)[1][:count]
     shapes = np.abs(motions @ np.linalg.inv(motions[pivots]))
     words = []
     for shape in shapes[:, np.argsort(pivots)].T[:most]:

@@ -1,4 +1,4 @@
-"""Studies: what the runner writes, and what the studies of measured data find."""
+"""Files and pages that a run of a study writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.progress import step
-from dalembert.studies import robot_arm, runner, shake_table
+from dalembert.studies import robot_arm, runner
 from dalembert.view import figure_style
 from dalembert.view.plots.figures import new_figure
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Table, Text, Verbatim, html_page
@@ -33,9 +33,6 @@ def small(monkeypatch):
         monkeypatch.setattr(robot_arm, "study", lambda: made)
 
     return given
-
-
-# --- the runner
 
 
 def test_results_are_nested_plain_json_with_provenance(small, tmp_path):
@@ -74,9 +71,6 @@ def test_every_study_that_is_listed_has_a_module_with_a_study():
     for module, about in runner.STUDIES.values():
         assert callable(importlib.import_module(f"dalembert.studies.{module}").study)
         assert about.endswith(".")
-
-
-# --- what stands on the report of a study with a machine
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +166,6 @@ def test_every_study_plans_its_steps():
         assert plan and all(seconds > 0.0 for seconds in plan.values())
 
 
-# --- the page
-
-
 def test_a_report_holds_its_figures_and_asks_no_server(small, tmp_path):
     small(outcome(value=1.0))
     written = runner.run("small", tmp_path)
@@ -240,71 +231,3 @@ def test_the_same_figure_gives_the_same_bytes():
 
     first, second = (outcome().pieces[1].figure for _ in range(2))
     assert png(first) == png(second)
-
-
-# --- the shake table
-
-
-@pytest.fixture(scope="module")
-def building():
-    return shake_table.study()
-
-
-def test_the_building_has_three_sway_modes_where_plain_spectra_show_them(building):
-    # peaks of the measured frequency response: 3.69, 11.13 and 16.6 Hz; half a line of the spectrum is 0.06 Hz
-    assert np.allclose(building.results["frequencies_hz"], [3.69, 11.13, 16.6], atol=0.06)
-    assert np.all(np.array(building.results["damping"]) > 0.002)
-    assert np.all(np.array(building.results["damping"]) < 0.02)
-
-
-def test_every_mode_of_the_building_has_deviations_and_a_shape(building):
-    for mode in building.results["modes"]:
-        assert 0.0 < mode["frequency_deviation_hz"] < 0.01 * mode["frequency_hz"]
-        assert 0.0 < mode["damping_deviation"] < 0.5 * mode["damping"]
-        assert max(abs(value) for value in mode["shape"].values()) == pytest.approx(1.0)
-
-
-def test_mode_shapes_of_the_building_cross_the_ground_line_none_once_and_twice(building):
-    shapes = [list(mode["shape"].values()) for mode in building.results["modes"]]
-    assert [int(np.sum(np.diff(np.sign(shape)) != 0)) for shape in shapes] == [0, 1, 2]
-
-
-def test_the_stick_is_a_shear_building_with_the_modes_found(building):
-    stick = building.results["stick"]
-    M, K = np.array(stick["M"]), np.array(stick["K"])
-    assert np.count_nonzero(M - np.diag(np.diag(M))) == 0
-    assert K[0, 2] == 0.0
-    assert np.linalg.eigvalsh(K)[0] > 0.0
-    assert np.linalg.eigvalsh(np.array(stick["C"]))[0] > 0.0
-    assert np.abs(stick["frequency_errors_percent"]).max() < 0.2  # the weight the fit gives to frequencies
-    assert np.min(stick["mac"]) > 0.99
-
-
-def test_the_modes_of_the_building_soften_with_the_level(building):
-    levels = building.results["levels"]
-    first = [one["frequencies_hz"][0] for one in sorted(levels, key=lambda one: one["level"])]
-    assert first[0] > first[-1] + 0.1
-
-
-def test_both_held_out_fits_of_the_building_are_told(building):
-    results = building.results
-    assert results["fit_percent"] == pytest.approx(np.mean(list(results["fit"]["floors_percent"].values())))
-    assert results["fit_percent"] > results["fit"]["model_of_all_training_data"]["held_out_percent"]
-    assert results["fit_percent"] > 50.0
-
-
-def test_the_held_out_third_is_the_last_and_not_used_for_the_modes():
-    found = da.identify.auto(shake_table.record(), shake_table.GROUND, shake_table.FLOORS)
-    training, held = found.training[0], found.held_out[0]
-    assert training.time[-1] < held.time[0]
-    assert len(held) == pytest.approx(len(shake_table.record()) / 3, abs=1)
-
-
-# --- the robot arm
-
-
-def test_the_arm_has_two_light_resonances_and_is_reproduced_on_its_second_half():
-    results = robot_arm.study().results
-    assert results["order"] == 4
-    assert len(results["frequencies_cycles_per_sample"]) == 2
-    assert results["fit_percent"] > 95.0

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control import VirtualConstraint, udwadia_kalaba
+from dalembert.control import Realizability, VirtualConstraint, udwadia_kalaba
+from dalembert.control.servo.realizability import THRESHOLDS
 from dalembert.core.errors import ConvergenceError, DataError
 from tests.helpers.findings import raises, warns
 
@@ -158,3 +159,41 @@ def test_more_inputs_than_constraints_become_singular_together() -> None:
 def test_a_sample_time_that_is_none_is_refused(dt: object) -> None:
     with raises(DataError, "not-positive"):
         udwadia_kalaba(crank(), {"rim": rim(1.0)}, dt=dt)
+
+
+def report(*, margin: float = 1.0, gain: float = 1.0, effort: float = 1.0) -> Realizability:
+    """Ten samples of one constraint and one input; the last one has these values, the others 1."""
+    ones = np.ones(10)
+    last = np.eye(10)[-1]
+    return Realizability(
+        constraints=("c",), actuated=("u",), units=("N",), time=np.arange(10.0), sign=ones,
+        singularity_margin=ones + (margin - 1.0) * last, input_gains=(ones + (gain - 1.0) * last)[:, None],
+        inputs=ones[:, None], effort=ones + (effort - 1.0) * last, residual=np.zeros((10, 1)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("below", "above"),
+    [
+        ({"margin": 0.9 * THRESHOLDS.feeble}, {"margin": 1.1 * THRESHOLDS.feeble}),
+        ({"gain": 0.9 * THRESHOLDS.weak}, {"gain": 1.1 * THRESHOLDS.weak}),
+        (
+            {"gain": 0.9 * THRESHOLDS.half, "effort": 1.1 * THRESHOLDS.steep},
+            {"gain": 0.9 * THRESHOLDS.half, "effort": 0.9 * THRESHOLDS.steep},
+        ),
+        (
+            {"gain": 0.9 * THRESHOLDS.half, "effort": 1.1 * THRESHOLDS.steep},
+            {"gain": 1.1 * THRESHOLDS.half, "effort": 1.1 * THRESHOLDS.steep},
+        ),
+    ],
+    ids=["margin", "gain", "effort", "effort with gain"],
+)
+def test_inputs_are_out_of_proportion_beyond_each_threshold(below: dict, above: dict) -> None:
+    assert "t = 9 s" in report(**below).out_of_proportion
+    assert not report(**above).out_of_proportion
+
+
+@pytest.mark.parametrize(("share", "time"), [(0.9, 9.0), (1.1, None)])
+@pytest.mark.parametrize("quantity", ["margin", "gain"])
+def test_a_pose_is_singular_where_half_of_all_digits_are_lost(quantity: str, share: float, time: float | None) -> None:
+    assert report(**{quantity: share * THRESHOLDS.singular}).singular_at == time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 
 import pytest
@@ -10,17 +11,36 @@ import dalembert as da
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.joint import PLACEMENT
+from dalembert.model.joints.joint import PLACEMENT, JointMethods
+from dalembert.model.options import REQUIRED
 from dalembert.record.units import KINDS
+
+SHOWN = {
+    node.name: node.args
+    for node in ast.walk(ast.parse(inspect.getsource(JointMethods)))
+    if isinstance(node, ast.FunctionDef) and node.name != "add_joint"
+}
 
 
 @pytest.mark.parametrize("kind", JOINTS)
 def test_the_method_of_a_kind_takes_its_options(kind: str) -> None:
-    method = inspect.signature(getattr(da.Mechanism, f"add_{kind.replace(' ', '_')}"))
-    declared = JOINTS[kind].signature.parameters
-    given = {name: one.default for name, one in method.parameters.items() if name != "self"}
-    assert given == {name: one.default for name, one in declared.items()}
-    assert list(given)[:3] == ["name", "a", "b"]
+    name = f"add_{kind.replace(' ', '_')}"
+    method = inspect.signature(getattr(da.Mechanism, name)).parameters
+    assert list(method)[:4] == ["self", "name", "a", "b"]
+    assert {key: method[key].default for key in list(method)[4:]} == {o.name: o.default for o in JOINTS[kind].options}
+    shown = SHOWN[name]  # to completion and type checkers
+    assert [one.arg for one in shown.args + shown.kwonlyargs] == list(method)
+    defaults = [REQUIRED if one is None else ast.literal_eval(one) for one in shown.kw_defaults]
+    assert defaults == [option.default for option in JOINTS[kind].options]
+
+
+def test_a_forgotten_or_misspelt_option_is_named() -> None:
+    m = da.Mechanism("m")
+    body = m.add_body("b", mass=1.0, inertia=1.0)
+    for options, code in (({}, "missing-argument"), ({"lead": 0.1, "lad": 0.1}, "unknown-argument")):
+        with pytest.raises(da.errors.ModelError) as caught:
+            m.add_screw("S", m.ground.at(0, 0, 0), body.at(0, 0, 0), **options)
+        assert caught.value.code == code
 
 
 @pytest.mark.parametrize("kind", JOINTS)
