@@ -235,20 +235,18 @@ class EquationsOfMotion:
 
         return self.cached("parameters in use", find)  # type: ignore[no-any-return]
 
+    def has_inertia(self, p: Array) -> Any:
+        """For every row of parameters, whether no mass or inertia is negative."""
+        M = self.kernel("inertia").many(np.asarray(self.placement.q), p, 0.0)[0]
+        return (np.diagonal(M, axis1=1, axis2=2) >= 0).all(axis=1)
+
     def _check_inertia(self, changed: Mapping[str, Any]) -> None:
         """A changed parameter may not make a mass negative."""
-
-        def find() -> tuple[list[int], list[int]]:
-            rows, columns = self.functions["inertia"].sparsity_out(0).get_triplet()
-            places = [k for k, (i, j) in enumerate(zip(rows, columns, strict=True)) if i == j]
-            return places, [rows[k] for k in places]
-
-        places, speeds = self.cached("diagonal of the inertia", find)
-        masses = self.kernel("inertia").raw(self.placement.q, self.p, 0.0)[0][places]
+        masses = self.kernel("inertia").sparse(0, self.placement.q, self.p, 0.0).diagonal()
         if not (masses >= 0).all():
             k = int(np.flatnonzero(~(masses >= 0))[0])
             shown = ", ".join(f"{key}={value:g}" for key, value in changed.items())
-            name = self.speeds.names[speeds[k]]
+            name = self.speeds.names[k]
             raise ModelError(
                 "negative", f"{shown} makes the inertia of {name!r} {masses[k]:g}; it must not be negative.",
                 where={"speed": name}, evidence={"inertia": float(masses[k])},

@@ -81,7 +81,7 @@ class Kernel:
 
     def _settle(self) -> None:
         self._settled = True
-        native = self._compile(1)
+        native = self._compile(1, optimise=self.optimise)
         if native is None:
             return
         arrays = [*self._inputs, *self._outputs]
@@ -89,12 +89,12 @@ class Kernel:
         self._run = native.trigger(native.table(arrays, self._work, [0] * len(arrays)))
         self.code = native
 
-    def _compile(self, lanes: int) -> Native | None:
+    def _compile(self, lanes: int, *, optimise: bool) -> Native | None:
         name = self.function.name()
         if name in interpreted and lanes > 1:
             return None
         try:
-            return compile_native(self.function, lanes=lanes, optimise=self.optimise)
+            return compile_native(self.function, lanes=lanes, optimise=optimise)
         except Untranslatable as reason:
             interpreted[name] = str(reason)
             return None
@@ -217,7 +217,7 @@ class Kernel:
     def together(self) -> Native | None:
         """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
         if self._lanes is None and not (self._settled and self.code is None):
-            self._lanes = self._compile(LANES)
+            self._lanes = self._compile(LANES, optimise=True)  # for so many evaluations the best code pays
         return self._lanes
 
     # -- batches -----------------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import casadi as ca
@@ -29,6 +29,11 @@ class Samples:
     work: Array
     a: Array
     lam: Array
+
+    @classmethod
+    def join(cls, runs: Sequence[Samples]) -> Samples:
+        """The samples of several runs, one after the other."""
+        return cls(*(np.concatenate([getattr(run, field.name) for run in runs]) for field in fields(cls)))
 
 
 class Sampler:
@@ -148,14 +153,18 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
     return eqs.cached("observation", make)  # type: ignore[no-any-return]
 
 
-def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array) -> Array:
-    """(n, k) every channel of `observation` at the samples of one run; p : one row, or one per sample."""
+def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array, *, runs: int = 1) -> Array:
+    """(n, k) every channel of `observation` at the samples of as many runs of equal length, one after the other.
+
+    p : one row, or one per sample.
+    """
     kernel, _, _, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t.reshape(-1, 1)
     (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time)
     first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
     energy = derived[:, first] + derived[:, first + 1]
-    balance = energy - energy[0] - (samples.work - samples.work[0])
+    gained = (energy - samples.work).reshape(runs, -1)
+    balance = (gained - gained[:, :1]).reshape(-1)
     data = np.hstack((samples.q, samples.v, samples.z, u, derived, energy[:, None], balance[:, None]))
     return data if len(keep) == data.shape[1] else data[:, keep]
 

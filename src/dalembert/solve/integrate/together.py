@@ -1,8 +1,8 @@
 """Runs of one machine with many sets of parameters and initial states: several at once in lanes, on all cores.
 
-A lane takes the steps of a run alone, bit for bit. A lane whose run has come to its end takes the next run. Nothing is
-judged here but whether a run is sound: one that leaves finite numbers, stalls, or opens a joint is left out, and whoever
-asked for it runs it alone, with all the words of `Run`.
+A lane takes the steps of a run alone, bit for bit. A lane whose run has come to its end takes the next run. The only
+judgement is whether a run is sound: one that leaves finite numbers, stalls or does not converge is left out. Whoever
+asked for it makes it alone, with all that `Run` has to report.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ From a pose of the machine that is closed, Newton's iteration closes it for ever
 
     q₁ = q + N Δ ,    Δ = -J⁺ residual          (J⁺: pseudo-inverse; the smallest change, redundant joints allowed)
 
-and the speeds follow in the same way. A set that does not close in a few iterations from there is left to `assemble`,
-which searches with damping and from several places.
+and the speeds follow in the same way. The prescribed coordinates must determine the pose, so that it does not matter
+where the iteration begins. A set that does not close in a few iterations is left to `assemble`, which searches with
+damping and from several places. What happens to a set does not depend on the others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ ITERATIONS = 12  # from a neighbouring pose three to five suffice
 RANK = 1e-10  # relative size of a singular value that counts as zero, as in `assemble`
 
 
+def determines_pose(eqs: EquationsOfMotion, start: State, wanted: tuple[str, ...]) -> bool:
+    """Whether joints and the prescribed measures leave no freedom at a pose."""
+    if eqs.counters or eqs.placement.followers or any(name not in eqs.measures.index for name in wanted):
+        return False
+    chosen = [eqs.measures.index[name] for name in wanted]
+    J = _gradient(eqs, start.q[None, :], np.zeros((1, eqs.nv)), eqs.p[None, :], start.t, eqs.holonomic_rows, chosen)[0]
+    return bool(np.linalg.matrix_rank(J, tol=RANK * max(float(np.abs(J).max(initial=0.0)), 1.0)) == eqs.nv)
+
+
 def assemble_together(
     eqs: EquationsOfMotion, start: State, wanted: Mapping[str, Array], speeds: Mapping[str, Array], p: Array
 ) -> tuple[Array, Array, Array]:
@@ -30,36 +40,56 @@ def assemble_together(
     start : a closed pose to begin from.  wanted, speeds : names of measures -> (n,) values.  p : (n, parameters).
     """
     n, t = len(p), start.t
-    q = np.tile(start.q, (n, 1))
     chosen = [eqs.measures.index[name] for name in wanted]
     values = np.stack(list(wanted.values()), axis=1) if wanted else np.empty((n, 0))
-    zeros = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
+    still = np.zeros((1, eqs.nv))
 
     def residual(q: Array) -> Array:
         gaps = eqs.kernel("position").many(q, p, t)[0].reshape(n, -1)
-        return np.hstack((gaps, eqs.kernel("measures").many(q, zeros[0], p, t)[0][:, chosen] - values))
+        return np.hstack((gaps, eqs.kernel("measures").many(q, still, p, t)[0][:, chosen] - values))
 
+    q = np.tile(start.q, (n, 1))
     tolerance = TOLERANCE * (1 + np.abs(q).max(axis=1, initial=0.0))
     with np.errstate(all="ignore"):
         missed = residual(q)
         gap = np.abs(missed).max(axis=1, initial=0.0)
+        active = gap > 1e-2 * tolerance
         for _ in range(ITERATIONS):
-            if (gap <= 1e-2 * tolerance).all():
+            if not active.any():
                 break
-            J = _gradient(eqs, q, zeros[0], p, t, eqs.holonomic_rows, chosen)
+            J = _gradient(eqs, q, still, p, t, eqs.holonomic_rows, chosen)
             N = eqs.kernel("kinematics").many(q, p, t)[0]
-            change = -_pseudo_inverse(J) @ missed[:, :, None]
-            trial = q + (N @ change)[:, :, 0]
+            trial = q - (N @ _least_change(J, missed)[:, :, None])[:, :, 0]
             trial = np.stack([normalised_numbers(eqs, one) for one in trial]) if eqs.quaternions else trial
             after = residual(trial)
             new_gap = np.abs(after).max(axis=1, initial=0.0)
-            better = (new_gap < gap)[:, None]
-            if not better.any():
-                break
-            q, missed = np.where(better, trial, q), np.where(better, after, missed)
-            gap = np.minimum(gap, np.where(np.isfinite(new_gap), new_gap, np.inf))
-        v, slip = _speeds(eqs, q, speeds, p, t)
-    return q, v, (gap <= tolerance) & slip
+            active &= new_gap < gap
+            q, missed = np.where(active[:, None], trial, q), np.where(active[:, None], after, missed)
+            gap = np.where(active, new_gap, gap)
+            active &= gap > 1e-2 * tolerance
+        v, agrees = _find_speeds(eqs, q, speeds, p, t)
+    return q, v, (gap <= tolerance) & agrees
+
+
+def _find_speeds(
+    eqs: EquationsOfMotion, q: Array, speeds: Mapping[str, Array], p: Array, t: float
+) -> tuple[Array, Array]:
+    """Speeds of every set, and whether they agree with joints and prescribed rates."""
+    n = len(q)
+    chosen = [eqs.measures.index[name] for name in speeds]
+    values = np.stack(list(speeds.values()), axis=1) if speeds else np.empty((n, 0))
+    v, size = np.zeros((n, eqs.nv)), 1 + np.abs(values).max(axis=1, initial=0.0)
+    worst = np.zeros(n)
+    for _ in range(4):  # one for rows linear in the speeds, others against rounding
+        rates = eqs.kernel("rates").many(q, v, p, t)[0].reshape(n, -1)
+        missed = np.hstack((rates, eqs.kernel("measures").many(q, v, p, t)[1][:, chosen] - values))
+        worst = np.abs(missed).max(axis=1, initial=0.0)
+        off = worst > 1e-13 * size
+        if not off.any():
+            break
+        J = _gradient(eqs, q, v, p, t, eqs.rate_rows, chosen)
+        v = np.where(off[:, None], v - _least_change(J, missed), v)
+    return v, worst <= 1e-9 * size
 
 
 def _gradient(
@@ -69,28 +99,23 @@ def _gradient(
     return np.concatenate((A, eqs.kernel("measures").many(q, v, p, t)[2][:, chosen, :]), axis=1)
 
 
-def _speeds(eqs: EquationsOfMotion, q: Array, speeds: Mapping[str, Array], p: Array, t: float) -> tuple[Array, Array]:
-    """Speeds of every set, and whether they agree with joints and prescribed rates."""
-    n = len(q)
-    chosen = [eqs.measures.index[name] for name in speeds]
-    values = np.stack(list(speeds.values()), axis=1) if speeds else np.empty((n, 0))
-    v = np.zeros((n, eqs.nv))
-    size = 1 + np.abs(values).max(axis=1, initial=0.0)
-    back = _pseudo_inverse(_gradient(eqs, q, v, p, t, eqs.rate_rows, chosen))
-    for _ in range(3):  # one for rows linear in the speeds, others against rounding
-        rates = eqs.kernel("rates").many(q, v, p, t)[0].reshape(n, -1)
-        missed = np.hstack((rates, eqs.kernel("measures").many(q, v, p, t)[1][:, chosen] - values))
-        worst = np.abs(missed).max(axis=1, initial=0.0)
-        if (worst <= 1e-13 * size).all():
-            break
-        v = v - (back @ missed[:, :, None])[:, :, 0]
-    return v, worst <= 1e-9 * size
+def _least_change(J: Array, residual: Array) -> Array:
+    """The smallest x with J x = residual in every set: exactly where J is square and regular, else by J⁺.
 
-
-def _pseudo_inverse(J: Array) -> Array:
-    """Of every matrix; NaN where one is not finite, so that its set does not close."""
-    fine = np.isfinite(J).all(axis=(1, 2))
-    back = np.full((len(J), J.shape[2], J.shape[1]), np.nan)
-    if fine.any():
-        back[fine] = np.linalg.pinv(J[fine], rcond=RANK)
-    return back
+    NaN where a matrix is not finite, so that its set does not close.
+    """
+    x = np.full((len(J), J.shape[2]), np.nan)
+    fine = np.flatnonzero(np.isfinite(J).all(axis=(1, 2)) & np.isfinite(residual).all(axis=1))
+    if J.shape[1] != J.shape[2]:
+        x[fine] = (np.linalg.pinv(J[fine], rcond=RANK) @ residual[fine][:, :, None])[:, :, 0]
+        return x
+    try:
+        x[fine] = np.linalg.solve(J[fine], residual[fine][:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:  # one of them is singular: each by itself
+        for k in fine:
+            x[k] = (
+                np.linalg.pinv(J[k], rcond=RANK) @ residual[k]
+                if len(fine) == 1
+                else _least_change(J[k : k + 1], residual[k : k + 1])[0]
+            )
+    return x
