@@ -130,7 +130,7 @@ def test_massless_coordinates_follow_statically_in_sparse_systems_too():
 )  # fmt: skip
 @pytest.mark.parametrize("which", [{}, {"near": 0.1}])
 def test_sparse_and_dense_systems_of_every_kind_have_the_same_modes(parts, which, monkeypatch):
-    monkeypatch.setattr("dalembert.linear.eigen.eigenmodes.SMALL", 50)
+    monkeypatch.setattr("dalembert.linear.second_order.SMALL", 50)
     # The companion form of either size resolves s to √-free 1e-9 of the largest wanted one.
     assert_same_modes(SecondOrder(masses(L), chain(L), **parts), 8, rtol=1e-8, **which)
 

@@ -131,7 +131,7 @@ def test_the_residual_told_is_that_of_the_equation():
 def test_a_poor_solution_is_warned_of_and_a_useless_one_refused(monkeypatch):
     A, B, Q, R, S = machine(4)
     exact = care(A, B, Q, R, S).X
-    problem = riccati.Problem(None, A, B, Q, R, S, np.eye(4))
+    problem = riccati.RiccatiProblem(None, A, B, Q, R, S, np.eye(4))
     with warns(UserWarning, "no-convergence"):
         found = riccati.finish(problem, exact + 1e-6 * np.eye(4), "hand")
     assert found.residual > riccati.POOR
@@ -141,7 +141,7 @@ def test_a_poor_solution_is_warned_of_and_a_useless_one_refused(monkeypatch):
 
 def test_newton_repairs_a_rough_solution():
     A, B, Q, R, S = machine(6)
-    problem = riccati.Problem(None, A, B, Q, R, S, np.eye(6))
+    problem = riccati.RiccatiProblem(None, A, B, Q, R, S, np.eye(6))
     exact = care(A, B, Q, R, S).X
     X, steps = riccati.refine(problem, exact * (1.0 + 1e-4))
     assert 1 <= steps <= riccati.MOST_NEWTON

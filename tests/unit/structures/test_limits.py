@@ -7,7 +7,8 @@ import pytest
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Section, assemble, centrifugal_load
-from dalembert.structures.assembly import point_masses, rotating_bodies
+from dalembert.structures.analysis import spinning
+from dalembert.structures.assembly import rotating_bodies
 from dalembert.structures.frame import arguments
 from dalembert.structures.frame.elements import beam
 from dalembert.structures.reduction import fidelity
@@ -75,7 +76,7 @@ def test_a_mass_is_the_same_in_all_directions_up_to_its_limit():
         f.add_spring("s", "A", None, {"x": 1.0, "y": 1.0, "z": 1.0})
         return centrifugal_load(assemble(f), "z", 1.0)
 
-    limit = point_masses.LIMITS.uneven  # of the difference to the mean of three
+    limit = spinning.LIMITS.uneven  # of the difference to the mean of three
     assert spun(limit)[0] == pytest.approx(1.0)
     with raises(DataError, "uneven-mass", "'A'"):
         spun(3 * limit)

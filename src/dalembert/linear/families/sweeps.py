@@ -22,8 +22,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
-from dalembert.linear.families.tracking import Spectra, jumps
-from dalembert.linear.families.whirl import whirl
+from dalembert.linear.families.tracking import TrackedSpectra, jumps
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.record.checks import numbers
@@ -32,12 +31,17 @@ from dalembert.record.checks import numbers
 PRECISION = 2e-15
 # Relative distance up to which a mode is the one that meets an order.
 MET = 1e-9
+# Share of the kinetic energy across the axis below which a mode does not whirl; rounding leaves 1e-12.
+ACROSS = 1e-6
+# Difference of forward and backward whirl, relative, below which a motion is planar.
+PLANAR = 1e-6
+TURNS = {"x": "rx", "y": "ry", "z": "rz"}
 COLUMNS_SHOWN = 8
 ROWS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Crossing:
+class AxisCrossing:
     """An eigenvalue (or a pair) at the imaginary axis."""
 
     value: float
@@ -78,7 +82,7 @@ class Sweep:
     unit: str
     values: FloatArray
     eigenvalues: ComplexArray
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[AxisCrossing, ...]
     critical_speeds: tuple[CriticalSpeed, ...]
     coincidences: tuple[CriticalSpeed, ...]
     stable: Any
@@ -86,7 +90,7 @@ class Sweep:
 
     def __init__(
         self, values: FloatArray, eigenvalues: ComplexArray, *, parameter: str, unit: str,
-        crossings: tuple[Crossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: object,
+        crossings: tuple[AxisCrossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: object,
         provenance: Mapping[str, Any], coincidences: tuple[CriticalSpeed, ...] = (),
     ) -> None:  # fmt: skip
         assign(
@@ -198,7 +202,7 @@ def sweep(
         raise DataError(
             "wrong-type", f"build must be a function of one number that returns a system, got {type(build).__name__}."
         )
-    spectra = Spectra(build, parameter, count)
+    spectra = TrackedSpectra(build, parameter, count)
     with Progress(progress, f"sweep of {parameter}") as bar:
         branches = spectra.follow(at, bar)
     grid = at.tolist()
@@ -272,7 +276,7 @@ def root_locus(
 # ---- inside
 
 
-def _boundaries(spectra: Spectra, values: list[float], precision: float) -> list[Crossing]:
+def _boundaries(spectra: TrackedSpectra, values: list[float], precision: float) -> list[AxisCrossing]:
     growing = [one for a, b in pairwise(values) for one in jumps(spectra.growth, a, b, precision)]
     if not growing:
         return []
@@ -288,7 +292,7 @@ def _boundaries(spectra: Spectra, values: list[float], precision: float) -> list
     return found
 
 
-def _crossing(spectra: Spectra, edge: float, where: float, change: int, beside: float) -> Crossing:
+def _crossing(spectra: TrackedSpectra, edge: float, where: float, change: int, beside: float) -> AxisCrossing:
     s = spectra.quick(edge + np.sign(change) * beside)  # just on the unstable side
     excess = s.real - spectra.axis_tolerance(s)
     s = s[excess > 0.0] if (excess > 0.0).any() else s
@@ -297,12 +301,14 @@ def _crossing(spectra: Spectra, edge: float, where: float, change: int, beside: 
     there = spectra.quick(where)
     there = there[int(np.argmin(np.abs(there - leaving)))]
     eigenvalue = complex(0.0, abs(there.imag) if flutter else 0.0)
-    return Crossing(
+    return AxisCrossing(
         float(where), eigenvalue, "unstable" if change > 0 else "stable", "flutter" if flutter else "divergence"
     )
 
 
-def _critical(spectra: Spectra, a: float, b: float, order: float, precision: float) -> list[tuple[CriticalSpeed, bool]]:
+def _critical(
+    spectra: TrackedSpectra, a: float, b: float, order: float, precision: float
+) -> list[tuple[CriticalSpeed, bool]]:
     """Meetings between a and b, and whether each is a critical speed."""
     found = []
     for speed, _ in jumps(lambda value: spectra.excess(value, order), a, b, precision):
@@ -313,7 +319,7 @@ def _critical(spectra: Spectra, a: float, b: float, order: float, precision: flo
     return found
 
 
-def _motion(spectra: Spectra, speed: float, met: complex) -> tuple[str, bool]:
+def _motion(spectra: TrackedSpectra, speed: float, met: complex) -> tuple[str, bool]:
     """Whirl of the modes of a rotor at an eigenvalue, and whether any of them whirls; all count elsewhere."""
     axis = spectra.provenance.get("rotor")
     system = spectra.build(speed) if axis is not None else None
@@ -322,7 +328,7 @@ def _motion(spectra: Spectra, speed: float, met: complex) -> tuple[str, bool]:
     modes = system.modes(spectra.count)
     shapes = modes.shapes.astype(np.complex128)
     near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= MET * abs(met))
-    motions = [whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
+    motions = [_whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
     return next(((motion, True) for motion in motions if motion), ("", False))
 
 
@@ -353,3 +359,53 @@ def _one(kind: str, name: str | None, known: tuple[str, ...]) -> int:
     if name not in known:
         raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))
     return known.index(name)
+
+
+def _whirl(system: SecondOrder, shape: ComplexArray, axis: FloatArray, direction: float) -> str:
+    """``"forward"``, ``"backward"``, ``"planar"``, or ``""`` for a mode (n,) without motion across the axis (3,).
+
+    ``direction`` : sign of the speed about the axis. An unbalance is a force across the axis that turns with the rotor;
+    motions along or about the axis do no work on it. With a = e₁ × e₂ the axis and u the complex displacement of a
+    point, e₁ − i e₂ turns forward in time, e₁ + i e₂ backward.
+    """
+    across = _across(system, shape, axis)
+    total = np.vdot(shape, system.M @ shape).real
+    if np.vdot(across, system.M @ across).real <= ACROSS * total:
+        return ""
+    points = _vectors(system, shape)
+    e1 = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    e1 = e1 / np.linalg.norm(e1)
+    one, two = points @ e1, points @ np.cross(axis, e1)
+    forward, backward = (float((np.abs(one + sign * 1j * two) ** 2).sum()) for sign in (1, -1))
+    if direction < 0:
+        forward, backward = backward, forward
+    if abs(forward - backward) <= PLANAR * (forward + backward):
+        return "planar"
+    return "forward" if forward > backward else "backward"
+
+
+def _places(system: SecondOrder) -> dict[str, dict[str, int]]:
+    """Coordinates ``"p.y"`` by point and direction."""
+    found: dict[str, dict[str, int]] = {}
+    for i, name in enumerate(system.coordinates):
+        point, _, way = name.rpartition(".")
+        found.setdefault(point, {})[way] = i
+    return found
+
+
+def _vectors(system: SecondOrder, shape: ComplexArray) -> ComplexArray:
+    """(np, 3) displacements of the points."""
+    points = _places(system).values()
+    return np.array([[shape[ways[way]] if way in ways else 0.0 for way in TURNS] for ways in points])
+
+
+def _across(system: SecondOrder, shape: ComplexArray, axis: FloatArray) -> ComplexArray:
+    """(n,) the shape without its motion along and about the axis."""
+    across = shape.astype(np.complex128)
+    for ways in _places(system).values():
+        for names in (TURNS.keys(), TURNS.values()):
+            have = [(ways[name], part) for name, part in zip(names, axis) if name in ways]
+            along = sum(part * shape[i] for i, part in have)
+            for i, part in have:
+                across[i] -= part * along
+    return across

@@ -47,7 +47,7 @@ class Spectrum:
     shapes: ComplexArray
 
 
-class Spectra:
+class TrackedSpectra:
     """Spectra of the systems that ``build`` makes, each made once, on one scaling of the states."""
 
     def __init__(self, build: Callable[[float], Any], parameter: str, count: int | None) -> None:

@@ -79,7 +79,7 @@ class PeakGain:
         return f"PeakGain: {self.table()}"
 
 
-class Gain:
+class TransferGain:
     """Largest singular value of G(iω) of a continuous system, by one Schur form and triangular solves."""
 
     def __init__(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray) -> None:
@@ -148,7 +148,7 @@ def _bilinear(system: StateSpace) -> tuple[FloatArray, FloatArray, FloatArray, F
 
 
 def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance: float) -> tuple[float, float]:
-    gain = Gain(A, B, C, D)
+    gain = TransferGain(A, B, C, D)
     best, omega = gain(math.inf), math.inf
     if not (len(A) and B.any() and C.any()):
         return best, omega
@@ -177,7 +177,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
     return _refine(gain, best, omega, s) if math.isfinite(omega) else (best, omega)
 
 
-def _rise(gain: Gain, frequencies: FloatArray, best: float, omega: float) -> tuple[float, float]:
+def _rise(gain: TransferGain, frequencies: FloatArray, best: float, omega: float) -> tuple[float, float]:
     tried = np.unique(frequencies)
     values = [gain(float(w)) for w in tried]
     i = int(np.argmax(values))
@@ -201,7 +201,7 @@ def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma
     return found
 
 
-def _refine(gain: Gain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
+def _refine(gain: TransferGain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
     """Maximise the gain near ω; a peak is as wide as the damping of the nearest pole."""
     from scipy.optimize import minimize_scalar  # slow to import
 

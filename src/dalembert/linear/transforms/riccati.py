@@ -144,7 +144,7 @@ def _solve(
 ) -> RiccatiSolution:  # fmt: skip
     if method not in ("automatic", "schur", "doubling"):
         raise DataError("unknown-choice", f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
-    problem = Problem(dt, A, B, Q, R, S, E)
+    problem = RiccatiProblem(dt, A, B, Q, R, S, E)
     tried = ""
     if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
         try:
@@ -165,7 +165,7 @@ def _solve(
 
 
 @dataclass(frozen=True)
-class Problem:
+class RiccatiProblem:
     """The matrices of one equation, dt None for continuous time."""
 
     dt: float | None
@@ -200,7 +200,7 @@ class Problem:
         return K, total, float(np.linalg.norm(total)) / size if size else 0.0
 
 
-def by_schur(problem: Problem) -> FloatArray:
+def by_schur(problem: RiccatiProblem) -> FloatArray:
     """X by SciPy."""
     solver = scipy.linalg.solve_continuous_are if problem.dt is None else scipy.linalg.solve_discrete_are
     e, s = None if problem.plain else problem.E, problem.S if problem.S.any() else None
@@ -220,7 +220,7 @@ def by_schur(problem: Problem) -> FloatArray:
     return np.asarray(X)
 
 
-def solve_by_doubling(problem: Problem) -> FloatArray:
+def solve_by_doubling(problem: RiccatiProblem) -> FloatArray:
     """X by the doubling algorithm, from the sampled system or the Cayley transform of the continuous one."""
     A, B, Q, R, S = problem.A, problem.B, problem.Q, problem.R, problem.S
     if not problem.plain:  # Y = Eᵀ X E solves the equation of E⁻¹ A, E⁻¹ B
@@ -258,7 +258,7 @@ def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArra
     return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
 
 
-def refine(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
+def refine(problem: RiccatiProblem, X: FloatArray) -> tuple[FloatArray, int]:
     """X after Newton steps (Kleinman 1968), as long as they reduce the residual, and their number.
 
     The correction Δ solves the Lyapunov equation of the closed loop with the residual on its right-hand side.
@@ -293,7 +293,7 @@ def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
         return np.asarray(scipy.linalg.solve_discrete_lyapunov(A.T, Q, method="bilinear" if len(A) > 1 else None))
 
 
-def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
+def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> RiccatiSolution:
     """Gain, poles and residual of X; refuses an X with a large residual or without a stable closed loop."""
     K, _, residual = problem.evaluate(X)
     if not residual <= USELESS:
