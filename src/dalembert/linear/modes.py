@@ -198,7 +198,7 @@ class Modes:
             shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
         return shares
 
-    def normalised(self, how: str) -> Modes:
+    def normalise(self, how: str) -> Modes:
         """Copy with another normalisation of the shapes.
 
         Parameters
@@ -226,7 +226,7 @@ class Modes:
                     "no-motion", f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1."
                 )
             factor = 1.0 / row
-        return self._changed(factor=factor)
+        return self._copy(factor=factor)
 
     def select(self, numbers: Iterable[int] | None = None, *, band: tuple[float, float] | None = None) -> Modes:
         """Copy with some of the modes, by their numbers in the table (from 1), or by frequency.
@@ -248,7 +248,7 @@ class Modes:
             low, high = band
             size = self.frequencies[chosen]
             chosen = chosen[(size >= low) & (size <= high)]
-        return self._changed(chosen=chosen)
+        return self._copy(chosen=chosen)
 
     def mac(self, other: Modes | None = None) -> FloatArray:
         """Modal assurance criterion \\|φᴴψ\\|² / (φᴴφ ψᴴψ) of every mode against every mode of ``other``.
@@ -340,7 +340,7 @@ class Modes:
             )
         return value
 
-    def _changed(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:
+    def _copy(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:
         columns = [
             None if array is None else (array * factor)[:, chosen]
             for array in (self.shapes, self._momenta, self._restoring)

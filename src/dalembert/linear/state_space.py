@@ -205,9 +205,9 @@ class StateSpace(Responding):
         """Orthogonal change of states to block upper triangular A, blocks of size 1 (real poles) and 2 (pairs)."""
         return forms.schur_form(self)
 
-    def balanced(self) -> StateSpace:
+    def balanced_form(self) -> StateSpace:
         """The system in states whose gramians are both diagonal and equal to the Hankel singular values."""
-        return balance.balanced(self)
+        return balance.balanced_form(self)
 
     def stable_split(self) -> tuple[StateSpace, StateSpace]:
         """Two systems whose sum is this one: the asymptotically stable part (with D), and the rest."""

@@ -93,11 +93,11 @@ def test_a_mode_that_was_passed_over_is_seen_and_added():
     full = lanczos.nearest(M, K, 6)
     gap = [0, 1, 3, 4, 5]
     holed = lanczos.Undamped(full.mu[gap], full.shapes[:, gap], full.factor, full.shift)
-    extra = lanczos._find_missed(holed, M)
+    extra = lanczos._find_missed_mode(holed, M)
     assert extra is not None
     joined = lanczos._join(holed, extra, M, 6)
     np.testing.assert_allclose(joined.mu, full.mu, rtol=CLOSE)
-    assert lanczos._find_missed(full, M) is None
+    assert lanczos._find_missed_mode(full, M) is None
 
 
 @pytest.mark.spec("003-C18")

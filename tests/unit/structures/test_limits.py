@@ -84,5 +84,12 @@ def test_a_mass_is_the_same_in_all_directions_up_to_its_limit():
 
 def test_frequencies_repeat_up_to_their_limit():
     limit = fidelity.LIMITS.repeated
-    assert [len(group) for group in fidelity.find_repeated(np.array([1.0, 1.0 + 0.5 * limit, 1.2]))] == [2, 1]
-    assert [len(group) for group in fidelity.find_repeated(np.array([1.0, 1.0 + 2.0 * limit, 1.2]))] == [1, 1, 1]
+    assert [len(group) for group in fidelity.group_repeats(np.array([1.0, 1.0 + 0.5 * limit, 1.2]))] == [
+        2,
+        1,
+    ]
+    assert [len(group) for group in fidelity.group_repeats(np.array([1.0, 1.0 + 2.0 * limit, 1.2]))] == [
+        1,
+        1,
+        1,
+    ]

@@ -115,7 +115,7 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
     scale = np.abs(C).max(initial=0.0)
     for block in (np.ix_(a, q), np.ix_(q, a)):  # zero for every damping matrix ≥ 0, up to rounding
         C[block] = np.where(np.abs(C[block]) <= SINGULAR * scale, 0.0, C[block])
-    _refuse_undetermined(M, C, K, a, q, names)
+    _refuse_undetermined_motion(M, C, K, a, q, names)
     return Separated(M, C, K, a, p, q, T, W, _rename(T, names))
 
 
@@ -270,7 +270,7 @@ def _rename(T: FloatArray | None, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name if np.count_nonzero(T[i]) == 1 else f"{name}.part" for i, name in enumerate(names))
 
 
-def _refuse_undetermined(
+def _refuse_undetermined_motion(
     M: FloatArray, C: FloatArray, K: Any, a: list[int], q: list[int], names: tuple[str, ...]
 ) -> None:
     if not q:

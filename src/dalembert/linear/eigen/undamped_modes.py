@@ -18,7 +18,7 @@ largest Ritz value would exceed the smallest θ kept. Missed modes are added unt
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,16 +61,16 @@ def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undampe
     _refuse_negative_mass(M)
     if frequency > 0.0:
         factor, shift = _factor_near(M, K, frequency**2)
-        return _clean(_solve(M, K, count, factor, shift), M, K)
+        return _clean(_solve(M, K, count, factor, shift), K)
     make = _maker(M, K)
     factor = make(0.0)
     if factor is not None and not _is_free(M, K, factor):
-        return _clean(_solve(M, K, count, factor, 0.0), M, K)
+        return _clean(_solve(M, K, count, factor, 0.0), K)
     shift = -FREE_SHIFT * _local_stiffness(M, K)
     for _ in range(3):
         # None: neither K nor K + |σ| M is positive definite, so K is indefinite: SuperLU factors it or fails.
-        factor = make(shift) or _factor_shifted(M, K, shift)
-        modes = _clean(_solve(M, K, count, factor, shift), M, K)
+        factor = make(shift) or _factor_at(M, K, shift)
+        modes = _clean(_solve(M, K, count, factor, shift), K)
         elastic = np.abs(modes.mu[modes.mu != 0.0])
         lowest = elastic.min(initial=np.inf)
         if not len(elastic) or 1e-4 <= lowest / -shift <= 1e8:
@@ -117,16 +117,16 @@ def _solve(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
         ) from error  # fmt: skip
     modes = Undamped(mu, V, factor, shift)
     for _ in range(count):
-        extra = _find_missed(modes, M)
+        extra = _find_missed_mode(modes, M)
         if extra is None:
             break
         modes = _join(modes, extra, M, count)
     if np.any(M.diagonal() == 0.0):
-        modes = Undamped(modes.mu, purify(modes, M), factor, shift)
+        modes = replace(modes, shapes=purify(modes, M))
     return _orthonormal(modes, M)
 
 
-def _find_missed(modes: Undamped, M: Any) -> FloatArray | None:
+def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
     """The shape of a missed mode; None where no mode is missed."""
     V = modes.shapes
     MV = M @ V
@@ -195,7 +195,7 @@ def _orthonormal(modes: Undamped, M: Any) -> Undamped:
         # Symmetric square root: no shape is favoured, repeated ones stay in their own space.
         values, Q = np.linalg.eigh(gram)
         V = V @ (Q / np.sqrt(values)) @ Q.T
-    return Undamped(modes.mu, V, modes.factor, modes.shift)
+    return replace(modes, shapes=V)
 
 
 def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
@@ -205,9 +205,9 @@ def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
     return result
 
 
-def _clean(modes: Undamped, M: object, K: object) -> Undamped:
+def _clean(modes: Undamped, K: object) -> Undamped:
     zero = _zeros(np.abs(modes.mu) / np.maximum(energy_noise(K, modes.shapes), TINY))
-    return Undamped(np.where(zero, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
+    return replace(modes, mu=np.where(zero, 0.0, modes.mu))
 
 
 def _zeros(ratio: FloatArray) -> Any:
@@ -280,7 +280,7 @@ def _is_connected(pattern: object) -> bool:
     return bool(scipy.sparse.csgraph.connected_components(pattern, directed=False, return_labels=False) == 1)
 
 
-def _factor_shifted(M: Any, K: Any, shift: float) -> Factor:
+def _factor_at(M: Any, K: Any, shift: float) -> Factor:
     try:
         return Factor(K - shift * M)
     except ArithmeticError as error:
@@ -301,7 +301,7 @@ def _factor_near(M: Any, K: Any, target: float) -> tuple[Factor, float]:
             return Factor(K - shift * M), shift
         except ArithmeticError:
             continue
-    return _factor_shifted(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
+    return _factor_at(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
 
 
 def _count_below(M: object, K: object, mu: float) -> tuple[int, Factor]:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.errors import DataError
 from dalembert.core.progress import Progress, Setting
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
+from dalembert.linear.channels import place
 from dalembert.linear.families.tracking import TrackedSpectra, jumps
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -68,7 +68,7 @@ class CriticalSpeed:
     and for motions along or about its axis"""
 
 
-@frozen(init=False)
+@frozen
 class Sweep:
     """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`sweep`.
 
@@ -87,16 +87,6 @@ class Sweep:
     coincidences: tuple[CriticalSpeed, ...]
     stable: Any
     provenance: Mapping[str, Any]
-
-    def __init__(
-        self, values: FloatArray, eigenvalues: ComplexArray, *, parameter: str, unit: str,
-        crossings: tuple[AxisCrossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: object,
-        provenance: Mapping[str, Any], coincidences: tuple[CriticalSpeed, ...] = (),
-    ) -> None:  # fmt: skip
-        assign(
-            self, values=values, eigenvalues=eigenvalues, parameter=parameter, unit=unit, crossings=crossings,
-            critical_speeds=critical_speeds, coincidences=coincidences, stable=stable, provenance=provenance,
-        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.values)
@@ -213,7 +203,7 @@ def sweep(
     critical.sort(key=lambda one: (one[0].order, one[0].speed))
     stable = np.array([not (spectra.growth(float(value)) > 0.0).any() for value in at])
     return Sweep(
-        at, _upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
+        values=at, eigenvalues=_upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
         critical_speeds=tuple(one for one, counts in critical if counts),
         coincidences=tuple(one for one, counts in critical if not counts), stable=stable,
         provenance={**spectra.provenance, "method": "sweep"},
@@ -258,11 +248,11 @@ def root_locus(
     if not isinstance(system, (SecondOrder, StateSpace)):
         raise DataError("wrong-type", f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     first = system if isinstance(system, StateSpace) else system.state_space()
-    j = _one("input", input, first.inputs)
-    i = _one("output", output, first.outputs)
+    j = place("input", input, first.inputs, "this system")
+    i = place("output", output, first.outputs, "this system")
     b, c, d = first.B[:, [j]], first.C[[i]], float(first.D[i, j])
 
-    def closed(gain: float) -> StateSpace:
+    def close_loop(gain: float) -> StateSpace:
         loop = 1.0 + gain * d
         if loop == 0.0:
             raise DataError(
@@ -270,7 +260,7 @@ def root_locus(
             )
         return StateSpace(first.A - gain / loop * b @ c, dt=first.dt, states=first.states)
 
-    return sweep(closed, gains, parameter="gain")
+    return sweep(close_loop, gains, parameter="gain")
 
 
 # ---- inside
@@ -345,20 +335,6 @@ def _check_values(values: ArrayLike) -> FloatArray:
             "not-increasing", f"values of a sweep must be at least two, finite and increasing; got shape {at.shape}."
         )
     return at
-
-
-def _one(kind: str, name: str | None, known: tuple[str, ...]) -> int:
-    if name is None:
-        if len(known) != 1:
-            raise DataError(
-                "missing-argument",
-                f"the system has {counted(len(known), kind)}.",
-                Advice("Name one with {}.", Argument(kind)),
-            )
-        return 0
-    if name not in known:
-        raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))
-    return known.index(name)
 
 
 def _whirl(system: SecondOrder, shape: ComplexArray, axis: FloatArray, direction: float) -> str:

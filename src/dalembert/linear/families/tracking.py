@@ -75,7 +75,7 @@ class TrackedSpectra:
             values, shapes = modes.eigenvalues, modes.shapes.astype(np.complex128)
         else:
             first = system if isinstance(system, StateSpace) else system.state_space()
-            values, shapes = self._eigen(first, where)
+            values, shapes = self._find_eigenpairs(first, where)
         if self.size is None:
             self.size = len(values)
         if len(values) != self.size:
@@ -86,7 +86,7 @@ class TrackedSpectra:
             )
         return Spectrum(values, shapes / np.maximum(np.linalg.norm(shapes, axis=0), np.finfo(np.float64).tiny))
 
-    def _eigen(self, first: StateSpace, where: str) -> tuple[ComplexArray, ComplexArray]:
+    def _find_eigenpairs(self, first: StateSpace, where: str) -> tuple[ComplexArray, ComplexArray]:
         if self.scaling is None:
             self.scaling = scipy.linalg.matrix_balance(first.A, permute=False, separate=True)[1][0]
         if len(self.scaling) != first.nx:

@@ -11,7 +11,7 @@ failed      some measure beyond its failure range: no admissible configuration
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ class Validity:
         use = [_use(values, limits) for limits in (self.linear, self.failure)]
         region = np.where((use[1] > 1.0).any(axis=1), 2, np.where((use[0] > 1.0).any(axis=1), 1, 0))
         worst = np.where(region == 2, use[1].argmax(axis=1), use[0].argmax(axis=1))
-        return Regions(self.names, values, np.asarray(region, dtype=np.intp), np.asarray(worst, dtype=np.intp), times)
+        return Regions(names=self.names, values=values, region=np.asarray(region), worst=np.asarray(worst), times=times)
 
     def scale_to_linear(self, shape: Mapping[str, ArrayLike] | ArrayLike) -> float:
         """Largest factor by which a configuration (a mode shape, a static response) may be scaled and stay linear."""
@@ -171,7 +171,7 @@ class Validity:
         return array
 
 
-@frozen(init=False)
+@frozen
 class Regions:
     """Result of :meth:`Validity.classify`: one region per configuration; frozen.
 
@@ -184,12 +184,6 @@ class Regions:
     region: NDArray[np.intp]
     worst: NDArray[np.intp]
     times: FloatArray | None
-
-    def __init__(
-        self, names: Sequence[str], values: FloatArray, region: NDArray[np.intp], worst: NDArray[np.intp],
-        times: FloatArray | None,
-    ) -> None:  # fmt: skip
-        assign(self, names=tuple(names), values=values, region=region, worst=worst, times=times)
 
     def __len__(self) -> int:
         return len(self.region)

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
@@ -28,7 +29,7 @@ from dalembert.linear import storage
 from dalembert.linear.channels import input_units
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_varying, require_finite, uniform_step
-from dalembert.linear.responses.excitation import checked_hold, initial_state, sample_inputs
+from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import modal_basis
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
@@ -98,7 +99,7 @@ def duhamel(
     >>> duhamel(oscillator, {"f": 1.0}, times=[0.0, 3.0])["x"].round(7)
     array([0.       , 0.0752229])
     """
-    checked_hold(hold)
+    one_of("hold", hold, HOLDS)
     shapes, damping, stiffness = _uncouple(system, modes)
     t, u = sample_inputs(inputs, system.inputs, times, units=input_units(system), where="this SecondOrder")
     names = [*system.coordinates, *(f"{name}.rate" for name in system.coordinates)]
@@ -107,7 +108,7 @@ def duhamel(
     Q = u @ np.asarray(system.B.T @ shapes)
     q, rate = _convolve(damping, stiffness, Q, t, z0, hold)
     data = q @ np.asarray(system.Y_position @ shapes).T + rate @ np.asarray(system.Y_velocity @ shapes).T
-    data = data + u @ np.asarray(system.D.T.toarray() if system.is_sparse else system.D.T)
+    data = data + u @ storage.dense(system.D).T
     if storage.nonzero(system.Y_acceleration):
         acceleration = Q - rate * damping - q * stiffness
         data = data + acceleration @ np.asarray(system.Y_acceleration @ shapes).T

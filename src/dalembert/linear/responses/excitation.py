@@ -15,15 +15,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.record import Record
 from dalembert.record.checks import check_time, numbers
 
-HOLDS = ("zero", "first")
-
-
-def checked_hold(hold: str) -> str:
-    if hold not in HOLDS:
-        raise DataError(
-            "unknown-choice", f"hold must be 'zero' (held constant) or 'first' (linear between samples), not {hold!r}."
-        )
-    return hold
+HOLDS = ("zero", "first")  # constant from each sample to the next, or linear between samples
 
 
 def sample_inputs(

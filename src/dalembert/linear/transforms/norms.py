@@ -28,7 +28,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen import roots
-from dalembert.linear.eigen.roots import balancing, complex_schur, eigenvalues, solve
+from dalembert.linear.eigen.roots import balance_system, complex_schur, eigenvalues, solve
 from dalembert.linear.transforms import gramians
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class TransferGain:
 
 def dc_gain(system: StateSpace) -> FloatArray:
     """See :meth:`StateSpace.dc_gain`."""
-    if not roots.eigen(system, vectors=False)[2]:
+    if not roots.find_eigenpairs(system, vectors=False)[2]:
         shifted = roots.rest_point(system) * np.eye(system.nx) - system.A
         gain: FloatArray = system.D + system.C @ solve(shifted, system.B)
         return gain
@@ -129,9 +129,7 @@ def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
         worst = values[np.argmin(gramians.stability_margin(system))]
         return PeakGain(math.inf, abs(worst.imag) if system.dt is None else abs(float(np.angle(worst))) / system.dt)
     A, B, C, D = (system.A, system.B, system.C, system.D) if system.dt is None else _bilinear(system)
-    if system.nx:
-        scale = balancing(A, B, C)
-        A, B, C = A * scale / scale[:, None], B / scale[:, None], C * scale
+    A, B, C, _ = balance_system(A, B, C)
     peak, omega = _peak(A, B, C, D, tolerance)
     if system.dt is not None:
         omega = 2.0 * math.atan(omega) / system.dt

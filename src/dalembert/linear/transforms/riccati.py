@@ -18,8 +18,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, square
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arguments import matrix, one_of, square
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError
 from dalembert.core.findings import Advice
 from dalembert.core.text import counted
@@ -33,7 +33,7 @@ LARGE = 100  # states from which doubling is tried first
 GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after this number of steps
 
 
-@frozen(init=False)
+@frozen
 class RiccatiSolution:
     """Stabilising solution of a Riccati equation.
 
@@ -55,9 +55,6 @@ class RiccatiSolution:
     poles: Roots
     residual: float
     method: str
-
-    def __init__(self, X: FloatArray, K: FloatArray, poles: Roots, residual: float, method: str) -> None:
-        assign(self, X=X, K=K, poles=poles, residual=residual, method=method)
 
     def table(self) -> str:
         """Residual, method and poles."""
@@ -142,8 +139,7 @@ def _solve(
     dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
     E: FloatArray,
 ) -> RiccatiSolution:  # fmt: skip
-    if method not in ("automatic", "schur", "doubling"):
-        raise DataError("unknown-choice", f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
+    one_of("method", method, ("automatic", "schur", "doubling"))
     problem = RiccatiProblem(dt, A, B, Q, R, S, E)
     tried = ""
     if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
@@ -319,4 +315,4 @@ def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> RiccatiSoluti
             ),
             stacklevel=4,
         )
-    return RiccatiSolution(X, K, Roots(values, problem.dt), residual, method)
+    return RiccatiSolution(X=X, K=K, poles=Roots(values, problem.dt), residual=residual, method=method)

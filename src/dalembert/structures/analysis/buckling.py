@@ -14,7 +14,8 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arguments import whole_number
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
@@ -27,7 +28,7 @@ from dalembert.structures.assembly.structure import Structure, needs_structure
 ROUNDING = 1e-10
 
 
-@frozen(init=False)
+@frozen
 class Buckling:
     """Load factors and shapes of buckling; frozen.
 
@@ -44,9 +45,6 @@ class Buckling:
     coordinates: tuple[str, ...]
     structure: Structure
     load: str
-
-    def __init__(self, factors: FloatArray, shapes: FloatArray, structure: Structure, load: str) -> None:
-        assign(self, factors=factors, shapes=shapes, coordinates=structure.free, structure=structure, load=load)
 
     @property
     def critical(self) -> float:
@@ -93,8 +91,7 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
     6.907
     """
     needs_structure("find_buckling", structure)
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise DataError("not-a-count", f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
+    count = whole_number("count", count, 1)
     state = solve(structure, load, hanging=False)
     K, K_g = (structure.reduce(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
     name = (
@@ -106,7 +103,7 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
             f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.",
         )
     try:
-        inverse, shapes = _largest(K, K_g, int(count), state.factor)
+        inverse, shapes = _largest(K, K_g, count, state.factor)
         scale = max(float(np.abs(inverse).max()), _size(K, K_g, state.factor))
     except np.linalg.LinAlgError as error:
         raise DataError(
@@ -124,7 +121,9 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
         )
     inverse, shapes = inverse[keep], shapes[:, keep]
     largest = shapes[ties.first_largest(shapes), range(shapes.shape[1])]
-    return Buckling(1.0 / inverse, shapes / largest, structure, name)
+    return Buckling(
+        factors=1.0 / inverse, shapes=shapes / largest, coordinates=structure.free, structure=structure, load=name
+    )
 
 
 def _largest(K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor) -> tuple[FloatArray, FloatArray]:

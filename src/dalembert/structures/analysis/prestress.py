@@ -25,7 +25,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.structures.analysis.statics import load_vector, named_group, solve_static
 from dalembert.structures.assembly.element_group import on_rotations
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
-from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure
+from dalembert.structures.assembly.structure import Structure, needs_structure
 from dalembert.structures.beams.beam_elements import carry
 
 # Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
@@ -139,7 +139,7 @@ def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.
     if not structure.has_links:
         return sp.csc_array(structure.K.shape)
     d = len(structure.directions)
-    keep = [DIRECTIONS.index(way) for way in structure.directions]
+    keep = structure.keep
     owner = np.concatenate(
         [structure.free_index, np.flatnonzero(structure.held)]
     )  # coordinates of the columns of T, T_held

@@ -34,7 +34,7 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.analysis import prestress
 from dalembert.structures.assembly import rotating_bodies as bodies
 from dalembert.structures.assembly.element_group import on_points
-from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure, place
+from dalembert.structures.assembly.structure import Structure, needs_structure, place
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def find_spin(structure: Structure, rotation: FloatArray, centre: FloatArray) ->
             masses.mass, masses.offset, masses.inertia, places, np.tile(rotation, (len(places), 1))
         )
         G, K = G + _on_points(structure, masses.points, G6), K + _on_points(structure, masses.points, K6)
-        np.add.at(f.reshape(-1, d), masses.points, f6[:, _kept(structure)])
+        np.add.at(f.reshape(-1, d), masses.points, f6[:, structure.keep])
     return SpinEffects(sp.csc_array(G), sp.csc_array(K), f, loads)
 
 
@@ -201,7 +201,7 @@ def _spin_shared_masses(
 ) -> tuple[sp.csc_array, sp.csc_array, FloatArray]:
     """G, K, f of points whose masses are shared by the same functions in each direction (solids)."""
     W = bodies.cross_matrix(spin)
-    ways = [DIRECTIONS.index(way) for way in structure.directions]
+    ways = structure.keep
     full = np.zeros((2, 6, 6))
     full[0, :3, :3], full[1, :3, :3] = 2 * W, W @ W
     G, K = (sp.csc_array(sp.kron(mass, block[np.ix_(ways, ways)])) for block in full)
@@ -211,11 +211,7 @@ def _spin_shared_masses(
 
 
 def _on_points(structure: Structure, points: Any, blocks: FloatArray) -> sp.csc_array:
-    return on_points(len(structure.points), _kept(structure), points, blocks)
-
-
-def _kept(structure: Structure) -> list[int]:
-    return [DIRECTIONS.index(way) for way in structure.directions]
+    return on_points(len(structure.points), structure.keep, points, blocks)
 
 
 def _skew(matrix: Any) -> sp.csc_array:
@@ -253,7 +249,7 @@ def find_point_masses(structure: Structure) -> PointMasses:
         return PointMasses(empty.points, empty.mass, empty.offset, empty.inertia, _read_shared_mass(structure, rest))
     points = np.unique(row)
     blocks = np.zeros((len(points), 6, 6))
-    keep = np.array([DIRECTIONS.index(way) for way in structure.directions])
+    keep = np.array(structure.keep)
     place = np.searchsorted(points, row)
     blocks[place, keep[at.coords[0] % d], keep[at.coords[1] % d]] = at.data
     return _bodies(structure, points, blocks, keep)

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
@@ -153,10 +154,8 @@ class StaticSolution:
 
         NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
         """
-        if isinstance(stations, bool) or not isinstance(stations, (int, np.integer)) or stations < 1:
-            raise DataError("not-a-count", f"stations must be a whole number, 1 or more, got {stations!r}.")
         found: dict[str, float] = {}
-        for each in self.stresses(stations, total=total):
+        for each in self.stresses(whole_number("stations", stations, 1), total=total):
             found.update(each if isinstance(each, dict) else {})
         return found
 
@@ -240,16 +239,15 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
         x, free = _relieve_by_inertia(structure, K, right, motions)
         taken = structure.expand(free)
         return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
-    else:
-        x = factor.solve(right)
-        x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
-        if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
-            raise ModelError(
-                "not-stable",
-                f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
-                Advice("Its critical load: {}.", Call("da.structures.find_buckling")),
-                where={"structure": structure.name},
-            )
+    x = factor.solve(right)
+    x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
+    if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
+        raise ModelError(
+            "not-stable",
+            f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
+            Advice("Its critical load: {}.", Call("da.structures.find_buckling")),
+            where={"structure": structure.name},
+        )
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
 
 

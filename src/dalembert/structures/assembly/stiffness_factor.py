@@ -22,6 +22,7 @@ from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
 from dalembert.core.text import listed
+from dalembert.linear import storage
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.numerics import ties
 from dalembert.numerics.ordering import factor_symmetric
@@ -170,7 +171,7 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = No
     if count == 0:
         return np.zeros(0), np.zeros((n, 0))
     if not scipy.sparse.issparse(K) or n <= DENSE_EIGEN or (2 * count > n and n <= DENSE_ALL):
-        squares, shapes = dense_pairs(_full(M), _full(K))
+        squares, shapes = dense_pairs(storage.dense(M), storage.dense(K))
     else:
         massive = np.flatnonzero(abs(M).sum(axis=0))
         if len(massive) <= DENSE_EIGEN:
@@ -230,7 +231,7 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None) -
     # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
     shift = _shift(M, K)
     for _ in range(3):
-        factor = _factor_shifted(M, K, shift)
+        factor = _factor_at(M, K, shift)
         squares, shapes = _near(M, K, count, factor, shift)
         elastic = squares[resistance(K, shapes) > RESIDUAL_OF_RIGID]
         low = float(np.abs(elastic).min(initial=np.inf))
@@ -255,13 +256,13 @@ def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: StiffnessFactor | No
     if not len(massive):
         return np.zeros(0), np.zeros((M.shape[0], 0))
     shift = 0.0 if factor is not None else _shift(M, K)
-    factor = factor or _factor_shifted(M, K, shift)
+    factor = factor or _factor_at(M, K, shift)
     forces = np.zeros((M.shape[0], len(massive)))
     forces[massive, np.arange(len(massive))] = 1.0
     motion = factor.solve(forces)
     flexibility = motion[massive]
     stiffness = np.linalg.inv(0.5 * (flexibility + flexibility.T))
-    squares, shapes = dense_pairs(_full(M[massive][:, massive]), 0.5 * (stiffness + stiffness.T))
+    squares, shapes = dense_pairs(storage.dense(M[massive][:, massive]), 0.5 * (stiffness + stiffness.T))
     return squares + shift, motion @ (stiffness @ shapes)
 
 
@@ -272,7 +273,7 @@ def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[
     return found.mu[order], found.shapes[:, order]
 
 
-def _factor_shifted(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
+def _factor_at(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
     factor = StiffnessFactor(K - shift * M)
     if not factor.exists:
         raise DataError("singular-matrix", "K - σ M is singular: a motion without mass meets no stiffness.")
@@ -298,7 +299,3 @@ def _definite(matrix: FloatArray, pivot: float = SMALL_PIVOT) -> bool:
         return float(np.diag(np.linalg.cholesky(scaled)).min()) ** 2 > pivot
     except np.linalg.LinAlgError:
         return False
-
-
-def _full(matrix: Matrix) -> FloatArray:
-    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)

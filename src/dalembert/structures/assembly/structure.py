@@ -154,7 +154,7 @@ class Structure:
                     "conflicting-links",
                     f"{names[slaves[0]]} of structure {name!r} follows a rigid link and cannot be held too.",
                 )
-        T_held = _frozen(maps[:, fixed])
+        T_held = _freeze(maps[:, fixed])
         cases = {case: np.array(load, dtype=np.float64) for case, load in (loads or {}).items()}
         for case, load in cases.items():
             if load.shape != (N,) or not np.all(np.isfinite(load)):
@@ -164,7 +164,7 @@ class Structure:
         assign(
             self, name=name, points=points_, positions=where, directions=ways, coordinates=names,
             M=_csc("M", M, N), K=_csc("K", K, N), C=_csc("C", C, N), K_loss=_csc("K_loss", K_loss, N),
-            T=_frozen(maps[:, free]), T_held=T_held, free=tuple([names[i] for i in free]), free_index=free,
+            T=_freeze(maps[:, free]), T_held=T_held, free=tuple([names[i] for i in free]), free_index=free,
             held=held_, inactive=inactive_, prescribed=T_held @ shift[fixed], loads=cases, groups=tuple(groups),
             initial=(),
             damping=damping, units={way: unit[way] for way in ways}, provenance=provenance or {},
@@ -203,6 +203,11 @@ class Structure:
             self.__dict__["_index_of_points"] = found
         return found
 
+    @property
+    def keep(self) -> list[int]:
+        """Which of the six directions the points have, by number."""
+        return [DIRECTIONS.index(way) for way in self.directions]
+
     def connectivity(self, beam: str) -> Connectivity:
         """Boolean maps from the free coordinates to one beam or bar and its elements."""
         from dalembert.structures.beams.beam_group import connectivity
@@ -214,9 +219,9 @@ class Structure:
     def reduce(self, matrix: sp.csc_array) -> sp.csc_array:
         """``Tᵀ A T`` of a symmetric (N, N) matrix, on the free coordinates."""
         if not self.has_links:
-            return _frozen(matrix[:, self.free_index][self.free_index, :])
+            return _freeze(matrix[:, self.free_index][self.free_index, :])
         product = sp.csc_array(self.T.T @ matrix @ self.T)
-        return _frozen((product + product.T) * 0.5)  # the product is symmetric to rounding only
+        return _freeze((product + product.T) * 0.5)  # the product is symmetric to rounding only
 
     def expand(self, free: ArrayLike, *, prescribed: bool = False) -> FloatArray:
         """All coordinates (N,) or (N, k) from the free ones (n,) or (n, k); ``prescribed=True`` adds u₀."""
@@ -400,17 +405,17 @@ def _mask(symbol: str, value: ArrayLike | None, size: int) -> BoolArray:
 
 def _csc(symbol: str, value: Any, size: int) -> sp.csc_array:
     if value is None:
-        return _frozen(sp.csc_array((size, size)))
+        return _freeze(sp.csc_array((size, size)))
     if not sp.issparse(value):
         value = np.asarray(value, dtype=np.float64)
     if value.shape != (size, size):
         raise DataError(
             "wrong-shape", f"{symbol} has shape {value.shape}, expected ({size}, {size}): one row per coordinate."
         )
-    return _frozen(sp.csc_array(value, dtype=np.float64))
+    return _freeze(sp.csc_array(value, dtype=np.float64))
 
 
-def _frozen(matrix: Any) -> sp.csc_array:
+def _freeze(matrix: Any) -> sp.csc_array:
     """Canonical csc with read-only numbers."""
     result = sp.csc_array(matrix)
     result.sum_duplicates()

@@ -211,13 +211,6 @@ class BeamGroup:
             local += np.einsum("eij,ej->ei", self.release(K)[1], loads)
         return local
 
-    def end_forces(self, u: FloatArray, factors: Mapping[str, float] | None = None) -> FloatArray:
-        """(ne, 12) forces of the points on the element ends in local axes, ``K u − f``."""
-        loads = self.load_vectors(factors or {})
-        K = self.stiffness()
-        forces: FloatArray = np.einsum("eij,ej->ei", K, self.ends(u, loads)) - loads
-        return forces
-
     # -- loads on elements -------------------------------------------------------------------------------------------
 
     def load_vectors(self, factors: Mapping[str, float]) -> FloatArray:
