@@ -18,6 +18,7 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.notebook import small_table
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text, counted, listed
+from dalembert.linear.channels import places
 from dalembert.numerics import ties
 
 # Real part of a computed eigenvalue, relative to the largest modulus, below which a mode neither grows nor decays:
@@ -317,12 +318,8 @@ class Modes:
             vector[matching(direction, self.coordinates, "these Modes")] = 1.0
             return vector
         if isinstance(direction, Mapping):
-            places = {name: i for i, name in enumerate(self.coordinates)}
             vector = np.zeros(n)
-            for name, value in direction.items():
-                if name not in places:
-                    raise DataError("unknown-name", unknown_name("coordinate", name, self.coordinates, "these Modes"))
-                vector[places[name]] = value
+            vector[places("coordinate", [*direction], self.coordinates, "these Modes")] = [*direction.values()]
             return vector
         vector = np.asarray(direction, dtype=np.float64)
         if vector.shape != (n,) or not np.isfinite(vector).all():

@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import one_of, positive_number, real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.linear import storage
+from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.excitation import HOLDS, call_signal
 from dalembert.linear.responses.harmonic import frequency_response
@@ -216,9 +217,7 @@ class PeriodicResponse:
 
     def __getitem__(self, output: str) -> ComplexArray:
         """(harmonics + 1,) complex amplitudes of an output."""
-        if output not in self.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "this PeriodicResponse"))
-        return self.amplitudes[:, self.outputs.index(output)]
+        return self.amplitudes[:, places("output", [output], self.outputs, "this PeriodicResponse")[0]]
 
     def table(self, *, most: int = 12) -> str:
         """Modulus of the largest harmonics of every output (at most six)."""
@@ -352,9 +351,8 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
     if not isinstance(inputs, Mapping) or not inputs:
         raise DataError("wrong-type", f"inputs must name channels, such as {{'force': samples}}; got {inputs!r}.")
     loads = np.zeros((harmonics + 1, system.nu), dtype=np.complex128)
-    for name, signal in inputs.items():
-        if name not in system.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
+    columns = places("input", [*inputs], system.inputs, f"this {type(system).__name__}")
+    for column, (name, signal) in zip(columns, inputs.items(), strict=True):
         if isinstance(signal, FourierSeries):
             if abs(signal.period - T) > 1e-12 * T:
                 raise DataError(
@@ -366,7 +364,7 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
             F = np.array([real_number(f"input {name!r}", signal)])
         else:
             F = fourier_series(signal, T, harmonics, hold=hold, breaks=breaks).amplitudes
-        loads[: len(F), system.inputs.index(name)] = F
+        loads[: len(F), column] = F
     if not loads.any():
         raise DataError("no-motion", "all loads are zero: there is no response.")
     return loads

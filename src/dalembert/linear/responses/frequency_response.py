@@ -123,7 +123,7 @@ class FrequencyResponse:
     def __len__(self) -> int:
         return len(self.frequencies)
 
-    def __getitem__(self, pair: str | tuple[str, str]) -> ComplexArray:
+    def __getitem__(self, pair: str | tuple[str, str | None]) -> ComplexArray:
         """(nf,) complex of ``fr["output", "input"]``; with a single input ``fr["output"]`` is enough."""
         if not isinstance(pair, str) and not (isinstance(pair, tuple) and len(pair) == 2):
             raise DataError(
@@ -135,13 +135,11 @@ class FrequencyResponse:
 
     def magnitude(self, output: str, input: str | None = None) -> FloatArray:
         """(nf,) modulus, in :meth:`unit`."""
-        i, j = self._place(output, input)
-        return np.abs(self.values[:, i, j])
+        return np.abs(self[output, input])
 
     def phase(self, output: str, input: str | None = None, *, unwrap: bool = False) -> FloatArray:
         """(nf,) argument [rad], between -π and π; with ``unwrap`` continuous along the frequencies."""
-        i, j = self._place(output, input)
-        angle = np.angle(self.values[:, i, j])
+        angle = np.angle(self[output, input])
         return np.unwrap(angle) if unwrap else angle
 
     def decibels(self, output: str, input: str | None = None, *, reference: float = 1.0) -> FloatArray:

@@ -224,13 +224,9 @@ def _vector(axis: str | Sequence[float], speed: float) -> FloatArray:
             raise DataError("unknown-choice", f"the axis must be 'x', 'y', 'z' or a vector, got {axis!r}.")
         unit = np.eye(3)["xyz".index(axis)]
     else:
-        try:
-            unit = np.array(axis, dtype=np.float64)
-        except (TypeError, ValueError):
-            unit = np.zeros(0)
-        if unit.shape != (3,) or not np.isfinite(unit).all() or not unit.any():
-            problem = f"the axis must be 'x', 'y', 'z' or a vector of three numbers, got {axis!r}."
-            raise DataError("wrong-shape", problem)
+        unit = place(axis, "an axis other than 'x', 'y' or 'z'")
+        if not unit.any():
+            raise DataError("wrong-shape", f"the axis {axis!r} has no length.")
         unit = unit / np.linalg.norm(unit)
     turned: FloatArray = unit * real_number("the speed [rad/s]", speed)
     return turned

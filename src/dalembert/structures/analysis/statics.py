@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,17 +113,14 @@ class StaticSolution:
         arrays = [None if array is None else np.array(array) for array in (self.u, self.load, self.acceleration)]
         return (StaticSolution, (self.structure, arrays[0], arrays[1], dict(self.factors), arrays[2]))
 
-    @property
+    @cached_property
     def strain_energy(self) -> float:
         """Energy stored [J]: ½ uᵀKu and the part of loads and initial strains inside the elements, exactly."""
-        known: dict[str, float] = self.__dict__.setdefault("_energy", {})
-        if not known:
-            s = self.structure
-            known["all"] = 0.5 * float(self.u @ (s.K @ self.u))
-            for group in s.groups:
-                if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
-                    known["all"] += group.energy_of_loads(self.state(group), self.u)
-        return known["all"]
+        total = 0.5 * float(self.u @ (self.structure.K @ self.u))
+        for group in self.structure.groups:
+            if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
+                total += group.energy_of_loads(self.state(group), self.u)
+        return total
 
     def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> BeamResult:
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m].

@@ -11,7 +11,7 @@ Inputs and outputs on coordinates i:  B = [T_iᵀ, −Tᵀ M r],   y = T_i x,  T
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,13 +195,9 @@ class Structure:
             raise DataError("unknown-name", unknown_name("point", name, self.points, f"structure {self.name!r}"))
         return place
 
-    @property
+    @cached_property
     def _point_index(self) -> dict[str, int]:
-        found: dict[str, int] | None = self.__dict__.get("_index_of_points")
-        if found is None:
-            found = {name: i for i, name in enumerate(self.points)}
-            self.__dict__["_index_of_points"] = found
-        return found
+        return {name: i for i, name in enumerate(self.points)}
 
     @property
     def keep(self) -> list[int]:

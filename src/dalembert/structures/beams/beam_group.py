@@ -199,9 +199,7 @@ class BeamGroup:
 
     def coordinates(self) -> IntArray:
         """(ne, 2·d) places of the coordinates of each element in a vector (N,): the Boolean connectivity as indices."""
-        d = len(self.keep)
-        places: IntArray = (self.points[:, :, None] * d + np.arange(d)).reshape(len(self.points), 2 * d)
-        return places
+        return assembly.coordinates(self.points, len(self.keep))
 
     def ends(self, u: FloatArray, loads: FloatArray | None = None) -> FloatArray:
         """(ne, 12) displacements of the element ends in local axes from u (N,) and element load vectors (ne, 12)."""

@@ -21,6 +21,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
 from dalembert.linear import storage
+from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
@@ -103,14 +104,10 @@ class Coupled:
     def _record(self, name: str, record: Record) -> Record:
         own = system_of(self.parts[name])
         names = {local: self.system.coordinates[k] for local, k in zip(own.coordinates, self.maps[name])}
-        missing = [whole for whole in names.values() if whole not in record.names]
-        if missing:
-            raise DataError("unknown-name", unknown_name("channel", missing[0], record.names, "this record"))
         sent = {local: whole for local, whole in self.input_names[name].items() if whole in record.names}
         names.update({local: whole for local, whole in sent.items() if local not in names})
+        data = record.data[:, places("channel", [*names.values()], record.names, "this record")]
         units = {local: record.units[whole] for local, whole in names.items()}
-        at = {channel: i for i, channel in enumerate(record.names)}
-        data = record.data[:, [at[whole] for whole in names.values()]]
         return Record(record.time, data, tuple(names), units, name=record.name, status=record.status,
                       provenance=record.provenance)  # fmt: skip
 

@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import listed
 from dalembert.linear import storage
@@ -261,9 +261,7 @@ def reads_coordinates(system: SecondOrder) -> bool:
 def input_values(system: SecondOrder, inputs: Any) -> FloatArray:
     """Values of all inputs, (nu,) or (nu, k), from an array or a mapping; inputs left out of a mapping are 0."""
     if isinstance(inputs, Mapping):
-        for name in inputs:
-            if name not in system.inputs:
-                raise DataError("unknown-name", unknown_name("input", name, system.inputs, "the reduced system"))
+        places("input", [*inputs], system.inputs, "the reduced system")
         return np.array([float(inputs.get(name, 0.0)) for name in system.inputs])
     values = np.asarray(inputs, dtype=np.float64)
     if values.ndim == 0 and system.nu == 1:
