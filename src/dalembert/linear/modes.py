@@ -7,6 +7,7 @@ participation in a direction r:  Γ = φᴴ M r / m,  effective mass |φᴴ M r|
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,23 @@ from dalembert.core.text import complex_text, counted, listed
 from dalembert.linear.channels import places
 from dalembert.numerics import ties
 
-# Real part of a computed eigenvalue, relative to the largest modulus, below which a mode neither grows nor decays:
-# companion-form rounding is some hundred times 2⁻⁵².
-REAL_PART_TOLERANCE = 1e-12
-# Rounding of K leaves |s| of a rigid body about 2⁻²⁶ of the largest; it counts as 0 only if it is slow absolutely.
-RIGID_SHARE, RIGID_RATE = 6e-8, 1e-5  # of the largest |s|; rad/s
 Direction = str | Mapping[str, float] | ArrayLike
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """How the motion of a mode is named from its eigenvalue s."""
+
+    # Real part relative to the largest |s|, below which a mode neither grows nor decays: companion-form rounding is
+    # some hundred times 2⁻⁵².
+    decay: float = 1e-12
+    # A rigid body is slow against the largest |s| (rounding of K leaves 2⁻²⁶ of it) ...
+    rigid_share: float = 6e-8
+    # ... and in absolute terms [rad/s]: a period of a week.
+    rigid_rate: float = 1e-5
+
+
+LIMITS = MotionLimits()
 
 
 @frozen(init=False)
@@ -350,10 +362,10 @@ class Modes:
     def _still(self) -> Any:
         """Which modes are rigid-body modes up to rounding."""
         size = np.abs(self.eigenvalues)
-        return (size <= RIGID_SHARE * size.max(initial=0.0)) & (size < RIGID_RATE)
+        return (size <= LIMITS.rigid_share * size.max(initial=0.0)) & (size < LIMITS.rigid_rate)
 
     def _kinds(self) -> list[str]:
-        noise = REAL_PART_TOLERANCE * np.abs(self.eigenvalues).max(initial=0.0)
+        noise = LIMITS.decay * np.abs(self.eigenvalues).max(initial=0.0)
         kinds = []
         for s, still in zip(self.eigenvalues, self._still(), strict=True):
             if s == 0.0:

@@ -33,9 +33,6 @@ from dalembert.numerics import multifrontal, ordering
 from dalembert.numerics import nested_dissection as dissection
 from dalembert.numerics.sparse_factor import Factor
 
-# Multiple of its own rounding up to which an energy may be zero, and the gap to the next one that makes it so.
-NOISE = 100.0
-GAP = 100.0
 TINY = float(np.finfo(np.float64).tiny)
 # Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
 # the lowest modes of meshes up to some hundred elements long. Corrected afterwards where it is not.
@@ -44,6 +41,19 @@ FREE_SHIFT = 1e-9
 # solves three times faster with a factor of the same size, and Lanczos solves a hundred times.
 WIDE = 2500
 SECOND_LOOK = 20  # steps of the search for missed modes
+
+
+@dataclass(frozen=True)
+class ZeroLimits:
+    """When μ counts as zero, from its ratio to its own rounding: rigid bodies are found at some tens of it."""
+
+    # Ratio up to which μ may be zero.
+    doubt: float = 100.0
+    # Gap to the next ratio that makes it zero: a slender mesh has modes as close to their rounding, but no gap.
+    gap: float = 100.0
+
+
+LIMITS = ZeroLimits()
 
 
 @dataclass(frozen=True)
@@ -216,16 +226,16 @@ def _zeros(ratio: FloatArray) -> Any:
     Rigid bodies are found at some tens of it, and a gap follows; a long slender mesh brings its lowest modes as close
     to their rounding, but without a gap.
     """
-    doubtful = ratio <= NOISE
+    doubtful = ratio <= LIMITS.doubt
     rest = ratio[~doubtful].min(initial=np.inf)
-    return doubtful if rest >= GAP * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
+    return doubtful if rest >= LIMITS.gap * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
 
 
 def _is_free(M: Any, K: Any, factor: Any) -> bool:
     """Whether the softest motions have no more energy than their rounding."""
     random = np.random.default_rng(0)
     x = _softest(M, K, factor, random.normal(size=(M.shape[0], 1)))
-    if x is None or x[0] > NOISE:
+    if x is None or x[0] > LIMITS.doubt:
         return x is None
     block = _softest(M, K, factor, random.normal(size=(M.shape[0], min(8, M.shape[0]))))  # is there a gap?
     return block is None or bool(_zeros(block).any())

@@ -29,15 +29,25 @@ from dalembert.record.checks import numbers
 
 # Relative width at which a crossing is taken as found: doubles have no more.
 PRECISION = 2e-15
-# Relative distance up to which a mode is the one that meets an order.
-MET = 1e-9
-# Share of the kinetic energy across the axis below which a mode does not whirl; rounding leaves 1e-12.
-ACROSS = 1e-6
-# Difference of forward and backward whirl, relative, below which a motion is planar.
-PLANAR = 1e-6
 TURNS = {"x": "rx", "y": "ry", "z": "rz"}
 COLUMNS_SHOWN = 8
 ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class WhirlLimits:
+    """How the mode that meets an order is found, and when it whirls."""
+
+    # Relative distance of the eigenvalue of the mode from the one that meets the order: far above its rounding,
+    # far below the distance of two modes.
+    met: float = 1e-9
+    # Share of the kinetic energy across the axis below which a mode does not whirl: rounding leaves 1e-12.
+    across: float = 1e-6
+    # Difference of forward and backward whirl, relative to their sum, below which a motion is planar: likewise.
+    planar: float = 1e-6
+
+
+WHIRL = WhirlLimits()
 
 
 @dataclass(frozen=True)
@@ -317,7 +327,7 @@ def _motion(spectra: TrackedSpectra, speed: float, met: complex) -> tuple[str, b
         return "", True
     modes = system.modes(spectra.count)
     shapes = modes.shapes.astype(np.complex128)
-    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= MET * abs(met))
+    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= WHIRL.met * abs(met))
     motions = [_whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
     return next(((motion, True) for motion in motions if motion), ("", False))
 
@@ -346,7 +356,7 @@ def _whirl(system: SecondOrder, shape: ComplexArray, axis: FloatArray, direction
     """
     across = _across(system, shape, axis)
     total = np.vdot(shape, system.M @ shape).real
-    if np.vdot(across, system.M @ across).real <= ACROSS * total:
+    if np.vdot(across, system.M @ across).real <= WHIRL.across * total:
         return ""
     points = _vectors(system, shape)
     e1 = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
@@ -355,7 +365,7 @@ def _whirl(system: SecondOrder, shape: ComplexArray, axis: FloatArray, direction
     forward, backward = (float((np.abs(one + sign * 1j * two) ** 2).sum()) for sign in (1, -1))
     if direction < 0:
         forward, backward = backward, forward
-    if abs(forward - backward) <= PLANAR * (forward + backward):
+    if abs(forward - backward) <= WHIRL.planar * (forward + backward):
         return "planar"
     return "forward" if forward > backward else "backward"
 

@@ -26,11 +26,26 @@ from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import Roots, balance_matrix
 from dalembert.numerics import doubling
 
-# Relative residuals: above the first a warning, above the second no solution.
-POOR, USELESS = 1e-8, 1e-3
-POOR_DOUBLING = 1e-11  # above it SciPy's method is tried as well
 LARGE = 100  # states from which doubling is tried first
-GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after this number of steps
+
+
+@dataclass(frozen=True)
+class ResidualLimits:
+    """Relative residuals of a solution, and the steps of Newton's method that reduce them."""
+
+    # Warn above it: the gain then has fewer than eight digits at best.
+    poor: float = 1e-8
+    # No solution above it: not three digits of the equation hold.
+    useless: float = 1e-3
+    # SciPy's method is tried as well above it: with 20 states and random matrices both methods reach 2e-15.
+    doubling: float = 1e-11
+    # Newton's method stops at this residual (some ε of the terms), or after so many steps; it converges quadratically,
+    # so that six steps lead from `useless` to rounding with three to spare.
+    good: float = 1e-14
+    steps: int = 6
+
+
+LIMITS = ResidualLimits()
 
 
 @frozen
@@ -146,7 +161,7 @@ def _solve(
         try:
             X, steps = refine(problem, solve_by_doubling(problem))
             found = finish(problem, X, f"doubling and {counted(steps, 'Newton step')}")
-            if method == "doubling" or found.residual <= POOR_DOUBLING:
+            if method == "doubling" or found.residual <= LIMITS.doubling:
                 return found
             tried = f" after doubling (residual {found.residual:.1e})"
         except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
@@ -261,7 +276,7 @@ def refine(problem: RiccatiProblem, X: FloatArray) -> tuple[FloatArray, int]:
     """
     K, rest, residual = problem.evaluate(X)
     steps = 0
-    while residual > GOOD and steps < MOST_NEWTON:
+    while residual > LIMITS.good and steps < LIMITS.steps:
         closed = problem.A - problem.B @ K
         if not problem.plain:
             closed = np.asarray(np.linalg.solve(problem.E.T, closed.T)).T  # (A - B K) E⁻¹
@@ -292,7 +307,7 @@ def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
 def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> RiccatiSolution:
     """Gain, poles and residual of X; refuses an X with a large residual or without a stable closed loop."""
     K, _, residual = problem.evaluate(X)
-    if not residual <= USELESS:
+    if not residual <= LIMITS.useless:
         raise ConvergenceError(
             "no-convergence", f"the Riccati equation is not solved: relative residual {residual:.1e}."
         )
@@ -305,7 +320,7 @@ def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> RiccatiSoluti
             "the solution of the Riccati equation is not stabilising: some mode is on the stability boundary and "
             "is not reached by any input, or not weighted.",
         )
-    if residual > POOR:
+    if residual > LIMITS.poor:
         warnings.warn(
             DalembertWarning(
                 "no-convergence",

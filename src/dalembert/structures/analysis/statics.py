@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,10 +30,26 @@ from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure, needs_structure
 from dalembert.structures.beams.beam_stresses import BeamResult
 
-# Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
-UNSTABLE = 1e-9
 # Structures up to this many free coordinates keep their factors for the next load.
 KEPT = 20_000
+
+
+@dataclass(frozen=True)
+class BalanceLimits:
+    """When the work and the forces of a static solution count as zero, relative to the size of their terms.
+
+    Rounding leaves some 1e-16 of the terms (3e-16 of the weight of a hanging chain of 39 bars).
+    """
+
+    # Negative work of a load, relative to the sum of its absolute terms: beyond it the structure has buckled.
+    work: float = 1e-9
+    # Forces that inertia would have to take up, relative to the largest of the load: below it a load is in balance.
+    balance: float = 1e-9
+    # Forces beside the load cases, relative to the largest force: below it the table does not mention them.
+    mention: float = 1e-9
+
+
+LIMITS = BalanceLimits()
 
 
 class Named:
@@ -172,7 +189,7 @@ class StaticSolution:
         if self.acceleration is not None:
             rest = rest + s.M @ self.acceleration
         cases = [f"{factor:g} {case}" for case, factor in self.factors.items()]
-        if np.abs(rest).max() > 1e-9 * np.abs(self.load).max():
+        if np.abs(rest).max() > LIMITS.mention * np.abs(self.load).max():
             cases.append("given forces")
         what = " + ".join(cases) or "prescribed displacements"
         lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
@@ -239,7 +256,7 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
         return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
     x = factor.solve(right)
     x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
-    if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
+    if x @ right < -LIMITS.work * (np.abs(x) @ np.abs(right)):
         raise ModelError(
             "not-stable",
             f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
