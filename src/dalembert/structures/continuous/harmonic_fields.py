@@ -19,7 +19,7 @@ end conditions keeps its sign from one basis to the next.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,14 +56,15 @@ def system_matrix(lam: Numbers, r2: float, s2: float) -> Numbers:
 
 def taylor(lam: Numbers, r2: float, s2: float, z: FloatArray) -> Numbers:
     """exp(A z), (..., 4, 4, nz), for wave numbers times z up to about LONG_WAVE."""
-    A = system_matrix(lam, r2, s2)
+    A: Any = system_matrix(lam, r2, s2)
     powers = [np.broadcast_to(np.eye(4), A.shape)]
     for k in range(1, TERMS):
         powers.append(powers[-1] @ A / k)
-    total = np.zeros((*A.shape, len(z)), dtype=A.dtype)
+    total: Any = np.zeros((*A.shape, len(z)), dtype=A.dtype)
     for power in reversed(powers):  # Horner
         total = total * z + power[..., None]
-    return total
+    found: Numbers = total
+    return found
 
 
 def oscillation(lam: FloatArray, sigma: FloatArray, ratio: FloatArray, z: FloatArray) -> FloatArray:
