@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
+from dalembert.linear.modes import LIMITS
 from tests.helpers.findings import raises
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
@@ -141,3 +142,19 @@ def test_hysteretic_modes_with_viscous_damping_solve_their_equation():
     assert lam == pytest.approx(-1.5 + 1j * np.sqrt(9.0 + 0.9j - 2.25), rel=1e-13)
     assert left_over(SecondOrder(np.eye(2), K, C=0.4 * K, K_loss=0.1 * K)) < 1e-12
     assert left_over(SecondOrder(np.eye(2), K, C=[[1.0, 0.2], [0.2, 0.3]], K_loss=0.1 * K)) < 1e-12
+
+
+def motion(modes: Modes) -> str:
+    """The name of the motion of the first mode."""
+    return " ".join(modes.table().splitlines()[1].split()[4:])
+
+
+@pytest.mark.parametrize(("share", "name"), [(0.5, "oscillation"), (2.0, "decaying oscillation")])
+def test_a_mode_decays_from_its_limit_on(share, name):
+    assert motion(Modes([complex(-share * LIMITS.decay, 1.0)], [[1.0]], ["x"])) == name
+
+
+@pytest.mark.parametrize(("share", "name"), [(0.5, "rigid body (0 to rounding)"), (2.0, "oscillation")])
+def test_a_rigid_body_is_slow_absolutely_and_against_the_fastest_mode(share, name):
+    assert motion(Modes([1j * share * LIMITS.rigid_rate, 1e3j], np.eye(2))) == name
+    assert motion(Modes([1e-6j, 1e-6j / (share * LIMITS.rigid_share)], np.eye(2))) == name

@@ -22,10 +22,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-Numbers = TypeVar("Numbers", NDArray[np.float64], NDArray[np.complex128])
+from dalembert.core.arrays import ComplexArray, FloatArray
+
+Numbers = TypeVar("Numbers", FloatArray, ComplexArray)
 
 # Wave numbers up to which the Taylor series is used: its terms stay below e^2.5, so that at most a digit is lost.
 LONG_WAVE = 2.5

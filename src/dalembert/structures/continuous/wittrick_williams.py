@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError
 from dalembert.structures.continuous import harmonic_fields
-from dalembert.structures.continuous.harmonic_fields import FloatArray, Numbers
+from dalembert.structures.continuous.harmonic_fields import Numbers
 
 IntArray = NDArray[np.int64]
 

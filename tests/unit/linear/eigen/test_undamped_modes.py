@@ -283,3 +283,10 @@ def test_slender_meshes_keep_their_lowest_modes(elements):
     # Rounding moves μ by 1/74 where it is coherent, by 1e-4 as a random sum over thousands of elements.
     rtol = 1e-6 if elements == 500 else 1e-3
     np.testing.assert_allclose(modes.frequencies, [3.516015, 22.034492, 61.697214, 120.901916], rtol=rtol)
+
+
+def test_a_frequency_is_zero_below_a_gap_up_to_its_limits():
+    doubt, gap = lanczos.LIMITS.doubt, lanczos.LIMITS.gap
+    assert lanczos._zeros(np.array([0.5 * doubt, doubt * gap])).tolist() == [True, False]
+    assert lanczos._zeros(np.array([0.5 * doubt, 0.25 * doubt * gap])).tolist() == [False, False]
+    assert lanczos._zeros(np.array([2.0 * doubt])).tolist() == [False]
