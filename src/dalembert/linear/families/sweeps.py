@@ -74,7 +74,7 @@ class CriticalSpeed:
     eigenvalue: complex
     """[rad/s]"""
     whirl: str = ""
-    """"forward", "backward" or "planar" where the system is a rotor (:func:`dalembert.structures.spin_rotor`); "" elsewhere
+    """"forward", "backward" or "planar" where the system is a rotor (`da.structures.spin_rotor`); "" elsewhere
     and for motions along or about its axis"""
 
 
@@ -229,7 +229,7 @@ def campbell(
 ) -> Sweep:
     """Natural frequencies over the spin speed [rad/s], with critical speeds of the given orders.
 
-    Of systems of :func:`dalembert.structures.spin_rotor` only modes that whirl have critical speeds; where torsion or axial
+    Of systems of `da.structures.spin_rotor` only modes that whirl have critical speeds; where torsion or axial
     motion meets an order is listed in ``coincidences``. Of other systems every frequency counts. Backward whirl on
     bearings that are equally stiff both ways is not excited by unbalance (``CriticalSpeed.whirl``).
 
