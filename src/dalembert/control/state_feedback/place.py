@@ -26,8 +26,8 @@ from dalembert.control.state_feedback.state_feedback import StateFeedback, with_
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.text import complex_text as text
 from dalembert.core.text import counted, listed
-from dalembert.linear.eigen.roots import text
 
 
 @dataclass(frozen=True)

@@ -93,11 +93,11 @@ def test_a_mode_that_was_passed_over_is_seen_and_added():
     full = lanczos.nearest(M, K, 6)
     gap = [0, 1, 3, 4, 5]
     holed = lanczos.Undamped(full.mu[gap], full.shapes[:, gap], full.factor, full.shift)
-    extra = lanczos._find_missed(holed, M)
+    extra = lanczos._find_missed_mode(holed, M)
     assert extra is not None
     joined = lanczos._join(holed, extra, M, 6)
     np.testing.assert_allclose(joined.mu, full.mu, rtol=CLOSE)
-    assert lanczos._find_missed(full, M) is None
+    assert lanczos._find_missed_mode(full, M) is None
 
 
 @pytest.mark.spec("003-C18")
@@ -130,7 +130,7 @@ def test_massless_coordinates_follow_statically_in_sparse_systems_too():
 )  # fmt: skip
 @pytest.mark.parametrize("which", [{}, {"near": 0.1}])
 def test_sparse_and_dense_systems_of_every_kind_have_the_same_modes(parts, which, monkeypatch):
-    monkeypatch.setattr("dalembert.linear.eigen.eigenmodes.SMALL", 50)
+    monkeypatch.setattr("dalembert.linear.second_order.SMALL", 50)
     # The companion form of either size resolves s to √-free 1e-9 of the largest wanted one.
     assert_same_modes(SecondOrder(masses(L), chain(L), **parts), 8, rtol=1e-8, **which)
 
@@ -283,3 +283,10 @@ def test_slender_meshes_keep_their_lowest_modes(elements):
     # Rounding moves μ by 1/74 where it is coherent, by 1e-4 as a random sum over thousands of elements.
     rtol = 1e-6 if elements == 500 else 1e-3
     np.testing.assert_allclose(modes.frequencies, [3.516015, 22.034492, 61.697214, 120.901916], rtol=rtol)
+
+
+def test_a_frequency_is_zero_below_a_gap_up_to_its_limits():
+    doubt, gap = lanczos.LIMITS.doubt, lanczos.LIMITS.gap
+    assert lanczos._zeros(np.array([0.5 * doubt, doubt * gap])).tolist() == [True, False]
+    assert lanczos._zeros(np.array([0.5 * doubt, 0.25 * doubt * gap])).tolist() == [False, False]
+    assert lanczos._zeros(np.array([2.0 * doubt])).tolist() == [False]

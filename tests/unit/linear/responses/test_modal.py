@@ -104,8 +104,8 @@ def test_projection_onto_fewer_modes_is_the_nearest_in_the_mass_norm():
     modes = SecondOrder(M, chain(4)).modes()
     x = np.array([0.2, -1.0, 0.4, 2.0])
     np.testing.assert_allclose(modes.shapes @ modes.project(x), x, rtol=1e-12)
-    np.testing.assert_allclose(modes.normalised("largest").project(x), np.linalg.solve(
-        modes.normalised("largest").shapes, x), rtol=1e-12)  # fmt: skip
+    np.testing.assert_allclose(modes.normalise("largest").project(x), np.linalg.solve(
+        modes.normalise("largest").shapes, x), rtol=1e-12)  # fmt: skip
     few = modes.select([1, 2])
     miss = x - few.shapes @ few.project(x)
     np.testing.assert_allclose(few.momenta.T @ miss, 0.0, atol=1e-13)
@@ -129,7 +129,7 @@ def test_modal_damping_matrix_returns_its_ratios():
 def test_modal_damping_does_not_depend_on_the_size_of_the_shapes(how):
     """C = M Φ diag(2 ζ ω / m̄) Φᵀ M, with modal masses m̄ far from 1."""
     plain = SecondOrder(np.diag([10.0, 20, 30]), chain(3, 5.0), coordinates=["x1", "x2", "x3"])
-    modes = plain.modes().normalised(how)
+    modes = plain.modes().normalise(how)
     assert np.abs(modes.modal_masses - 1.0).min() > 1.0
     C = modal_damping(plain, [0.01, 0.05, 0.002], modes)
     np.testing.assert_allclose(C, modal_damping(plain, [0.01, 0.05, 0.002]), rtol=1e-11)

@@ -141,15 +141,15 @@ def test_units_of_length_and_mass_do_not_matter():
 
 def test_modes_of_unit_mass_and_back():
     found = Beam(2.0, EI=3.0, rhoA=5.0, theory="timoshenko", rhoI=0.01, GA=40.0).modes(5)
-    mass = found.normalised("mass")
+    mass = found.normalise("mass")
     assert mass.modal_masses == pytest.approx(np.ones(5))
     assert mass.mass_matrix() == pytest.approx(np.eye(5), abs=1e-12)
     assert mass.frequencies == pytest.approx(found.frequencies)
-    again = mass.normalised("largest")
+    again = mass.normalise("largest")
     assert again.shape(1.3) == pytest.approx(found.shape(1.3))
     assert again.participation == pytest.approx(found.participation)
     with raises(DataError, "unknown-choice"):
-        found.normalised("length")
+        found.normalise("length")
 
 
 def test_modes_are_frozen_copied_and_tabulated():

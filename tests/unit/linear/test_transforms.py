@@ -204,7 +204,7 @@ def test_a_gramian_of_uncontrollable_states_stays_positive_semidefinite():
 def test_gramians_refuse_what_is_not_asymptotically_stable_and_name_the_poles(A):
     space = StateSpace(A, np.ones((len(A), 1)))
     assert not space.is_stable
-    for ask in (space.controllability_gramian, space.observability_gramian, space.hankel_values, space.balanced):
+    for ask in (space.controllability_gramian, space.observability_gramian, space.hankel_values, space.balanced_form):
         with raises(DataError, "unstable"):
             ask()
 
@@ -275,7 +275,7 @@ def test_the_steady_gain_is_found_or_refused():
 @pytest.mark.parametrize("dt", [None, 0.1])
 def test_balanced_states_have_equal_diagonal_gramians(dt):
     space = random_stable(20, dt=dt)
-    other = space.balanced()
+    other = space.balanced_form()
     sigma = np.diag(space.hankel_values())
     np.testing.assert_allclose(other.controllability_gramian(), sigma, atol=1e-11 * sigma[0, 0])
     np.testing.assert_allclose(other.observability_gramian(), sigma, atol=1e-11 * sigma[0, 0])
@@ -333,7 +333,7 @@ def test_states_below_rounding_are_not_kept():
     with raises(DataError, "out-of-range"):
         space.balanced_truncation(3)
     with raises(DataError, "not-minimal"):
-        space.balanced()
+        space.balanced_form()
 
 
 def test_light_damping_keeps_small_hankel_values_that_a_plain_cholesky_would_lose():

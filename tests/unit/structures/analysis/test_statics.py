@@ -9,11 +9,23 @@ import pytest
 import scipy.integrate
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.structures import Frame, Material, Section, Structure, assemble, solve_static
+from dalembert.structures import (
+    Frame,
+    Material,
+    Section,
+    Structure,
+    assemble,
+    solve_static,
+)
+from dalembert.structures.analysis import statics
 from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
+
+
 PLANK = Section.rectangle(0.2, 0.1)
+
+
 L = 2.0
 
 
@@ -32,8 +44,6 @@ def simply_supported(n=1, **options):
 
 
 # -- inside a beam ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_internal_forces_and_deflection_are_exact_under_a_linear_load(n):
     """Simply supported, load from q to 0: M = q x (L−x)(2L−x)/6L and EI v = its double integral (Timoshenko)."""
@@ -209,8 +219,6 @@ def test_initial_curvature_about_y_bends_sideways(n):
 
 
 # -- solutions --------------------------------------------------------------------------------------------------------
-
-
 def test_cases_combine_with_factors_and_coordinates():
     f = simply_supported(2)
     f.add_line_load("snow", "beam", (0, -5.0))
@@ -291,8 +299,6 @@ def test_a_long_thin_mesh_loses_no_more_than_its_condition_allows(n):
 
 
 # -- structures that are not held -------------------------------------------------------------------------------------
-
-
 def test_a_structure_without_supports_is_refused_with_its_free_motions():
     with pytest.raises(ModelError) as error:
         solve_static(assemble(beam(planar=False)), {"B.y": 1.0})
@@ -411,8 +417,6 @@ def test_torsion_of_an_ellipse_is_largest_at_its_narrow_side(height, width):
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_load_must_be_known_and_finite():
     f = simply_supported(2)
     f.add_force("snow", "beam[1]", (0, -1))
@@ -447,3 +451,37 @@ def test_a_structure_that_is_held_everywhere_only_has_reactions():
     s = Structure("still", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[5.0]], held=[True])
     solution = solve_static(s, {"A.x": 3.0})
     assert solution.reaction["A.x"] == -3
+
+
+PIPE = {"section": Section.tube(0.1, 0.08), "material": "steel"}
+
+
+def idle_column(share: float) -> Frame:
+    """Two columns, the second with this share of the load of the first."""
+    f = Frame("columns", planar=True)
+    f.add_points(["A", "B", "C", "D"], [[0, 0], [0, 2], [1, 0], [1, 2]])
+    f.add_beams("c", ["A", "C"], ["B", "D"], **PIPE)
+    f.add_support(["A", "C"], "pinned")
+    f.add_support(["B", "D"], "x")
+    f.add_force("weight", "B", (0, -1000))
+    f.add_force("weight", "D", (0, -1000 * share))
+    return f
+
+
+@pytest.mark.parametrize(("share", "stable"), [(0.5, True), (2.0, False)])
+def test_a_structure_is_stable_up_to_its_limit(share: float, stable: bool):
+    # stiffness 1 and -1 under forces 1 and b: work 1 - b², its terms 1 + b²
+    b = np.sqrt(1.0 + 2.0 * share * statics.LIMITS.work)
+    s = Structure("pair", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"], M=np.eye(2), K=np.diag([1.0, -1.0]))
+    if stable:
+        assert solve_static(s, [1.0, b]).displacement["B.x"] == pytest.approx(-1.0)
+    else:
+        with raises(ModelError, "not-stable", "'pair'"):
+            solve_static(s, [1.0, b])
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.5, False), (2.0, True)])
+def test_given_forces_are_mentioned_from_their_limit_on(share: float, shown: bool):
+    s = assemble(idle_column(1.0))
+    solution = solve_static(s, {"weight": 1.0, "B.y": -1000 * share * statics.LIMITS.mention})
+    assert ("given forces" in solution.table()) == shown

@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.structures import Frame, Material, Section, Solid, Structure, assemble, box_mesh, spin, spin_rotor
+from dalembert.structures import (
+    Frame,
+    Material,
+    Section,
+    Solid,
+    Structure,
+    assemble,
+    box_mesh,
+    centrifugal_load,
+    spin,
+    spin_rotor,
+)
+from dalembert.structures.analysis import spinning
 from dalembert.structures.analysis import spinning as turning
 from dalembert.structures.assembly import rotating_bodies as bodies
 from tests.helpers.findings import raises
@@ -214,3 +226,43 @@ class TestRotors:
         pytest.importorskip("skfem")
         with raises(DataError, "not-supported"):
             spin_rotor(assemble(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), "steel")), "x", 1.0)
+
+
+STEEL = Material("steel", E=210e9, density=7850.0)
+
+
+def test_a_blade_hinged_on_the_axis_flaps_once_per_turn():
+    f = Frame("blade")
+    f.add_points(["hub", "tip"], [[0, 0, 0], [4, 0, 0]])
+    f.add_beam("blade", "hub", "tip", section=Section.rectangle(0.02, 0.2), material=STEEL, elements=8)
+    f.add_support("hub", "xyz rx rz")
+    for speed in (5.0, 30.0):
+        assert spin(assemble(f), "z", speed).modes(1).frequencies[0] == pytest.approx(speed, rel=1e-4)
+
+
+def column(P=1.0):
+    f = Frame("column", planar=True)
+    f.add_points(["a", "b"], [[0, 0], [0, 3]])
+    f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=8)
+    f.add_support("a")
+    f.add_force("P", "b", (0, -P))
+    return assemble(f)
+
+
+def test_a_rotor_needs_a_frame_in_space():
+    with raises(DataError, "missing-rotations", "'column'"):
+        spin_rotor(column(), "y", 10.0)
+
+
+def test_a_mass_is_the_same_in_all_directions_up_to_its_limit():
+    def spun(difference: float) -> np.ndarray:
+        f = Frame("mass", gravity=0)
+        f.add_point("A", 1, 0, 0)
+        f.add_mass("m", "A", (1.0, 1.0, 1.0 + difference))
+        f.add_spring("s", "A", None, {"x": 1.0, "y": 1.0, "z": 1.0})
+        return centrifugal_load(assemble(f), "z", 1.0)
+
+    limit = spinning.LIMITS.uneven  # of the difference to the mean of three
+    assert spun(limit)[0] == pytest.approx(1.0)
+    with raises(DataError, "uneven-mass", "'A'"):
+        spun(3 * limit)

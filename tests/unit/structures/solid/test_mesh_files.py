@@ -16,7 +16,7 @@ from tests.helpers.findings import raises, warns
 pytest.importorskip("skfem")
 pytest.importorskip("meshlane")
 
-DATA = Path(__file__).parents[2] / "data" / "meshes"
+DATA = Path(__file__).parents[3] / "data" / "meshes"
 
 
 def changed(tmp_path, file, old, new, ending=None):

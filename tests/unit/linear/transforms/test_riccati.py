@@ -131,20 +131,20 @@ def test_the_residual_told_is_that_of_the_equation():
 def test_a_poor_solution_is_warned_of_and_a_useless_one_refused(monkeypatch):
     A, B, Q, R, S = machine(4)
     exact = care(A, B, Q, R, S).X
-    problem = riccati.Problem(None, A, B, Q, R, S, np.eye(4))
+    problem = riccati.RiccatiProblem(None, A, B, Q, R, S, np.eye(4))
     with warns(UserWarning, "no-convergence"):
         found = riccati.finish(problem, exact + 1e-6 * np.eye(4), "hand")
-    assert found.residual > riccati.POOR
+    assert found.residual > riccati.LIMITS.poor
     with raises(ConvergenceError, "no-convergence"):
         riccati.finish(problem, exact + 10.0 * np.eye(4), "hand")
 
 
 def test_newton_repairs_a_rough_solution():
     A, B, Q, R, S = machine(6)
-    problem = riccati.Problem(None, A, B, Q, R, S, np.eye(6))
+    problem = riccati.RiccatiProblem(None, A, B, Q, R, S, np.eye(6))
     exact = care(A, B, Q, R, S).X
     X, steps = riccati.refine(problem, exact * (1.0 + 1e-4))
-    assert 1 <= steps <= riccati.MOST_NEWTON
+    assert 1 <= steps <= riccati.LIMITS.steps
     np.testing.assert_allclose(X, exact, rtol=1e-10, atol=1e-12)
 
 
