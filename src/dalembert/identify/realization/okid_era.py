@@ -108,11 +108,7 @@ def okid_era(
 
     found, _, findings = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
     findings += examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
-    found = found.replace(findings=(*known, *findings))
-    if data.means is not None:
-        levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
-        found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))
-    return report(found, record)
+    return report(found.replace(findings=(*known, *findings), offsets=data.mean_levels(data.lengths)), record)
 
 
 def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Trial]) -> Trial:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, Detrend, collect_data
-from dalembert.identify.subspace.subspace import check_rank, note_instability, project_data, realize, report, unscale
+from dalembert.identify.subspace.subspace import check_rank, make_model, project_data, realize, report
 from dalembert.record import Record
 
 
@@ -70,17 +70,6 @@ def realize_outputs(
     findings = [] if order is None else data.check_order(order)
     projection, order, notes = project_data(data, method, order, rows)
     findings += check_rank(projection, order)
-    hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
-    notes += [noise_note, f"singular_values: {projection.meaning}.", *note_instability(A)]
-    sy = hankel.scales
-    offsets = None
-    if data.means is not None:
-        offsets = dict(zip(data.outputs, np.mean(np.array(data.means), axis=0).tolist(), strict=True))
-    system = unscale(data, hankel, A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)))
-    return Identified(
-        system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
-        singular_values=projection.values, offsets=offsets, notes=notes, findings=(*data.findings, *findings),
-        provenance={**data.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
-                    "compression": hankel.how},
-    )  # fmt: skip
+    matrices = A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)), K, S
+    return make_model(data, projection, matrices, [*notes, noise_note], findings)
