@@ -36,7 +36,7 @@ def model(*hertz: float, shapes: Any = None, ratio: float = 0.01, **more: Any) -
 
 
 def fit(percent: float) -> Fit:
-    return Fit(np.array([percent]), np.ones(1), ("y1",), "simulation", {})
+    return Fit(percent=np.array([percent]), rms=np.ones(1), outputs=("y1",), kind="simulation", units={})
 
 
 def codes(given: Identified, fit_in: float = 90.0, fit_out: float = 90.0, duration: float = 1000.0) -> list[str]:

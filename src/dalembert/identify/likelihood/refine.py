@@ -51,13 +51,12 @@ class Refinement:
         """Whether the predictor is fitted."""
         return self.noise == "innovations"
 
-    def search(self, *, full: bool | None = None) -> LikelihoodSearch:
+    def search(self) -> LikelihoodSearch:
         """The likelihood of these data."""
         drive = self.u
         if self.innovations:
             drive = tuple(np.hstack(pair) for pair in zip(self.u, self.y, strict=True))
-        full = self.innovations if full is None else full
-        return LikelihoodSearch(drive, self.y, full=full, start=self.start == "estimate")
+        return LikelihoodSearch(drive, self.y, full=self.innovations, start=self.start == "estimate")
 
     def model(self) -> tuple[ModalModel, tuple[str, ...]]:
         """Modal parameters of the model or of its predictor, and notes on changes."""
@@ -117,14 +116,7 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
             "channel-mismatch",
             f"the data have inputs {data.inputs} and outputs {data.outputs}, the model {fit.inputs} and {fit.outputs}.",
         )
-    late = [fit.delays.get(name, 0) for name in fit.inputs]
-    if not any(late):
-        return data.u, data.y
-    moved = [
-        np.column_stack([part[np.maximum(np.arange(len(part)) - count, 0), j] for j, count in enumerate(late)])
-        for part in data.u
-    ]
-    return tuple(moved), data.y
+    return tuple(map(fit._delay_columns, data.u)), data.y
 
 
 def refine(

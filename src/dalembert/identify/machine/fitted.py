@@ -192,7 +192,10 @@ def _fit(tests: MeasuredTests, errors: tuple[FloatArray, ...]) -> Fit:
     count = sum(np.isfinite(e).sum(axis=0) for e in errors)
     ratio = np.sqrt(np.divide(wrong, size, out=np.full(len(wrong), np.inf), where=size > 0.0))
     units = {name: tests.units[name] for name in tests.channels}
-    return Fit(100.0 * (1.0 - ratio), np.sqrt(wrong / count), tests.channels, "simulation", units)
+    return Fit(
+        percent=100.0 * (1.0 - ratio), rms=np.sqrt(wrong / count), outputs=tests.channels, kind="simulation",
+        units=units,
+    )  # fmt: skip
 
 
 def _record_outputs(eqs: EquationsOfMotion, tests: MeasuredTests, k: int, y: FloatArray) -> Record:

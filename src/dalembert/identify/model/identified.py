@@ -7,6 +7,7 @@ y[k]   = C x[k] + D u[k] + e[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
@@ -25,10 +26,6 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
-_FIELDS = (
-    "system", "method", "gain", "innovation", "singular_values", "covariance", "frequency_deviations",
-    "damping_deviations", "deviation_method", "delays", "offsets", "notes", "findings", "provenance",
-)  # fmt: skip
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
 DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
 
@@ -129,13 +126,11 @@ class Identified:
             notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
             deviation_method=deviation_method, findings=tuple(findings),
         )  # fmt: skip
-        spreads = {"frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations}
-        given = {label: len(value) for label, value in spreads.items() if value is not None}
-        count = len(self.underdamped().eigenvalues) if given else 0
-        for label, numbers in given.items():
-            if numbers != count:
+        for label in ("frequency_deviations", "damping_deviations"):
+            numbers = getattr(self, label)
+            if numbers is not None and len(numbers) != (count := len(self.underdamped().eigenvalues)):
                 raise DataError(
-                    "wrong-shape", f"{label} has {numbers} numbers, but the model has {count} underdamped modes."
+                    "wrong-shape", f"{label} has {len(numbers)} numbers, but the model has {count} underdamped modes."
                 )
 
     # ---- contents
@@ -163,15 +158,15 @@ class Identified:
 
     def replace(self, **changes: Any) -> Identified:
         """Copy with some arguments of :class:`Identified` changed; deviations do not outlive another system."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         for name in changes:
-            if name not in _FIELDS:
-                raise DataError("unknown-argument", unknown_name("argument", name, _FIELDS, "Identified"))
-        fields = {name: getattr(self, name) for name in _FIELDS}
+            if name not in values:
+                raise DataError("unknown-argument", unknown_name("argument", name, values, "Identified"))
         if "system" in changes:
-            fields |= dict.fromkeys(
+            values |= dict.fromkeys(
                 ("covariance", "frequency_deviations", "damping_deviations", "deviation_method"), None
             )
-        return Identified(**(fields | changes))
+        return Identified(**(values | changes))
 
     def add_notes(self, *notes: str) -> Identified:
         """Copy with more notes at the end."""
@@ -315,12 +310,14 @@ class Identified:
         return values
 
     def _delayed_inputs(self, record: Record) -> FloatArray:
-        """Delayed inputs (N, nu); before the record begins they are its first sample."""
-        u = self._channels(record, self.inputs)
+        return self._delay_columns(self._channels(record, self.inputs))
+
+    def _delay_columns(self, u: FloatArray) -> FloatArray:
+        """Inputs (N, nu) as late as the model takes them; before the record begins they are its first sample."""
+        u = u.copy() if self.delays else u
         for name, count in self.delays.items():
             j = self.inputs.index(name)
-            late = np.arange(len(u)) - count
-            u[:, j] = u[np.clip(late, 0, len(u) - 1), j]
+            u[:, j] = u[np.maximum(np.arange(len(u)) - count, 0), j]
         return u
 
     def _simulate(self, u: FloatArray, y: FloatArray | None) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 
 from dalembert.core.errors import DataError
-from dalembert.identify.auto.result import AutoIdentified, describe_residuals
+from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.identified import Identified
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.identification import plot_auto
@@ -65,7 +65,7 @@ def identification_pieces(
     pieces += [
         Heading("Cross-validation"),
         fit_table(result),
-        Text(f"Residuals: {describe_residuals(result.residuals)}."),
+        Text(f"Residuals: {result.residuals.verdict()}."),
     ]
     return [*pieces, *pictures.values()]
 
