@@ -13,7 +13,7 @@ from dalembert.identify.auto import auto
 from dalembert.identify.auto.validation import THRESHOLDS, find_doubts, find_duplicates, find_poor_fit
 from dalembert.identify.physical import physical
 from dalembert.identify.records.data import collect_data
-from dalembert.identify.spectral import markov, markov_fft
+from dalembert.identify.spectral import markov
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 
@@ -148,14 +148,14 @@ def test_damping_of_the_matrices_that_differs_from_that_of_the_modes(factor: flo
 @BELOW_AND_ABOVE
 def test_a_response_that_has_not_died_out(factor: float, found: bool) -> None:
     values = np.zeros((100, 1, 1))
-    values[0], values[-10:] = 1.0, factor * markov.TAIL
+    values[0], values[-10:] = 1.0, factor * markov.THRESHOLDS.tail
     assert [one.code for one in markov._find_tail(values, None)] == (["truncated-response"] if found else [])
-    assert markov._find_tail(values, np.full((100, 1, 1), markov.TAIL)) == []  # within three deviations
+    assert markov._find_tail(values, np.full((100, 1, 1), markov.THRESHOLDS.tail)) == []  # within three deviations
 
 
 @BELOW_AND_ABOVE
 def test_a_transient_that_has_not_died_out(factor: float, found: bool) -> None:
     y = np.zeros(200)
-    y[0], y[1], y[-10:] = 1.0, -1.0, factor * markov_fft.DIED_OUT
+    y[0], y[1], y[-10:] = 1.0, -1.0, factor * markov.THRESHOLDS.died_out
     data = collect_data(Record(DT * np.arange(200), np.column_stack([np.eye(200)[0], y]), ["u", "y"]), "u")
-    assert [one.code for one in markov_fft._find_cut_responses(data)] == (["truncated-response"] if found else [])
+    assert [one.code for one in markov._find_cut_responses(data)] == (["truncated-response"] if found else [])
