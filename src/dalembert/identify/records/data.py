@@ -9,14 +9,14 @@ reported as warnings (:class:`IdentificationWarning`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted, listed
@@ -26,7 +26,6 @@ from dalembert.record import Record
 
 __all__ = ["Data", "IdentificationWarning", "read_data"]
 
-FloatArray = NDArray[np.float64]
 Detrend = Literal["none", "mean", "linear"]
 DETRENDS = ("none", "mean", "linear")
 
@@ -138,8 +137,6 @@ add records of repeated tests, or ask for less.
 
     def replace(self, **changes: Any) -> Data:
         """A copy with some fields changed."""
-        from dataclasses import replace
-
         return replace(self, **changes)
 
     def table(self) -> str:
@@ -233,18 +230,12 @@ def collect_data(
         runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states,
         drifts=detrend if drift_matters else "",
     )  # fmt: skip
-    u: list[FloatArray] = []
-    y: list[FloatArray] = []
-    means: list[FloatArray] = []
-    for run in runs:
-        blocks = [_block(run, names) for names in (names_in, names_out)]
-        if detrend != "none":
-            blocks = [_detrend(block, detrend, means) for block in blocks]
-        u.append(blocks[0])
-        y.append(blocks[1])
-    paired = tuple(np.concatenate(means[k : k + 2]) for k in range(0, len(means), 2)) if means else None
-    provenance = _provenance(runs, detrend)
-    return Data(tuple(u), tuple(y), dt, names_in, names_out, units, paired, provenance, tuple(findings))
+    u, y = (tuple(_block(run, names) for run in runs) for names in (names_in, names_out))
+    means = None
+    if detrend != "none":
+        means = tuple(_read_only(np.concatenate([b.mean(axis=0) for b in pair])) for pair in zip(u, y, strict=True))
+        u, y = (tuple(_detrend(block, detrend) for block in blocks) for blocks in (u, y))
+    return Data(u, y, dt, names_in, names_out, units, means, _provenance(runs, detrend), tuple(findings))
 
 
 def _check_request(data: Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None, detrend: str) -> Data:
@@ -268,10 +259,8 @@ def _block(run: Record, names: tuple[str, ...]) -> FloatArray:
     return np.ascontiguousarray(run.data[:, places])
 
 
-def _detrend(block: FloatArray, kind: str, means: list[FloatArray]) -> FloatArray:
-    mean = block.mean(axis=0)
-    means.append(_read_only(mean))
-    result: FloatArray = block - mean
+def _detrend(block: FloatArray, kind: str) -> FloatArray:
+    result: FloatArray = block - block.mean(axis=0)
     if kind == "linear" and block.shape[1]:
         ramp = np.arange(len(block)) - 0.5 * (len(block) - 1)
         result -= np.outer(ramp, (ramp @ result) / (ramp @ ramp))
