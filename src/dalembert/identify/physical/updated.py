@@ -87,13 +87,9 @@ class Updated:
         head = ("parameter", "before", "after", "change [%]", "deviation")
         modes = []
         for i in range(len(self.measured)):
-            line = [
-                str(i + 1),
-                f"{self.measured[i]:.5g}",
-                f"{self.errors_before[i]:+.3f}",
-                f"{self.errors_after[i]:+.3f}",
-            ]
-            line += [f"{self.mac_before[i]:.3f}", f"{self.mac_after[i]:.3f}"]
+            errors, mac = (self.errors_before, self.errors_after), (self.mac_before, self.mac_after)
+            line = [str(i + 1), f"{self.measured[i]:.5g}", *(f"{e[i]:+.3f}" for e in errors)]
+            line += [f"{value[i]:.3f}" for value in mac]
             if self.damping_counts:
                 line += [f"{z[i]:.4g}" for z in (self.damping_measured, self.damping_before, self.damping_after)]
             modes.append(tuple(line))

@@ -162,22 +162,15 @@ def _read_decays(
 def _find_forcing(values: FloatArray) -> list[Finding]:
     """A finding where the second half of the motion is as large as the first: it is not free."""
     half = len(values) // 2
-    whole = np.einsum("kij,kij->i", values, values)
-    late = np.einsum("kij,kij->i", values[-half:], values[-half:])
-    early = np.einsum("kij,kij->i", values[:half], values[:half])
+    whole, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
     alive = whole > 0.0
     ratio = float((late[alive] / whole[alive]).sum() / max((early[alive] / whole[alive]).sum(), np.finfo(float).tiny))
     if ratio <= NO_DECAY:
         return []
+    problem = "the record does not decay: its second half is as large as its first, so this is hardly a free decay."
     ambient = [Call(f"da.identify.{name}") for name in ("ssi_data", "ssi_cov", "next_era")]
-    return [
-        Finding(
-            "no-free-decay",
-            "the record does not decay: its second half is as large as its first, so this is hardly a free decay.",
-            evidence={"ratio": ratio},
-            advice=(Advice("Use {} for ambient records, a method with inputs for forced ones.", *ambient),),
-        )
-    ]
+    advice = Advice("Use {} for ambient records, a method with inputs for forced ones.", *ambient)
+    return [Finding("no-free-decay", problem, {}, {"ratio": ratio}, (advice,))]
 
 
 def choose_window(source: Decays, rows: int | None, columns: int | None) -> tuple[int, int]:

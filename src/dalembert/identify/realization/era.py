@@ -54,9 +54,9 @@ def era(
     [(0.9-0.3j), (0.9+0.3j)]
     """
     window = HankelWindow(order, rows, columns, None)
-    found, findings = realize(markov, window, "ERA", realize_era, (dt, inputs, outputs), combined=combined)
-    IdentificationWarning.report(findings)
-    return found.replace(findings=findings)
+    found = realize(markov, window, "ERA", realize_era, (dt, inputs, outputs), combined=combined)
+    IdentificationWarning.report(found.findings)
+    return found
 
 
 def realize_era(

@@ -44,9 +44,9 @@ def era_dc(
         Number of further block rows and columns of correlations.
     """
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau))
-    found, findings = realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
-    IdentificationWarning.report(findings)
-    return found.replace(findings=findings)
+    found = realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
+    IdentificationWarning.report(found.findings)
+    return found
 
 
 def check_lags(gamma: int, delta: int, tau: int | None) -> tuple[int, int, int | None]:

@@ -8,7 +8,6 @@ R(0) is left out: it holds the white sensor noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import numpy as np
 import scipy.fft
@@ -18,10 +17,9 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.decays import FEWEST, Decays, realize_decays
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, Detrend, IdentificationWarning, read_data
 from dalembert.record import Record
 
-Detrend = Literal["none", "mean", "linear"]
 # Lags of a correlation by default, at most and at least: the window of ERA has 512 lags of one channel at most, and a
 # mode needs some periods.
 DEFAULT_LAGS = 512
