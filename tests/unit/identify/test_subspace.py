@@ -135,7 +135,7 @@ def test_the_noisy_frame_is_found_with_its_modes_and_order(method: Any) -> None:
     assert found.frequencies_hz == pytest.approx(true.frequencies_hz, rel=5e-4)
     assert found.damping_ratios == pytest.approx(true.damping_ratios, abs=2e-4)
     assert found.fit(record).mean == pytest.approx(99.0, abs=0.05)  # 1 % of noise is left over
-    assert np.diagonal(found.underdamped().mac(true)) == pytest.approx(1.0, abs=1e-4)
+    assert np.diagonal(found.underdamped_modes().mac(true)) == pytest.approx(1.0, abs=1e-4)
     assert found.singular_values is not None
     assert any("order 6" in note for note in found.notes)
 

@@ -12,7 +12,7 @@ from dalembert.identify import Fit, Identified
 from dalembert.identify.auto import auto
 from dalembert.identify.auto.validation import THRESHOLDS, find_doubts, find_duplicates, find_poor_fit
 from dalembert.identify.physical import physical
-from dalembert.identify.records.data import collect_data
+from dalembert.identify.records.data import read_data
 from dalembert.identify.spectral import markov
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
@@ -107,7 +107,7 @@ def test_a_mean_far_beyond_its_error_is_an_offset(factor: float, found: bool) ->
     parts = np.tile([1.0, -1.0], auto.THRESHOLDS.parts // 2)
     error = parts.std(ddof=1) / np.sqrt(len(parts))
     y = np.repeat(parts, 50) + np.tile([0.1, -0.1], 250) + factor * auto.THRESHOLDS.offset * error
-    data = collect_data(Record(DT * np.arange(500), y[:, None], ["y"]))
+    data = read_data.quiet(Record(DT * np.arange(500), y[:, None], ["y"]))
     assert auto._find_offsets(data) == (["y"] if found else [])
 
 
@@ -118,7 +118,7 @@ def test_a_copy_of_an_output_is_left_out(factor: float, kept: tuple[str, ...]) -
     a, own = a - a.mean(), own - own.mean()
     own -= a * (a @ own) / (a @ a)
     b = a / np.linalg.norm(a) + factor * auto.THRESHOLDS.copy * own / np.linalg.norm(own)
-    data = collect_data(Record(DT * np.arange(500), np.column_stack([a, 3.0 * b]), ["a", "b"]))
+    data = read_data.quiet(Record(DT * np.arange(500), np.column_stack([a, 3.0 * b]), ["a", "b"]))
     assert auto._leave_out_copies(data)[0] == kept
 
 
@@ -157,5 +157,5 @@ def test_a_response_that_has_not_died_out(factor: float, found: bool) -> None:
 def test_a_transient_that_has_not_died_out(factor: float, found: bool) -> None:
     y = np.zeros(200)
     y[0], y[1], y[-10:] = 1.0, -1.0, factor * markov.THRESHOLDS.died_out
-    data = collect_data(Record(DT * np.arange(200), np.column_stack([np.eye(200)[0], y]), ["u", "y"]), "u")
+    data = read_data.quiet(Record(DT * np.arange(200), np.column_stack([np.eye(200)[0], y]), ["u", "y"]), "u")
     assert [one.code for one in markov._find_cut_responses(data)] == (["truncated-response"] if found else [])

@@ -83,7 +83,7 @@ class AutoIdentified:
     @property
     def modes(self) -> Modes:
         """The modes that oscillate, ascending, shapes at the outputs."""
-        return self.identified.underdamped()
+        return self.identified.underdamped_modes()
 
     @property
     def frequencies_hz(self) -> FloatArray:

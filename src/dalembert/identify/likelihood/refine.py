@@ -23,8 +23,8 @@ from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import DeviationMethod, Identified
-from dalembert.identify.records.checks import IdentificationWarning
 from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
@@ -119,6 +119,7 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
     return tuple(map(fit._delay_columns, data.u)), data.y
 
 
+@report_findings
 def refine(
     fit: Identified | StateSpace,
     record: Record | Sequence[Record] | Data,
@@ -165,16 +166,6 @@ def refine(
     >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations[0])
     True
     """
-    found = maximise_likelihood(fit, record, noise=noise, start=start, iterations=iterations, progress=progress)
-    IdentificationWarning.report(one for one in found.findings if one not in getattr(fit, "findings", ()))
-    return found
-
-
-def maximise_likelihood(
-    fit: Identified | StateSpace, record: Record | Sequence[Record] | Data, *, noise: str = "output",
-    start: str = "estimate", iterations: int = 50, progress: progress_.Setting = None,
-) -> Identified:  # fmt: skip
-    """As :func:`refine`, without warnings: the findings are for the caller to report."""
     given = prepare_refinement(fit, record, noise, start)
     search = given.search()
     with progress_.Progress(progress, "refining") as bar:
@@ -289,7 +280,7 @@ def _make_result(
 
 def add_covariance(fit: Identified, poles: ComplexArray, covariance: FloatArray) -> Identified:
     """The fit with the deviations of its underdamped modes; its own order of modes decides."""
-    modes = fit.underdamped().eigenvalues
+    modes = fit.underdamped_modes().eigenvalues
     if len(modes) == 0:
         return fit
     nearest = np.array([int(np.argmin(np.abs(poles - s))) for s in modes])

@@ -21,7 +21,7 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.identify.model import playback
 from dalembert.identify.model.quality import Fit, Residuals, examine, measure_fit
-from dalembert.identify.records.checks import list_records
+from dalembert.identify.records.checks import find_name, list_records
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -111,12 +111,9 @@ class Identified:
         K = None if gain is None else matrix("gain", gain, nx, ny, "one row per state, one column per output")
         S = None if innovation is None else matrix("innovation", innovation, ny, ny, "outputs by outputs")
         for name in delays or {}:
-            if name not in system.inputs:
-                raise DataError("unknown-name", unknown_name("input", name, system.inputs, "delays"))
+            find_name("input", name, system.inputs, "delays")
         for name in offsets or {}:
-            if name not in system.inputs + system.outputs:
-                known = system.inputs + system.outputs
-                raise DataError("unknown-name", unknown_name("channel", name, known, "offsets"))
+            find_name("channel", name, system.inputs + system.outputs, "offsets")
         assign(
             self, system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
             covariance=None if covariance is None else square("covariance", covariance),
@@ -128,7 +125,7 @@ class Identified:
         )  # fmt: skip
         for label in ("frequency_deviations", "damping_deviations"):
             numbers = getattr(self, label)
-            if numbers is not None and len(numbers) != (count := len(self.underdamped().eigenvalues)):
+            if numbers is not None and len(numbers) != (count := len(self.underdamped_modes().eigenvalues)):
                 raise DataError(
                     "wrong-shape", f"{label} has {len(numbers)} numbers, but the model has {count} underdamped modes."
                 )
@@ -178,7 +175,7 @@ class Identified:
         """Continuous-time eigenvalues ln(z)/dt and shapes C Ψ at the outputs, largest component 1."""
         return self.system.modes()
 
-    def underdamped(self) -> Modes:
+    def underdamped_modes(self) -> Modes:
         """The modes that oscillate, below the Nyquist frequency, ascending; a decay on the negative real z-axis is
         not among them."""
         every = self.modes()
@@ -189,19 +186,19 @@ class Identified:
     @property
     def frequencies_hz(self) -> FloatArray:
         """Undamped natural frequencies of the underdamped modes, ascending [Hz]."""
-        return self.underdamped().frequencies_hz
+        return self.underdamped_modes().frequencies_hz
 
     @property
     def damping_ratios(self) -> FloatArray:
         """Damping ratios of the underdamped modes, in the order of :attr:`frequencies_hz`."""
-        return self.underdamped().damping_ratios
+        return self.underdamped_modes().damping_ratios
 
     def modal_table(self) -> str:
         """Frequency and damping ratio of the underdamped modes, with standard deviations where known, and how nearly
         real each shape is (modal phase collinearity); then the time constants of the decays."""
         from dalembert.identify.model.collinearity import modal_phase_collinearity
 
-        modes = self.underdamped()
+        modes = self.underdamped_modes()
         mpc = modal_phase_collinearity(modes.shapes)
         head, sd_f, sd_z = ["mode", "frequency [Hz]"], self.frequency_deviations, self.damping_deviations
         head += (["±"] if sd_f is not None else []) + ["damping ratio"] + (["±"] if sd_z is not None else []) + ["MPC"]

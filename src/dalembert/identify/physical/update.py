@@ -26,7 +26,8 @@ from dalembert.identify.model.collinearity import mean_phase
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, Model, ParametricSystem
 from dalembert.linear import SecondOrder
 from dalembert.linear.modes import Modes
@@ -177,9 +178,7 @@ def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, flo
     low = np.where(first > 0, 1e-6 * first, -np.inf)
     high = np.where(first < 0, 1e-6 * first, np.inf)
     for name, pair in (given or {}).items():
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("parameter", name, names, "bounds"))
-        k = names.index(name)
+        k = find_name("parameter", name, names, "bounds")
         low[k], high[k] = float(pair[0]), float(pair[1])
         if not low[k] < high[k]:
             raise DataError("out-of-range", f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
@@ -195,11 +194,10 @@ def _prior(names: list[str], given: float | Mapping[str, float] | None) -> Array
     result = np.full(len(names), np.inf)
     given = given if given is None or isinstance(given, Mapping) else dict.fromkeys(names, given)
     for name, value in (given or {}).items():
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("parameter", name, names, "prior"))
+        k = find_name("parameter", name, names, "prior")
         if not float(value) > 0:
             raise DataError("not-positive", f"prior of {name!r} must be a positive relative deviation, got {value!r}.")
-        result[names.index(name)] = float(value)
+        result[k] = float(value)
     return result
 
 
@@ -249,8 +247,7 @@ def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str
     names = known if given is None else [given] if isinstance(given, str) else given
     pairs = {str(n): str(names[n] if isinstance(names, Mapping) else n) for n in names}
     for name in pairs:
-        if name not in known:
-            raise DataError("unknown-name", unknown_name("measured coordinate", name, known, "the modes"))
+        find_name("measured coordinate", name, known, "the modes")
     return pairs
 
 

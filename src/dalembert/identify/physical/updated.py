@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion
+from dalembert.identify.records.checks import find_name
 from dalembert.linear import SecondOrder
 
 
@@ -61,9 +61,7 @@ class Updated:
     provenance: Mapping[str, Any]
 
     def __getitem__(self, parameter: str) -> float:
-        if parameter not in self.parameters:
-            raise DataError("unknown-name", unknown_name("parameter", parameter, self.parameters, "this update"))
-        return float(self.values[self.parameters.index(parameter)])
+        return float(self.values[find_name("parameter", parameter, self.parameters, "this update")])
 
     @property
     def errors_before(self) -> FloatArray:

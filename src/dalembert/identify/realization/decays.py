@@ -21,7 +21,8 @@ from dalembert.core.text import counted
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.hankel import LARGEST_SIDE, decompose, find_order, hankel, unstable_model
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import IdentificationWarning, report_findings
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
@@ -79,6 +80,7 @@ def free_decays(
     return decays
 
 
+@report_findings
 def decay_era(
     decays: Decays | Record | Sequence[Record],
     *,
@@ -107,16 +109,6 @@ def decay_era(
     >>> decay_era(bell, order=2).modes().damped_frequencies.round(6).tolist()
     [6.0]
     """
-    found = realize_decays(decays, order, outputs, rows, columns)
-    IdentificationWarning.report(found.findings)
-    return found
-
-
-def realize_decays(
-    decays: Decays | Record | Sequence[Record], order: int | None, outputs: str | Iterable[str] | None,
-    rows: int | None, columns: int | None,
-) -> Identified:  # fmt: skip
-    """As :func:`decay_era`, without warnings: the findings are for the caller to report."""
     source, findings = decays_of(decays, outputs)
     a, b = choose_window(source, rows, columns)
     svd = decompose(hankel(source.values, a, b))

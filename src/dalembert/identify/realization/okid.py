@@ -28,7 +28,8 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
-from dalembert.identify.records.data import Data, Detrend, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
 Start = Literal["unknown", "rest"]

@@ -19,9 +19,10 @@ from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
 from dalembert.identify.realization.okid import EXACT, ObserverMarkov, Start, find_observer
 from dalembert.identify.realization.realize import HankelWindow, realize
-from dalembert.identify.records.data import Data, Detrend, collect_data
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.subspace.residuals import examine_residuals
-from dalembert.identify.subspace.subspace import moesp_finder, report
+from dalembert.identify.subspace.subspace import moesp_finder
 from dalembert.record import Record
 
 Trial = tuple[Identified, ObserverMarkov]
@@ -45,6 +46,7 @@ class PlaybackThresholds:
 PLAYBACK = PlaybackThresholds()
 
 
+@report_findings
 def okid_era(
     record: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),
@@ -94,7 +96,7 @@ def okid_era(
     >>> bool(abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9)
     True
     """
-    data = collect_data(record, inputs, outputs, detrend=detrend, drift_matters=True)
+    data = read_data.quiet(record, inputs, outputs, detrend=detrend, drift_matters=True)
     known = [*data.findings, *([] if order is None else data.check_order(order))]
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
 
@@ -107,7 +109,7 @@ def okid_era(
     found, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
     findings = examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
     every = (*known, *found.findings, *findings)
-    return report(found.replace(findings=every, offsets=data.mean_levels(data.lengths)), record)
+    return found.replace(findings=every, offsets=data.mean_levels(data.lengths))
 
 
 def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Trial]) -> Trial:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DalembertWarning, DataError
+from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import listed
 from dalembert.identify.records.drift import measure_drift
@@ -57,11 +57,15 @@ class RecordThresholds:
 THRESHOLDS = RecordThresholds()
 
 
-class IdentificationWarning(DalembertWarning):
-    """The data allow a model, but something about them makes it doubtful."""
-
-
 # ---- errors
+
+
+def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: object) -> int:
+    """Place of a name among those known; another one is refused. place : where the error is, such as ``channel``."""
+    names = list(known)
+    if name not in names:
+        raise DataError("unknown-name", unknown_name(kind, name, names, where), where=place)
+    return names.index(name)
 
 
 def list_records(record: object) -> tuple[Record, ...]:

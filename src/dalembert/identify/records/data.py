@@ -21,10 +21,8 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted, listed
 from dalembert.identify.records import checks as check
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
-
-__all__ = ["Data", "IdentificationWarning", "read_data"]
 
 Detrend = Literal["none", "mean", "linear"]
 DETRENDS = ("none", "mean", "linear")
@@ -155,6 +153,7 @@ add records of repeated tests, or ask for less.
         )
 
 
+@report_findings
 def read_data(
     record: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),
@@ -198,26 +197,6 @@ def read_data(
       input   force [N]  rms 0.67557
       output  x [m]  rms 0.69876
     """
-    data = collect_data(
-        record, inputs, outputs, detrend=detrend, offset_matters=offset_matters,
-        offset_takes_states=offset_takes_states, drift_matters=drift_matters,
-    )  # fmt: skip
-    if data is not record:
-        IdentificationWarning.report(data.findings)
-    return data
-
-
-def collect_data(
-    record: Record | Sequence[Record] | Data,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    detrend: Detrend = "none",
-    offset_matters: bool = True,
-    offset_takes_states: bool = False,
-    drift_matters: bool = False,
-) -> Data:
-    """As :func:`read_data`, without warnings: the findings are for the caller to report."""
     if isinstance(record, Data):
         return _check_request(record, inputs, outputs, detrend)
     one_of("detrend", detrend, DETRENDS)

@@ -21,12 +21,13 @@ import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 
@@ -71,14 +72,10 @@ class Coherence:
     def __getitem__(self, pair: str | tuple[str, str]) -> FloatArray:
         """(nf,) multiple coherence of ``c["output"]``, or ordinary coherence of ``c["output", "input"]``."""
         output, given = (pair, None) if isinstance(pair, str) else pair
-        if output not in self.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "this Coherence"))
-        b = self.outputs.index(output)
+        b = find_name("output", output, self.outputs, "this Coherence")
         if given is None:
             return self.multiple[:, b]
-        if given not in self.inputs:
-            raise DataError("unknown-name", unknown_name("input", given, self.inputs, "this Coherence"))
-        return self.ordinary[:, b, self.inputs.index(given)]
+        return self.ordinary[:, b, find_name("input", given, self.inputs, "this Coherence")]
 
     def table(self) -> str:
         """Smallest, mean and share above 0.9 of the multiple coherence of every output."""

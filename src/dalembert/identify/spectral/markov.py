@@ -27,12 +27,13 @@ import scipy.fft
 
 from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -139,16 +140,13 @@ class Markov:
 
     def _place(self, pair: str | tuple[str, str]) -> tuple[int, int]:
         output, given = (pair, None) if isinstance(pair, str) else pair
-        if output not in self.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "these Markov parameters"))
+        b = find_name("output", output, self.outputs, "these Markov parameters")
         if given is None and len(self.inputs) > 1:
             raise DataError(
                 "missing-argument",
                 f"name output and input, one of {listed(self.inputs, {})}: there are several.",
             )
-        if given is not None and given not in self.inputs:
-            raise DataError("unknown-name", unknown_name("input", given, self.inputs, "these Markov parameters"))
-        return self.outputs.index(output), 0 if given is None else self.inputs.index(given)
+        return b, 0 if given is None else find_name("input", given, self.inputs, "these Markov parameters")
 
 
 def markov(

@@ -24,7 +24,8 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.model import BuiltModel, StructuredModel, discretize
 from dalembert.identify.structured.structured_likelihood import (
     StructuredLikelihood,
@@ -367,7 +368,7 @@ def _sample(
         discrete, method="structured fit", gain=np.zeros((discrete.nx, discrete.ny)), innovation=np.diag(noise),
         notes=undetermined, provenance={**data.provenance, "deviations": "Fisher information"},
     )  # fmt: skip
-    modes = fit.underdamped().eigenvalues
+    modes = fit.underdamped_modes().eigenvalues
     at = model.continuous(end.theta)
     values, V = np.linalg.eig(at.A)
     if not len(modes) or np.linalg.cond(V) > 1e10:

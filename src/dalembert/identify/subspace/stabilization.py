@@ -208,7 +208,6 @@ def project_record(
 def make_diagram(
     projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances
 ) -> Stabilization:
-    """The diagram of a projection."""
     poles = find_poles(projection, orders, data.dt, limits)
     wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
     poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "kept")))

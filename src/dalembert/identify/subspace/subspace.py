@@ -18,11 +18,11 @@ import numpy as np
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.checks import IdentificationWarning
-from dalembert.identify.records.data import Data, Detrend, collect_data
+from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
 from dalembert.identify.subspace.innovation_form import correct_freedom, find_gain, find_inputs_and_noise
 from dalembert.identify.subspace.projections import Projection, project, shift_invariance
@@ -36,19 +36,12 @@ Names = str | Iterable[str]
 RANK = 1e-12
 
 
-def report(found: Identified, record: Record | Sequence[Record] | Data) -> Identified:
-    """Warn of the findings on a model, on behalf of the caller of its method; not of those of data read before."""
-    known = record.findings if isinstance(record, Data) else ()
-    IdentificationWarning.report((one for one in found.findings if one not in known), 2)
-    return found
-
-
 def identify_subspace(
     method: str, record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None, order: int | None,
     rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, examined: bool = True,
 ) -> Identified:  # fmt: skip
     """A model by one of INPUT_METHODS, with its findings; ``examined`` : with those on its order and residuals."""
-    data = collect_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    data = read_data.quiet(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     data.require_inputs(method)
     data = delay_inputs(data, delays or {})
     findings = data.check_order(order) if examined and order is not None else []
@@ -127,8 +120,7 @@ def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
     if not isinstance(delays, Mapping):
         raise DataError("wrong-type", f"delays must be a mapping of inputs to samples, not {delays!r}.")
     for name, count in delays.items():
-        if name not in data.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, data.inputs, "delays"), where={"channel": name})
+        find_name("input", name, data.inputs, "delays", channel=name)
         whole_number(f"the delay of {name!r} in samples", count)
     most = int(max(delays.values(), default=0))
     if most == 0:

@@ -89,7 +89,7 @@ def animate_shapes(model: Identified, places: Mapping[str, Any] | None) -> list[
     if not places:
         return []
     spots = read_places(places, model.outputs)
-    modes = model.underdamped()
+    modes = model.underdamped_modes()
     if not len(modes):
         return []
     words = "Mode shapes at the sensors; lines between them are straight, places without a sensor do not move."
@@ -134,7 +134,7 @@ def _summary(result: AutoIdentified) -> str:
 
 def describe_modes(model: Identified, most: int = 3) -> str:
     """The first modes in a sentence, or "" where none oscillates."""
-    modes = model.underdamped()
+    modes = model.underdamped_modes()
     if not len(modes):
         return ""
     each = [
