@@ -155,7 +155,7 @@ class Identified:
 
     def replace(self, **changes: Any) -> Identified:
         """Copy with some arguments of :class:`Identified` changed; deviations do not outlive another system."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in changes:
             if name not in values:
                 raise DataError("unknown-argument", unknown_name("argument", name, values, "Identified"))
