@@ -367,11 +367,11 @@ def test_a_shorter_observer_is_tried_and_taken_at_the_thresholds(
         found = era(observer, order=6)
         made.append(observer.order)
         noisy = ObserverMarkov(observer.D, observer.forward, observer.backward, residual=np.eye(3), dt=observer.dt)
-        return found, noisy, []
+        return found, noisy
 
     left = limits.too_long * residual
     shares = iter([left, limits.better * left * tried])
-    monkeypatch.setattr(okid_era_module, "_unexplained", lambda model, data: next(shares))
+    monkeypatch.setattr(okid_era_module, "measure_unexplained", lambda model, data: next(shares))
     found = okid_era_module._shorten(data, 6, attempt)[0]
     assert made == ([4] if residual < 1.0 else [4, 2])
     assert any("plays back worse" in note for note in found.notes) == taken

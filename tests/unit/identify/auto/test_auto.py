@@ -9,6 +9,8 @@ import pytest
 
 import dalembert as da
 from dalembert.identify import IdentificationWarning, auto
+from dalembert.identify.auto import auto as auto_module
+from dalembert.identify.records.data import read_data
 from dalembert.view import report
 from dalembert.view.plots.identification import plot_playback
 from dalembert.view.reports.identification_report import identification_pieces
@@ -247,3 +249,46 @@ def test_the_report_is_one_file_with_its_pictures_inside(found, tmp_path):
 def test_a_report_is_made_of_automatic_results_only(tmp_path):
     with raises(da.errors.DataError, "wrong-type"):
         report(frame(), tmp_path / "report.html")
+
+
+# ---- thresholds
+
+
+BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
+
+
+@pytest.mark.parametrize(("quiet", "found"), [(0.89, False), (0.91, True)])
+def test_an_input_that_rests_most_of_the_time_is_a_series_of_impacts(quiet: float, found: bool) -> None:
+    assert auto_module.THRESHOLDS.quiet_time == 0.9
+    u = np.ones(1000)
+    u[: int(1000 * quiet)] = 0.99 * auto_module.THRESHOLDS.quiet_level
+    assert auto_module._is_impact(u) is found
+    u[: int(1000 * quiet)] = 1.01 * auto_module.THRESHOLDS.quiet_level
+    assert not auto_module._is_impact(u)
+
+
+@BELOW_AND_ABOVE
+def test_a_mean_far_beyond_its_error_is_an_offset(factor: float, found: bool) -> None:
+    parts = np.tile([1.0, -1.0], auto_module.THRESHOLDS.parts // 2)
+    error = parts.std(ddof=1) / np.sqrt(len(parts))
+    y = np.repeat(parts, 50) + np.tile([0.1, -0.1], 250) + factor * auto_module.THRESHOLDS.offset * error
+    data = read_data.quiet(da.Record(DT * np.arange(500), y[:, None], ["y"]))
+    assert auto_module._find_offsets(data) == (["y"] if found else [])
+
+
+@pytest.mark.parametrize(("factor", "kept"), [(0.9, ("a",)), (1.1, ("a", "b"))])
+def test_a_copy_of_an_output_is_left_out(factor: float, kept: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(0)
+    a, own = np.linalg.qr(rng.normal(size=(500, 2)) - 0.0)[0].T
+    a, own = a - a.mean(), own - own.mean()
+    own -= a * (a @ own) / (a @ a)
+    b = a / np.linalg.norm(a) + factor * auto_module.THRESHOLDS.copy * own / np.linalg.norm(own)
+    data = read_data.quiet(da.Record(DT * np.arange(500), np.column_stack([a, 3.0 * b]), ["a", "b"]))
+    assert auto_module._leave_out_copies(data)[0] == kept
+
+
+def test_records_too_short_to_hold_samples_out() -> None:
+    shortest = auto_module.THRESHOLDS.fewest_to_split
+    run = da.Record(DT * np.arange(shortest), np.arange(shortest)[:, None], ["y"])
+    assert len(auto_module._split((run,), 0.25)[1]) == 1
+    assert auto_module._split((run.between(0.0, DT * (shortest - 1.5)),), 0.25)[1] == ()

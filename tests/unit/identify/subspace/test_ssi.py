@@ -50,7 +50,7 @@ def test_ambient_records_give_the_modes_within_their_bounds(method: Any) -> None
     T, f, zeta = 40_000 * DT, true.frequencies_hz, true.damping_ratios
     assert (np.abs(found.frequencies_hz - f) < 4 * np.sqrt(zeta * f / (2 * np.pi * T))).all()
     assert (np.abs(found.damping_ratios - zeta) < 4 * np.sqrt(zeta / (2 * np.pi * f * T))).all()
-    assert np.diagonal(found.underdamped().mac(true)) == pytest.approx(1.0, abs=5e-3)
+    assert np.diagonal(found.underdamped_modes().mac(true)) == pytest.approx(1.0, abs=5e-3)
     # the gain: predicts as well as the Kalman filter of the true system (log det: standard deviation √(6/N) = 0.012)
     left = found.residuals(record)
     assert abs(np.linalg.slogdet(left.covariance)[1] - np.linalg.slogdet(S)[1]) < 0.04

@@ -183,7 +183,7 @@ def test_a_machine_follows_an_output_unless_the_fit_is_poor_and_its_errors_are_a
     def lost(percent: float, correlation: float) -> int:
         e = np.array([correlation, 1.0, 0.0])[:, None]
         assert correlate_neighbours([e[:, 0]]) == pytest.approx(correlation)
-        agreement = Fit(np.array([percent]), np.ones(1), ("encoder",), "simulation", {})
+        agreement = Fit(percent=np.array([percent]), rms=np.ones(1), outputs=("encoder",), kind="simulation", units={})
         return len(find_lost_outputs(agreement, (e,)))
 
     assert lost(FOLLOW.fit - 1.0, FOLLOW.correlation + 0.01) == 1

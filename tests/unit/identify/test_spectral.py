@@ -9,6 +9,7 @@ import scipy.signal
 from dalembert import identify
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
+from dalembert.identify.spectral.frf import THRESHOLDS, _Scaled
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns
@@ -394,3 +395,25 @@ def test_white_noise_on_rest_is_told_by_the_coherence_of_each_output():
     # boxes of 16 s hold the memory of the frame up to leakage at its peaks
     assert np.median(made["a1"]) > 0.99
     assert np.median(made["a3"]) < 0.7
+
+
+# ---- thresholds of excitation
+
+
+def scaled_codes(G: np.ndarray, nu: int) -> list[str]:
+    u, y = np.zeros((8, nu)), np.zeros((8, 1))
+    data = identify.Data((u,), (y,), DT, tuple(f"f{k}" for k in range(nu)), ("a",))
+    return [one.code for one in _Scaled(G.astype(complex), data, 8).findings]
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_inputs_are_dependent_below_an_eigenvalue_of_their_correlation(factor: float) -> None:
+    c = 1.0 - factor * THRESHOLDS.dependent
+    G = np.array([[[1.0, c, 0.0], [c, 1.0, 0.0], [0.0, 0.0, 1.0]]])
+    assert scaled_codes(G, 2) == (["dependent-channels"] if factor < 1.0 else [])
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_an_input_has_no_power_below_a_share_of_its_largest(factor: float) -> None:
+    G = np.array([np.eye(2), np.diag([factor * THRESHOLDS.no_power, 1.0])])
+    assert scaled_codes(G, 1) == (["weak-excitation"] if factor < 1.0 else [])

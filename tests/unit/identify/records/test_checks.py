@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.identify.records.checks import THRESHOLDS
-from dalembert.identify.records.data import collect_data
+from dalembert.identify.records.data import read_data
 from dalembert.identify.records.drift import THRESHOLDS as DRIFT
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
@@ -27,7 +27,7 @@ def codes(*outputs: dict[str, np.ndarray], units: dict[str, str] | None = None, 
         Record.from_channels(DT * np.arange(N), {"force": force + k * noise(8), **channels}, units)
         for k, channels in enumerate(outputs)
     ]
-    return [one.code for one in collect_data(runs, "force", **more).findings]
+    return [one.code for one in read_data.quiet(runs, "force", **more).findings]
 
 
 @pytest.mark.parametrize("extra", [-1, 0])

@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, Identified, era, okid_era, physical, proportional_damping
+from dalembert.identify.physical import physical as physical_module
 from dalembert.identify.physical.sensor_places import kind_of_unit
 from dalembert.linear import SecondOrder, StateSpace
 from tests.helpers.findings import raises, warns
@@ -310,3 +311,22 @@ def test_unknown_names_and_words_are_answered() -> None:
             physical(frame, **options)
     with raises(DataError, "wrong-type", "Identified"):
         physical(TRUE)
+
+
+# ---- thresholds
+
+
+@pytest.mark.parametrize(("factor", "found"), [(0.99, True), (1.01, False)])
+def test_modes_closer_than_their_bandwidth(factor: float, found: bool) -> None:
+    first = -0.5 + 30.0j
+    both = np.array([first, first + 1j * factor * physical_module.THRESHOLDS.close * 0.5])
+    assert [one.code for one in physical_module._find_close_modes(both)] == (["close-modes"] if found else [])
+
+
+@pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
+def test_damping_of_the_matrices_that_differs_from_that_of_the_modes(factor: float, found: bool) -> None:
+    made = SecondOrder([[1.0]], [[100.0]], C=[[0.2]])  # ω = 10, ζ = 0.01
+    ratio = 0.01 / (1.0 + factor * physical_module.THRESHOLDS.damping)
+    lam = np.array([10.0 * (-ratio + 1j * np.sqrt(1.0 - ratio**2))])
+    findings = physical_module._set_damping(made, lam, "identified")[2]
+    assert [one.code for one in findings] == (["inconsistent-damping"] if found else [])

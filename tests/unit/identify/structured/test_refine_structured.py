@@ -99,7 +99,7 @@ def test_the_gradient_is_that_of_the_likelihood(estimate):
     theta = model.values * [1.01, 0.99, 1.1, 0.9]
 
     def look(at):
-        return ascent.evaluate(discretize(model.continuous(at), DT, "zero"), at, np.zeros((1, 4)), optimize=True)
+        return ascent.evaluate(discretize(model.continuous(at), DT, "zero"), at)
 
     place = look(theta)
     for i in range(4):
@@ -115,7 +115,7 @@ def test_one_window_as_long_as_the_record_says_what_the_record_says():
     u, y = test.data[:, :1], test.data[:, 1:]
     system = discretize(model.continuous(1.01 * model.values), DT, "zero")
     long = StructuredLikelihood((u[:300],), (y[:300],), estimate=True)
-    a = long.evaluate(system, 1.01 * model.values, np.zeros((1, 4)), optimize=True)
+    a = long.evaluate(system, 1.01 * model.values)
     b = Windows(u[None], y[None, :300]).evaluate(system, 1.01 * model.values)
     assert a.value == pytest.approx(b.value, rel=1e-10)
     assert np.allclose(a.information, b.information, rtol=1e-8) and np.allclose(a.gradient, b.gradient, rtol=1e-6)
@@ -271,7 +271,7 @@ def test_an_eigenvalue_of_the_information_counts_as_zero_below_its_threshold(fac
     information = np.array([[1.0, 1.0 - small], [1.0 - small, 1.0]])
     nothing = np.zeros((1, 0))
     point = StructuredPoint(
-        np.ones(2), nothing, 0.0, np.ones(1), information, np.array([1.0, -1.0]), nothing, np.zeros((1, 0, 2))
+        np.ones(2), nothing, 0.0, np.ones(1), information, np.array([1.0, -1.0]), np.zeros((1, 0, 2))
     )
     step = _step(point, 0.0).change
     assert (np.abs(step).max() > 1.0) == (factor > 1.0)
@@ -280,7 +280,7 @@ def test_an_eigenvalue_of_the_information_counts_as_zero_below_its_threshold(fac
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_an_unknown_belongs_to_an_undetermined_combination_above_a_share(factor: float) -> None:
     nothing = np.zeros((1, 0))
-    point = StructuredPoint(np.ones(2), nothing, 0.0, np.ones(1), np.eye(2), np.zeros(2), nothing, np.zeros((1, 0, 2)))
+    point = StructuredPoint(np.ones(2), nothing, 0.0, np.ones(1), np.eye(2), np.zeros(2), np.zeros((1, 0, 2)))
     null = np.array([[1.0], [factor * THRESHOLDS.part]])
     findings, lost = _find_undetermined(point, null, np.ones(2), ["k", "c"])
     assert findings[0].where["parameters"] == (("k", "c") if factor > 1.0 else ("k",))
