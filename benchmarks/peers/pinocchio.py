@@ -134,7 +134,7 @@ def accelerations(task: dict[str, Any], emit: Emit) -> None:
     kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
     for i in range(7):
         joint = model.addJoint(joint, kinds[i % 3](), _shift(0.0 if i == 0 else 1.0), f"hinge{i}")
-        inertia = pin.Inertia(1.0, np.array([0.5, 0, 0]), np.diag([0, 1 / 12, 1 / 12]))
+        inertia = pin.Inertia(1.0, np.array([0.5, 0, 0]), np.diag([0.01, 0.085, 0.085]))
         model.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
     data = model.createData()
     rng = np.random.default_rng(0)

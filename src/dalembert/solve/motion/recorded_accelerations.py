@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import Channels, EquationsOfMotion, require_equations
+from dalembert.equations import EquationsOfMotion, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions, forward_function
@@ -32,7 +32,10 @@ def accelerations_along(
             f"friction of {eqs.name!r} sticks and slips: what a state does depends on the states before.",
             Advice("Take {} state by state.", Call("da.forward_dynamics")),
         )
-    q, v, z = (_block(record, group) for group in (eqs.coordinates, eqs.speeds, eqs.internal))
+    # a record holds the angle that a counter of turns belongs to
+    counted = {eqs.coordinates.names[one.coordinate]: eqs.measures.names[one.measure] for one in eqs.counters}
+    q = _block(record, tuple(counted.get(name, name) for name in eqs.coordinates.names))
+    v, z = (_block(record, group.names) for group in (eqs.speeds, eqs.internal))
     known = {name: record for name in eqs.inputs.names if name in record}
     u = read_inputs(eqs, known if inputs is None else inputs).values(eqs, record.time)
     kernel = eqs.cached("forward along a record", lambda: Kernel(forward_function(eqs)))
@@ -50,14 +53,14 @@ def accelerations_along(
     return Record(record.time, a, names, units, name=eqs.name)
 
 
-def _block(record: Record, channels: Channels) -> Array:
-    missing = [name for name in channels.names if name not in record]
+def _block(record: Record, names: tuple[str, ...]) -> Array:
+    missing = [name for name in names if name not in record]
     if missing:
         problem = unknown_name("channel", missing[0], record.names, "the record")
         raise DataError(
             "missing-channel", f"the record must hold every state of the machine: {problem}",
             Advice("Simulate it, or find poses with {}.", Call("da.kinematics")), where={"channels": tuple(missing)},
         )  # fmt: skip
-    if not channels.names:
+    if not names:
         return np.empty((len(record), 0))
-    return np.asarray(record[list(channels.names)], dtype=float)
+    return np.asarray(record[list(names)], dtype=float)
