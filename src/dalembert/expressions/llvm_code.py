@@ -30,6 +30,7 @@ from dalembert.expressions.program import (
     Program,
     Repeat,
     Routine,
+    ScalarCall,
     Statement,
     Straight,
     Table,
@@ -194,7 +195,7 @@ class LlvmCode:
         literals: dict[int, str] = {}  # registers that hold a constant: known in every piece
         inputs: dict[int, tuple[int, int]] = {}  # registers that hold an input: read again where a piece needs it
         width, names = self.lanes, []
-        for start in range(0, count, PIECE):
+        for start in range(0, max(count, 1), PIECE):
             self.lines = []
             values: dict[int, str] = {}
 
@@ -220,6 +221,15 @@ class LlvmCode:
                     literals.pop(out, None)
                     inputs[out] = (firsts[k], seconds[k])
                     values.pop(out, None)
+                elif op == ca.OP_CALL:
+                    call = code.calls[out]
+                    made = self._scalar_call(call, [value(register) for register in call.inputs])
+                    for register, result in zip(call.outputs, made, strict=True):
+                        if register >= 0:
+                            literals.pop(register, None)
+                            inputs.pop(register, None)
+                            values[register] = result
+                            self.store(result, self.offset("%w", register), width)
                 else:
                     y = value(seconds[k]) if op in BINARY else ""
                     result = self.operation(op, value(firsts[k]), y, width)
@@ -233,6 +243,17 @@ class LlvmCode:
         if count > PIECE:
             passed = ", ".join(f"ptr {p}" for p in pointers_of(routine))
             self.define(routine.name, routine, [f"call void @{name}({passed})" for name in names])
+
+    def _scalar_call(self, call: ScalarCall, given: Sequence[str]) -> list[str]:
+        """Arguments go to the work array, and results come from there."""
+        for j, value in enumerate(given):
+            self.store(value, self.offset("%w", call.work + j), self.lanes)
+        sizes = [*call.routine.inputs, *call.routine.outputs]
+        starts = np.cumsum([call.work, *sizes]).tolist()
+        places = [self.offset("%w", start) for start in starts]
+        self._call(call.routine, places)
+        first = call.work + len(given)
+        return [self.load(self.offset("%w", first + j), self.lanes) for j in range(len(call.outputs))]
 
     def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Apply):
@@ -597,10 +618,14 @@ def _crossing(code: Straight, piece: int) -> list[bool]:
         if op in skipped:
             made.pop(out, None)
             continue
-        for register in (first, second) if op in BINARY else (first,):
+        call = code.calls[out] if op == ca.OP_CALL else None
+        for register in call.inputs if call else (first, second) if op in BINARY else (first,):
             source = made.get(register)
             if source is not None and source // piece != k // piece:
                 crossing[source] = True
-        if op != ca.OP_OUTPUT:
+        if call:
+            for register in call.outputs:
+                made.pop(register, None)  # all of them are in the work array
+        elif op != ca.OP_OUTPUT:
             made[out] = k
     return crossing

@@ -11,7 +11,7 @@ Back ends (`llvm_code`) turn a `Program` into code. What has no translation rais
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -43,10 +43,12 @@ SPLIT = frozenset((ca.OP_VERTSPLIT, ca.OP_HORZSPLIT, ca.OP_DIAGSPLIT))
 EXPANDED = frozenset(
     getattr(ca, f"OP_{name}")
     for name in (
-        "MTIMES DOT BILIN RANK1 TRANSPOSE PROJECT NORM1 NORM2 NORMF NORMINF MMIN MMAX HORZREPMAT HORZREPSUM KRON "
-        "GETNONZEROS SETNONZEROS ADDNONZEROS EINSTEIN"
+        "MTIMES DOT RANK1 TRANSPOSE PROJECT NORM1 NORM2 NORMF NORMINF HORZREPMAT KRON GETNONZEROS SETNONZEROS "
+        "ADDNONZEROS EINSTEIN"
     ).split()
 )
+# Operations that begin with a number, which CasADi drops where it expands them: it decides on the sign of a zero.
+STARTED = frozenset((ca.OP_BILIN, ca.OP_HORZREPSUM, ca.OP_MMIN, ca.OP_MMAX))
 LOOP_PRODUCT = 300  # scalar products; a larger dense matrix product is a loop, a smaller one straight code
 FEW = 16  # entries that a gather copies in place; more are a routine of their own, cut into pieces
 
@@ -68,11 +70,24 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ScalarCall:
+    """Call in scalar code.  inputs, outputs : registers of all entries, -1 for a result that nobody reads.
+
+    work : where its arguments, its results and its own work array begin in the work array of the caller.
+    """
+
+    routine: Routine
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    work: int
+
+
+@dataclass(frozen=True)
 class Straight:
     """Scalar instructions, one per entry.
 
     out, first, second : registers; of an input the register, the argument and its entry; of an output the result, the
-    register and the entry.  constant : value of a constant.
+    register and the entry; of a call `out` is its number in `calls`.  constant : value of a constant.
     """
 
     operation: IntArray
@@ -80,6 +95,7 @@ class Straight:
     first: IntArray
     second: IntArray
     constant: FloatArray
+    calls: tuple[ScalarCall, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -226,7 +242,9 @@ class Program:
         self.functions.append(function)
         kind = function.class_name()
         if kind == "SXFunction":
-            return self.add(key, function, read_straight(function), function.sz_w())
+            calls = tuple(self._scalar_calls(function))
+            used = max((len(c.inputs) + len(c.outputs) + c.routine.work for c in calls), default=0)
+            return self.add(key, function, read_straight(function, calls), function.sz_w() + used)
         if kind == "MXFunction":
             statements, work = _Graph(self, function).read()
             return self.add(key, function, statements, work)
@@ -237,6 +255,17 @@ class Program:
         if kind == "LinearInterpolant":
             return self.add(key, function, read_table(function), 0)
         raise Untranslatable(f"a function of the class {kind}")
+
+    def _scalar_calls(self, function: ca.Function) -> Iterator[ScalarCall]:
+        """Calls in an SX function, in their order."""
+        if not function.get_function():
+            return
+        nodes = function.instructions_sx()
+        for k in range(function.n_instructions()):
+            if function.instruction_id(k) == ca.OP_CALL:
+                routine = self.function(nodes[k].which_function())
+                inputs, outputs = function.instruction_input(k), function.instruction_output(k)
+                yield ScalarCall(routine, tuple(inputs), tuple(outputs), function.sz_w())
 
     def _map(self, key: Any, function: ca.Function) -> Routine:
         inside = function.info()
@@ -268,9 +297,11 @@ class Program:
 
     def expanded(self, node: Any, dependencies: Sequence[Any]) -> Routine:
         """One matrix operation as scalar code."""
-        key = (node.op(), node.sparsity().__hash__(), *(d.sparsity().__hash__() for d in dependencies))
+        key = (node.op(), *(tuple(x.sparsity().compress()) for x in (node, *dependencies)))
         if node.op() in (ca.OP_GETNONZEROS, ca.OP_SETNONZEROS, ca.OP_ADDNONZEROS):
             key = (*key, tuple(entries_of(node)))
+        elif node.op() == ca.OP_EINSTEIN:  # which indices are summed is not to be had
+            key = (*key, node.__hash__())
         if key in self._done:
             return self._done[key]
         symbols = [ca.MX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
@@ -278,6 +309,52 @@ class Program:
         function = ca.Function("operation", symbols, [alone]).expand()
         self.functions += [function, node]
         return self.add(key, function, read_straight(function), function.sz_w())
+
+    def started(self, node: Any, dependencies: Sequence[Any]) -> tuple[Routine, Place]:
+        """An operation that begins with a number, as scalar code with this number as first argument, and the number."""
+        op = node.op()
+        number = 0.0
+        if op in (ca.OP_MMIN, ca.OP_MMAX) and dependencies[0].is_dense():
+            number = np.inf if op == ca.OP_MMIN else -np.inf
+        key = ("started", op, *(tuple(x.sparsity().compress()) for x in (node, *dependencies)))
+        if key not in self._done:
+            start = ca.SX.sym("start")
+            symbols = [ca.SX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
+            function = ca.Function("operation", [start, *symbols], [_from_start(node, start, symbols)])
+            self.functions.append(function)
+            self.add(key, function, read_straight(function), function.sz_w())
+        return self._done[key], self.constant([number])
+
+
+def _from_start(node: Any, start: Any, symbols: Sequence[Any]) -> Any:
+    """Value of an operation of `STARTED` in the order in which the interpreter evaluates it."""
+    op, pattern = node.op(), node.sparsity()
+    entries = symbols[0].nonzeros()
+    if op == ca.OP_HORZREPSUM:
+        size = pattern.nnz()
+        sums = [start] * size
+        for j, entry in enumerate(entries):
+            sums[j % size] = sums[j % size] + entry
+        return ca.SX(pattern, ca.vertcat(*sums))
+    total = start
+    if op == ca.OP_BILIN:
+        rows, columns = symbols[0].sparsity().get_triplet()
+        x, y = ca.densify(symbols[1]).nonzeros(), ca.densify(symbols[2]).nonzeros()
+        for entry, row, column in zip(entries, rows, columns, strict=True):
+            total = total + x[row] * entry * y[column]
+        return total
+    for entry in entries:
+        total = ca.fmin(entry, total) if op == ca.OP_MMIN else ca.fmax(entry, total)
+    return total
+
+
+@lru_cache(maxsize=1)
+def _operation_names() -> dict[int, str]:
+    return {getattr(ca, name): name[3:].lower() for name in dir(ca) if name.startswith("OP_")}
+
+
+def _operation_name(op: int) -> str:
+    return _operation_names().get(int(op), str(op))
 
 
 def read(function: ca.Function) -> Program:
@@ -288,20 +365,21 @@ def read(function: ca.Function) -> Program:
 
 
 # -- scalar code -----------------------------------------------------------------------------------------------------
-def read_straight(function: ca.Function) -> Straight:
+def read_straight(function: ca.Function, calls: tuple[ScalarCall, ...] = ()) -> Straight:
     """Instructions of an SX function, from its serialised form where that is known."""
     count = function.n_instructions()
-    found = _serialised(function, count) if count > 64 else None
-    code = _listed(function, count) if found is None else found
-    unknown = set(np.unique(code.operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
+    found = _serialised(function, count) if count > 64 and not calls else None
+    code = _listed(function, count, calls) if found is None else found
+    unknown = set(np.unique(code.operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CALL}
     if unknown:
-        raise Untranslatable(f"the scalar operation {sorted(unknown)[0]}")
+        raise Untranslatable(f"the scalar operation {_operation_name(min(unknown))}")
     return code
 
 
-def _listed(function: ca.Function, count: int) -> Straight:
+def _listed(function: ca.Function, count: int, calls: tuple[ScalarCall, ...] = ()) -> Straight:
     rows = np.zeros((count, 4), dtype=np.int64)
     constant = np.zeros(count)
+    called = 0
     for k in range(count):
         op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
         if op == ca.OP_OUTPUT:
@@ -309,11 +387,14 @@ def _listed(function: ca.Function, count: int) -> Straight:
         elif op == ca.OP_CONST:
             rows[k] = op, o[0], 0, 0
             constant[k] = function.instruction_constant(k)
+        elif op == ca.OP_CALL:
+            rows[k] = op, called, 0, 0
+            called += 1
         elif len(o) != 1 or len(i) > 2:
-            raise Untranslatable(f"the scalar operation {op}")
+            raise Untranslatable(f"the scalar operation {_operation_name(op)}")
         else:
             rows[k] = op, o[0], i[0], i[-1]
-    return Straight(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], constant)
+    return Straight(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], constant, calls)
 
 
 def _bytes_of(function: ca.Function) -> bytes:
@@ -325,7 +406,6 @@ def _bytes_of(function: ca.Function) -> bytes:
 def _serialised(function: ca.Function, count: int) -> Straight | None:
     """Instructions as CasADi 3.8 writes them, four integers each; None where the first and last ones differ."""
     data = _bytes_of(function)
-    place = -1
     end = len(data)
     wanted = _listed_some(function, [0, 1, 2, 3, count // 2, count - 1])
     start = b"".join(struct.pack("<4i", *wanted[k]) for k in range(4))
@@ -400,11 +480,6 @@ def _table_at(data: bytes, start: int, dimensions: int, count: int) -> Table | N
 
 
 # -- matrix graphs ---------------------------------------------------------------------------------------------------
-@lru_cache(maxsize=1)
-def _operation_names() -> dict[int, str]:
-    return {getattr(ca, name): name[3:].lower() for name in dir(ca) if name.startswith("OP_")}
-
-
 def entries_of(node: Any) -> list[int]:
     """Entries that a node reads from or writes to."""
     inside = node.info()
@@ -493,12 +568,9 @@ class _Graph:
             return operands, [self._value(*view, outputs[0])]
         if op in SPLIT:
             base_, first, _ = self.values[operands[0]]
-            bounds = [int(v) for v in node.info()["offset"]]
-            sizes = self._split_sizes(node, bounds, len(outputs))
-            starts = np.cumsum([0, *sizes]).tolist()
-            return operands, [
-                self._value(base_, first + a, n, o) for a, n, o in zip(starts[:-1], sizes, outputs, strict=True)
-            ]
+            bounds = [int(v) for v in node.info()["offset"]]  # in nonzeros
+            parts = zip(bounds[:-1], bounds[1:], outputs, strict=True)
+            return operands, [self._value(base_, first + a, b - a, o) for a, b, o in parts]
         if op == ca.OP_CALL:
             callee = node.which_function()
             sizes = [callee.nnz_out(j) for j in range(callee.n_out())]
@@ -510,22 +582,6 @@ class _Graph:
             self.blocks.setdefault(k, []).append(block)
             made.append(self._value(block, 0, size, register))
         return operands, made
-
-    def _split_sizes(self, node: Any, bounds: list[int], count: int) -> list[int]:
-        """Nonzeros of the parts of a split."""
-        sparsity = node.dep(0).sparsity()
-        if node.op() == ca.OP_HORZSPLIT:
-            parts = ca.horzsplit(sparsity, bounds)
-        elif node.op() == ca.OP_VERTSPLIT:
-            if sparsity.size2() != 1:
-                raise Untranslatable("a vertical split of a matrix")
-            parts = ca.vertsplit(sparsity, bounds)
-        else:
-            raise Untranslatable("a diagonal split")
-        sizes = [part.nnz() for part in parts]
-        if len(sizes) != count:
-            raise Untranslatable("a split of an unknown form")
-        return sizes
 
     def _view(self, op: int, node: Any, operands: list[int]) -> tuple[Place | _Block, int, int] | None:
         """The place of a value that is a part of another, where it is contiguous."""
@@ -615,8 +671,11 @@ class _Graph:
         elif op in EXPANDED:
             dependencies = [node.dep(i) for i in range(node.n_dep())]
             self._call(self.program.expanded(node, dependencies), given, made)
+        elif op in STARTED:
+            routine, start = self.program.started(node, [node.dep(i) for i in range(node.n_dep())])
+            self._call(routine, [start, *given], made)
         else:
-            raise Untranslatable(f"the matrix operation {_operation_names().get(op, op)}")
+            raise Untranslatable(f"the matrix operation {_operation_name(op)}")
 
     def _is_large_product(self, node: Any) -> bool:
         x, y = node.dep(1), node.dep(2)
