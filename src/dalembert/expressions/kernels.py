@@ -84,23 +84,19 @@ class Kernel:
             self._settle()
 
     def _settle(self) -> None:
-        self._settled = True
         native = self._compile(1)
-        if native is None:
-            return
-        arrays = [*self._inputs, *self._outputs]
-        self._work = native.work()
-        self._run = native.trigger(native.table(arrays, self._work, [0] * len(arrays)))
-        self.code = native
+        if native is not None:  # an interrupt between two of these lines leaves a kernel that works
+            arrays = [*self._inputs, *self._outputs]
+            self._run = native.trigger(arrays, native.work())
+            self.code = native
+        self._settled = True
 
     def _compile(self, lanes: int) -> Native | None:
-        name = self.function.name()
-        if name in interpreted and lanes > 1:
-            return None
         try:
             return compile_native(self.function, lanes=lanes, optimise=self.optimise)
         except Untranslatable as reason:
-            interpreted[name] = str(reason)
+            interpreted[self.function.name()] = str(reason)
+            self._settled = True
             return None
 
     # -- one evaluation ----------------------------------------------------------------------------------------------
@@ -162,6 +158,8 @@ class Kernel:
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
         self.expect(count)
+        if count == 0:
+            return rows[1:]
         if self.code is None:
             self._repeat(rows, arrays, strides, count)
         else:

@@ -298,6 +298,8 @@ class Program:
     def expanded(self, node: Any, dependencies: Sequence[Any]) -> Routine:
         """One matrix operation as scalar code."""
         key = (node.op(), *(tuple(x.sparsity().compress()) for x in (node, *dependencies)))
+        identities = [d.__hash__() for d in dependencies]
+        key = (*key, tuple(identities.index(i) for i in identities))  # x'x reads one argument, x'y both
         if node.op() in (ca.OP_GETNONZEROS, ca.OP_SETNONZEROS, ca.OP_ADDNONZEROS):
             key = (*key, tuple(entries_of(node)))
         elif node.op() == ca.OP_EINSTEIN:  # which indices are summed is not to be had
@@ -305,7 +307,7 @@ class Program:
         if key in self._done:
             return self._done[key]
         symbols = [ca.MX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
-        (alone,) = ca.graph_substitute([node], list(dependencies), symbols)
+        alone = _alone(node, dependencies, symbols)
         function = ca.Function("operation", symbols, [alone]).expand()
         self.functions += [function, node]
         return self.add(key, function, read_straight(function), function.sz_w())
@@ -324,6 +326,24 @@ class Program:
             self.functions.append(function)
             self.add(key, function, read_straight(function), function.sz_w())
         return self._done[key], self.constant([number])
+
+
+def _alone(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
+    """A node as a function of symbols in the place of its dependencies."""
+    (alone,) = ca.graph_substitute([node], list(dependencies), list(symbols))
+    known = {s.__hash__() for s in symbols}
+    if all(s.__hash__() in known for s in ca.symvar(alone)):
+        return alone
+    # CasADi does not substitute a part of a split
+    if node.op() == ca.OP_TRANSPOSE:
+        return symbols[0].T
+    if node.op() == ca.OP_PROJECT:
+        return ca.project(symbols[0], node.sparsity())
+    if node.op() == ca.OP_MTIMES:
+        return ca.mac(symbols[1], symbols[2], symbols[0])
+    if node.op() == ca.OP_DOT:
+        return ca.dot(*symbols)
+    raise Untranslatable(f"the matrix operation {_operation_name(node.op())} of a part of a split")
 
 
 def _from_start(node: Any, start: Any, symbols: Sequence[Any]) -> Any:

@@ -73,6 +73,11 @@ MATRIX: dict[str, Callable[[], Any]] = {
     "large product of a transposed": lambda: R.T @ L.T,
     "large product with one column": lambda: ca.repmat(L, 4, 4) @ ca.repmat(V, 6, 1),
     "large product with one row": lambda: ca.repmat(V, 60, 1).T @ ca.repmat(W, 60, 1),
+    "operations on parts of a split": lambda: [
+        p.T @ q + ca.dot(p, q) + ca.project(q, ca.Sparsity.diag(11, 3)).T @ p
+        for p, q in [ca.horzsplit(L, [0, 3, 6, 9])[:2]]
+    ],
+    "dot with itself and with another": lambda: [ca.dot(V, V), ca.dot(V, W), ca.dot(W, V), ca.dot(W, W)],
     "sparse product": lambda: S @ L[:5, :],
     "product of sparse matrices": lambda: [S @ S.T, S.T @ S],
     "dot": lambda: ca.dot(V, W),
