@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
-from dalembert.expressions.native import LANES, Native, compile_native
+from dalembert.expressions.native import LANES, Native, compile_native, llvm
 from dalembert.expressions.program import Untranslatable
 
 Array = NDArray[np.float64]
@@ -95,7 +95,8 @@ class Kernel:
         try:
             return compile_native(self.function, lanes=lanes, optimise=self.optimise)
         except Untranslatable as reason:
-            interpreted[self.function.name()] = str(reason)
+            if llvm() is not None:  # without LLVM all are, which is one line of advice
+                interpreted[self.function.name()] = str(reason)
             self._settled = True
             return None
 
@@ -121,7 +122,7 @@ class Kernel:
     def _misfit(self, arguments: Sequence[Any]) -> str:
         f = self.function
         wanted = ", ".join(f"{f.name_in(i)}[{f.size1_in(i) * f.size2_in(i)}]" for i in range(f.n_in()))
-        given = ", ".join(str(np.size(a)) for a in arguments)
+        given = ", ".join(_size_text(a) for a in arguments)
         return f"function {f.name()!r} takes the numbers {wanted}; got arguments of size {given or 'none'}."
 
     def __call__(self, *arguments: Any) -> list[Array]:
@@ -332,6 +333,13 @@ def _fill_lanes(native: Native, arrays: list[Array], rows: Array, first: int, la
     for size, result in zip(native.main.outputs, results, strict=True):
         rows[first:last, at : at + size] = result.transpose(0, 2, 1).reshape(groups * lanes, size)[:count]
         at += size
+
+
+def _size_text(argument: Any) -> str:
+    try:
+        return str(np.size(argument))
+    except ValueError:
+        return "unknown (rows of different lengths)"
 
 
 def _cores() -> int:
