@@ -30,10 +30,11 @@ from dalembert.expressions.program import (
     Program,
     Repeat,
     Routine,
-    ScalarCall,
     Statement,
     Straight,
+    StraightCall,
     Table,
+    operations,
 )
 
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
@@ -43,16 +44,10 @@ VECTOR = 4  # numbers in a register of AVX: loops over entries take so many at o
 ARITHMETIC = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 # functions with an intrinsic that is a call of the system's library, or one exact instruction
-INTRINSIC = {
-    getattr(ca, f"OP_{name}"): name.lower()
-    for name in (
-        "SQRT SIN COS TAN ASIN ACOS ATAN SINH COSH TANH EXP LOG FABS FLOOR CEIL POW ATAN2 COPYSIGN".split()
-    )
-} | {ca.OP_CONSTPOW: "pow"}
-LIBRARY = {
-    getattr(ca, f"OP_{name}"): name.lower()
-    for name in "ASINH ACOSH ATANH ERF LOG1P EXPM1 HYPOT FMOD REMAINDER".split()
+INTRINSIC = operations("SQRT SIN COS TAN ASIN ACOS ATAN SINH COSH TANH EXP LOG FABS FLOOR CEIL POW ATAN2 COPYSIGN") | {
+    ca.OP_CONSTPOW: "pow"
 }
+LIBRARY = operations("ASINH ACOSH ATANH ERF LOG1P EXPM1 HYPOT FMOD REMAINDER")
 
 
 def literal(value: float) -> str:
@@ -155,7 +150,7 @@ class LlvmCode:
         return result
 
     def address(self, place: Place) -> str:
-        base = f"@c{place.index}" if place.base == "c" else "%w" if place.base == "w" else f"%{place.base}{place.index}"
+        base = f"@c{place.which}" if place.base == "c" else "%w" if place.base == "w" else f"%{place.base}{place.which}"
         return self.offset(base, place.offset)
 
     def offset(self, base: str, entries: int | str) -> str:
@@ -194,7 +189,8 @@ class LlvmCode:
         constants = code.constant.tolist()
         literals: dict[int, str] = {}  # registers that hold a constant: known in every piece
         inputs: dict[int, tuple[int, int]] = {}  # registers that hold an input: read again where a piece needs it
-        width, names = self.lanes, []
+        width = self.lanes
+        names: list[str] = []
         for start in range(0, max(count, 1), PIECE):
             self.lines = []
             values: dict[int, str] = {}
@@ -222,14 +218,11 @@ class LlvmCode:
                     inputs[out] = (firsts[k], seconds[k])
                     values.pop(out, None)
                 elif op == ca.OP_CALL:
-                    call = code.calls[out]
-                    made = self._scalar_call(call, [value(register) for register in call.inputs])
-                    for register, result in zip(call.outputs, made, strict=True):
-                        if register >= 0:
-                            literals.pop(register, None)
-                            inputs.pop(register, None)
-                            values[register] = result
-                            self.store(result, self.offset("%w", register), width)
+                    call = code.calls[k]
+                    for register, result in self._inner_call(code, call, [value(r) for r in call.inputs]):
+                        literals.pop(register, None)
+                        inputs.pop(register, None)
+                        values[register] = result
                 else:
                     y = value(seconds[k]) if op in BINARY else ""
                     result = self.operation(op, value(firsts[k]), y, width)
@@ -244,32 +237,40 @@ class LlvmCode:
             passed = ", ".join(f"ptr {p}" for p in pointers_of(routine))
             self.define(routine.name, routine, [f"call void @{name}({passed})" for name in names])
 
-    def _scalar_call(self, call: ScalarCall, given: Sequence[str]) -> list[str]:
-        """Arguments go to the work array, and results come from there."""
-        for j, value in enumerate(given):
-            self.store(value, self.offset("%w", call.work + j), self.lanes)
-        sizes = [*call.routine.inputs, *call.routine.outputs]
-        starts = np.cumsum([call.work, *sizes]).tolist()
-        places = [self.offset("%w", start) for start in starts]
-        self._call(call.routine, places)
-        first = call.work + len(given)
-        return [self.load(self.offset("%w", first + j), self.lanes) for j in range(len(call.outputs))]
+    def _inner_call(self, code: Straight, call: StraightCall, given: list[str]) -> list[tuple[int, str]]:
+        """A call inside scalar code: its numbers are passed through the work array, above the registers."""
+        starts = np.cumsum([code.registers, *call.routine.inputs, *call.routine.outputs]).tolist()
+        for j, number in enumerate(given):
+            self.store(number, self.offset("%w", code.registers + j), self.lanes)
+        self._call(call.routine, [self.offset("%w", start) for start in starts])
+        results = []
+        for j, register in enumerate(call.outputs):
+            if register >= 0:
+                number = self.load(self.offset("%w", code.registers + len(given) + j), self.lanes)
+                self.store(number, self.offset("%w", register), self.lanes)
+                results.append((register, number))
+        return results
 
     def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Apply):
             sources = [(self.address(place), step) for place, step in statement.inputs]
+            targets = [(k, self.address(place)) for k, place in statement.outputs]
 
-            def apply(out: str, inputs: list[str], width: int) -> None:
-                y = inputs[1] if len(inputs) > 1 else ""
-                self.store(self.operation(statement.operation, inputs[0], y, width), out, width)
+            def apply(at: Callable[[str], str], inputs: list[str], width: int) -> None:
+                values = list(inputs)
+                for op, operands in statement.steps:
+                    x, y = values[operands[0]], values[operands[-1]]
+                    values.append(self.operation(op, x, y, width))
+                for k, base in targets:
+                    self.store(values[k], at(base), width)
 
-            self._over(self.address(statement.out), sources, statement.count, apply)
+            self._over(sources, statement.count, apply)
         elif isinstance(statement, Copy):
+            out = self.address(statement.out)
             self._over(
-                self.address(statement.out),
                 [(self.address(statement.source), 1)],
                 statement.count,
-                lambda out, inputs, width: self.store(inputs[0], out, width),
+                lambda at, inputs, width: self.store(inputs[0], at(out), width),
             )
         elif isinstance(statement, Gather):
             source, out = self.address(statement.source), self.address(statement.out)
@@ -317,32 +318,32 @@ class LlvmCode:
 
     def _over(
         self,
-        out: str,
         sources: list[tuple[str, int]],
         count: int,
-        body: Callable[[str, list[str], int], None],
+        body: Callable[[Callable[[str], str], list[str], int], None],
     ) -> None:
-        """An element-wise body over `count` entries: one by one, or several at once in a loop."""
+        """body(address of the entry in an array, numbers there, how many at once) over `count` entries.
+
+        One by one, or several at once in a loop; a number that serves all entries is loaded once.
+        """
         lanes = self.lanes
         several = VECTOR if lanes == 1 else 1
+        fixed = [self.load(base, lanes) if step == 0 else "" for base, step in sources]
         done = 0
         if count > UNROLLED:
             done = count - count % several
-            # one number for all entries is loaded once
-            fixed = [self.load(base, lanes) if step == 0 else "" for base, step in sources]
             spread = [self._spread(value, several) if value else "" for value in fixed]
 
             def step_body(k: str) -> None:
                 inputs = [
-                    spread[i] if step == 0 else self.load(self.offset(base, k), several * lanes)
-                    for i, (base, step) in enumerate(sources)
+                    spread[i] or self.load(self.offset(base, k), several * lanes) for i, (base, _) in enumerate(sources)
                 ]
-                body(self.offset(out, k), inputs, several * lanes)
+                body(lambda base: self.offset(base, k), inputs, several * lanes)
 
             self._count(done, step_body, several)
         for j in range(done, count):
-            inputs = [self.load(self.offset(base, j * step), lanes) for base, step in sources]
-            body(self.offset(out, j), inputs, lanes)
+            inputs = [fixed[i] or self.load(self.offset(base, j), lanes) for i, (base, _) in enumerate(sources)]
+            body(lambda base, j=j: self.offset(base, j), inputs, lanes)  # type: ignore[misc]
 
     def _spread(self, value: str, several: int) -> str:
         """One number in every part of a vector."""
@@ -475,12 +476,12 @@ class LlvmCode:
                 point = self.put(f"add i64 {indices[i]}, {upper}")
                 at = self.put(f"add i64 {at}, {self.put(f'mul i64 {point}, {size}')}")
                 size *= len(table.grid[i])
-            for j in range(table.count):
-                place = self.put(f"add i64 {at}, {j}")
+            for n in range(table.count):
+                place = self.put(f"add i64 {at}, {n}")
                 value = self.load(self.put(f"getelementptr double, ptr @{name}.v, i64 {place}"), 1)
-                totals[j] = self.put(f"fadd double {totals[j]}, {self.put(f'fmul double {weight}, {value}')}")
-        for j, total in enumerate(totals):
-            self.store(total, entry("%r0", j), 1)
+                totals[n] = self.put(f"fadd double {totals[n]}, {self.put(f'fmul double {weight}, {value}')}")
+        for n, total in enumerate(totals):
+            self.store(total, entry("%r0", n), 1)
 
     def _search(self, grid: str, size: int, x: str, mode: int) -> str:
         """Index of the interval that holds x, by the rules of the interpreter (NaN: those of its comparisons)."""
@@ -618,14 +619,19 @@ def _crossing(code: Straight, piece: int) -> list[bool]:
         if op in skipped:
             made.pop(out, None)
             continue
-        call = code.calls[out] if op == ca.OP_CALL else None
-        for register in call.inputs if call else (first, second) if op in BINARY else (first,):
+        if op == ca.OP_CALL:  # its results are in the work array anyway
+            call = code.calls[k]
+            for register in call.inputs:
+                source = made.get(register)
+                if source is not None and source // piece != k // piece:
+                    crossing[source] = True
+            for register in call.outputs:
+                made.pop(register, None)
+            continue
+        for register in (first, second) if op in BINARY else (first,):
             source = made.get(register)
             if source is not None and source // piece != k // piece:
                 crossing[source] = True
-        if call:
-            for register in call.outputs:
-                made.pop(register, None)  # all of them are in the work array
-        elif op != ca.OP_OUTPUT:
+        if op != ca.OP_OUTPUT:
             made[out] = k
     return crossing

@@ -24,7 +24,7 @@ from dalembert.expressions.llvm_code import LlvmCode
 from dalembert.expressions.program import Program, Routine, Untranslatable, read
 
 if TYPE_CHECKING:
-    from llvmlite import binding
+    from llvmlite import binding  # type: ignore[import-untyped]
 
 Array = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ class Native:
         if lanes == 1 and _makes_built_ins():
             address = engine.get_function_address("once")
             self._definition = _Definition(b"evaluate", address, _NO_ARGUMENTS, None)
-        weakref.finalize(self, _close, engine).atexit = False  # type: ignore[misc]
+        weakref.finalize(self, _close, engine).atexit = False
 
     def work(self) -> Array:
         """A work array, for one call at a time."""

@@ -11,7 +11,7 @@ Back ends (`llvm_code`) turn a `Program` into code. What has no translation rais
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -23,32 +23,36 @@ from numpy.typing import NDArray
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
+
+def operations(names: str) -> dict[int, str]:
+    """CasADi's numbers of these operations, with their names in lower case."""
+    return {getattr(ca, f"OP_{name}"): name.lower() for name in names.split()}
+
+
 UNARY = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in (
+    operations(
         "ASSIGN NEG EXP LOG SQRT SQ TWICE SIN COS TAN ASIN ACOS ATAN FLOOR CEIL NOT ERF FABS SIGN INV SINH COSH TANH "
         "ASINH ACOSH ATANH ERFINV LOG1P EXPM1"
-    ).split()
+    )
 )
 BINARY = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in (
-        "ADD SUB MUL DIV POW CONSTPOW LT LE EQ NE AND OR FMOD COPYSIGN IF_ELSE_ZERO FMIN FMAX ATAN2 LIFT HYPOT REMAINDER"
-    ).split()
+    operations(
+        "ADD SUB MUL DIV POW CONSTPOW LT LE EQ NE AND OR FMOD COPYSIGN IF_ELSE_ZERO FMIN FMAX ATAN2 LIFT HYPOT "
+        "REMAINDER"
+    )
 )
-VIEWS = frozenset((ca.OP_RESHAPE, ca.OP_SPARSITY_CAST))
-JOINED = frozenset((ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_DIAGCAT))
-SPLIT = frozenset((ca.OP_VERTSPLIT, ca.OP_HORZSPLIT, ca.OP_DIAGSPLIT))
+VIEWS = frozenset(operations("RESHAPE SPARSITY_CAST"))
+JOINED = frozenset(operations("VERTCAT HORZCAT DIAGCAT"))
+SPLIT = frozenset(operations("VERTSPLIT HORZSPLIT DIAGSPLIT"))
 # Operations that CasADi expands to scalar code in the order in which it evaluates them.
 EXPANDED = frozenset(
-    getattr(ca, f"OP_{name}")
-    for name in (
+    operations(
         "MTIMES DOT RANK1 TRANSPOSE PROJECT NORM1 NORM2 NORMF NORMINF HORZREPMAT KRON GETNONZEROS SETNONZEROS "
         "ADDNONZEROS EINSTEIN"
-    ).split()
+    )
 )
 # Operations that begin with a number, which CasADi drops where it expands them: it decides on the sign of a zero.
-STARTED = frozenset((ca.OP_BILIN, ca.OP_HORZREPSUM, ca.OP_MMIN, ca.OP_MMAX))
+STARTED = frozenset(operations("BILIN HORZREPSUM MMIN MMAX"))
 LOOP_PRODUCT = 300  # scalar products; a larger dense matrix product is a loop, a smaller one straight code
 FEW = 16  # entries that a gather copies in place; more are a routine of their own, cut into pieces
 
@@ -59,27 +63,14 @@ class Untranslatable(Exception):
 
 # -- what a program holds --------------------------------------------------------------------------------------------
 class Place(NamedTuple):
-    """Address of numbers.  base : "a" argument, "r" result, "w" work, "c" constant; index : which one."""
+    """Address of numbers.  base : "a" argument, "r" result, "w" work, "c" constant; which : the number of it."""
 
     base: str
-    index: int
+    which: int
     offset: int
 
     def at(self, offset: int) -> Place:
-        return Place(self.base, self.index, self.offset + offset)
-
-
-@dataclass(frozen=True)
-class ScalarCall:
-    """Call in scalar code.  inputs, outputs : registers of all entries, -1 for a result that nobody reads.
-
-    work : where its arguments, its results and its own work array begin in the work array of the caller.
-    """
-
-    routine: Routine
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    work: int
+        return Place(self.base, self.which, self.offset + offset)
 
 
 @dataclass(frozen=True)
@@ -87,7 +78,8 @@ class Straight:
     """Scalar instructions, one per entry.
 
     out, first, second : registers; of an input the register, the argument and its entry; of an output the result, the
-    register and the entry; of a call `out` is its number in `calls`.  constant : value of a constant.
+    register and the entry.  constant : value of a constant.  calls : by the number of their instruction.
+    registers : their number; the work array begins with them.
     """
 
     operation: IntArray
@@ -95,17 +87,31 @@ class Straight:
     first: IntArray
     second: IntArray
     constant: FloatArray
-    calls: tuple[ScalarCall, ...] = ()
+    calls: Mapping[int, StraightCall]
+    registers: int
+
+
+@dataclass(frozen=True)
+class StraightCall:
+    """A call inside scalar code: registers of all entries of its arguments and of its results (-1: not used)."""
+
+    routine: Routine
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Apply:
-    """out[j] = operation(inputs[j]); an input with step 0 is one number for all."""
+    """Element-wise operations on vectors of `count` entries, one after the other.
 
-    operation: int
-    out: Place
-    inputs: tuple[tuple[Place, int], ...]
+    inputs : places and steps (0: one number for all entries).  steps : operations with the numbers of their operands:
+    first the inputs, then the results of the steps before.  outputs : numbers of the results to keep, and where.
+    """
+
     count: int
+    inputs: tuple[tuple[Place, int], ...]
+    steps: tuple[tuple[int, tuple[int, ...]], ...]
+    outputs: tuple[tuple[int, Place], ...]
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ class Program:
     constants: list[tuple[float, ...]] = field(default_factory=list)
     functions: list[ca.Function] = field(default_factory=list)  # alive, so that their identities stay their own
     _done: dict[Any, Routine] = field(default_factory=dict)
-    _arrays: dict[tuple[float, ...], int] = field(default_factory=dict)
+    _arrays: dict[bytes, int] = field(default_factory=dict)
 
     @property
     def main(self) -> Routine:
@@ -228,7 +234,7 @@ class Program:
     def constant(self, values: Iterable[float]) -> Place:
         array = tuple(values)
         key = struct.pack(f"{len(array)}d", *array)  # tells 0.0 from -0.0
-        found = self._arrays.setdefault(key, len(self.constants))  # type: ignore[call-overload]
+        found = self._arrays.setdefault(key, len(self.constants))
         if found == len(self.constants):
             self.constants.append(array)
         return Place("c", found, 0)
@@ -242,9 +248,7 @@ class Program:
         self.functions.append(function)
         kind = function.class_name()
         if kind == "SXFunction":
-            calls = tuple(self._scalar_calls(function))
-            used = max((len(c.inputs) + len(c.outputs) + c.routine.work for c in calls), default=0)
-            return self.add(key, function, read_straight(function, calls), function.sz_w() + used)
+            return self._scalar(key, function)
         if kind == "MXFunction":
             statements, work = _Graph(self, function).read()
             return self.add(key, function, statements, work)
@@ -255,17 +259,6 @@ class Program:
         if kind == "LinearInterpolant":
             return self.add(key, function, read_table(function), 0)
         raise Untranslatable(f"a function of the class {kind}")
-
-    def _scalar_calls(self, function: ca.Function) -> Iterator[ScalarCall]:
-        """Calls in an SX function, in their order."""
-        if not function.get_function():
-            return
-        nodes = function.instructions_sx()
-        for k in range(function.n_instructions()):
-            if function.instruction_id(k) == ca.OP_CALL:
-                routine = self.function(nodes[k].which_function())
-                inputs, outputs = function.instruction_input(k), function.instruction_output(k)
-                yield ScalarCall(routine, tuple(inputs), tuple(outputs), function.sz_w())
 
     def _map(self, key: Any, function: ca.Function) -> Routine:
         inside = function.info()
@@ -297,12 +290,12 @@ class Program:
 
     def expanded(self, node: Any, dependencies: Sequence[Any]) -> Routine:
         """One matrix operation as scalar code."""
-        key = (node.op(), *(tuple(x.sparsity().compress()) for x in (node, *dependencies)))
+        key: tuple[Any, ...] = (node.op(), *(value.sparsity().serialize() for value in (node, *dependencies)))
         identities = [d.__hash__() for d in dependencies]
-        key = (*key, tuple(identities.index(i) for i in identities))  # x'x reads one argument, x'y both
+        key = (*key, tuple(identities.index(i) for i in identities))  # xᵀx reads one argument, xᵀy both
         if node.op() in (ca.OP_GETNONZEROS, ca.OP_SETNONZEROS, ca.OP_ADDNONZEROS):
             key = (*key, tuple(entries_of(node)))
-        elif node.op() == ca.OP_EINSTEIN:  # which indices are summed is not to be had
+        elif node.op() == ca.OP_EINSTEIN:  # CasADi does not give the indices that it sums over
             key = (*key, node.__hash__())
         if key in self._done:
             return self._done[key]
@@ -310,7 +303,13 @@ class Program:
         alone = _alone(node, dependencies, symbols)
         function = ca.Function("operation", symbols, [alone]).expand()
         self.functions += [function, node]
-        return self.add(key, function, read_straight(function), function.sz_w())
+        return self._scalar(key, function)
+
+    def _scalar(self, key: Any, function: ca.Function) -> Routine:
+        code = read_straight(function, self)
+        callees = [call.routine for call in code.calls.values()]
+        passed = max((sum(r.inputs) + sum(r.outputs) for r in callees), default=0)
+        return self.add(key, function, code, code.registers + passed + max((r.work for r in callees), default=0))
 
     def started(self, node: Any, dependencies: Sequence[Any]) -> tuple[Routine, Place]:
         """An operation that begins with a number, as scalar code with this number as first argument, and the number."""
@@ -318,13 +317,13 @@ class Program:
         number = 0.0
         if op in (ca.OP_MMIN, ca.OP_MMAX) and dependencies[0].is_dense():
             number = np.inf if op == ca.OP_MMIN else -np.inf
-        key = ("started", op, *(tuple(x.sparsity().compress()) for x in (node, *dependencies)))
+        key = ("started", op, *(value.sparsity().serialize() for value in (node, *dependencies)))
         if key not in self._done:
             start = ca.SX.sym("start")
             symbols = [ca.SX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
             function = ca.Function("operation", [start, *symbols], [_from_start(node, start, symbols)])
             self.functions.append(function)
-            self.add(key, function, read_straight(function), function.sz_w())
+            self._scalar(key, function)
         return self._done[key], self.constant([number])
 
 
@@ -343,7 +342,7 @@ def _alone(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> An
         return ca.mac(symbols[1], symbols[2], symbols[0])
     if node.op() == ca.OP_DOT:
         return ca.dot(*symbols)
-    raise Untranslatable(f"the matrix operation {_operation_name(node.op())} of a part of a split")
+    raise Untranslatable(f"the matrix operation {_operation_names()[node.op()]} of a part of a split")
 
 
 def _from_start(node: Any, start: Any, symbols: Sequence[Any]) -> Any:
@@ -368,15 +367,6 @@ def _from_start(node: Any, start: Any, symbols: Sequence[Any]) -> Any:
     return total
 
 
-@lru_cache(maxsize=1)
-def _operation_names() -> dict[int, str]:
-    return {getattr(ca, name): name[3:].lower() for name in dir(ca) if name.startswith("OP_")}
-
-
-def _operation_name(op: int) -> str:
-    return _operation_names().get(int(op), str(op))
-
-
 def read(function: ca.Function) -> Program:
     """The program of a function; `Program.main` is the function itself."""
     program = Program()
@@ -385,36 +375,49 @@ def read(function: ca.Function) -> Program:
 
 
 # -- scalar code -----------------------------------------------------------------------------------------------------
-def read_straight(function: ca.Function, calls: tuple[ScalarCall, ...] = ()) -> Straight:
+def read_straight(function: ca.Function, program: Program) -> Straight:
     """Instructions of an SX function, from its serialised form where that is known."""
     count = function.n_instructions()
-    found = _serialised(function, count) if count > 64 and not calls else None
-    code = _listed(function, count, calls) if found is None else found
-    unknown = set(np.unique(code.operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CALL}
+    found = _serialised(function, count) if count > 64 else None
+    if found is None or (found[0][:, 0] == ca.OP_CALL).any():
+        found = _listed(function, count)
+    rows, constant = found
+    operation, is_call = rows[:, 0], rows[:, 0] == ca.OP_CALL
+    unknown = set(np.unique(operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CALL}
     if unknown:
-        raise Untranslatable(f"the scalar operation {_operation_name(min(unknown))}")
-    return code
+        raise Untranslatable(f"the scalar operation {_operation_names().get(int(min(unknown)), min(unknown))}")
+    calls = {}
+    for k in np.flatnonzero(is_call).tolist():
+        routine = program.function(function.instructions_sx()[k].which_function())
+        registers = (tuple(function.instruction_input(k)), tuple(function.instruction_output(k)))
+        calls[k] = StraightCall(routine, *registers)
+    written = rows[operation != ca.OP_OUTPUT, 1].max(initial=-1)
+    most = max([int(written), *(r for call in calls.values() for r in call.outputs)]) + 1
+    return Straight(operation, rows[:, 1], rows[:, 2], rows[:, 3], constant, calls, most)
 
 
-def _listed(function: ca.Function, count: int, calls: tuple[ScalarCall, ...] = ()) -> Straight:
+def _listed(function: ca.Function, count: int) -> tuple[IntArray, FloatArray]:
+    """Instructions one by one: (operation, out, first, second) and constants; a call only by its operation."""
     rows = np.zeros((count, 4), dtype=np.int64)
     constant = np.zeros(count)
-    called = 0
     for k in range(count):
-        op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_OUTPUT:
-            rows[k] = op, o[0], i[0], o[1]
-        elif op == ca.OP_CONST:
-            rows[k] = op, o[0], 0, 0
+        rows[k] = _instruction(function, k)
+        if rows[k, 0] == ca.OP_CONST:
+            rows[k, 2:] = 0
             constant[k] = function.instruction_constant(k)
-        elif op == ca.OP_CALL:
-            rows[k] = op, called, 0, 0
-            called += 1
-        elif len(o) != 1 or len(i) > 2:
-            raise Untranslatable(f"the scalar operation {_operation_name(op)}")
-        else:
-            rows[k] = op, o[0], i[0], i[-1]
-    return Straight(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], constant, calls)
+    return rows, constant
+
+
+def _instruction(function: ca.Function, k: int) -> tuple[int, int, int, int]:
+    """One instruction as the serialised form has it; of a constant the two halves of its value."""
+    op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+    if op == ca.OP_CALL:
+        return op, 0, 0, 0
+    if op == ca.OP_OUTPUT:
+        return op, o[0], i[0], o[1]
+    if op == ca.OP_CONST:
+        return (op, o[0], *struct.unpack("<2i", struct.pack("<d", function.instruction_constant(k))))
+    return op, o[0], i[0], i[-1]
 
 
 def _bytes_of(function: ca.Function) -> bytes:
@@ -423,44 +426,23 @@ def _bytes_of(function: ca.Function) -> bytes:
     return (letters[0::2] | (letters[1::2] << 4)).astype(np.uint8).tobytes()
 
 
-def _serialised(function: ca.Function, count: int) -> Straight | None:
-    """Instructions as CasADi 3.8 writes them, four integers each; None where the first and last ones differ."""
+def _serialised(function: ca.Function, count: int) -> tuple[IntArray, FloatArray] | None:
+    """Instructions as CasADi 3.8 writes them, four integers each; None where a few of them are not found so."""
     data = _bytes_of(function)
-    end = len(data)
-    wanted = _listed_some(function, [0, 1, 2, 3, count // 2, count - 1])
-    start = b"".join(struct.pack("<4i", *wanted[k]) for k in range(4))
-    place = data.rfind(start, 0, end)
-    if place < 0 or place + 16 * count > end:
+    first = b"".join(struct.pack("<4i", *_instruction(function, k)) for k in range(4))
+    place = data.rfind(first)
+    if place < 0 or place + 16 * count > len(data):
         return None
-    block = np.frombuffer(data, dtype="<i4", count=4 * count, offset=place).reshape(count, 4).astype(np.int64)
-    if any(tuple(block[k]) != row for k, row in wanted.items() if row[0] != ca.OP_CONST):
+    rows = np.frombuffer(data, dtype="<i4", count=4 * count, offset=place).reshape(count, 4)
+    if any(tuple(rows[k]) != _instruction(function, k) for k in (count // 3, count // 2, count - 1)):
         return None
     constants = np.frombuffer(data, dtype="<f8", count=2 * count, offset=place).reshape(count, 2)[:, 1]
-    is_constant = block[:, 0] == ca.OP_CONST
-    for k in np.flatnonzero(is_constant)[:3]:
-        if struct.pack("d", function.instruction_constant(int(k))) != struct.pack("d", constants[k]):
-            return None
-    is_output = block[:, 0] == ca.OP_OUTPUT
-    registers = block[:, 1:][~is_output & ~is_constant]
-    if block[:, 0].min() < 0 or registers.min(initial=0) < 0:
+    is_constant = rows[:, 0] == ca.OP_CONST
+    whole = rows.astype(np.int64)
+    whole[is_constant, 2:] = 0
+    if whole.min() < 0:
         return None
-    return Straight(block[:, 0], block[:, 1], block[:, 2], block[:, 3], np.where(is_constant, constants, 0.0))
-
-
-def _listed_some(function: ca.Function, which: Sequence[int]) -> dict[int, tuple[int, int, int, int]]:
-    rows: dict[int, tuple[int, int, int, int]] = {}
-    for k in which:
-        op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_OUTPUT:
-            rows[k] = (op, o[0], i[0], o[1])
-        elif op == ca.OP_CONST:
-            low, high = struct.unpack("<2i", struct.pack("<d", function.instruction_constant(k)))
-            rows[k] = (op, o[0], low, high)
-        elif op == ca.OP_INPUT:
-            rows[k] = (op, o[0], i[0], i[1])
-        else:
-            rows[k] = (op, o[0], i[0], i[-1])
-    return rows
+    return whole, np.where(is_constant, constants, 0.0)
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
@@ -500,6 +482,11 @@ def _table_at(data: bytes, start: int, dimensions: int, count: int) -> Table | N
 
 
 # -- matrix graphs ---------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=1)
+def _operation_names() -> dict[int, str]:
+    return {getattr(ca, name): name[3:].lower() for name in dir(ca) if name.startswith("OP_")}
+
+
 def entries_of(node: Any) -> list[int]:
     """Entries that a node reads from or writes to."""
     inside = node.info()
@@ -523,6 +510,7 @@ class _Block:
     size: int
     last: int
     offset: int = -1
+    parts: bool = False  # whether something reads a part of it
 
 
 class _Graph:
@@ -544,20 +532,94 @@ class _Graph:
         ]
         self.codes = codes
         self.values: list[tuple[Place | _Block, int, int]] = []  # base, offset in it, nonzeros
-        self.blocks: dict[int, list[_Block]] = {}
+        self.blocks: dict[int, list[_Block]] = {}  # made by an instruction
         plan = [self._plan(k, *code) for k, code in enumerate(codes)]
-        ends: dict[int, list[_Block]] = {}
+        self.ends: dict[int, list[_Block]] = {}
         for blocks in self.blocks.values():
             for block in blocks:
-                ends.setdefault(block.last, []).append(block)
-        for k, (operands, results) in enumerate(plan):
-            for block in self.blocks.get(k, ()):
-                self._allocate(block)
-            self._emit(k, operands, results)
-            for block in ends.get(k, ()):
-                self._release(block)
+                self.ends.setdefault(block.last, []).append(block)
+        k = 0
+        while k < count:
+            members = self._group(k, plan)
+            last = max(members, default=k)
+            # values that only the group itself reads stay in registers; no work is reused before its end
+            span = range(k, last + 1)
+            inner = [block for i in span for block in self.blocks.get(i, ()) if self._stays(block, i, last)]
+            for i in span:
+                for block in self.blocks.get(i, ()):
+                    if not any(block is one for one in inner):
+                        self._allocate(block)
+            if members:
+                self._emit_group([(codes[i][0], *plan[i]) for i in members], inner)
+            else:
+                self._emit(k, *plan[k])
+            for i in span:
+                for block in self.ends.get(i, ()):
+                    if not any(block is one for one in inner):
+                        self._release(block)
+            k = last + 1
         self.statements = [self._settle(s) for s in self.statements]
         return tuple(self.statements), self.top + self.inner
+
+    def _group(self, k: int, plan: list[tuple[list[int], list[int]]]) -> list[int]:
+        """Element-wise instructions from k on, of one length, between which nothing else happens."""
+        members: list[int] = []
+        size = 0
+        for i in range(k, len(plan)):
+            op = self.codes[i][0]
+            if op in (ca.OP_INPUT, ca.OP_CONST) or op in SPLIT or self._is_view(i, plan[i]):
+                if not members:
+                    break
+                continue
+            if op not in UNARY and op not in BINARY:
+                break
+            length = self.values[plan[i][1][0]][2]
+            if members and length != size:
+                break
+            operands = plan[i][0][: 1 if op in UNARY else 2]
+            if length == 0 or any(self.values[v][2] not in (1, length) for v in operands):
+                break
+            size = length
+            members.append(i)
+        return members
+
+    def _is_view(self, i: int, plan: tuple[list[int], list[int]]) -> bool:
+        """Whether an instruction only names a part of a value."""
+        return bool(plan[1]) and i not in self.blocks
+
+    def _stays(self, block: _Block, made: int, last: int) -> bool:
+        return self.codes[made][0] in (UNARY | BINARY) and block.last <= last and not block.parts
+
+    def _emit_group(self, members: list[tuple[int, list[int], list[int]]], inner: list[_Block]) -> None:
+        """One statement for a group of element-wise instructions."""
+        known: dict[int, int] = {}  # block -> number of its result
+        inputs: dict[tuple[Place, int], int] = {}
+        steps: list[tuple[int, list[Any]]] = []
+        made: list[tuple[_Block, Place | None]] = []
+        size = self.values[members[0][2][0]][2]
+        for op, operands, results in members:
+            references: list[Any] = []
+            for value in operands[: 1 if op in UNARY else 2]:
+                base, _, length = self.values[value]
+                if isinstance(base, _Block) and id(base) in known and length == size:
+                    references.append(("step", known[id(base)]))
+                    continue
+                references.append(("input", inputs.setdefault((self._place(value), int(length > 1)), len(inputs))))
+            steps.append((op, references))
+            block = self.values[results[0]][0]
+            assert isinstance(block, _Block)
+            known[id(block)] = len(steps) - 1
+            kept = not any(block is one for one in inner)
+            made.append((block, self._place(results[0]) if kept else None))
+        count = len(inputs)
+        self.statements.append(
+            Apply(
+                size,
+                tuple(inputs),
+                tuple((op, tuple(n + count if kind == "step" else n for kind, n in refs)) for op, refs in steps),
+                tuple((k + count, place) for k, (_, place) in enumerate(made) if place is not None),
+            )
+        )
 
     # a call's work array begins above all values of the caller, known only at the end
     def _settle(self, statement: Statement) -> Statement:
@@ -575,9 +637,10 @@ class _Graph:
             return [], [self._value(base, 0, node.nnz(), outputs[0])]
         operands = [self.register[i] for i in inputs]
         for value in operands:
-            base_ = self.values[value][0]
+            base_, first, size = self.values[value]
             if isinstance(base_, _Block):
                 base_.last = max(base_.last, k)
+                base_.parts = base_.parts or first != 0 or size != base_.size
         if op == ca.OP_OUTPUT:
             return operands, []
         if op == ca.OP_CONST:
@@ -588,9 +651,11 @@ class _Graph:
             return operands, [self._value(*view, outputs[0])]
         if op in SPLIT:
             base_, first, _ = self.values[operands[0]]
-            bounds = [int(v) for v in node.info()["offset"]]  # in nonzeros
-            parts = zip(bounds[:-1], bounds[1:], outputs, strict=True)
-            return operands, [self._value(base_, first + a, b - a, o) for a, b, o in parts]
+            starts = [int(v) for v in node.info()["offset"]]  # of the nonzeros
+            sizes = np.diff(starts).tolist()
+            return operands, [
+                self._value(base_, first + a, n, o) for a, n, o in zip(starts[:-1], sizes, outputs, strict=True)
+            ]
         if op == ca.OP_CALL:
             callee = node.which_function()
             sizes = [callee.nnz_out(j) for j in range(callee.n_out())]
@@ -669,13 +734,6 @@ class _Graph:
             self._call(self.program.function(node.which_function()), given, made)
         elif size == 0:
             return
-        elif op in UNARY or op in BINARY:
-            used = given[:1] if op in UNARY else given
-            sizes = [self.values[v][2] for v in operands]
-            if any(n not in (1, size) for n in sizes[: len(used)]):
-                raise Untranslatable("an operation of different patterns")
-            steps = tuple((place, int(n > 1)) for place, n in zip(used, sizes, strict=False))
-            add(Apply(op, made[0], steps, size))
         elif op in JOINED:
             at = 0
             for place, value in zip(given, operands, strict=True):
@@ -695,7 +753,7 @@ class _Graph:
             routine, start = self.program.started(node, [node.dep(i) for i in range(node.n_dep())])
             self._call(routine, [start, *given], made)
         else:
-            raise Untranslatable(f"the matrix operation {_operation_name(op)}")
+            raise Untranslatable(f"the matrix operation {_operation_names().get(op, op)}")
 
     def _is_large_product(self, node: Any) -> bool:
         x, y = node.dep(1), node.dep(2)

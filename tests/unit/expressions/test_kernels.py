@@ -170,7 +170,7 @@ def batch_kernel(kind: str, monkeypatch: pytest.MonkeyPatch) -> Kernel:
         monkeypatch.setattr(kernels, "LANES_AFTER", 0)
     if kind.endswith("threads"):
         monkeypatch.setattr(kernels, "THREAD_WORK", 1)
-        monkeypatch.setattr(kernels, "_cores", lambda: 3)
+        monkeypatch.setattr(kernels, "cores", lambda: 3)
     return Kernel(example())
 
 

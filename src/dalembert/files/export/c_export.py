@@ -291,7 +291,7 @@ def flat(function: ca.Function, name: str) -> ca.Function:
 
 def reference_steps(what: Step, example: Record | None) -> list[list[Array]]:
     """Per step: memory before, inputs, memory after, output; every step goes on from the one before."""
-    kernel = Kernel(what.kernel, native=what.kernel)
+    kernel = Kernel(what.kernel)
     memory = what.start.copy()
     steps: list[list[Array]] = []
     for inputs in _random(what) if example is None else _recorded(what, example):

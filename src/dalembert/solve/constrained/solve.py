@@ -57,7 +57,7 @@ def mass_is_singular(eqs: EquationsOfMotion) -> bool:
         kernel = eqs.kernel("inertia")
         M = kernel.sparse(0, np.array(eqs.placement.q), eqs.p, 0.0)
         largest = float(abs(M).max()) if M.nnz else 0.0
-        count, order, starts = _blocks(kernel.native.sparsity_out(0))
+        count, order, starts = _blocks(kernel.function.sparsity_out(0))
         for k in range(count):
             index = sorted(order[starts[k] : starts[k + 1]])
             block = M[index, :][:, index].toarray() if len(index) > 1 else np.array([[M[index[0], index[0]]]])

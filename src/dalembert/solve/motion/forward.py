@@ -28,7 +28,7 @@ from dalembert.record import Record
 from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, forward_function, stabilisation
 from dalembert.solve.integrate.inputs import read_inputs
-from dalembert.solve.integrate.stick_slip import fixed
+from dalembert.solve.integrate.stick_slip import fix_modes
 from dalembert.solve.position.assemble import state_or_rest
 from dalembert.solve.position.tangent import named_values, speed_numbers
 
@@ -227,7 +227,7 @@ def forward_dynamics(
     state = state_or_rest(eqs, state) if state is None or stabilise is None else state  # feedback closes joints
     if eqs.stick_slip is not None and accelerations is None and nonideal is None and stabilise is None:
         u = read_inputs(eqs, inputs).values(eqs, np.array([state.t]))[0]
-        near = fixed(eqs, state, u)
+        near = fix_modes(eqs, state, u)
         eqs, state = near.eqs, near.state
     system = system_at(eqs, state, inputs)
     given = _nonideal(eqs, nonideal)
@@ -425,7 +425,7 @@ def _by_graph(
 ) -> tuple[Array, Array, float]:
     """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
     key = ("forward kernel", stabilise)
-    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise), compiled=eqs.use_c))
+    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise)))
     lam = np.array(state.lam)
     change = 0.0
     for _ in range(GRAPH_PASSES):

@@ -180,7 +180,7 @@ class _Problem:
             affine = not unknown.shape[0] or ca.jacobian(ca.vertcat(ca.vec(W), ca.vec(L)), unknown).nnz() == 0
             inputs = [s.q, s.v, s.a, s.z, s.u, s.lam, s.p, s.t]
             function = ca.Function("balance", inputs, [ca.densify(x) for x in (residual, W, L)], {"cse": True})
-            return Kernel(function, compiled=eqs.use_c), affine
+            return Kernel(function), affine
 
         return eqs.cached(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
 

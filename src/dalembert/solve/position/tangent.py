@@ -118,7 +118,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
         shapes.append((x.shape[0],) if k in vectors else x.shape)
     inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]
     function = ca.Function("tangent", inputs, outputs, {"cse": eqs.nv < 600})
-    return Kernel(function, native=function)
+    return Kernel(function)
 
 
 class Saddle:
@@ -307,7 +307,7 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Point) 
             seen = (rows / lengths[:, None]) @ Z
             seen = seen - (seen @ basis) @ basis.T
             seen = seen - (seen @ basis) @ basis.T
-            sizes, order = ties.pivoted(seen.T)
+            sizes, order = ties.pivot_columns(seen.T)
             for k, size in enumerate(sizes):
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break
