@@ -14,6 +14,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import Kernel, kernels
+from dalembert.expressions.native import compile_native
 from tests.helpers.findings import raises
 from tests.helpers.native_code import assert_same_bits
 
@@ -152,6 +153,16 @@ def test_a_run_equals_a_loop_of_calls(native: bool, count: int, moving: str) -> 
     found = kernel.run(count, [0.1, -0.2], u, p)
     assert (kernel.code is not None) == native
     assert_same_bits(found, looped(count, [0.1, -0.2], u, p))
+
+
+@pytest.mark.parametrize("count", [0, 1, 30])
+def test_a_run_of_several_machines_equals_their_runs(count: int) -> None:
+    states, p = np.random.default_rng(1).normal(size=(4, 2)), np.random.default_rng(2).normal(size=(4, 2))
+    native = compile_native(step(), lanes=4)
+    found = kernels.run_together(native, count, states, np.array([0.3]), p)
+    assert found.shape == (count, 5, 4)
+    for k in range(4):
+        assert_same_bits(found[:, :, k], looped(count, states[k], 0.3, p[k]))
 
 
 def test_a_long_run_is_native_from_its_first_step() -> None:
@@ -301,8 +312,7 @@ print(*da.doctor().splitlines()[1:], sep="\\n")
 """
     first, second, *advice = python(text, before="sys.modules['llvmlite'] = None")
     assert first == "None True" and second == "True (4000, 2)"
-    (line,) = (line for line in advice if "install llvmlite" in line)
-    assert len(advice) == 1, advice
+    assert len(advice) == 1 and "install llvmlite" in advice[0], advice
 
 
 def test_native_code_needs_no_compiler() -> None:
