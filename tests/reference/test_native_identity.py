@@ -56,7 +56,8 @@ def around(values: Array, count: int, random: np.random.Generator) -> Array:
 def check(function: ca.Function, arguments: list[Array]) -> None:
     expected = interpret(function, arguments)
     numbers = np.concatenate([values.ravel() for values in expected])
-    assert not numbers.size or np.isfinite(numbers).mean() > 0.5, f"{function.name()} is tested on numbers"
+    # a pose drawn at random may lie outside the domain of a root, but not most of them
+    assert not numbers.size or np.isfinite(numbers).mean() > 0.2, f"{function.name()} gives no numbers"
     for lanes in (1, 4):
         found = evaluate(compile_native(function, lanes=lanes), arguments)
         for k, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
