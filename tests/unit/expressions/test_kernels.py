@@ -45,19 +45,18 @@ def dense(function: ca.Function, args: list[Any]) -> list[np.ndarray]:
     return [r[:, 0] if r.shape[1] == 1 else r for r in results]
 
 
-def made_native(function: ca.Function, **options: Any) -> Kernel:
-    kernel = Kernel(function, **options)
-    kernel.expect(10**6)
+def made_native(function: ca.Function, evaluations: int = kernels.NATIVE_AFTER) -> Kernel:
+    kernel = Kernel(function)
+    kernel.expect(evaluations)
     assert kernel.code is not None
     return kernel
 
 
 # -- one evaluation ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("optimise", [False, True])
-@pytest.mark.parametrize("native", [False, True])
-def test_a_kernel_gives_what_casadi_gives(native: bool, optimise: bool) -> None:
+@pytest.mark.parametrize("evaluations", [0, kernels.NATIVE_AFTER, kernels.OPTIMISE_AFTER])
+def test_a_kernel_gives_what_casadi_gives(evaluations: int) -> None:
     function = example()
-    kernel = made_native(function, optimise=optimise) if native else Kernel(function, optimise=optimise)
+    kernel = made_native(function, evaluations) if evaluations else Kernel(function)
     rng = np.random.default_rng(1)
     for _ in range(5):
         args = arguments(rng)
@@ -84,8 +83,16 @@ def test_an_announcement_makes_code_only_where_it_pays() -> None:
     kernel.expect(kernels.NATIVE_AFTER)
     code = kernel.code
     assert code is not None
-    kernel.expect(10**9)
+    kernel.expect(kernels.NATIVE_AFTER)
     assert kernel.code is code
+    before = kernel(*arguments(np.random.default_rng(7)))
+    kernel.expect(kernels.OPTIMISE_AFTER)
+    better = kernel.code
+    assert better is not None and better is not code
+    kernel.expect(10**9)
+    assert kernel.code is better
+    for ours, theirs in zip(kernel(*arguments(np.random.default_rng(7))), before, strict=True):
+        assert_same_bits(ours, theirs)
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -110,10 +117,10 @@ def test_one_output_comes_as_a_sparse_matrix() -> None:
 
 @pytest.mark.parametrize("native", [False, True])
 def test_a_kernel_survives_pickling(native: bool) -> None:
-    kernel = made_native(example(), optimise=True) if native else Kernel(example(), optimise=True)
+    kernel = made_native(example()) if native else Kernel(example())
     args = arguments(np.random.default_rng(6))
     copy = pickle.loads(pickle.dumps(kernel))  # noqa: S301 (our own bytes)
-    assert copy.optimise and copy.code is None
+    assert copy.code is None
     for ours, theirs in zip(copy(*args), kernel(*args), strict=True):
         assert_same_bits(ours, theirs)
 
@@ -168,7 +175,7 @@ def test_a_run_of_several_machines_equals_their_runs(count: int) -> None:
 def test_a_long_run_is_native_from_its_first_step() -> None:
     kernel = Kernel(step())
     kernel.run(kernels.NATIVE_AFTER, [0.1, -0.2], 0.0, [9.81, 0.5])
-    assert kernel.code is not None and kernel.evaluations == 0
+    assert kernel.code is not None
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ def test_llvm_is_imported_when_the_first_kernel_becomes_native() -> None:
     text = """
 kernel([1.0, 2.0]); kernel.many(np.ones((5, 2))); kernel.run(3, [1.0, 2.0])
 print("llvmlite" in sys.modules)
-kernel.expect(10**6)
+kernel.expect(10**4)
 print("llvmlite" in sys.modules)
 """
     assert python(text) == ["False", "True"]
@@ -305,7 +312,7 @@ print("llvmlite" in sys.modules)
 def test_without_llvm_everything_is_interpreted_and_the_doctor_gives_one_line_of_advice() -> None:
     text = """
 before = kernel([1.0, 2.0])[0]
-kernel.expect(10**6)
+kernel.expect(10**4)
 print(kernel.code, (kernel([1.0, 2.0])[0] == before).all())
 print((kernel.many(np.ones((30000, 2)))[0] == kernel([1.0, 1.0])[0]).all(), kernel.run(4000, [1.0, 2.0]).shape)
 print(*da.doctor().splitlines()[1:], sep="\\n")
@@ -319,7 +326,7 @@ def test_native_code_needs_no_compiler() -> None:
     text = """
 import shutil
 print([shutil.which(name) for name in ("cc", "gcc", "clang", "ld")])
-kernel.expect(10**6)
+kernel.expect(10**4)
 print(kernel.code is not None, np.array_equal(kernel([1.0, 2.0])[0], np.array(kernel.function([1.0, 2.0])).ravel()))
 """
     assert python(text, PATH="") == ["[None, None, None, None]", "True True"]
