@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
-from dalembert.expressions.native import LANES, Native, compile_native
+from dalembert.expressions.native import LANES, Native, compile_native, llvm
 from dalembert.expressions.program import Untranslatable
 
 Array = NDArray[np.float64]
@@ -83,23 +83,19 @@ class Kernel:
             self._settle(optimise=True)
 
     def _settle(self, *, optimise: bool) -> None:
-        self._settled, self._optimised = True, optimise
         native = self._compile(1, optimise=optimise)
-        if native is None:
-            return
-        arrays = [*self._inputs, *self._outputs]
-        self._work = native.work()
-        self._run = native.trigger(native.table(arrays, self._work, [0] * len(arrays)))
-        self.code = native
+        if native is not None:  # an interrupt between two of these lines leaves a kernel that works
+            self._run = native.trigger([*self._inputs, *self._outputs], native.work())
+            self.code = native
+        self._settled, self._optimised = True, optimise
 
     def _compile(self, lanes: int, *, optimise: bool) -> Native | None:
-        name = self.function.name()
-        if name in interpreted and lanes > 1:
-            return None
         try:
             return compile_native(self.function, lanes=lanes, optimise=optimise)
         except Untranslatable as reason:
-            interpreted[name] = str(reason)
+            if llvm() is not None:  # without LLVM all are, which is one line of advice
+                interpreted[self.function.name()] = str(reason)
+            self._settled = True
             return None
 
     # -- one evaluation ----------------------------------------------------------------------------------------------
@@ -120,7 +116,7 @@ class Kernel:
     def _misfit(self, arguments: Sequence[Any]) -> str:
         f = self.function
         wanted = ", ".join(f"{f.name_in(i)}[{f.size1_in(i) * f.size2_in(i)}]" for i in range(f.n_in()))
-        given = ", ".join(str(np.size(a)) for a in arguments)
+        given = ", ".join(_size_text(a) for a in arguments)
         return f"function {f.name()!r} takes the numbers {wanted}; got arguments of size {given or 'none'}."
 
     def __call__(self, *arguments: Any) -> list[Array]:
@@ -158,6 +154,8 @@ class Kernel:
             raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
         self.expect(count)
         self.evaluations += count
+        if count == 0:
+            return rows[1:]
         if self.code is None:
             with self._buffers:
                 self._repeat(rows, arrays, strides, count)
@@ -309,7 +307,8 @@ def run_together(native: Native, count: int, states: Array, *arguments: Array) -
     results = [flat[start * lanes :] for start in starts]
     work = native.work()
     strides = [width, *[0] * len(given), *[width] * len(results)]
-    native.loop(native.table([rows[0], *given, *results], work, strides), count)
+    if count:
+        native.loop(native.table([rows[0], *given, *results], work, strides), count)
     return rows[1:]
 
 
@@ -363,6 +362,13 @@ def _fill_lanes(native: Native, arrays: list[Array], rows: Array, first: int, la
     for size, result in zip(native.main.outputs, results, strict=True):
         rows[first:last, at : at + size] = result.transpose(0, 2, 1).reshape(groups * lanes, size)[:count]
         at += size
+
+
+def _size_text(argument: Any) -> str:
+    try:
+        return str(np.size(argument))
+    except ValueError:
+        return "unknown (rows of different lengths)"
 
 
 def cores() -> int:
