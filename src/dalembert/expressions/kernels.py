@@ -61,6 +61,7 @@ class Kernel:
         self.evaluations = 0
         self.in_batches = 0
         self.code: Native | None = None
+        self.obstacle = ""  # why it stays on the interpreter
         self._lanes: Native | None = None
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
@@ -93,8 +94,9 @@ class Kernel:
         try:
             return compile_native(self.function, lanes=lanes, optimise=optimise)
         except Untranslatable as reason:
+            self.obstacle = str(reason)
             if llvm() is not None:  # without LLVM all are, which is one line of advice
-                interpreted[self.function.name()] = str(reason)
+                interpreted[self.function.name()] = self.obstacle
             self._settled = True
             return None
 
