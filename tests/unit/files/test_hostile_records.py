@@ -370,7 +370,7 @@ def test_a_negative_number_of_rows_is_refused(tmp_path: Path) -> None:
         with contextlib.suppress(FileFormatError):
             da.read_record(path)
     with raises(FileFormatError, "damaged", "-7"):
-        check_size(-7, 1, 10**6, path)
+        check_size(-7, 1, 10**6)
 
 
 # ---- a library that dies

@@ -14,7 +14,7 @@ from scipy.io import loadmat, savemat
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.mat_arrays import read_into, variables
+from dalembert.files.records.formats.mat import read_into, variables
 from tests.helpers.findings import raises
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?"]
