@@ -13,7 +13,7 @@ import pytest
 from dalembert.app.commands.new import STARTER
 from dalembert.files.models import library_path, list_models, model_schema, read_model
 from dalembert.files.models.text.toml_text import toml_text
-from dalembert.files.models.writing.document import model_document
+from dalembert.files.models.writing import model_document
 from tests.unit.files.test_model_files_malformed import GOOD
 from tests.unit.files.test_model_writing import LAWS, planar_machine, spatial_machine
 

@@ -18,7 +18,7 @@ def comment(text: str) -> str:
     return text.replace("*/", "* /").replace("\n", " ")
 
 
-def _listed(label: str, names: Any, units: Any) -> str:
+def _list_names(label: str, names: Any, units: Any) -> str:
     rows = [f"     [{k}] {n}{f' [{u}]' if u else ''}" for k, (n, u) in enumerate(zip(names, units, strict=True))]
     return comment(f"{label}") + ("".join("\n" + comment(row) for row in rows) if rows else " (none)")
 
@@ -39,7 +39,8 @@ def drive_arguments(what: object, prefix: str) -> str:
 def header(what: Any, prefix: str, real: str) -> str:
     guard = f"{prefix.upper()}_H"
     lists = "\n".join(
-        f"   {a.name}: {_listed(a.meaning, a.channels.names, a.channels.units)}" for a in (*what.inputs, what.output)
+        f"   {a.name}: {_list_names(a.meaning, a.channels.names, a.channels.units)}"
+        for a in (*what.inputs, what.output)
     )
     sizes = "\n".join(
         f"#define {prefix.upper()}_{a.name.upper()} {a.size}" for a in (*what.inputs, what.output) if not a.scalar
@@ -53,7 +54,7 @@ void {prefix}_drive({drive_arguments(what, prefix)});
     return f"""/* {comment(what.title)}, every {what.dt:g} s. Written by dalembert; do not edit.
 
 {lists}
-   state: {_listed("memory", what.memory.names, what.memory.units)}
+   state: {_list_names("memory", what.memory.names, what.memory.units)}
 */
 #ifndef {guard}
 #define {guard}
