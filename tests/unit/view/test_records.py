@@ -8,7 +8,7 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.record import Record
 from dalembert.view import plot
-from dalembert.view.plots.before_after import gains
+from dalembert.view.plots.before_after import control_effects
 from tests.helpers.findings import raises
 
 
@@ -108,9 +108,14 @@ def test_two_records_are_laid_over_one_another() -> None:
 
 def test_gains_are_shown_for_channels_at_rest_worse_and_much_worse() -> None:
     rest, push = Record([0.0, 1.0], [[0.0], [0.0]], ["u"], ["N"]), Record([0.0, 1.0], [[3.0], [3.0]], ["u"], ["N"])
-    assert gains(rest, push, ("u",))[0].describe() == "rms 3 N\npeak 3 N"
-    assert gains(push, Record([0.0, 1.0], [[4.5], [4.5]], ["u"]), ("u",))[0].describe() == "rms +50 %\npeak +50 %"
-    assert gains(push, Record([0.0, 1.0], [[60.0], [60.0]], ["u"]), ("u",))[0].describe() == "rms ×20\npeak ×20"
+    assert control_effects(rest, push, ("u",))[0].describe() == "rms 3 N\npeak 3 N"
+    assert (
+        control_effects(push, Record([0.0, 1.0], [[4.5], [4.5]], ["u"]), ("u",))[0].describe()
+        == "rms +50 %\npeak +50 %"
+    )
+    assert (
+        control_effects(push, Record([0.0, 1.0], [[60.0], [60.0]], ["u"]), ("u",))[0].describe() == "rms ×20\npeak ×20"
+    )
 
 
 def test_control_needs_a_time_or_a_second_record() -> None:

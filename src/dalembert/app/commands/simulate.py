@@ -93,13 +93,16 @@ def simulate(
         draw(run, *option_values.names(plot), path=figure)
         files.append(figure)
     if report is not None:
-        from dalembert.view.reports.run_report import run_report
+        from dalembert.view import report as write_report
 
         entries = origin(machine) | {"command": command_line(model, {
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
             "max-steps": max_steps, "set": changes, "start": start, "guess": guess, "input": inputs,
         })}  # fmt: skip
-        run_report(report, run, machine.mechanism, machine.eqs, names=option_values.names(plot), provenance=entries)
+        write_report(
+            run, report, names=option_values.names(plot), mechanism=machine.mechanism, equations=machine.eqs,
+            provenance=entries,
+        )  # fmt: skip
         files.append(report)
     terminal.wrote(*files)
     chosen = summary_channels(run, machine)

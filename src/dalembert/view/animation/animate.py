@@ -115,7 +115,7 @@ def _data(
             raise DataError("ineffective-argument", "modes belong to a structure or a machine.")
         if structure is not None:
             thing = _attach_scene(thing, structure)
-        return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
+        return _guard(lambda: machine_data(thing, fps, speed, trails, shown))
     if trails:
         raise DataError("ineffective-argument", "trail belongs to the run of a machine.")
     if shown and not isinstance(thing, Record):
@@ -166,7 +166,7 @@ def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[s
     return machine_mode_data(machine, thing, speed)
 
 
-def _guarded(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _guard(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
     # a scene from a file can be anything

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from dalembert.core.errors import DataError, unknown_name
 from dalembert.estimate.engine.consistency import Consistency
 from dalembert.estimate.engine.metrics import Comparison
 from dalembert.estimate.judge.local_observability import LocalObservability
@@ -20,6 +19,7 @@ from dalembert.view.plots.figures import (
     PALE,
     RED,
     beside,
+    choice,
     heading,
     log_ticks,
     new_figure,
@@ -119,10 +119,8 @@ def plot_consistency(found: Consistency, *, title: str | None = None) -> Figure:
 
 def plot_comparison(found: Comparison, *names: str, title: str | None = None) -> Figure:
     """Truth and estimate of every channel on the left, the error with the deviations of the filter on the right."""
-    for name in names:
-        if name not in found.channels:
-            raise DataError("unknown-name", unknown_name("channel", name, found.channels, "the comparison"))
-    chosen = (tuple(dict.fromkeys(names)) or found.channels)[:MOST]
+    wanted = [choice("channel", name, found.channels, "the comparison") for name in dict.fromkeys(names)]
+    chosen = (tuple(wanted) or found.channels)[:MOST]
     figure = new_figure(8.5, 0.9 + max(1.5 * len(chosen), 2.2))
     axes: Any = figure.subplots(len(chosen), 2, sharex=True, squeeze=False, gridspec_kw={"width_ratios": [1.2, 1.0]})
     for (left, right), name in zip(axes, chosen, strict=True):
