@@ -18,6 +18,7 @@ from dalembert.view.animation.channels import MOST_SAMPLES, channels_of
 from dalembert.view.animation.machine_scene import machine_data, still
 from dalembert.view.animation.structure_scene import structure_data
 from tests.helpers.findings import raises
+from tests.helpers.payload import unpack
 
 
 def turning(**more: Any) -> Record:
@@ -45,7 +46,7 @@ def test_what_is_packed_is_unpacked_plain_or_compressed(count: int) -> None:
     packing, text = payload.as_text(data)
     assert packing == ("plain" if count == 3 else "gzip")
     assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
-    back = payload.unpack(packing, text)
+    back = unpack(packing, text)
     assert back["name"] == data["name"]
     assert back["list"][2]["a"].tolist() == list(range(count))
     assert back["x"] == pytest.approx(np.linspace(0, 1, count), abs=2**-24)
@@ -53,7 +54,7 @@ def test_what_is_packed_is_unpacked_plain_or_compressed(count: int) -> None:
 
 def test_numbers_that_single_precision_would_spoil_are_kept_in_double() -> None:
     angle = np.linspace(0.0, 1e5, 7)
-    back = payload.unpack(*payload.as_text({"small": angle / 1e5, "large": angle}))
+    back = unpack(*payload.as_text({"small": angle / 1e5, "large": angle}))
     assert back["small"].dtype == np.float32
     assert back["large"].tolist() == angle.tolist()
 

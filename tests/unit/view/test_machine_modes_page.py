@@ -15,8 +15,9 @@ from dalembert.record import Record
 from dalembert.view.animation.body_shapes import solid_of
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.machine_scene import machine_data
-from dalembert.view.animation.payload import as_text, unpack
+from dalembert.view.animation.payload import as_text
 from tests.helpers.findings import raises
+from tests.helpers.payload import unpack
 
 
 def data_of(*args: Any, **how: Any) -> dict[str, Any]:

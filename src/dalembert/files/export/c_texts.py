@@ -32,7 +32,7 @@ def arguments(what: Any, prefix: str) -> str:
     return ", ".join(parts)
 
 
-def drive_arguments(what: object, prefix: str) -> str:
+def drive_arguments(prefix: str) -> str:
     return f"const {prefix}_state *state, const {prefix}_real *references, {prefix}_real t, {prefix}_real *u"
 
 
@@ -49,7 +49,7 @@ def header(what: Any, prefix: str, real: str) -> str:
     if what.drives_first:
         drive = f"""
 /* u alone, from the state: drive with it first, then read the sensors and call {prefix}_step. */
-void {prefix}_drive({drive_arguments(what, prefix)});
+void {prefix}_drive({drive_arguments(prefix)});
 """
     return f"""/* {comment(what.title)}, every {what.dt:g} s. Written by dalembert; do not edit.
 
@@ -108,7 +108,7 @@ def interface(what: Any, prefix: str, work: dict[str, int]) -> str:
         calls = ["state->memory", "0", "references", "&t"]
         lines = "\n".join(f"  arg[{k}] = {value};" for k, value in enumerate(calls))
         drive = f"""
-void {prefix}_drive({drive_arguments(what, prefix)}) {{
+void {prefix}_drive({drive_arguments(prefix)}) {{
 {lines}
   res[0] = 0;
   res[1] = u;

@@ -122,7 +122,12 @@ def _data(
         raise DataError("ineffective-argument", "channels belong to a run.")
     machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
     if machine is not None:
-        return _machine_modes(thing, machine, modes, speed)
+        from dalembert.linear.modes import Modes
+        from dalembert.view.animation.machine_modes import machine_mode_data
+
+        if thing is not machine and not isinstance(thing, Modes):
+            raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
+        return machine_mode_data(machine, modes if thing is machine else thing, speed)
     from dalembert.view.animation.structure_scene import structure_data
 
     return structure_data(thing, structure, modes, fps, speed, shown)
@@ -153,17 +158,6 @@ def _machines() -> tuple[type, ...]:
     from dalembert.model import Mechanism
 
     return (Mechanism, EquationsOfMotion, State)
-
-
-def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[str, Any]:
-    from dalembert.linear.modes import Modes
-    from dalembert.view.animation.machine_modes import machine_mode_data
-
-    if thing is machine:
-        return machine_mode_data(machine, modes, speed)
-    if not isinstance(thing, Modes):
-        raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
-    return machine_mode_data(machine, thing, speed)
 
 
 def _guard(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

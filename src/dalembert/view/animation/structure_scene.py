@@ -181,13 +181,10 @@ class _Parts:
         self.rest += [line[None] for line in self.others]
         self.faces = [geometry.outer_faces(group).points for group in geometry.solids(structure)]
         # inside a solid nothing is seen
-        self.used = np.unique(np.concatenate([np.flatnonzero(self._select_points()), *(f.ravel() for f in self.faces)]))
+        shown = [face.ravel() for face in self.faces] or [np.arange(len(structure.points))]
+        self.used = np.unique(np.concatenate(shown))
         self.number = np.full(len(structure.points), -1, dtype=np.int64)
         self.number[self.used] = np.arange(len(self.used))
-
-    def _select_points(self) -> Any:
-        count = len(self.structure.points)
-        return np.ones(count, dtype=bool) if not self.faces else np.zeros(count, dtype=bool)
 
     def check_size(self, shapes: int) -> None:
         """Refuse scenes that are too large for one page."""

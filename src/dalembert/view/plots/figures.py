@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +135,19 @@ def with_unit(text: str, unit: str) -> str:
     over, _, under = unit.partition("/(")
     shown = "-" if under and under == f"{over})" else unit.replace("^2", "²").replace("^3", "³")
     return f"{text} [{shown}]".strip()
+
+
+def list_names(names: Iterable[str], most: int = 8) -> str:
+    """Names with commas between, the first ones of many.
+
+    Examples
+    --------
+    >>> list_names("abcd", most=2)
+    'a, b and 2 more'
+    """
+    every = list(names)
+    rest = len(every) - most
+    return ", ".join(every) if rest <= 0 else f"{', '.join(every[:most])} and {rest} more"
 
 
 def choose_prefix(size: float, unit: str) -> tuple[float, str]:

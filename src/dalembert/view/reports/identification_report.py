@@ -14,11 +14,10 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.gaps import describe_gaps
 from dalembert.record import Record
 from dalembert.view.animation.shape_scene import read_places, shape_animation
-from dalembert.view.plots.figures import draw_figure, with_unit
+from dalembert.view.plots.figures import draw_figure, list_names, with_unit
 from dalembert.view.plots.identification import plot_playback
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
-from dalembert.view.reports.machine_tables import list_names
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
 
 

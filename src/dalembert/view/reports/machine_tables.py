@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from dalembert.core.errors import DalembertError
 from dalembert.equations import EquationsOfMotion
 from dalembert.model import Mechanism
 from dalembert.solve.position.mobility import mobility
-from dalembert.view.plots.figures import with_unit
+from dalembert.view.plots.figures import list_names, with_unit
 from dalembert.view.reports.pages import Piece, Table, Text
 from dalembert.view.reports.run_words import MOST_ROWS, count, more
 
@@ -38,19 +37,6 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
         rows.insert(5, ("degrees of freedom", str(free.dof), ""))
     together = tuple((name.replace(" ", "\u00a0"), number, which) for name, number, which in rows)
     return Table(("", "number", "which"), together, caption)
-
-
-def list_names(names: Iterable[str], most: int = 8) -> str:
-    """Names with commas between, the first ones of many.
-
-    Examples
-    --------
-    >>> list_names("abcd", most=2)
-    'a, b and 2 more'
-    """
-    every = list(names)
-    rest = len(every) - most
-    return ", ".join(every) if rest <= 0 else f"{', '.join(every[:most])} and {rest} more"
 
 
 def _joint_coordinates(eqs: EquationsOfMotion) -> list[str]:

@@ -215,24 +215,21 @@ def model_type() -> type[Model]:
     """The model of a file, with the tables of all registered kinds."""
     kinds = tuple(dict(one) for one in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
     if not _made or _made[0][0] != kinds:
-        joints = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items())
-        couplers = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items())
-        forces = any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items())
-        sensors = any_of(kind_table(name, kind.summary(), kind.options(), "Sensor") for name, kind in SENSORS.items())
-        doc = "joints between bodies, by name; each has a type"
-        acting = "springs, dampers, actuators, contacts, by name; each has a type"
-        measured = "measured quantities, by name; each has a type"
-        model = create_model(
-            "Model",
-            __base__=Model,
-            __doc__=Model.__doc__,
-            joints=(dict[Text, joints], Field({}, max_length=LIMITS.parts, description=doc)),  # type: ignore[valid-type]
-            couplers=(
-                dict[Text, couplers],  # type: ignore[valid-type]
-                Field({}, max_length=LIMITS.couplers, description="gears and racks, by name; each has a type"),
-            ),
-            forces=(dict[Text, forces], Field({}, max_length=LIMITS.parts, description=acting)),  # type: ignore[valid-type]
-            sensors=(dict[Text, sensors], Field({}, max_length=LIMITS.parts, description=measured)),  # type: ignore[valid-type]
-        )
+        sections = {
+            "joints": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items()),
+                       LIMITS.parts, "joints between bodies, by name; each has a type"),
+            "couplers": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items()),
+                         LIMITS.couplers, "gears and racks, by name; each has a type"),
+            "forces": (any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items()),
+                       LIMITS.parts, "springs, dampers, actuators, contacts, by name; each has a type"),
+            "sensors": (any_of(kind_table(name, kind.summary(), kind.options(), "Sensor")
+                               for name, kind in SENSORS.items()),
+                        LIMITS.parts, "measured quantities, by name; each has a type"),
+        }  # fmt: skip
+        fields: Any = {
+            name: (dict[Text, tables], Field({}, max_length=most, description=meaning))
+            for name, (tables, most, meaning) in sections.items()
+        }
+        model = create_model("Model", __base__=Model, __doc__=Model.__doc__, **fields)
         _made[:] = [(kinds, model)]
     return _made[0][1]
