@@ -15,7 +15,7 @@ from dalembert.core.isolation import PIECE
 class RecordLimits:
     """Sizes [bytes] above which a file is refused. A share is the part of ``max_bytes`` that one thing may take.
 
-    The shares are set so that reading stays below twice ``max_bytes``, which `tests/unit/files/records/test_bounds.py` measures.
+    The shares are set so that reading stays below twice ``max_bytes``, which tests of hostile files measure.
     """
 
     channel: int = 512  # name of a channel, its unit and its place in a table, as Python objects

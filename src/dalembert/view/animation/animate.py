@@ -120,7 +120,9 @@ def _data(
         raise DataError("ineffective-argument", "trail belongs to the run of a machine.")
     if shown and not isinstance(thing, Record):
         raise DataError("ineffective-argument", "channels belong to a run.")
-    machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+    machine: Any = (
+        thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+    )
     if machine is not None:
         from dalembert.linear.modes import Modes
         from dalembert.view.animation.machine_modes import machine_mode_data

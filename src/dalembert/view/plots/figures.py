@@ -196,7 +196,7 @@ def tiles(count: int, columns: int, width: float, height: float) -> tuple[Notebo
     return figure, axes[:count]
 
 
-def line_of(k: int) -> dict[str, str]:
+def line_of(k: int) -> dict[str, Any]:
     """Colour and dashes of the k-th line of an axes: dashed where the colours begin again."""
     return {"color": COLORS[k % len(COLORS)], "linestyle": "-" if k < len(COLORS) else "--"}
 

@@ -227,7 +227,7 @@ def model_type() -> type[Model]:
                         LIMITS.parts, "measured quantities, by name; each has a type"),
         }  # fmt: skip
         fields: Any = {
-            name: (dict[Text, tables], Field({}, max_length=most, description=meaning))
+            name: (dict[Text, tables], Field({}, max_length=most, description=meaning))  # type: ignore[valid-type]
             for name, (tables, most, meaning) in sections.items()
         }
         model = create_model("Model", __base__=Model, __doc__=Model.__doc__, **fields)
