@@ -166,7 +166,7 @@ def _machine(library: Any, target: Processor) -> binding.TargetMachine:
     else:
         cpu, features = library.get_host_cpu_name(), library.get_host_cpu_features().flatten()
     try:
-        found = library.Processor.from_triple(target.triple or library.get_default_triple())
+        found = library.Target.from_triple(target.triple or library.get_default_triple())
     except RuntimeError:
         raise DataError(
             "not-supported",
