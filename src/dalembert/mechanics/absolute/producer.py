@@ -8,6 +8,7 @@ Gyroscopic torque of a spatial body in its own axes: -ω × I ω.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +50,15 @@ from dalembert.model.check import coordinate_names, input_unit
 from dalembert.model.joints import Joint
 
 SX = ca.SX
+
+
+ROUNDING = 4e-15  # components below this share of the largest are zeros that a few rotations have rounded
+
+
+def without_rounding(values: Sequence[Any]) -> list[Any]:
+    """Components of a vector, with zero for those that only rounding keeps from it: a zero needs no operations."""
+    largest = max((abs(x) for x in values if isinstance(x, float)), default=0.0)
+    return [0.0 if isinstance(x, float) and abs(x) <= ROUNDING * largest else x for x in values]
 
 
 def dry_friction(m: Mechanism) -> list[DryFriction]:
@@ -174,14 +184,14 @@ class Absolute:
         return SX(ca.vertcat(*[self.number(x) for x in values]))
 
     def place(self, place: Point | Frame) -> Any:
-        return self.vector(place.coordinates)
+        return self.vector(without_rounding(place.coordinates))
 
     def frame_axes(self, frame: Frame) -> Any:
         if self.space.planar:
             angle = self.number(frame.angle)
             c, s = ca.cos(angle), ca.sin(angle)
             return SX(ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c)))
-        return SX(ca.DM([list(row) for row in frame.axes]))
+        return ca.sparsify(SX(ca.DM([without_rounding(row) for row in frame.axes])))
 
     # -- joints -----------------------------------------------------------------------------------------------------
     def add_joint(self, joint: Joint) -> None:

@@ -1,15 +1,8 @@
-"""The constrained solve inside the graph: accelerations, multipliers and projections.
+"""The constrained solve inside the graph: accelerations, multipliers and projections of equations.
 
-    H = A M⁻¹ Aᵀ ,   D = diag H ,   S = (H + ε D)⁻¹ by sparse LDL ,   H⁻¹ r = Σ_j (ε S D)^j S r ,  j = 0 … k
-
-(The same as scaling the rows so that diag H = 1 and adding ε 1; an LDL without pivoting does not care for scale. The
-sum is iterative refinement against H: the residual r - H x₀ is ε D x₀, so no product with H is needed.)
-The regularisation keeps redundant rows and singular poses well posed, with multipliers of minimum norm; the refinements
-remove its error wherever H is not singular: a singular value σ of the scaled H is missed by (ε/(σ+ε))^(k+1).
-Starting from the multipliers of the stage before would spare refinements but winds up where rows are inconsistent, as
-they are, slightly, near a dead point; so every solve starts from zero.
-Where the mass matrix is singular M and f become M + α AᵀA and f + α Aᵀb, which changes neither
-accelerations nor multipliers, and the quasi-definite KKT matrix is factored instead.
+Every solve goes through the factor of `constraint_factor`. Starting from the multipliers of the stage before would
+spare refinements but winds up where rows are inconsistent, as they are, slightly, near a dead point; so every solve
+starts from zero.
 """
 
 from __future__ import annotations
@@ -20,15 +13,20 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError
-from dalembert.equations import EquationsOfMotion, Symbols
+from dalembert.core.errors import DataError
+from dalembert.equations import HOLONOMIC, EquationsOfMotion, Symbols
+from dalembert.solve.constrained.constraint_factor import (
+    REFINEMENTS,
+    ConstraintFactor,
+    Massless,
+    diagonal_blocks,
+)
 
 SX = ca.SX
-EPSILON = 1e-8
-EMPTY = 1e-16  # share of the trace of H that an all-zero row gets, to stay factorable
-REFINEMENTS = 3
 FRICTION_PASSES = 8
 TINY = 1e-60
+CLEAR_RANK = 1e-3  # smallest singular value, at poses off the joints too, of rows of unit length that stay independent
+NO_MASS = 1e-14  # eigenvalue of a block of M, as a share of its largest entry, that counts as zero
 
 
 @dataclass(frozen=True)
@@ -52,20 +50,114 @@ class Baumgarte:
 
 def mass_is_singular(eqs: EquationsOfMotion) -> bool:
     """Whether M, at the drawing's pose and the present parameters, lacks rank."""
+    return massless_directions(eqs) is not None
 
-    def find() -> bool:
+
+def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
+    """The directions in which M, at the drawing's pose and the present parameters, has no mass.
+
+    Of a block of M that depends on the pose or on parameters all coordinates are taken: its null space may turn.
+    """
+
+    def find() -> Massless | None:
         kernel = eqs.kernel("inertia")
+        pattern = kernel.native.sparsity_out(0)
         M = kernel.sparse(0, np.array(eqs.placement.q), eqs.p, 0.0)
         largest = float(abs(M).max()) if M.nnz else 0.0
-        count, order, starts = _blocks(kernel.native.sparsity_out(0))
-        for k in range(count):
-            index = sorted(order[starts[k] : starts[k + 1]])
-            block = M[index, :][:, index].toarray() if len(index) > 1 else np.array([[M[index[0], index[0]]]])
-            if np.linalg.eigvalsh(block)[0] <= 1e-14 * max(float(np.abs(block).max()), 1e-8 * largest):
-                return True
-        return False
+        diagonal = M.diagonal()
+        changing = _changing_columns(eqs)
+        directions: list[tuple[tuple[int, float], ...]] = []
+        inertia: list[float] = []
+        exact: list[bool] = []
+        for index in diagonal_blocks(pattern):
+            block = M[index, :][:, index].toarray() if len(index) > 1 else diagonal[index].reshape(1, 1)
+            values, vectors = np.linalg.eigh(block) if len(index) > 1 else (block[0], np.eye(1))
+            zero = values <= NO_MASS * max(float(np.abs(block).max()), 1e-8 * largest)
+            if not zero.any():
+                continue
+            fixed = changing.isdisjoint(index)
+            vectors = vectors[:, zero] if fixed else np.eye(len(index))
+            directions += [tuple((k, float(x)) for k, x in zip(index, e, strict=True) if x) for e in vectors.T]
+            inertia += [float(values.sum()) if values.sum() > 0 else largest or 1.0] * vectors.shape[1]
+            exact += [fixed] * vectors.shape[1]
+        return Massless(tuple(directions), tuple(inertia), tuple(exact)) if directions else None
 
-    return bool(eqs.cached("mass is singular", find))
+    return eqs.cached("massless directions", find)  # type: ignore[no-any-return]
+
+
+def _changing_columns(eqs: EquationsOfMotion) -> set[int]:
+    """Columns of M that depend on the pose, on parameters or on time."""
+    function, size = eqs.functions["inertia"], eqs.nv
+    return {k // size for i in range(3) for k in function.jac_sparsity(0, i).row()}
+
+
+def independent_rows(eqs: EquationsOfMotion) -> list[int]:
+    """Rows that are independent at every pose: joints of branches without loops, from the tips inwards.
+
+    A body held by one joint alone, whose rows have full rank on the body's own speeds, adds independent rows to those
+    of the rest. The rank is that of a few poses around the drawing; a joint of given axes has the same at every pose.
+    """
+    return eqs.cached("independent rows", lambda: _peel_branches(eqs))  # type: ignore[no-any-return]
+
+
+def _peel_branches(eqs: EquationsOfMotion) -> list[int]:
+    owners = [name.rpartition(".")[0] for name in eqs.speeds.names]
+    touched: dict[str, set[str]] = {}  # joint, driver, ... -> bodies
+    pattern = eqs.functions["rows"].sparsity_out(0)
+    for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
+        touched.setdefault(eqs.rows[i].owner, set()).add(owners[j])
+    holding: dict[str, set[str]] = {}
+    for owner, bodies in touched.items():
+        for body in bodies:
+            holding.setdefault(body, set()).add(owner)
+    ranked = _full_rank_joints(eqs, owners)
+    found: list[int] = []
+    tips = [body for body, joints in holding.items() if len(joints) == 1]
+    while tips:
+        body = tips.pop()
+        for owner in list(holding[body]):
+            if (owner, body) not in ranked:
+                continue
+            found += ranked[owner, body]
+            for other in touched[owner]:
+                holding[other].discard(owner)
+                if len(holding[other]) == 1 and other != body:
+                    tips.append(other)
+    return sorted(found)
+
+
+def _full_rank_joints(eqs: EquationsOfMotion, owners: list[str]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """(joint, body) -> rows of the joint, where they have full rank on the speeds of the body."""
+    columns: dict[str, list[int]] = {}
+    for k, owner in enumerate(owners):
+        columns.setdefault(owner, []).append(k)
+    blocks: dict[tuple[int, int], list[tuple[str, str, tuple[int, ...]]]] = {}
+    for joint in eqs.joints:
+        for body in joint.bodies:
+            own = columns.get(body, ())
+            if 0 < len(joint.rows) <= len(own) and all(eqs.rows[k].level == HOLONOMIC for k in joint.rows):
+                blocks.setdefault((len(joint.rows), len(own)), []).append((joint.name, body, joint.rows))
+    if not blocks:
+        return {}
+    random = np.random.default_rng(0)
+    poses = []
+    for spread in (0.0, 0.1, 0.3):
+        q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
+        A = eqs.kernel("rows").sparse(0, q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
+        poses.append(A.tocsr())
+    result = {}
+    for group in blocks.values():
+        smallest = np.full(len(group), np.inf)
+        for A in poses:
+            i = np.array([rows for _, _, rows in group])
+            j = np.array([columns[body] for _, body, _ in group])
+            parts = np.asarray(A[i[:, :, None].repeat(j.shape[1], 2).ravel(), j[:, None, :].repeat(i.shape[1], 1).ravel()])
+            parts = parts.reshape(len(group), i.shape[1], j.shape[1])
+            lengths = np.sqrt((parts**2).sum(axis=2, keepdims=True))
+            parts = np.nan_to_num(parts / np.where(lengths > 0, lengths, 1.0))
+            smallest = np.minimum(smallest, np.linalg.svd(parts, compute_uv=False)[:, -1])
+        result.update({(name, body): rows for (name, body, rows), s in zip(group, smallest, strict=True) if s > CLEAR_RANK})
+    return result
 
 
 class PenaltyFactor:
@@ -81,97 +173,10 @@ class PenaltyFactor:
         return a, self.weight * (b - self.A @ a)
 
 
-class Factor:
-    """One factorization at one pose, used for accelerations and for projections."""
-
-    def __init__(self, M: Any, A: Any, *, singular_mass: bool) -> None:
-        self.A = A
-        self.singular = singular_mass
-        self.nv = M.shape[0]
-        rows = A.shape[0]
-        if not singular_mass:
-            self._inverse = _block_inverse(M)
-        if rows == 0:
-            if singular_mass:
-                raise ModelError("massless-body", "a body has no mass (or inertia) and no joint holds it.")
-            return
-        if not singular_mass:
-            H = ca.triu(ca.sparsify(A @ (self._inverse @ A.T)))
-            diagonal = ca.densify(ca.diag(H))
-            self._shift = EPSILON * diagonal + EMPTY * ca.sum1(diagonal)
-            self._ldl = ca.ldl(ca.triu2symm(H + ca.diag(self._shift)))
-            return
-        scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)  # rows of unit length: the weights of the added mass
-        self.scale = ca.densify(scale)
-        self.A = ca.sparsify(ca.diag(self.scale) @ A)
-        self.alpha = ca.mmax(M) + TINY
-        self.M = ca.sparsify(M + self.alpha * (self.A.T @ self.A))
-        self._kkt = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
-        self._shift = ca.vertcat(SX.zeros(self.nv), (-EPSILON / self.alpha) * SX.ones(rows))
-        self._ldl = ca.ldl(self._kkt + ca.diag(ca.sparsify(self._shift)))
-
-    def _solve(self, right: object, refinements: int) -> Any:
-        D, LT, order = self._ldl
-        term = ca.ldl_solve(right, D, LT, order)
-        x = term
-        for _ in range(refinements):
-            # an LDL of the KKT matrix loses digits in proportion to 1/ε, so it is refined against the matrix itself
-            residual = right - self._kkt @ x if self.singular else self._shift * term
-            term = ca.ldl_solve(residual, D, LT, order)
-            x = x + term
-        return x
-
-    def accelerations(self, f: Any, b: Any, refinements: int | None = None) -> tuple[Any, Any]:
-        """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b."""
-        refinements = REFINEMENTS if refinements is None else refinements
-        if self.A.shape[0] == 0:
-            return self._inverse @ f, SX.zeros(0, 1)
-        if not self.singular:
-            free = self._inverse @ f
-            lam = self._solve(b - self.A @ free, refinements)
-            return free + self._inverse @ (self.A.T @ lam), lam
-        bs = self.scale * b
-        right = ca.vertcat(f + self.alpha * (self.A.T @ bs), bs)
-        x = self._solve(right, refinements)
-        return x[0 : self.nv], -self.scale * x[self.nv :]
-
-    def correction(self, residual: Any, refinements: int = 0) -> Any:
-        """The smallest change of speeds (in the mass metric) with A δ = -residual."""
-        if self.A.shape[0] == 0:
-            return SX.zeros(self.nv)
-        if not self.singular:
-            return -(self._inverse @ (self.A.T @ self._solve(residual, refinements)))
-        right = ca.vertcat(SX.zeros(self.nv), -self.scale * residual)
-        return self._solve(right, max(refinements, 1))[0 : self.nv]
-
-
-def _block_inverse(M: Any) -> Any:
-    """Inverse of a block-diagonal matrix, block by block."""
-    size = M.shape[0]
-    if M.sparsity().is_diag():
-        return ca.diag(1 / ca.diag(M))
-    count, order, starts = _blocks(M.sparsity())
-    result = SX(size, size)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[Any] = []
-    for k in range(count):
-        index = sorted(order[starts[k] : starts[k + 1]])
-        block = ca.densify(ca.inv(ca.densify(M[index, index]))) if len(index) > 1 else 1 / M[index[0], index[0]]
-        for i, row in enumerate(index):
-            for j, column in enumerate(index):
-                rows.append(row)
-                columns.append(column)
-                values.append(block[i, j])
-    result = SX.triplet(rows, columns, ca.vertcat(*values), size, size)
-    return ca.sparsify(result)
-
-
-def _blocks(sparsity: Any) -> tuple[int, list[int], list[int]]:
-    order: list[int]
-    starts: list[int]
-    _, order, starts = sparsity.scc()
-    return len(starts) - 1, order, starts
+def factor_rows(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, A: Any) -> ConstraintFactor:
+    """The factor of the rows of the equations at a pose."""
+    M = eqs.functions["inertia"](q, p, t)
+    return ConstraintFactor(M, A, massless=massless_directions(eqs), sure=independent_rows(eqs))
 
 
 def depends_on_reactions(eqs: EquationsOfMotion) -> bool:
@@ -187,7 +192,7 @@ class Evaluation:
         s: Symbols,
         *,
         baumgarte: Baumgarte | None = None,
-        factor: Factor | None = None,
+        factor: ConstraintFactor | None = None,
     ) -> None:
         self.eqs, self.s = eqs, s
         self.A, self.b = eqs.functions["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
@@ -195,11 +200,10 @@ class Evaluation:
             self.b = self.b + stabilisation(eqs, s, baumgarte)
         self.factor: Any = factor
         if factor is None:
-            M = eqs.functions["inertia"](s.q, s.p, s.t)
             if baumgarte is not None and baumgarte.penalty is not None and len(eqs.rows):
-                self.factor = PenaltyFactor(M, self.A, baumgarte.penalty)
+                self.factor = PenaltyFactor(eqs.functions["inertia"](s.q, s.p, s.t), self.A, baumgarte.penalty)
             else:
-                self.factor = Factor(M, self.A, singular_mass=mass_is_singular(eqs))
+                self.factor = factor_rows(eqs, s.q, s.p, s.t, self.A)
 
     def forces(self, lam: object) -> Any:
         s = self.s
@@ -243,12 +247,16 @@ def forward_expressions(
 def refinements(eqs: EquationsOfMotion) -> int:
     """Two refinements, or three where the rows are redundant or badly conditioned around the drawing's pose.
 
+    None where all rows are independent at every pose: they are not regularised.
+
     With a smallest singular value σ of the scaled H the regularisation is felt by (ε/σ)^(k+1): two keep it below 1e-9
     down to σ = 1e-5, three down to 2e-6; a machine with σ > 1e-3 around its drawing is given two.
     """
 
     def count() -> int:
-        if not eqs.rows or eqs.nv > 400 or mass_is_singular(eqs):
+        if len(independent_rows(eqs)) == len(eqs.rows):
+            return 0
+        if eqs.nv > 400 or mass_is_singular(eqs):
             return REFINEMENTS
         random = np.random.default_rng(0)
         for spread in (0.1, 0.3, 0.3, 1.0, 1.0):
@@ -283,7 +291,7 @@ def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> A
     return ca.vertcat(*entries)
 
 
-def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Factor]:
+def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], ConstraintFactor]:
     """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, and the factor used.
 
     The speeds are brought onto the rows first: q̇ = N P v, v̇ = a(q, P v). On the joints nothing changes, so every method
@@ -357,7 +365,7 @@ def projected(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[
     return q, steered(eqs, at, s.v)
 
 
-def closed(eqs: EquationsOfMotion, s: Symbols, factor: Factor | None, iterations: int = 1) -> Any:
+def closed(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | None, iterations: int = 1) -> Any:
     """q with its joints closed; `factor` may be that of a pose an integration error away.
 
     The correction keeps to the rows of velocity and acceleration level too: it rolls, it does not slip.
@@ -367,7 +375,7 @@ def closed(eqs: EquationsOfMotion, s: Symbols, factor: Factor | None, iterations
         return q
     if factor is None:
         A, _ = eqs.functions["rows"](q, s.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), s.p, s.t)
-        factor = Factor(eqs.functions["inertia"](q, s.p, s.t), A, singular_mass=mass_is_singular(eqs))
+        factor = factor_rows(eqs, q, s.p, s.t, A)
     for _ in range(iterations):
         N, _ = eqs.functions["kinematics"](q, s.p, s.t)
         gap = SX.zeros(len(eqs.rows))

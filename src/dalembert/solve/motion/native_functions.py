@@ -12,7 +12,8 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Kernel, kernel_family
-from dalembert.solve.constrained.solve import Factor, normalised
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
+from dalembert.solve.constrained.solve import normalised
 from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
 
 SX, MX = ca.SX, ca.MX
@@ -65,7 +66,7 @@ class Analysis:
         residual = self._residual(q, p, t, s)
         if J.shape[0] == 0:
             return [q, SX(0), SX(0)]
-        factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+        factor = ConstraintFactor(SX.eye(eqs.nv), J)
         change = factor.correction(residual, 2)
         N, _ = F["kinematics"](q, p, t)
         near = normalised(eqs, q + N @ change)
@@ -94,7 +95,7 @@ class Analysis:
                 J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H, E))
                 if J.shape[0] == 0:
                     return v, SX(0), None
-                factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+                factor = ConstraintFactor(SX.eye(eqs.nv), J)
             residual = ca.vertcat(F["rates"](q, v, p, t), rate - ds, E @ v)
             v = v + factor.correction(residual, 2)
         _, rate, _, _ = self.prescribed(q, v, p, t)
@@ -114,7 +115,7 @@ class Analysis:
         a = SX.zeros(eqs.nv)
         if J.shape[0]:
             if factor is None or len(eqs.rate_rows) < len(eqs.rows):
-                factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+                factor = ConstraintFactor(SX.eye(eqs.nv), J)
             for _ in range(2):
                 a = a + factor.correction(J @ a - right, 2)
         return [v, ca.densify(a), missed]
