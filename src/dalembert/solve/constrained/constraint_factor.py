@@ -51,7 +51,7 @@ class Massless:
         """E, sparse (nv, k)."""
         entries = [(row, k, value) for k, one in enumerate(self.directions) for row, value in one]
         rows, columns, values = (list(x) for x in zip(*entries, strict=True))
-        return SX(ca.DM.triplet(rows, columns, ca.DM(values), size, len(self.directions)))
+        return ca.DM.triplet(rows, columns, ca.DM(values), size, len(self.directions))
 
 
 class ConstraintFactor:
@@ -67,7 +67,7 @@ class ConstraintFactor:
         self._all = A
         lacking = 0
         if massless is not None:
-            E = massless.matrix(self.nv)
+            E = SX(massless.matrix(self.nv))
             lacking = E.shape[1]
             J = ca.DM(massless.inertia)
             M = M + E @ ca.diag(J) @ E.T

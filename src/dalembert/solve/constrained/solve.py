@@ -24,6 +24,8 @@ from dalembert.solve.constrained.constraint_factor import (
 
 SX = ca.SX
 FRICTION_PASSES = 8
+LARGE = 600  # speeds, up to which the equations at a state share their common expressions
+SHARING = 10_000  # operations, up to which common expressions are searched for: 0.1 s for at most a tenth of them
 TINY = 1e-60
 CLEAR_RANK = 1e-3  # smallest singular value, at poses off the joints too, of rows of unit length that stay independent
 NO_MASS = 1e-14  # eigenvalue of a block of M, as a share of its largest entry, that counts as zero
@@ -195,7 +197,8 @@ class Evaluation:
         factor: ConstraintFactor | None = None,
     ) -> None:
         self.eqs, self.s = eqs, s
-        self.A, self.b = eqs.functions["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
+        self._at = state_function(eqs)(*_arguments(s))
+        self.A, self.b, self._f, self.qdot = self._at[:4]
         if baumgarte is not None and len(eqs.rows):
             self.b = self.b + stabilisation(eqs, s, baumgarte)
         self.factor: Any = factor
@@ -206,8 +209,9 @@ class Evaluation:
                 self.factor = factor_rows(eqs, s.q, s.p, s.t, self.A)
 
     def forces(self, lam: object) -> Any:
-        s = self.s
-        return self.eqs.functions["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
+        if not depends_on_reactions(self.eqs):
+            return self._f
+        return self.eqs.functions["forces"](*replace(self.s, lam=lam).arguments("forces"))
 
     def solve(self) -> tuple[Any, Any, Any, Any, Any]:
         """(v̇, λ, ż, power, last change of λ); ``s.lam`` is where λ starts when forces depend on it."""
@@ -232,9 +236,24 @@ class Evaluation:
         a, last = self.factor.accelerations(self.forces(lam), self.b, k)
         if passes:
             change = ca.norm_inf(last - lam) / (1 + ca.norm_inf(last))
-        zdot = eqs.functions["internal"](s.q, s.v, s.z, s.u, s.p, s.t, last)
-        power = eqs.functions["power"](s.q, s.v, s.z, s.u, s.p, s.t, last)
+        *_, zdot, power = self._at
+        if any(eqs.functions[name].jac_sparsity(0, 6).nnz() for name in ("internal", "power")):
+            *_, zdot, power = state_function(eqs)(*_arguments(replace(s, lam=last)))
         return a, last, zdot, power, change
+
+
+def state_function(eqs: EquationsOfMotion) -> ca.Function:
+    """(q,v,z,u,p,t,λ) -> A, b, f, q̇, ż, power, with what they have in common evaluated once."""
+
+    def make() -> ca.Function:
+        s, F = eqs.symbols(), eqs.functions
+        A, b = F["rows"](*s.arguments("rows"))
+        N, n = F["kinematics"](*s.arguments("kinematics"))
+        f, zdot, power = (F[name](*s.arguments(name)) for name in ("forces", "internal", "power"))
+        results = [A, *(ca.densify(x) for x in (b, f, N @ s.v + n, zdot, power))]
+        return ca.Function("state", _arguments(s), results, {"cse": eqs.nv < LARGE})
+
+    return eqs.cached("state function", make)
 
 
 def forward_expressions(
@@ -256,13 +275,17 @@ def refinements(eqs: EquationsOfMotion) -> int:
     def count() -> int:
         if len(independent_rows(eqs)) == len(eqs.rows):
             return 0
-        if eqs.nv > 400 or mass_is_singular(eqs):
+        if eqs.nv > 400:
             return REFINEMENTS
+        massless = massless_directions(eqs)
         random = np.random.default_rng(0)
         for spread in (0.1, 0.3, 0.3, 1.0, 1.0):
             q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
             A, _ = eqs.kernel("rows")(q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
             (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
+            if massless is not None:
+                E = massless.matrix(eqs.nv).full()
+                M = M + E @ np.diag(massless.inertia) @ E.T
             H = A @ np.linalg.solve(M, A.T)
             scale = 1 / np.sqrt(np.maximum(np.diag(H), TINY))
             if not np.isfinite(H).all() or np.linalg.eigvalsh(scale[:, None] * H * scale)[0] < 1e-3:
@@ -300,8 +323,9 @@ def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Constrain
     """
     at = Evaluation(eqs, s)
     s = replace(s, v=steered(eqs, at, s.v))
-    a, lam, zdot, power, change = Evaluation(eqs, s, factor=at.factor).solve()
-    return [_rate(eqs, s), a, zdot, power, lam, change], at.factor
+    final = Evaluation(eqs, s, factor=at.factor)
+    a, lam, zdot, power, change = final.solve()
+    return [final.qdot, a, zdot, power, lam, change], at.factor
 
 
 def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None) -> ca.Function:
@@ -312,9 +336,10 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
         if baumgarte is None:
             rates, _ = derivative(eqs, s)
         else:
-            a, lam, zdot, power, change = forward_expressions(eqs, s, baumgarte=baumgarte)
-            rates = [_rate(eqs, s), a, zdot, power, lam, change]
-        return _function(eqs, "forward", _arguments(s), rates)
+            at = Evaluation(eqs, s, baumgarte=baumgarte)
+            a, lam, zdot, power, change = at.solve()
+            rates = [at.qdot, a, zdot, power, lam, change]
+        return build_function("forward", _arguments(s), rates)
 
     return eqs.cached(("forward function", baumgarte), make)
 
@@ -342,7 +367,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         a1, lam1, zdot1, power1, change = final.solve()
         inputs = [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t]
         outputs = [*last, q, v, z, work, a1, zdot1, power1, lam1, change]
-        return _function(eqs, "closing", inputs, outputs)
+        return build_function("closing", inputs, outputs)
 
     return eqs.cached("closing function", make)
 
@@ -353,7 +378,7 @@ def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Funct
     def make() -> ca.Function:
         s = eqs.symbols()
         q, v = projected(eqs, s, iterations)
-        return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
+        return build_function("project", [s.q, s.v, s.p, s.t], [q, v])
 
     return eqs.cached(("projection function", iterations), make)
 
@@ -388,22 +413,31 @@ def steered(eqs: EquationsOfMotion, at: Evaluation, v: object) -> Any:
     """v with the residuals at velocity level removed."""
     if not eqs.rate_rows:
         return v
+    return v + at.factor.correction(slip_of_rows(eqs, at, v))
+
+
+def slip_of_rows(eqs: EquationsOfMotion, at: Evaluation, v: Any) -> Any:
+    """The residual of every row at velocity level; zero for rows of acceleration level.
+
+    Holonomic rows are affine in v: φ̇ = A v + φ_t.
+    """
+    rates = eqs.functions["rates"]
+    if eqs.is_holonomic:
+        return at.A @ v + rates(at.s.q, SX.zeros(eqs.nv), at.s.p, at.s.t)
     slip = SX.zeros(len(eqs.rows))
-    slip[eqs.rate_rows] = eqs.functions["rates"](at.s.q, v, at.s.p, at.s.t)
-    return v + at.factor.correction(slip)
+    slip[eqs.rate_rows] = rates(at.s.q, v, at.s.p, at.s.t)
+    return slip
 
 
 def _arguments(s: Symbols) -> list[Any]:
     return [s.q, s.v, s.z, s.u, s.p, s.t, s.lam]
 
 
-def _rate(eqs: EquationsOfMotion, s: Symbols) -> Any:
-    N, n = eqs.functions["kinematics"](s.q, s.p, s.t)
-    return N @ s.v + n
-
-
-def _function(eqs: EquationsOfMotion, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
-    return ca.Function(name, inputs, [ca.densify(x) for x in outputs], {"cse": eqs.nv < 600})
+def build_function(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
+    """A function of dense results; what they have in common is searched for where that takes less than it saves."""
+    results = [ca.densify(x) for x in outputs]
+    function = ca.Function(name, inputs, results)
+    return function if function.n_instructions() > SHARING else ca.Function(name, inputs, results, {"cse": True})
 
 
 def normalised(eqs: EquationsOfMotion, q: Any) -> Any:
