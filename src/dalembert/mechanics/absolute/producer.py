@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import casadi as ca
@@ -59,6 +60,16 @@ def without_rounding(values: Sequence[Any]) -> list[Any]:
     """Components of a vector, with zero for those that only rounding keeps from it: a zero needs no operations."""
     largest = max((abs(x) for x in values if isinstance(x, float)), default=0.0)
     return [0.0 if isinstance(x, float) and abs(x) <= ROUNDING * largest else x for x in values]
+
+
+def share(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
+    """A function whose common expressions are evaluated once.
+
+    They are searched for among the entries that are not zero: CasADi's own option makes sparse matrices full.
+    """
+    entries = ca.vertcat(*(SX(x.nnz(), 1) if not x.nnz() else ca.vertcat(*x.nonzeros()) for x in outputs))
+    parts = ca.vertsplit(ca.cse(ca.densify(entries)), [0, *accumulate(x.nnz() for x in outputs)])
+    return ca.Function(name, inputs, [SX(x.sparsity(), part) for x, part in zip(outputs, parts, strict=True)])
 
 
 def dry_friction(m: Mechanism) -> list[DryFriction]:
@@ -366,33 +377,27 @@ class Absolute:
             return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
 
         columns = {key: column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias")}
-        options = {"cse": True}
         F = ca.Function
         functions = {
             "kinematics": F("kinematics", [q, p, t], [self.N, SX.zeros(self.nq)]),
             "inertia": F("inertia", [q, p, t], [M]),
-            "forces": F("forces", [q, v, z, u, p, t, lam], [f], options),
-            "position": F("position", [q, p, t], [self.rows.positions()], options),
-            "rates": F("rates", [q, v, p, t], [self.rows.velocities()], options),
-            "rows": F("rows", [q, v, z, u, p, t], [A, b], options),
-            "internal": F("internal", [q, v, z, u, p, t, lam], [column(internal_rates)], options),
-            "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value], options),
-            "energy": F("energy", [q, v, z, p, t], [T, forces.potential], options),
-            "power": F("power", [q, v, z, u, p, t, lam], [power], options),
-            "measures": F(
-                "measures",
-                [q, v, p, t],
-                [columns["value"], columns["rate"], S, columns["bias"]],
-                options,
-            ),
-            "reactions": F("reactions", [q, v, lam, p, t], [reactions.value], options),
-            "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)], options),
+            "forces": share("forces", [q, v, z, u, p, t, lam], [f]),
+            "position": share("position", [q, p, t], [self.rows.positions()]),
+            "rates": share("rates", [q, v, p, t], [self.rows.velocities()]),
+            "rows": share("rows", [q, v, z, u, p, t], [A, b]),
+            "internal": share("internal", [q, v, z, u, p, t, lam], [column(internal_rates)]),
+            "outputs": share("outputs", [q, v, a, lam, z, u, p, t], [outputs.value]),
+            "energy": share("energy", [q, v, z, p, t], [T, forces.potential]),
+            "power": share("power", [q, v, z, u, p, t, lam], [power]),
+            "measures": share("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
+            "reactions": share("reactions", [q, v, lam, p, t], [reactions.value]),
+            "joint_axes": share("joint_axes", [q, p, t], [joint_axes(self)]),
         }
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
-            functions["friction"] = F("friction", [q, v, p, t, lam], limits, options)
+            functions["friction"] = share("friction", [q, v, p, t, lam], limits)
         if self.spins:
-            functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)), options)
+            functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
         joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [
