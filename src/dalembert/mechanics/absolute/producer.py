@@ -143,14 +143,11 @@ class Absolute:
         self.p, self.t = sym("p", len(self.parameters)), sym("t")
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
         nq, nv = space.nq, space.nv
-        self.poses: list[Pose] = []
-        self.twists: list[Twist] = []
-        blocks = []
-        for k in range(self.nb):
-            own = self.q[nq * k : nq * (k + 1)]
-            self.poses.append(space.pose(own))
-            self.twists.append(space.twist(self.v[nv * k : nv * (k + 1)]))
-            blocks.append(space.rate_matrix(own))
+        own = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
+        self.poses: list[Pose] = space.poses_of(own)
+        self.twists: list[Twist] = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
+        blocks = [space.rate_matrix(x) for x in own]
+        self._joint_parts = self._evaluate_joints()
         turned = [self._turning_rate(joint, k) for joint, k in self.turning]
         self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, SX.eye(len(self.extra))), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
@@ -160,7 +157,7 @@ class Absolute:
         sides = [self.body_state(f.body) for f in (joint.a, joint.b)]
         columns = [self.body_columns(f.body) for f in (joint.a, joint.b)]
         if not JOINT_EQUATIONS[joint.kind].axial:
-            rows = [block[k, :] for block in self._kernel(joint)[7:9]]
+            rows = [block[k, :] for block in self._joint_parts[joint.name][7:9]]
         else:
             axis = sides[0][0].R @ self.frame_axes(joint.a)[:, 2]
             rows = [
@@ -192,6 +189,8 @@ class Absolute:
         return x.evaluate(self.p_symbols) if isinstance(x, Quantity) else float(x)
 
     def vector(self, values: Any) -> Any:
+        if all(isinstance(x, float) for x in values):
+            return SX(ca.DM(values))
         return SX(ca.vertcat(*[self.number(x) for x in values]))
 
     def place(self, place: Point | Frame) -> Any:
@@ -200,6 +199,9 @@ class Absolute:
     def frame_axes(self, frame: Frame) -> Any:
         if self.space.planar:
             angle = self.number(frame.angle)
+            if isinstance(angle, float):
+                c, s = math.cos(angle), math.sin(angle)
+                return SX(ca.DM([[c, -s], [s, c]]))
             c, s = ca.cos(angle), ca.sin(angle)
             return SX(ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c)))
         return ca.sparsify(SX(ca.DM([without_rounding(row) for row in frame.axes])))
@@ -212,7 +214,7 @@ class Absolute:
             rows = general_rows(self, joint.name, HOLONOMIC, phi)
             self.joints[joint.name] = (joint, rows, {"blocks": None, "axes": axes, "point": point})
             return
-        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._kernel(joint)
+        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._joint_parts[joint.name]
         columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
         form = Form.of_blocks(zip(columns, (A_a, A_b), strict=True))
         levels = [HOLONOMIC] * phi.shape[0] + [VELOCITY] * (rates.shape[0] - phi.shape[0])
@@ -239,8 +241,24 @@ class Absolute:
             )  # fmt: skip
             self.sticking[d.name, d.coordinate] = (row, sliding)
 
-    def _kernel(self, joint: Joint) -> tuple[Any, ...]:
-        """Rows and coordinates of a joint at the poses and twists of its bodies."""
+    def _evaluate_joints(self) -> dict[str, tuple[Any, ...]]:
+        """Rows and coordinates of all joints at the poses and twists of their bodies; one call for every kind."""
+        kinds: dict[ca.Function, list[tuple[str, list[Any]]]] = {}
+        for joint in self.m.joints:
+            own = JOINT_EQUATIONS[joint.kind]
+            if own.residual is None:
+                kernel = joint_kernel(self.space.planar, own, len(joint.declaration.numbers))
+                kinds.setdefault(kernel, []).append((joint.name, self._joint_arguments(joint)))
+        found: dict[str, tuple[Any, ...]] = {}
+        for kernel, group in kinds.items():
+            columns = zip(*(arguments for _, arguments in group), strict=True)
+            results = kernel.map(len(group)).call([ca.horzcat(*x) for x in columns])
+            widths = [kernel.size2_out(k) for k in range(kernel.n_out())]
+            parts = [ca.horzsplit(x, width) for x, width in zip(results, widths, strict=True)]
+            found |= {name: own for (name, _), own in zip(group, zip(*parts, strict=True), strict=True)}
+        return found
+
+    def _joint_arguments(self, joint: Joint) -> list[Any]:
         arguments: list[Any] = []
         for frame in (joint.a, joint.b):
             pose, twist = self.body_state(frame.body)
@@ -248,9 +266,7 @@ class Absolute:
         for side, axes in zip((joint.a, joint.b), joint_frames(joint), strict=True):
             arguments += [self.place(side), self.frame_axes(axes)]
         numbers = [joint.options[name] for name in joint.declaration.numbers]
-        arguments.append(self.vector(numbers) if numbers else SX.zeros(0))
-        kernel = joint_kernel(self.space.planar, JOINT_EQUATIONS[joint.kind], len(numbers))
-        return kernel(*arguments)  # type: ignore[no-any-return]
+        return [*arguments, self.vector(numbers) if numbers else SX.zeros(0)]
 
     def _turns(self, joint: Joint, k: int, angle: object) -> Any:
         """Whole turns to add to an angle that the kernel gives up to a turn."""
@@ -268,23 +284,24 @@ class Absolute:
 
     def _variables_as_measures(self) -> None:
         space, nq, nv = self.space, self.space.nq, self.space.nv
+        one, zero = SX(1), SX(0)
         for k, body in enumerate(self.m.bodies):
             count = 3 if space.planar else space.dim
             for i in range(count):
                 name, unit = space.coordinates[i]
-                form = Form.of_blocks([(range(nv * k + i, nv * k + i + 1), SX(1))])
+                form = Form([0], [nv * k + i], [one], 1)
                 self.measured[f"{body.name}.{name}"] = Measured(
                     self.q[nq * k + i],
                     self.v[nv * k + i],
                     form,
-                    SX(0),
+                    zero,
                     unit,
                     f"{body.name}.{space.speeds[i][0]}",
                 )
         for k, (name, _, _, unit) in enumerate(self.extra):
             i, j = nq * self.nb + k, nv * self.nb + k
-            form = Form.of_blocks([(range(j, j + 1), SX(1))])
-            self.measured[name] = Measured(self.q[i], self.v[j], form, SX(0), unit, f"{name}.rate")
+            form = Form([0], [j], [one], 1)
+            self.measured[name] = Measured(self.q[i], self.v[j], form, zero, unit, f"{name}.rate")
 
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
