@@ -31,7 +31,8 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import call_user, one_value
 from dalembert.expressions.quantities import is_real
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import forward_function, massless_directions
+from dalembert.solve.constrained.solve import forward_function
+from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 
 SX = ca.SX

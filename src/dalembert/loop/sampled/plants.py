@@ -23,7 +23,8 @@ from dalembert.linear import StateSpace
 from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import Evaluation, closed, massless_directions, normalised, steered
+from dalembert.solve.constrained.solve import Evaluation, closed, normalised, steered
+from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
 from dalembert.solve.integrate.method import OneStep, check_method

@@ -13,7 +13,7 @@ from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Kernel, kernel_family
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import normalised
+from dalembert.solve.constrained.solve import build_function, normalised
 from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
 
 SX, MX = ca.SX, ca.MX
@@ -35,13 +35,11 @@ class Analysis:
         q, v, p, t = SX.sym("q", eqs.nq), SX.sym("v", eqs.nv), SX.sym("p", len(eqs.parameters)), SX.sym("t")
         k = len(targets.names)
         s, ds, dds = SX.sym("s", k), SX.sym("ds", k), SX.sym("dds", k)
-        self.newton = ca.Function("newton", [q, p, t, s], self._newton(q, p, t, s), {"cse": eqs.nv < 600})
+        self.newton = build_function("newton", [q, p, t, s], self._newton(q, p, t, s))
         residual = self._residual(q, p, t, s)
         self.gap = ca.Function("gap", [q, p, t, s], [ca.norm_inf(residual) if residual.shape[0] else SX(0)])
-        self.speeds = ca.Function("speeds", [q, v, p, t, ds], [self._speeds(q, v, p, t, ds)[0]], {"cse": eqs.nv < 600})
-        self.rates = ca.Function(
-            "rates", [q, v, p, t, ds, dds], self._rates(q, v, p, t, ds, dds), {"cse": eqs.nv < 600}
-        )
+        self.speeds = build_function("speeds", [q, v, p, t, ds], [self._speeds(q, v, p, t, ds)[0]])
+        self.rates = build_function("rates", [q, v, p, t, ds, dds], self._rates(q, v, p, t, ds, dds))
         N, n = eqs.functions["kinematics"](q, p, t)
         move = normalised(eqs, q + N @ v)
         self.move = ca.Function("move", [q, v, p, t], [ca.densify(move)])

@@ -21,7 +21,7 @@ from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import convert, fixed
 from dalembert.solve.position.assemble import DENSE, assemble, check_start
-from dalembert.solve.position.tangent import Point, accelerations, named_values
+from dalembert.solve.position.tangent import Instant, accelerations, named_values
 from dalembert.solve.rest.internal_states import rest_with_memory
 from dalembert.solve.rest.rest_equations import GOOD_ENOUGH, STEP, Place, Rest
 from dalembert.solve.rest.steady_motion import steady_motion
@@ -144,7 +144,7 @@ def resting(
         return "With friction holding its joints where they are, the rest of the machine finds no equilibrium either."
     found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
     near = fixed(eqs, found, u)
-    x = accelerations(near.eqs, Point(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
+    x = accelerations(near.eqs, Instant(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
     M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
     if float(np.abs(M @ x.a).max(initial=0.0)) <= GOOD_ENOUGH * place.scale:
         lam = x.lam[: len(eqs.rows)]
