@@ -143,10 +143,10 @@ class Absolute:
         self.p, self.t = sym("p", len(self.parameters)), sym("t")
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
         nq, nv = space.nq, space.nv
-        own = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
-        self.poses: list[Pose] = space.poses_of(own)
+        parts = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
+        self.poses: list[Pose] = space.poses_of(parts)
         self.twists: list[Twist] = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
-        blocks = [space.rate_matrix(x) for x in own]
+        blocks = [space.rate_matrix(x) for x in parts]
         self._joint_parts = self._evaluate_joints()
         turned = [self._turning_rate(joint, k) for joint, k in self.turning]
         self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, SX.eye(len(self.extra))), Form.stack(turned, self.nv)))

@@ -24,6 +24,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -220,4 +221,4 @@ def invert_blocks(M: Any) -> Any:
 def diagonal_blocks(sparsity: Any) -> list[list[int]]:
     """The coordinates of every block of a block-diagonal pattern."""
     _, order, starts = sparsity.scc()
-    return [sorted(order[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [sorted(order[a:b]) for a, b in pairwise(starts)]

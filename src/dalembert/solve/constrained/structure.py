@@ -108,7 +108,7 @@ def _full_rank_joints(eqs: EquationsOfMotion, owners: list[str]) -> dict[tuple[s
         q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
         A = eqs.kernel("rows").sparse(0, q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
         poses.append(A.tocsr())
-    result = {}
+    result: dict[tuple[str, str], tuple[int, ...]] = {}
     for group in blocks.values():
         smallest = np.full(len(group), np.inf)
         for A in poses:
