@@ -20,7 +20,7 @@ from dalembert.estimate.models.machine_rates import landing_function, projecting
 from dalembert.estimate.models.manifold import Manifold, update_turn_counters
 from dalembert.expressions import Array, Expr
 from dalembert.numerics.runge_kutta import Tableau, combine
-from dalembert.solve.constrained.solve import build_function, depends_on_reactions
+from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
 SX, MX = ca.SX, ca.MX
@@ -84,7 +84,7 @@ class MachineFunctions:
         e, x0 = SX.sym("e", self.ne), SX.sym("x0", self.nx)
 
         def function(name: str, inputs: list[Any], value: Expr) -> ca.Function:
-            return build_function(name, inputs, [value])
+            return ca.Function(name, inputs, [ca.densify(value)], {"cse": self.eqs.nv < 600})
 
         return {
             "step": self.step(),
