@@ -153,7 +153,7 @@ def _named(
     return result
 
 
-class _Closing:
+class _JointGaps:
     """Residual and gradient of joints plus prescribed coordinates."""
 
     def __init__(
@@ -238,7 +238,7 @@ def _close(
     t: float,
     restarts: int,
 ) -> Array:
-    problem = _Closing(eqs, wanted, turned, t)
+    problem = _JointGaps(eqs, wanted, turned, t)
     tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
     q, gap = _iterate(problem, q0, tolerance)
     if gap <= tolerance:
@@ -271,7 +271,7 @@ def _close(
     )
 
 
-def _iterate(problem: _Closing, q: Array, tolerance: float) -> tuple[Array, float]:
+def _iterate(problem: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float]:
     """Levenberg-Marquardt in the tangent space, with limited steps."""
     residual = problem.residual(q)
     gap = float(np.abs(residual).max(initial=0.0))
