@@ -25,7 +25,7 @@ class ConstantGain(da.estimate.Filter):
 
     def __init__(self, model, *, dt=None, **keywords):
         super().__init__(model, dt=0.01 if dt is None else dt, **keywords)
-        F, H, Q, R = self.linearised(self.start, np.zeros(self.process.nu), 0.0, self.dt)
+        F, H, Q, R = self.linearize(self.start, np.zeros(self.process.nu), 0.0, self.dt)
         P = scipy.linalg.solve_discrete_are(F.T, H.T, Q, R)
         S = H @ P @ H.T + R
         K = np.linalg.solve(S, H @ P).T

@@ -71,33 +71,38 @@ class EquationsOfMotion:
     """
 
     name: str
+    functions: Mapping[str, ca.Function]
+    # arguments and results of the functions, in their order
     coordinates: Channels
     speeds: Channels
-    functions: Mapping[str, ca.Function]
     internal: Channels = NONE
     inputs: Channels = NONE
     parameters: Channels = NONE
     parameter_values: tuple[float, ...] = ()
+    outputs: Channels = NONE
     measures: Channels = NONE
     measure_rates: Channels = NONE
     recorded_measures: tuple[int, ...] = ()
-    outputs: Channels = NONE
+    # constraint rows and their owners
     rows: tuple[Row, ...] = ()
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
+    joints: tuple[JointInfo, ...] = ()
+    reaction_channels: Channels = NONE
+    # coordinates of special kinds
     quaternions: tuple[QuaternionBlock, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
     unrecorded: frozenset[str] = frozenset()  # coordinates and internal states that no record holds: counters, seeds
+    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
+    # names and values for users
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
     resting_inputs: Mapping[str, float] = field(default_factory=dict)  # values of inputs that are not given, if not 0
-    joints: tuple[JointInfo, ...] = ()
-    reaction_channels: Channels = NONE
+    # dry friction
     friction_joints: tuple[str, ...] = ()
     dry: tuple[DryFriction, ...] = ()
     stick_slip: EquationsOfMotion | None = None
-    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
+    # assembly, picture and evaluation
     placement: Placement = field(default_factory=Placement)
     scene: Scene | None = None
-    use_c: bool = False
 
     def __post_init__(self) -> None:
         def fill(name: str, value: object) -> None:
@@ -156,7 +161,7 @@ class EquationsOfMotion:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
 
-    @property
+    @cached_property
     def scene_data(self) -> dict[str, Any] | None:
         """The scene as a record keeps it."""
         return None if self.scene is None else self.scene.to_json()
@@ -188,11 +193,17 @@ class EquationsOfMotion:
         return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:
-        c = "compiled" if self.use_c else "interpreted"
+        slow = "".join(f", {name} on the interpreter ({reason})" for name, reason in self.interpreted.items())
         return (
             f"EquationsOfMotion({self.name!r}: {self.nq} coordinates, {self.nv} speeds, {len(self.rows)} constraint "
-            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs, {c})"
+            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs{slow})"
         )
+
+    @property
+    def interpreted(self) -> dict[str, str]:
+        """Functions made of these equations that have no native code, and why; found out when they are used a lot."""
+        made = [one for entry in self._kernels.values() for one in (entry if isinstance(entry, tuple) else (entry,))]
+        return {one.function.name(): one.obstacle for one in made if isinstance(one, Kernel) and one.obstacle}
 
     # -- change by copy --------------------------------------------------------------------------------------------
     def replace(self, **values: float) -> EquationsOfMotion:
@@ -231,28 +242,22 @@ class EquationsOfMotion:
 
         return self.cached("parameters in use", find)  # type: ignore[no-any-return]
 
+    def has_inertia(self, p: Array) -> Any:
+        """For every row of parameters, whether no mass or inertia is negative."""
+        M = self.kernel("inertia").many(np.asarray(self.placement.q), p, 0.0)[0]
+        return (np.diagonal(M, axis1=1, axis2=2) >= 0).all(axis=1)
+
     def _check_inertia(self, changed: Mapping[str, Any]) -> None:
         """A changed parameter may not make a mass negative."""
-
-        def find() -> tuple[list[int], list[int]]:
-            rows, columns = self.functions["inertia"].sparsity_out(0).get_triplet()
-            places = [k for k, (i, j) in enumerate(zip(rows, columns, strict=True)) if i == j]
-            return places, [rows[k] for k in places]
-
-        places, speeds = self.cached("diagonal of the inertia", find)
-        masses = self.kernel("inertia").raw(self.placement.q, self.p, 0.0)[0][places]
+        masses = self.kernel("inertia").sparse(0, self.placement.q, self.p, 0.0).diagonal()
         if not (masses >= 0).all():
             k = int(np.flatnonzero(~(masses >= 0))[0])
             shown = ", ".join(f"{key}={value:g}" for key, value in changed.items())
-            name = self.speeds.names[speeds[k]]
+            name = self.speeds.names[k]
             raise ModelError(
                 "negative", f"{shown} makes the inertia of {name!r} {masses[k]:g}; it must not be negative.",
                 where={"speed": name}, evidence={"inertia": float(masses[k])},
             )  # fmt: skip
-
-    def compiled(self) -> EquationsOfMotion:
-        """The same equations, evaluated by C built with the system's compiler (cached by content)."""
-        return self if self.use_c else replace(self, use_c=True)
 
     # -- native functions --------------------------------------------------------------------------------------------
     @cached_property
@@ -271,11 +276,11 @@ class EquationsOfMotion:
             self._kernels[key] = make()
         return self._kernels[key]
 
-    def cached_family(self, kind: str, key: object, make: Callable[[], Any], most: int = 8) -> Any:
-        """One of the things of a kind (a closed loop), kept for its next use; only the newest are kept."""
+    def cached_family(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
+        """One of the things of a kind (a closed loop), kept for its next use; only the newest eight are kept."""
         family: dict[Any, Any] = self.cached(("family", kind), dict)
         if key not in family:
-            while len(family) >= most:
+            while len(family) >= 8:
                 family.pop(next(iter(family)))
             family[key] = make()
         return family[key]
@@ -284,7 +289,7 @@ class EquationsOfMotion:
         """The named function, evaluated natively on arrays."""
         if name not in self.functions:
             raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
-        return self.cached(name, lambda: Kernel(self.functions[name], compiled=self.use_c))  # type: ignore[no-any-return]
+        return self.cached(name, lambda: Kernel(self.functions[name]))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
         sym = ca.SX.sym

@@ -1,15 +1,17 @@
-"""The engine room: CasADi expressions, native evaluation, the C build and its cache.
+"""The engine room: CasADi expressions and their native evaluation.
 
-Nobody else touches buffers, code generation or compilers. A `Kernel` is one native function with
-NumPy arrays at its border; a `Quantity` is a number that may stay symbolic in a model.
+Nobody else touches buffers, instructions or machine code. A `Kernel` is one function with NumPy arrays at its border;
+a `Quantity` is a number that may stay symbolic in a model.
 
-Interpreted (CasADi's virtual machine) by default. A kernel made with ``compiled=True`` is built with the
-system's C compiler; any other kernel uses C when a build of the same content is already in the cache.
+    kernels      interpreted first, native once that pays; loops, batches in lanes and on all cores
+    program      CasADi functions as programs, apart from any processor
+    llvm_code    programs as LLVM code
+    native       LLVM code as machine code in this process
 """
 
-from dalembert.expressions.building import build, cache_folder, cached_build, compiler, content_key, doctor
 from dalembert.expressions.calling import call_user, of_time, one_value
-from dalembert.expressions.kernels import Array, Expr, Kernel, kernel_family
+from dalembert.expressions.installation import doctor, engine
+from dalembert.expressions.kernels import FLAT_LIMIT, Array, Expr, Kernel, cores, run_together, spread_over_cores
 from dalembert.expressions.quantities import (
     Quantity,
     absolute,
@@ -37,6 +39,7 @@ from dalembert.expressions.quantities import (
 __all__ = [
     "Array",
     "Expr",
+    "FLAT_LIMIT",
     "Kernel",
     "Quantity",
     "absolute",
@@ -44,26 +47,24 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
-    "build",
-    "cache_folder",
-    "cached_build",
     "call_user",
-    "compiler",
-    "content_key",
+    "cores",
     "cos",
     "cosh",
     "doctor",
+    "engine",
     "exp",
-    "kernel_family",
     "log",
     "maximum",
     "minimum",
     "of_time",
     "one_value",
     "pi",
+    "run_together",
     "sign",
     "sin",
     "sinh",
+    "spread_over_cores",
     "sqrt",
     "table",
     "tan",

@@ -1,62 +1,108 @@
-"""Native evaluation of functions on arrays."""
+"""Functions on arrays: the interpreter first, machine code once it has paid for itself.
+
+A `Kernel` starts on CasADi's interpreter and becomes native after `NATIVE_AFTER` evaluations, or at once where a loop
+announces as many. Both give the same bits, so nobody needs to know. Batches become code in lanes, several machines in
+the parts of a vector, spread over the cores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
-from dalembert.expressions.building import build, cached_build
+from dalembert.expressions.native import LANES, Native, compile_native, llvm
+from dalembert.expressions.program import Untranslatable
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
+
+# Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it.
+NATIVE_AFTER = 3000
+# Better code takes another 40 µs per operation to make and is 1.1 to 1.3 times faster.
+OPTIMISE_AFTER = 200_000
+# Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
+LANES_AFTER = 25_000
+FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
+THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
+
+interpreted: dict[str, str] = {}  # functions of this process that stay on the interpreter, and why
 
 
 class Kernel:
-    """A native function of arrays, evaluated through buffers (about 1 µs per call instead of 90 µs).
+    """A function of arrays.
 
-    Parameters
-    ----------
     function : casadi.Function with dense vector inputs.
-    compiled : True builds C now (or takes it from the cache); False uses C only if the cache has it.
     """
 
-    def __init__(self, function: ca.Function, *, compiled: bool = False, native: ca.Function | None = None) -> None:
+    def __init__(self, function: ca.Function) -> None:
         self.function = function
-        self.compiled = compiled
-        if native is None:
-            found = build([function]) if compiled else cached_build([function])
-            native = None if found is None else found[0]
-        self.engine = "virtual machine" if native is None or native is function else "C"
-        self.native = native if native is not None else function
-        self._bind(self.native)
-        self._maps: dict[int, Kernel] = {}
-
-    def _bind(self, native: ca.Function) -> None:
-        self._inputs = [np.zeros(native.nnz_in(i)) for i in range(native.n_in())]
-        self._outputs = [np.zeros(native.nnz_out(i)) for i in range(native.n_out())]
+        self._inputs = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
+        self._outputs = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
         self._scatter = []
-        for i in range(native.n_out()):
-            sparsity = native.sparsity_out(i)
-            dense = sparsity.is_dense()
-            positions = None if dense else np.asarray(sparsity.find(), dtype=np.intp)
+        for i in range(function.n_out()):
+            sparsity = function.sparsity_out(i)
+            positions = None if sparsity.is_dense() else np.asarray(sparsity.find(), dtype=np.intp)
             self._scatter.append((sparsity.shape, positions))
-        self._buffer, self._run = native.buffer()
+        self._buffer, self._run = function.buffer()
         for i, array in enumerate(self._inputs):
             self._buffer.set_arg(i, memoryview(array.data))
         for i, array in enumerate(self._outputs):
             self._buffer.set_res(i, memoryview(array.data))
+        self.evaluations = 0
+        self.in_batches = 0
+        self.code: Native | None = None
+        self.pace = 0.0  # seconds of an evaluation in the last loop
+        self.obstacle = ""  # why it stays on the interpreter
+        self._lanes: Native | None = None
+        self._buffers = threading.Lock()  # of loops and batches on the interpreter
+        self._settled = False  # native, or known to stay interpreted
+        self._optimised = False
+        self.width = sum(a.size for a in self._outputs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"function": self.function, "compiled": self.compiled}
+        return {"function": self.function}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["function"], compiled=state["compiled"])  # type: ignore[misc]
+        self.__init__(state["function"])  # type: ignore[misc]
 
+    # -- engines -----------------------------------------------------------------------------------------------------
+    def expect(self, evaluations: int) -> None:
+        """Announce evaluations to come: code that will pay for itself is made now."""
+        total = self.evaluations + evaluations
+        if total >= NATIVE_AFTER and not self._settled:
+            self._settle(optimise=total >= OPTIMISE_AFTER)
+        elif total >= OPTIMISE_AFTER and self.code is not None and not self._optimised:
+            self._settle(optimise=True)
+
+    def _settle(self, *, optimise: bool) -> None:
+        native = self._compile(1, optimise=optimise)
+        if native is not None:  # an interrupt between two of these lines leaves a kernel that works
+            self._run = native.trigger([*self._inputs, *self._outputs], native.work())
+            self.code = native
+        self._settled, self._optimised = True, optimise
+
+    def _compile(self, lanes: int, *, optimise: bool) -> Native | None:
+        try:
+            return compile_native(self.function, lanes=lanes, optimise=optimise)
+        except Untranslatable as reason:
+            self.obstacle = str(reason)
+            if llvm() is not None:  # without LLVM all are, which is one line of advice
+                interpreted[self.function.name()] = self.obstacle
+            self._settled = True
+            return None
+
+    # -- one evaluation ----------------------------------------------------------------------------------------------
     def raw(self, *arguments: Any) -> list[Array]:
         """Nonzeros of every output, as views that the next call overwrites."""
         try:
@@ -66,12 +112,15 @@ class Kernel:
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit(arguments)) from error
         self._run()
+        self.evaluations += 1
+        if not self._settled and self.evaluations >= NATIVE_AFTER:
+            self._settle(optimise=False)
         return self._outputs
 
     def _misfit(self, arguments: Sequence[Any]) -> str:
         f = self.function
         wanted = ", ".join(f"{f.name_in(i)}[{f.size1_in(i) * f.size2_in(i)}]" for i in range(f.n_in()))
-        given = ", ".join(str(np.size(a)) for a in arguments)
+        given = ", ".join(_size_text(a) for a in arguments)
         return f"function {f.name()!r} takes the numbers {wanted}; got arguments of size {given or 'none'}."
 
     def __call__(self, *arguments: Any) -> list[Array]:
@@ -90,20 +139,90 @@ class Kernel:
         """One output as a scipy.sparse matrix."""
         from scipy.sparse import csc_matrix
 
-        sparsity = self.native.sparsity_out(index)
+        sparsity = self.function.sparsity_out(index)
         values = self.raw(*arguments)[index].copy()
         return csc_matrix((values, sparsity.row(), sparsity.colind()), shape=sparsity.shape)
 
-    def _batch(self, arrays: Sequence[Array]) -> int:
-        """Number of rows of a batch; every two-dimensional argument has it (or one row, for all alike)."""
-        batch = max((a.shape[0] for a in arrays if a.ndim == 2), default=1)
-        for slot, array in zip(self._inputs, arrays, strict=True):
-            if slot.size:
-                np.broadcast_shapes(array.shape, (batch, slot.size))
-                if array.ndim > 2 or (array.ndim and array.shape[-1] not in (1, slot.size)):
-                    raise ValueError
-        return batch
+    # -- loops -------------------------------------------------------------------------------------------------------
+    def run(self, count: int, state: Any, *arguments: Any) -> Array:
+        """Evaluate `count` times, each with the first result of the one before as first argument.
 
+        Every other argument is (n,) for all or (count, n), a row per evaluation. Returns (count, width): all results
+        of an evaluation in a row, one after the other.
+        """
+        try:
+            arrays, strides = self._rows(count, arguments)
+            rows = np.empty((count + 1, max(self.width, self._inputs[0].size)))
+            rows[0, : self._inputs[0].size] = np.asarray(state, dtype=float).reshape(-1)
+        except (TypeError, ValueError) as error:
+            raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
+        self.expect(count)
+        self.evaluations += count
+        if count == 0:
+            return rows[1:]
+        began = time.perf_counter()
+        if self.code is None:
+            with self._buffers:
+                self._repeat(rows, arrays, strides, count)
+        else:
+            self._loop(self.code, rows[0], arrays, strides, rows[1:], count)
+        self.pace = (time.perf_counter() - began) / count
+        return rows[1:]
+
+    def _rows(self, count: int, arguments: Sequence[Any]) -> tuple[list[Array], list[int]]:
+        """Arguments but the first, contiguous, and their strides from one evaluation to the next."""
+        arrays, strides = [], []
+        for slot, given in zip(self._inputs[1:], arguments, strict=True):
+            array = np.ascontiguousarray(given, dtype=float)
+            if array.ndim == 2 and count != 1:
+                if array.shape != (count, slot.size):
+                    raise ValueError
+                strides.append(slot.size)
+            else:
+                if array.size != slot.size:
+                    array = np.ascontiguousarray(np.broadcast_to(array, (slot.size,)))
+                strides.append(0)
+            arrays.append(array)
+        return arrays, strides
+
+    def _repeat(self, rows: Array, arrays: list[Array], strides: list[int], count: int) -> None:
+        """The loop on the interpreter."""
+        size = self._inputs[0].size
+        moving = [(slot, a) for slot, a, s in zip(self._inputs[1:], arrays, strides, strict=True) if s]
+        for slot, array, stride in zip(self._inputs[1:], arrays, strides, strict=True):
+            if not stride:
+                slot[:] = array.reshape(-1)
+        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
+        parts = list(zip(bounds[:-1], bounds[1:], self._outputs, strict=True))
+        run, first = self._run, self._inputs[0]
+        for k in range(count):
+            first[:] = rows[k, :size]
+            for slot, array in moving:
+                slot[:] = array[k]
+            run()
+            row = rows[k + 1]
+            for a, b, values in parts:
+                row[a:b] = values
+
+    def _loop(
+        self, native: Native, state: Array, arrays: list[Array], strides: list[int], rows: Array, count: int
+    ) -> None:
+        """The loop in native code: the state of an evaluation is the row before its results."""
+        width = rows.strides[0] // rows.itemsize // native.lanes
+        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
+        flat = rows.reshape(-1)
+        results = [flat[start * native.lanes :] for start in bounds[:-1]]
+        work = native.work()
+        table = native.table([state, *arrays, *results], work, [width, *strides, *[width] * len(results)])
+        native.loop(table, count)
+
+    def together(self) -> Native | None:
+        """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
+        if self._lanes is None and not (self._settled and self.code is None):
+            self._lanes = self._compile(LANES, optimise=True)  # for so many evaluations the best code pays
+        return self._lanes
+
+    # -- batches -----------------------------------------------------------------------------------------------------
     def many(self, *arguments: Any) -> list[Array]:
         """Evaluate a batch: every argument (batch, n) or (n,) for all alike; outputs (batch, rows[, columns])."""
         try:
@@ -111,33 +230,162 @@ class Kernel:
             batch = self._batch(arrays)
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit(arguments)) from error
-        mapped = self._maps.get(batch)
-        if mapped is None:
-            if len(self._maps) > 8:
-                self._maps.clear()
-            mapped = Kernel.__new__(Kernel)
-            mapped.function = self.native.map(batch)
-            mapped._bind(mapped.function)
-            self._maps[batch] = mapped
-        for slot, own, value in zip(mapped._inputs, self._inputs, arrays, strict=True):
-            if own.size:
-                slot.reshape(batch, own.size)[:] = value
-        mapped._run()
+        rows = np.empty((batch, self.width))
+        if batch:
+            self._fill(rows, arrays)
+        bounds = np.cumsum([a.size for a in self._outputs])[:-1]
         results = []
-        for values, (shape, positions) in zip(mapped._outputs, self._scatter, strict=True):
+        for values, (shape, positions) in zip(np.split(rows, bounds, axis=1), self._scatter, strict=True):
             size = shape[0] * shape[1]
             if positions is None:
-                full = values.copy().reshape(batch, size)
+                full = np.ascontiguousarray(values)
             else:
                 full = np.zeros((batch, size))
-                full[:, positions] = values.reshape(batch, -1)
+                full[:, positions] = values
             results.append(full if shape[1] == 1 else full.reshape(batch, shape[1], shape[0]).transpose(0, 2, 1))
         return results
 
+    def _batch(self, arrays: Sequence[Array]) -> int:
+        """Number of rows of a batch; every two-dimensional argument has it (or one row, for all alike)."""
+        batch = max((a.shape[0] for a in arrays if a.ndim == 2 and a.shape[0] != 1), default=-1)
+        if batch < 0:
+            batch = 1
+        for slot, array in zip(self._inputs, arrays, strict=True):
+            if slot.size:
+                np.broadcast_shapes(array.shape, (batch, slot.size))
+                if array.ndim > 2 or (array.ndim and array.shape[-1] not in (1, slot.size)):
+                    raise ValueError
+        return batch
 
-def kernel_family(functions: Sequence[ca.Function], *, compiled: bool = False) -> list[Kernel]:
-    """Kernels of several functions that share their inner functions, built into one library."""
-    natives = build(functions) if compiled else cached_build(functions)
-    if natives is None:
-        return [Kernel(f, native=f) for f in functions]
-    return [Kernel(f, compiled=True, native=n) for f, n in zip(functions, natives, strict=True)]
+    def _fill(self, rows: Array, arrays: list[Array]) -> None:
+        """Rows of results for a batch of arguments."""
+        batch = len(rows)
+        self.in_batches += batch
+        native = self.together() if self.in_batches >= LANES_AFTER else self._lanes
+        if native is None:
+            self.expect(batch)
+            self.evaluations += batch
+            native = self.code
+        if native is None:
+            with self._buffers:
+                self._interpret(rows, arrays)
+            return
+        fill = _fill_lanes if native.lanes > 1 else _fill_rows
+        threads = min(cores(), batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
+        if threads == 1:
+            fill(native, arrays, rows, 0, batch)
+            return
+        share = -(-batch // threads // native.lanes) * native.lanes
+        starts = range(0, batch, share)
+        spread_over_cores(lambda k: fill(native, arrays, rows, starts[k], min(starts[k] + share, batch)), len(starts))
+
+    def _interpret(self, rows: Array, arrays: list[Array]) -> None:
+        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
+        moving = []
+        for slot, array in zip(self._inputs, arrays, strict=True):
+            if array.ndim == 2 and len(array) > 1:
+                moving.append((slot, array))
+            elif slot.size:
+                slot[:] = array.reshape(-1)
+        for k, row in enumerate(rows):
+            for slot, array in moving:
+                slot[:] = array[k]
+            self._run()
+            for a, b, values in zip(bounds[:-1], bounds[1:], self._outputs, strict=True):
+                row[a:b] = values
+
+
+# -- several machines ------------------------------------------------------------------------------------------------
+def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
+    """`count` evaluations of every lane, each with the first result of the one before as first argument.
+
+    states : (lanes, n).  arguments : (n,) for all lanes, or (lanes, n).  Returns (count, width, lanes).
+    """
+    lanes, width = native.lanes, sum(native.main.outputs)
+    rows = np.empty((count + 1, width, lanes))
+    rows[0, : states.shape[1]] = states.T
+    given = [
+        np.ascontiguousarray(a.T) if a.ndim == 2 else np.repeat(a.reshape(-1), lanes)
+        for a in (np.asarray(a, dtype=float) for a in arguments)
+    ]
+    flat = rows[1:].reshape(-1)
+    starts = np.cumsum([0, *native.main.outputs])[:-1].tolist()
+    results = [flat[start * lanes :] for start in starts]
+    work = native.work()
+    strides = [width, *[0] * len(given), *[width] * len(results)]
+    if count:
+        native.loop(native.table([rows[0], *given, *results], work, strides), count)
+    return rows[1:]
+
+
+def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]:
+    """task(0), ..., task(count - 1) on the cores of this machine, in threads; results in order."""
+    if count == 1 or cores() == 1:
+        return [task(k) for k in range(count)]
+    return list(_pool().map(task, range(count)))
+
+
+# -- parts of a batch ------------------------------------------------------------------------------------------------
+def _fill_rows(native: Native, arrays: list[Array], rows: Array, first: int, last: int) -> None:
+    """Rows first to last of a batch, one by one."""
+    given, strides = [], []
+    for size, array in zip(native.main.inputs, arrays, strict=True):
+        moves = array.ndim == 2 and len(array) > 1
+        part = array[first:last] if moves else array.reshape(-1)
+        shape = (last - first, size) if moves else (size,)
+        given.append(np.ascontiguousarray(np.broadcast_to(part, shape)))
+        strides.append(size if moves else 0)
+    width = rows.shape[1]
+    starts = np.cumsum([0, *native.main.outputs])[:-1].tolist()
+    flat = rows[first:last].reshape(-1)
+    results = [flat[start:] for start in starts]
+    work = native.work()
+    table = native.table([*given, *results], work, [*strides, *[width] * len(results)])
+    native.loop(table, last - first)
+
+
+def _fill_lanes(native: Native, arrays: list[Array], rows: Array, first: int, last: int) -> None:
+    """Rows first to last of a batch, several at once; the last group repeats its last row to be full."""
+    lanes, count = native.lanes, last - first
+    groups = -(-count // lanes)
+    given, strides = [], []
+    for size, array in zip(native.main.inputs, arrays, strict=True):
+        moves = array.ndim == 2 and len(array) > 1
+        if not moves:
+            given.append(np.repeat(np.broadcast_to(array.reshape(-1), (size,)), lanes))
+            strides.append(0)
+            continue
+        part = np.broadcast_to(array[first:last], (count, size))
+        if groups * lanes != count:
+            part = np.concatenate((part, np.repeat(part[-1:], groups * lanes - count, axis=0)))
+        given.append(np.ascontiguousarray(part.reshape(groups, lanes, size).transpose(0, 2, 1)))
+        strides.append(size)
+    results = [np.empty((groups, size, lanes)) for size in native.main.outputs]
+    work = native.work()
+    table = native.table([*given, *results], work, [*strides, *native.main.outputs])
+    native.loop(table, groups)
+    at = 0
+    for size, result in zip(native.main.outputs, results, strict=True):
+        rows[first:last, at : at + size] = result.transpose(0, 2, 1).reshape(groups * lanes, size)[:count]
+        at += size
+
+
+def _size_text(argument: Any) -> str:
+    try:
+        return str(np.size(argument))
+    except ValueError:
+        return "unknown (rows of different lengths)"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), thread_name_prefix="dalembert")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork

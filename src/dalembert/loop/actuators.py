@@ -46,10 +46,6 @@ class ActuatorLimits:
             if not is_real(value) or not value >= least or (name != "rate" and not np.isfinite(value)):
                 raise DataError("not-positive", f"{name} of an actuator must be a positive number, got {value!r}.")
 
-    @property
-    def ideal(self) -> bool:
-        return self == ActuatorLimits()
-
 
 def quantise(value: Any, resolution: float) -> Any:
     """The nearest multiple of the resolution (halves upwards)."""

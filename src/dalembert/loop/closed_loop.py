@@ -16,13 +16,11 @@ from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state, sample_inputs
 from dalembert.loop.actuators import ActuatorLimits
-from dalembert.loop.continuous.close_loop import ON, close_equations
-from dalembert.loop.continuous.linear_equations import linear_equations, read_linear_state
+from dalembert.loop.continuous import ON, close_equations, linear_equations, read_linear_state
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.names import machine_name, reference_channel
 from dalembert.loop.noise import Noise
-from dalembert.loop.sampled.linear_host import LinearHost
-from dalembert.loop.sampled.machine_host import MachineHost
+from dalembert.loop.sampled.hosts import LinearHost, MachineHost
 from dalembert.loop.sampled.sampled_run import SampledRun
 from dalembert.loop.singularity import MarginView, explain_failure, is_monitored
 from dalembert.loop.wiring import (
@@ -83,7 +81,7 @@ def check_noise(noise: object) -> Noise | None:
             f"noise must be a Noise, got {noise!r}.",
             Advice("Make it with {}.", Call("da.Noise", Argument("process"), Argument("sensors"), Argument("seed"))),
         )
-    return None if noise is None else noise.seeded()
+    return None if noise is None else noise.with_seed()
 
 
 def read_given(inputs: object, names: Sequence[str]) -> dict[str, Any]:
@@ -144,19 +142,14 @@ def run_machine(
             f"a record given as input covers {first:g} to {last:g} s, the run needs {begin.t:g} to {end:g} s.",
         )
     count = int(np.floor((end - begin.t) / loop.dt + 1e-9))
-    return _sampled(host, loop, parts, begin.t, end, count, every, progress).go(host.column(begin, end - begin.t))
+    return _make_run(host, loop, parts, begin.t, end, count, every, progress).go(host.column(begin, end - begin.t))
 
 
 def run_linear(
     model: StateSpace, until: Any, parts: LoopParts, *, start: Any, inputs: Any, every: Any, progress: Any
 ) -> Record:
     """A sampled loop around a state-space model."""
-    try:
-        end = float(until)
-    except (TypeError, ValueError):
-        raise DataError("not-a-number", f"until must be a number of seconds, got {until!r}.") from None
-    if not np.isfinite(end) or end <= 0:
-        raise DataError("out-of-range", f"until must be a finite time after the start (0 s), got {until!r}.")
+    end = end_time(until, 0.0)
     given = read_given(inputs, model.inputs)
     host = LinearHost(model, parts.before(given))
     loop = parts.around(host.plant, given, model.dt)
@@ -164,21 +157,17 @@ def run_linear(
     end = loop.dt * count if abs(count * loop.dt - end) > 1e-9 * loop.dt else end  # whole intervals only
     if not count:
         raise DataError("out-of-range", f"until = {end:g} s is less than one interval of the loop ({loop.dt:g} s).")
-    run = _sampled(host, loop, parts, 0.0, end, count, every, progress)
+    run = _make_run(host, loop, parts, 0.0, end, count, every, progress)
     return run.go(np.concatenate(([0.0], initial_state(start, model.states, "the start"))))
 
 
-def _sampled(
+def _make_run(
     host: object, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: object, progress: object
 ) -> SampledRun:
     """A run of `count` intervals with its references and the times of its record."""
     references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
-    return SampledRun(host, loop, references, loop_times(begin, end, every, loop.dt), begin, end, progress)
-
-
-def loop_times(begin: float, end: float, every: object, dt: float) -> Array:
-    """Times of the record: every sample of the loop unless asked otherwise."""
-    return sample_times(begin, end, dt if every is None else every, None)
+    times = sample_times(begin, end, loop.dt if every is None else every, None)
+    return SampledRun(host, loop, references, times, begin, end, progress)
 
 
 def reference_values(loop: Any, given: Any, times: Any) -> Array:
@@ -253,7 +242,7 @@ def name_references(given: object, names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def simulate_closed(
+def simulate_loop(
     plant: EquationsOfMotion | StateSpace,
     until: object,
     *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,6 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
 from dalembert.expressions.quantities import is_real
-
-
-@runtime_checkable
-class HasDeviation(Protocol):
-    """A sensor with a standard deviation; `read_sensor` lists the further attributes that it may have."""
-
-    @property
-    def deviation(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -127,7 +119,7 @@ class Noise:
         if self.every is not None and not (is_real(self.every) and 0 < self.every < np.inf):
             raise DataError("not-positive", f"noise: every must be a positive interval [s], got {self.every!r}.")
 
-    def seeded(self) -> Noise:
+    def with_seed(self) -> Noise:
         """The same with a seed: its own, or a new one."""
         if self.seed is not None:
             return self
@@ -146,7 +138,7 @@ class Noise:
 
     def _stream(self, label: bytes, deviation: float, count: int) -> Array:
         if self.seed is None:
-            raise DataError("missing-argument", "this noise has no seed.", Advice("Use {}.", Call("noise.seeded")))
+            raise DataError("missing-argument", "this noise has no seed.", Advice("Use {}.", Call("noise.with_seed")))
         random = np.random.default_rng([int(self.seed), zlib.crc32(label)])
         return np.asarray(deviation * random.standard_normal(count))
 

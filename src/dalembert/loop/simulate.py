@@ -85,9 +85,9 @@ def simulate(
             "actuators": actuators, "switch_on": switch_on}  # fmt: skip
     plant = eqs if isinstance(eqs, EquationsOfMotion) else _linear(eqs)
     if not isinstance(plant, EquationsOfMotion) or any(part is not None for part in loop.values()):
-        from dalembert.loop.closed_loop import simulate_closed
+        from dalembert.loop.closed_loop import simulate_loop
 
-        return simulate_closed(
+        return simulate_loop(
             plant, until, start=start, inputs=inputs, method=method, every=every, events=events,
             progress=progress, **loop,
         )  # fmt: skip

@@ -6,10 +6,11 @@ All problems of a loop are collected and reported at once.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
@@ -178,13 +179,29 @@ class Loop:
         return tuple(pair for law in self.laws for pair in zip(law.references.names, law.references.units, strict=True))
 
 
-def raise_problems(problems: Sequence[Finding]) -> None:
-    """All problems of a loop in one error."""
-    if len(problems) == 1:
-        raise ModelError.of(problems[0])
-    if problems:
-        listed = "\n  ".join(problem.text() for problem in problems)
-        raise ModelError("several-problems", f"the loop cannot be closed:\n  {listed}")
+class LoopProblems:
+    """Collects the problems of a loop, to be raised in one error."""
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
+
+    def add(self, code: str, problem: str) -> None:
+        self.found.append(Finding(code, problem))
+
+    def add_unknown(self, kind: str, name: str, known: Iterable[str], where: str) -> None:
+        self.add("unknown-name", unknown_name(kind, name, known, where))
+
+    def check_names(self, laws: Sequence[Law]) -> None:
+        names = [law.name for law in laws]
+        if len(set(names)) < len(names):
+            self.add("taken-name", f"two laws have the same name: {', '.join(names)}.")
+
+    def raise_all(self) -> None:
+        if len(self.found) == 1:
+            raise ModelError.of(self.found[0])
+        if self.found:
+            listed = "\n  ".join(problem.text() for problem in self.found)
+            raise ModelError("several-problems", f"the loop cannot be closed:\n  {listed}")
 
 
 class Wiring:
@@ -194,7 +211,7 @@ class Wiring:
         self, plant: Any, laws: Sequence[Law], observer_step: ObserverStep | None, noise: Noise | None
     ) -> None:
         self.plant, self.laws, self.observer, self.noise = plant, tuple(laws), observer_step, noise
-        self.problems: list[Finding] = []
+        self.problems = LoopProblems()
         self.readable = plant.readable()
         self.sensors: list[str] = []
 
@@ -221,12 +238,10 @@ class Wiring:
             return 1
         count = round(interval / dt)
         if count < 1 or abs(interval - count * dt) > SAME_TIME * dt:
-            self.problems.append(
-                Finding(
-                    "sample-time-mismatch",
-                    f"{what} acts every {interval:g} s, which is no multiple of the shortest interval in the loop, "
-                    f"{dt:g} s; make the intervals multiples of each other.",
-                )
+            self.problems.add(
+                "sample-time-mismatch",
+                f"{what} acts every {interval:g} s, which is no multiple of the shortest interval in the loop, "
+                f"{dt:g} s; make the intervals multiples of each other.",
             )
         return max(count, 1)
 
@@ -252,132 +267,88 @@ class Wiring:
         what = f"law {law.name!r} reads {name!r}"
         if observer_step is not None and full not in plant.sensors:
             known = (*observer_step.gives.names, *plant.sensors, *plant.inputs.names)
-            self.problems.append(
-                Finding(
-                    "unknown-name",
-                    f"{what}, which observer {observer_step.name!r} does not give: "
-                    + unknown_name("estimate", name, known, "the loop"),
-                )
-            )
+            unknown = unknown_name("estimate", name, known, "the loop")
+            self.problems.add("unknown-name", f"{what}, which observer {observer_step.name!r} does not give: {unknown}")
         elif full not in self.readable:
-            self.problems.append(
-                Finding("unknown-name", f"{what}: " + unknown_name("sensor", name, self.readable, f"{plant.name!r}"))
-            )
+            unknown = unknown_name("sensor", name, self.readable, f"{plant.name!r}")
+            self.problems.add("unknown-name", f"{what}: {unknown}")
         else:
             return Source(SENSOR, self.sensor(full))
         return Source(INPUT, 0)
 
     def check_law(self, law: Law) -> None:
-        sizes = {
-            "reads": (0, len(law.reads)), "state": (1, len(law.state)), "references": (2, len(law.references)),
-            "parameters": (3, len(law.parameters)),
-        }  # fmt: skip
-        f = law.function
+        f, who = law.function, f"law {law.name!r}"
         if f.n_in() != 5 or f.n_out() != 2:
-            self.problems.append(
-                Finding(
-                    "wrong-signature",
-                    f"law {law.name!r}: its function must be (reads, state, references, p, t) -> (u, next state).",
-                )
-            )
+            signature = "(reads, state, references, p, t) -> (u, next state)"
+            self.problems.add("wrong-signature", f"{who}: its function must be {signature}.")
             return
-        for what, (k, size) in sizes.items():
-            if f.numel_in(k) != size:
-                self.problems.append(
-                    Finding(
-                        "wrong-shape",
-                        f"law {law.name!r} names {size} {what}, but its function takes {f.numel_in(k)} there.",
-                    )
-                )
-        for what, have, size in (
-            ("inputs to drive", f.numel_out(0), len(law.drives)),
-            ("states", f.numel_out(1), len(law.state)),
-            ("initial values of its state", len(law.start), len(law.state)),
-        ):
-            if have != size:
-                self.problems.append(Finding("wrong-shape", f"law {law.name!r} names {size} {what}, but has {have}."))
+        self._check_sizes(
+            f, who,
+            {"reads": (0, law.reads), "state": (1, law.state), "references": (2, law.references),
+             "parameters": (3, law.parameters)},
+            {"inputs to drive": (f.numel_out(0), law.drives), "states": (f.numel_out(1), law.state),
+             "initial values of its state": (len(law.start), law.state)},
+        )  # fmt: skip
         if not law.direct and f.jac_sparsity(0, 0).nnz():
-            self.problems.append(
-                Finding(
-                    "conflicting-arguments",
-                    f"law {law.name!r} is declared not direct, but its u depends on what it reads at the same instant.",
-                )
-            )
+            depends = "its u depends on what it reads at the same instant"
+            self.problems.add("conflicting-arguments", f"{who} is declared not direct, but {depends}.")
+
+    def _check_sizes(
+        self, f: ca.Function, who: str, taken: Mapping[str, tuple[int, Sized]], made: Mapping[str, tuple[int, Sized]]
+    ) -> None:
+        """taken : what is named -> argument of f, names.  made : what is named -> how many there are, names."""
+        for what, (k, names) in taken.items():
+            if f.numel_in(k) != len(names):
+                problem = f"{who} names {len(names)} {what}, but its function takes {f.numel_in(k)} there."
+                self.problems.add("wrong-shape", problem)
+        for what, (have, names) in made.items():
+            if have != len(names):
+                self.problems.add("wrong-shape", f"{who} names {len(names)} {what}, but has {have}.")
 
     def check_observer(self) -> None:
         w = self.observer
         if w is None:
             return
-        f = w.function
+        f, who = w.function, f"observer {w.name!r}"
         if f.n_in() != 8 or f.n_out() != 2:
-            self.problems.append(
-                Finding(
-                    "wrong-signature",
-                    f"observer {w.name!r}: its function must be (state, u before, u now, y, measured, p, t, dt) -> "
-                    "(next state, estimate).",
-                )
-            )
+            signature = "(state, u before, u now, y, measured, p, t, dt) -> (next state, estimate)"
+            self.problems.add("wrong-signature", f"{who}: its function must be {signature}.")
             return
-        sizes = (len(w.state), len(w.known), len(w.known), len(w.reads), len(w.reads), len(w.parameters))
-        labels = ("states", "known inputs", "known inputs", "sensors", "sensors", "parameters")
-        for k, (label, size) in enumerate(zip(labels, sizes, strict=True)):
-            if f.numel_in(k) != size:
-                self.problems.append(
-                    Finding(
-                        "wrong-shape",
-                        f"observer {w.name!r} names {size} {label}, its function takes {f.numel_in(k)} there.",
-                    )
-                )
-        for label, have, size in (
-            ("states", f.numel_out(0), len(w.state)),
-            ("start values", len(w.start), len(w.state)),
-            ("estimates", f.numel_out(1), len(w.gives)),
-        ):
-            if have != size:
-                self.problems.append(
-                    Finding("wrong-shape", f"observer {w.name!r} names {size} {label}, but has {have}.")
-                )
+        self._check_sizes(
+            f, who,
+            {"states": (0, w.state), "known inputs before": (1, w.known), "known inputs now": (2, w.known),
+             "sensors": (3, w.reads), "sensors that were measured": (4, w.reads), "parameters": (5, w.parameters)},
+            {"states": (f.numel_out(0), w.state), "start values": (len(w.start), w.state),
+             "estimates": (f.numel_out(1), w.gives)},
+        )  # fmt: skip
         for name in w.known:
             if name not in self.plant.inputs.index:
-                where = f"{self.plant.name!r}, known to observer {w.name!r}"
-                self.problems.append(
-                    Finding("unknown-name", unknown_name("input", name, self.plant.inputs.names, where))
-                )
+                where = f"{self.plant.name!r}, known to {who}"
+                self.problems.add_unknown("input", name, self.plant.inputs.names, where)
         for name in w.reads:
             if self.plant.full_name(name) not in self.readable:
-                where = f"{self.plant.name!r}, read by observer {w.name!r}"
-                self.problems.append(Finding("unknown-name", unknown_name("sensor", name, self.readable, where)))
+                self.problems.add_unknown("sensor", name, self.readable, f"{self.plant.name!r}, read by {who}")
 
     def drives(self, given: Mapping[str, Any], switch: SwitchOn) -> list[int]:
         """Inputs that laws drive, each by one law only."""
         by: dict[str, str] = {}
-        names = [law.name for law in self.laws]
-        if len(set(names)) < len(names):
-            self.problems.append(Finding("taken-name", f"two laws have the same name: {', '.join(names)}."))
+        self.problems.check_names(self.laws)
         for law in self.laws:
             for name in law.drives:
                 if name not in self.plant.inputs.index:
                     where = f"{self.plant.name!r}, driven by law {law.name!r}"
-                    self.problems.append(
-                        Finding("unknown-name", unknown_name("input", name, self.plant.inputs.names, where))
-                    )
+                    self.problems.add_unknown("input", name, self.plant.inputs.names, where)
                 elif name in by:
-                    self.problems.append(
-                        Finding("duplicate", f"input {name!r} is driven by law {by[name]!r} and by law {law.name!r}.")
-                    )
+                    both = f"law {by[name]!r} and by law {law.name!r}"
+                    self.problems.add("duplicate", f"input {name!r} is driven by {both}.")
                 elif name in given and switch.at_once:
-                    self.problems.append(
-                        Finding(
-                            "conflicting-arguments",
-                            f"input {name!r} is given and driven by law {law.name!r}. Leave one out, or give the time "
-                            "from which the law drives it.",
-                        )
+                    self.problems.add(
+                        "conflicting-arguments",
+                        f"input {name!r} is given and driven by law {law.name!r}. Leave one out, or give the time "
+                        "from which the law drives it.",
                     )
                 by.setdefault(name, law.name)
         return sorted(self.plant.inputs.index[name] for name in by if name in self.plant.inputs.index)
-
-    def settle(self) -> None:
-        raise_problems(self.problems)
 
 
 def wire(
@@ -398,7 +369,7 @@ def wire(
     for law in w.laws:
         w.check_law(law)
     w.check_observer()
-    w.settle()
+    w.problems.raise_all()
     if observer_step is not None:
         for name in observer_step.reads:
             w.sensor(name)
@@ -409,14 +380,13 @@ def wire(
     acts = check_actuators(w, actuators, driven)
     faults = read_faults(w)
     process = [] if noise is None else list(noise.process)
-    w.problems += [
-        Finding("unknown-name", unknown_name("state or input", name, plant.disturbable, f"noise of {plant.name!r}"))
-        for name in process if plant.full_name(name) not in plant.disturbable
-    ]  # fmt: skip
-    w.settle()
+    for name in process:
+        if plant.full_name(name) not in plant.disturbable:
+            w.problems.add_unknown("state or input", name, plant.disturbable, f"noise of {plant.name!r}")
+    w.problems.raise_all()
     jittered = [name for name in process if plant.full_name(name) in plant.inputs.index]
     sensor_every = tuple(w.multiple(f"sensor {name!r}", f.dt, dt) for name, f in zip(w.sensors, faults, strict=True))
-    w.settle()
+    w.problems.raise_all()
     return Loop(
         dt, w.laws, reads, every, observer_step, watch_every, tuple(driven), acts, tuple(w.sensors), faults,
         sensor_every, noise, tuple(name for name in process if name not in jittered),
@@ -428,10 +398,9 @@ def check_actuators(
     w: Wiring, given: Mapping[str, ActuatorLimits], driven: Sequence[int]
 ) -> tuple[ActuatorLimits, ...]:
     names = [w.plant.inputs.names[i] for i in driven]
-    w.problems += [
-        Finding("unknown-name", unknown_name("driven input", name, names, "the actuators"))
-        for name in given if name not in names
-    ]  # fmt: skip
+    for name in given:
+        if name not in names:
+            w.problems.add_unknown("driven input", name, names, "the actuators")
     return tuple(given.get(name, ActuatorLimits()) for name in names)
 
 
@@ -440,9 +409,7 @@ def read_faults(w: Wiring) -> tuple[SensorFaults, ...]:
     for name, given in ({} if w.noise is None else w.noise.sensors).items():
         full = w.plant.full_name(name)
         if full not in w.readable:
-            w.problems.append(
-                Finding("unknown-name", unknown_name("sensor", name, w.readable, f"the noise of {w.plant.name!r}"))
-            )
+            w.problems.add_unknown("sensor", name, w.readable, f"the noise of {w.plant.name!r}")
             continue
         w.sensor(full)
         faults[full] = read_sensor(name, given)

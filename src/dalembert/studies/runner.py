@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.atomic_files import replacing, write_text
 from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.progress import Setting, Steps, step
 from dalembert.equations import EquationsOfMotion
 from dalembert.identify.model.identified import Identified
 from dalembert.model import Mechanism
-from dalembert.view.reports.identified_tables import identified_summary
+from dalembert.view.reports.identification_report import identified_summary
 from dalembert.view.reports.machine_tables import bodies_table, model_summary
 from dalembert.view.reports.origin import HASH, model_hash, versions
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Text, html_page, png
@@ -165,6 +166,11 @@ def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tup
     write_text(files[-2], page)
     write_text(files[-1], text + "\n")
     return tuple(files)
+
+
+def rms(values: FloatArray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def plain(value: object, where: str = "results") -> Any:

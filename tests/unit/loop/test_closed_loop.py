@@ -1,246 +1,179 @@
-"""Continuous laws and observers inside the equations of motion."""
+"""What a hurried user does to a loop: odd references, actuators, switches, weights; and loops that diverge."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import pytest
-from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.equations import Channels, State
-from dalembert.loop.actuators import ActuatorLimits
-from dalembert.loop.continuous.close_loop import close_loop
-from dalembert.loop.interfaces import Law, ObserverStep
-from dalembert.loop.noise import Noise
-from tests.helpers.checks import matched
+from dalembert.control import close_loop, custom_law, lqr
+from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.linear import StateSpace
+from tests.helpers.control_systems import lqg
 from tests.helpers.findings import raises
-from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, channels, gain_law
+from tests.helpers.loops import cart_pendulum, gain_law
 
-SX = ca.SX
-TIGHT = da.DormandPrince(rtol=1e-11, atol=1e-11)
-MASS, STIFFNESS, DAMPING = 2.0, 8.0, 0.4
-A = np.array([[0.0, 1.0], [-STIFFNESS / MASS, -DAMPING / MASS]])
-B = np.array([[0.0], [1 / MASS]])
-GAIN = np.array([[3.0, 2.5]])
-READS = ["rail.displacement", "rail.speed"]
+DT = 0.05
 
 
-@pytest.fixture(scope="module")
-def mass() -> da.EquationsOfMotion:
-    """A mass on a spring and a damper."""
-    m = da.Mechanism("mass", planar=True)
-    body = m.add_body("block", mass=MASS, inertia=1.0)
-    m.add_prismatic("rail", m.ground, body, at=(0, 0), axis=(1, 0))
-    m.add_spring("spring", joint="rail", stiffness=STIFFNESS, damping=DAMPING)
-    m.add_force("push", body.at(0, 0), (1, 0), input="push")
-    m.add_sensor("place", da.displacement("rail"))
-    m.add_sensor("jolt", da.joint_acceleration("rail"))
-    return da.equations(m)
+def slider() -> StateSpace:
+    return StateSpace([[0.0, 1.0], [0.0, -1.0]], [0, 1], [[1, 0]], states=["x", "v"], inputs="push", outputs="place")
 
 
-@pytest.fixture(scope="module")
-def start(mass: da.EquationsOfMotion) -> State:
-    return da.assemble(mass, {"rail": 0.3}, velocity={"rail": -0.2})
+def ramp(name: str = "place", end: float = 1.0) -> da.Record:
+    return da.Record.from_channels([0.0, 0.3, end], {name: [0.0, 0.3, end]})
 
 
-@pytest.fixture(scope="module")
-def cart() -> da.EquationsOfMotion:
-    return cart_pendulum()
+@pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
+@pytest.mark.parametrize("whole", [False, True], ids=["by name", "whole"])
+@pytest.mark.parametrize("name", ["place", "place.reference"])
+def test_a_record_with_times_of_its_own_is_followed(dt: float | None, whole: bool, name: str) -> None:
+    """It runs straight between its samples, as a function of time would."""
+    design = lqr(slider(), Q=1.0, R=1.0, dt=dt, tracking="place")
+    given: Any = ramp(name) if whole else {"place": ramp(name)}
+    run = da.simulate(slider(), 1.0, controller=design, references=given, every=DT)
+    same = da.simulate(slider(), 1.0, controller=design, references={"place": lambda t: t}, every=DT)
+    np.testing.assert_allclose(run["place.reference"], run.time, atol=1e-12)
+    np.testing.assert_allclose(run["x"], same["x"], atol=1e-8)
 
 
-def kalman_bucy(C: Any, L: Any, start: tuple[float, ...] = (0.0, 0.0)) -> ObserverStep:
-    """x̂' = A x̂ + B u + L (y - C x̂)."""
-    m, u, y, p, t = SX.sym("m", 2), SX.sym("u"), SX.sym("y", len(C)), SX.sym("p", 0), SX.sym("t")
-    rate = A @ m + B @ u + L @ (y - C @ m)
-    return ObserverStep(
-        "bucy", ("place",), ("push",), channels(READS), ca.Function("bucy", [m, u, y, p, t], [rate, m]), None,
-        channels(["x", "v"]), start,
-    )  # fmt: skip
+@pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
+def test_a_record_that_ends_before_the_run_is_refused(dt: float | None) -> None:
+    design = lqr(slider(), Q=1.0, R=1.0, dt=dt, tracking="place")
+    with raises(DataError, "record-too-short", "1 s", "2 s"):
+        da.simulate(slider(), 2.0, controller=design, references={"place": ramp()})
 
 
-def test_a_closed_loop_is_equations_again(mass: Any, start: Any) -> None:
-    loop = close_loop(mass, gain_law(GAIN, READS, ["push"]))
-    assert loop.inputs.names == () and "push" in loop.outputs.names
-    run = da.simulate(mass, 3.0, start=start, controller=gain_law(GAIN, READS, ["push"]), every=0.5, method=TIGHT)
-    x0 = np.array([0.3, -0.2])
-    exact = np.array([expm((A - B @ GAIN) * t) @ x0 for t in run.time])
-    assert run["rail.displacement"] == pytest.approx(exact[:, 0], abs=1e-10)
-    assert run["push"] == pytest.approx((-exact @ GAIN.T)[:, 0], abs=1e-9)
-    lin = da.linearize(loop)
-    poles = np.linalg.eigvals(A - B @ GAIN)
-    assert matched(np.linalg.eigvals(lin.state_space().A), poles) == pytest.approx(poles, abs=1e-10)
-    assert np.abs(run["energy.balance"]).max() < 1e-9
+def test_a_record_without_any_reference_is_refused() -> None:
+    """Before, it was left aside without a word."""
+    design = lqr(slider(), Q=1.0, R=1.0, dt=DT, tracking="place")
+    with raises(DataError, "missing-channel", "place.reference"):
+        da.simulate(slider(), 1.0, controller=design, references=ramp("other"))
 
 
-@pytest.mark.spec("000-72", "000-74")
-def test_continuous_lqg_has_the_spectrum_of_its_two_halves(mass: Any) -> None:
-    """[z; ẑ]' = [[A, BF], [KC, A - KC + BF]] [z; ẑ]; its spectrum is that of A + BF and of A - KC."""
-    C, L = np.array([[1.0, 0.0]]), np.array([[4.0], [5.0]])
-    loop = close_loop(mass, gain_law(GAIN, READS, ["push"]), kalman_bucy(C, L))
-    model = da.linearize(loop)
-    poles = np.linalg.eigvals(model.A)
-    halves = np.concatenate((np.linalg.eigvals(A - B @ GAIN), np.linalg.eigvals(A - L @ C)))
-    assert matched(poles, halves) == pytest.approx(halves, abs=1e-9)
-    block = np.block([[A, -B @ GAIN], [L @ C, A - L @ C - B @ GAIN]])
-    assert np.abs(model.A - block).max() < 1e-9
+def test_a_continuous_law_on_a_linear_model_is_switched_on_between_samples() -> None:
+    run = da.simulate(slider(), 0.5, controller=lqr(slider(), Q=1.0, R=1.0), start={"x": 1.0}, switch_on=0.13, every=DT)
+    assert (run["push"][:3] == 0.0).all() and (run["push"][3:] < -0.5).all()
+    assert run.statistics["events"][0]["time"] == pytest.approx(0.13, abs=1e-9)
 
 
-@pytest.mark.spec("000-72")
-def test_a_continuous_observer_runs_in_simulate(mass: Any, start: Any) -> None:
-    C, L = np.array([[1.0, 0.0]]), np.array([[4.0], [5.0]])
+def test_a_sampled_law_takes_over_at_the_first_sample_after_its_time() -> None:
     run = da.simulate(
-        mass, 2.0, start=start, controller=gain_law(GAIN, READS, ["push"]), observer=kalman_bucy(C, L, (0.1, 0.0)),
-        every=0.5, method=TIGHT,
+        slider(), 0.5, controller=lqr(slider(), Q=1.0, R=1.0, dt=DT), start={"x": 1.0}, switch_on=0.13
     )  # fmt: skip
-    block = np.block([[A, -B @ GAIN], [L @ C, A - L @ C - B @ GAIN]])
-    exact = np.array([expm(block * t) @ [0.3, -0.2, 0.1, 0.0] for t in run.time])
-    assert run["rail.speed"] == pytest.approx(exact[:, 1], abs=1e-9)
-    assert run["estimate.rail.displacement"] == pytest.approx(exact[:, 2], abs=1e-9)
-    assert run["bucy.v"] == pytest.approx(exact[:, 3], abs=1e-9)
+    assert (run["push"][:3] == 0.0).all() and (run["push"][3:] < -0.5).all()
 
 
-def test_a_sampled_law_reads_a_continuous_observer(mass: Any, start: Any) -> None:
-    C, L, dt = np.array([[1.0, 0.0]]), np.array([[4.0], [5.0]]), 0.1
-    run = da.simulate(
-        mass, 2.0, start=start, controller=gain_law(GAIN, READS, ["push"], dt), observer=kalman_bucy(C, L),
-        method=TIGHT,
-    )  # fmt: skip
-    free = np.block([[A, np.zeros((2, 2)), B], [L @ C, A - L @ C, B], [np.zeros((1, 5))]])
-    step = expm(free * dt)
-    x = np.array([0.3, -0.2, 0.0, 0.0, 0.0])
-    for k in range(21):
-        x[4] = -(GAIN @ x[2:4])[0]
-        assert run["rail.displacement"][k] == pytest.approx(x[0], abs=1e-9)
-        assert run["push"][k] == pytest.approx(x[4], abs=1e-9)
-        x = step @ x
+@pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
+@pytest.mark.parametrize(
+    ("actuators", "shown"),
+    [({"push": 3.0}, "float"), ([3.0], "[3.0]"), (5.0, "5.0")],
+)
+def test_actuators_of_the_wrong_kind_are_refused(dt: float | None, actuators: Any, shown: str) -> None:
+    with raises(DataError, "wrong-type", shown):
+        da.simulate(slider(), 1.0, controller=lqr(slider(), Q=1.0, R=1.0, dt=dt), actuators=actuators)
+    if dt is None:
+        with raises(DataError, "wrong-type", shown):
+            close_loop(cart_pendulum(), gain_law([1.0], ["encoder"], ["force"]), actuators=actuators)
 
 
-def test_memory_and_references_of_a_law_become_states_and_inputs(mass: Any) -> None:
-    y, m, r, p, t = SX.sym("y", 2), SX.sym("m"), SX.sym("r"), SX.sym("p", 2), SX.sym("t")
-    law = Law(
-        "pid", ("place", "rail.speed"), ("push",),
-        ca.Function("pid", [y, m, r, p, t], [p[0] * (r - y[0]) + p[1] * m - 3 * y[1], r - y[0]]),
-        state=Channels(["integral"], ["m s"]), start=(0.0,), references=Channels(["place"], ["m"]),
-        parameters=(6.0, 10.0),
-    )  # fmt: skip
-    run = da.simulate(mass, 20.0, controller=law, references={"place": 0.5})
-    assert run["place"][-1] == pytest.approx(0.5, abs=1e-4)
-    assert run["pid.integral"][-1] == pytest.approx(0.5 * STIFFNESS / 10.0, abs=1e-3)  # holds the spring
-    assert run.units["pid.integral"] == "m s"
-    assert np.all(run["reference.place"] == 0.5)
-    moving = da.simulate(mass, 2.0, controller=law, references={"place": lambda t: 0.1 * t}, every=0.1)
-    time = np.linspace(0, 2, 21)
-    record = da.Record.from_channels(time, {"place": 0.1 * time})
-    same = da.simulate(mass, 2.0, controller=law, references={"place": record}, every=0.1)
-    assert np.abs(moving["place"] - same["place"]).max() < 1e-8
-    rest = da.equilibrium(close_loop(mass, law), inputs={"reference.place": 0.5})
-    assert rest["rail.displacement"] == pytest.approx(0.5, abs=1e-9)
-    assert rest["pid.integral"] == pytest.approx(0.5 * STIFFNESS / 10.0, abs=1e-9)
+def test_limits_that_are_no_numbers_are_refused() -> None:
+    with raises(DataError, "wrong-shape"):
+        da.ActuatorLimits(limits=np.nan)
 
 
-@pytest.mark.spec("000-72")
-def test_a_linear_plant_takes_continuous_laws_and_events() -> None:
-    plant = da.StateSpace(A, B, [[1.0, 0.0]], states=READS, inputs=["push"], outputs=["place"])
-    C, L = np.array([[1.0, 0.0]]), np.array([[4.0], [5.0]])
-    law, start = gain_law(GAIN, READS, ["push"]), {"rail.displacement": 0.3, "rail.speed": -0.2}
-    run = da.simulate(plant, 2.0, start=start, controller=law, observer=kalman_bucy(C, L), every=0.5, method=TIGHT)
-    block = np.block([[A, -B @ GAIN], [L @ C, A - L @ C - B @ GAIN]])
-    exact = np.array([expm(block * t) @ [0.3, -0.2, 0.0, 0.0] for t in run.time])
-    assert run["place"] == pytest.approx(exact[:, 0], abs=1e-9)
-    sampled = gain_law(GAIN, READS, ["push"], 0.1)
-    crossing = da.Event("zero", lambda s: s["rail.displacement"])
-    stopped = da.simulate(plant, 9.0, start=start, controller=sampled, events=crossing, method=TIGHT)
-    whole = da.simulate(plant, 9.0, start=start, controller=sampled)
-    assert stopped["rail.displacement"][-1] == pytest.approx(0, abs=1e-10)
-    assert stopped["push"][:-1] == pytest.approx(whole["push"][: len(stopped) - 1], abs=1e-9)
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [(np.inf, "not-finite"), (1j * np.eye(2), "not-a-number"), ([[1.0, np.inf], [np.inf, 1]], "not-finite")],
+)
+def test_weights_that_are_no_finite_real_numbers_are_refused(weight: Any, said: str) -> None:
+    with raises(DataError, said):
+        lqr(slider(), Q=weight, R=1.0)
 
 
-# --- algebraic loops ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", [None, da.RK4(step=0.01)], ids=["error control", "fixed step"])
+def test_a_continuous_loop_that_diverges_is_told_and_its_record_kept(method: Any) -> None:
+    law = gain_law([-50.0, -50.0], ["x", "v"], ["push"])
+    with raises(ConvergenceError, "diverged", "'v'") as caught:
+        da.simulate(slider(), 100.0, controller=law, start={"x": 1.0}, method=method)
+    record = caught.value.record
+    assert 13.0 < record.time[-1] < 15.0 and np.isfinite(record.data).all()
 
 
-def test_a_loop_through_an_accelerometer_is_solved_exactly(mass: Any, start: Any) -> None:
-    """u = -g a with m a = -k x - d v + u: an added mass g."""
-    run = da.simulate(mass, 3.0, start=start, controller=gain_law([[1.5]], ["jolt"], ["push"]), every=0.5, method=TIGHT)
-    heavy = MASS + 1.5
-    matrix = np.array([[0.0, 1.0], [-STIFFNESS / heavy, -DAMPING / heavy]])
-    exact = np.array([expm(matrix * t) @ [0.3, -0.2] for t in run.time])
-    assert run["rail.displacement"] == pytest.approx(exact[:, 0], abs=1e-9)
-    assert run["push"] == pytest.approx(-1.5 * run["jolt"], abs=1e-12)
+def test_after_its_horizon_a_law_keeps_its_last_gain() -> None:
+    design = lqr(slider(), Q=1.0, R=1.0, dt=0.1, horizon=1.0, Q_T=10.0)
+    run = da.simulate(slider(), 2.0, controller=design, start={"x": 1.0})
+    states = np.column_stack([run["x"], run["v"]])[11:20]
+    np.testing.assert_allclose(run["push"][11:20], -(states @ design.schedule.gains[-1].T)[:, 0], atol=1e-12)
 
 
-def test_a_loop_through_joints_is_solved_too(cart: Any) -> None:
-    law = gain_law([[0.3, *CART_GAINS[0]]], ("shake.x", *CART_READS), ["force"])
-    run = da.simulate(cart, 1.0, start=da.assemble(cart, {"hinge.angle": 0.1}), controller=law, every=0.1)
-    asked = -0.3 * run["shake.x"] - sum(g * run[name] for g, name in zip(CART_GAINS[0], CART_READS, strict=True))
-    assert run["force"] == pytest.approx(asked, abs=1e-11)
+def test_delays_quanta_and_limits_together_are_told_to_the_observer() -> None:
+    """The error of a predictor on its exact model is the observer's own, whatever stands between."""
+    design = lqg(slider(), Q=10.0, R=0.1, Qn=1.0, Rn=0.1, dt=DT)
+    between = da.ActuatorLimits(limits=0.7, rate=5.0, resolution=0.1, delay=0.1)
+    law = design.law(start={"x": 1.0})
+    run = da.simulate(slider(), 3.0, controller=law, start={"x": 1.0}, actuators={"push": between})
+    after = np.column_stack([run[f"LQG.{name}.estimate"] for name in ("x", "v")])[:-1]  # of the next sample
+    np.testing.assert_allclose(after, np.column_stack([run["x"], run["v"]])[1:], atol=1e-12)
+    assert len(np.unique(run["push"].round(6))) > 5
 
 
-def test_a_loop_that_is_not_linear_is_refused_by_name(mass: Any) -> None:
-    y, m, r, p, t = SX.sym("y"), SX.sym("m", 0), SX.sym("r", 0), SX.sym("p", 0), SX.sym("t")
-    law = Law("bent", ("jolt",), ("push",), ca.Function("bent", [y, m, r, p, t], [-ca.tanh(y), m]))
-    with raises(da.errors.ModelError, "algebraic-loop", "push", "jolt"):
-        close_loop(mass, law)
+def test_a_law_with_an_integral_of_its_own_winds_up_unless_it_reads_its_input() -> None:
+    """What a custom law does behind limits is its own business; reading its input it can hold its memory."""
+
+    def pi(s: Any) -> Any:
+        error = s.reference("place") - s["place"]
+        return 2.0 * error + s["sum"] - 2.0 * s["v"], {"sum": s["sum"] + DT * error}
+
+    def wary(s: Any) -> Any:
+        error = s.reference("place") - s["place"]
+        full = da.where(abs(s["push"]) >= 1.0, 0.0, 1.0)
+        return 2.0 * error + s["sum"] - 2.0 * s["v"], {"sum": s["sum"] + DT * error * full}
+
+    tops = []
+    for function in (pi, wary):
+        law = custom_law("pi", function, "push", dt=DT, memory={"sum": 0.0})
+        run = da.simulate(
+            slider(),
+            60.0,
+            controller=law,
+            references={"place": 10.0},
+            actuators={"push": da.ActuatorLimits(limits=1.0)},
+        )
+        tops.append(run["place"].max())
+    assert tops[0] > 15.0 > 11.0 > tops[1]
 
 
-def test_a_loop_that_cancels_itself_is_refused(mass: Any) -> None:
-    with raises(da.errors.ModelError, "algebraic-loop"):
-        close_loop(mass, gain_law([[-MASS]], ["jolt"], ["push"]))
+def test_a_law_that_is_not_defined_somewhere_is_named_with_its_input() -> None:
+    law = custom_law("root", lambda s: -da.math.sqrt(s["x"]), "push", dt=DT)
+    with raises(ConvergenceError, "diverged", "'root'", "push = nan") as caught:
+        da.simulate(slider(), 20.0, controller=law, start={"x": 0.1})
+    assert caught.value.record["x"][-1] > 0.0
 
 
-# --- switching on, actuators, noise -----------------------------------------------------------------------------------
+def test_a_law_that_drives_nothing_is_refused() -> None:
+    for drives in ([], ["push", "push"]):
+        with raises(da.errors.ModelError, "empty"):
+            custom_law("idle", lambda s: [0.0, 0.0], drives)
 
 
-def test_a_continuous_law_is_switched_on_at_a_time(mass: Any, start: Any) -> None:
-    law = gain_law(GAIN, READS, ["push"])
-    run = da.simulate(
-        mass, 2.0, start=start, controller=law, switch_on=0.73, inputs={"push": 1.0}, every=[0.0, 0.5, 2.0],
-        method=TIGHT,
-    )  # fmt: skip
-    open_loop = expm(np.block([[A, B], [np.zeros((1, 3))]]) * 0.73) @ [0.3, -0.2, 1.0]
-    exact = expm((A - B @ GAIN) * (2.0 - 0.73)) @ open_loop[:2]
-    assert run["rail.displacement"][-1] == pytest.approx(exact[0], abs=1e-9)
-    assert run["push"][:2].tolist() == [1.0, 1.0]
-    assert run.statistics["events"][0]["time"] == pytest.approx(0.73, abs=1e-12)
-
-
-def test_a_continuous_law_is_switched_on_at_a_zero_of_a_speed(mass: Any, start: Any) -> None:
-    still = da.Event("still", lambda s: s["rail.speed"])
-    run = da.simulate(
-        mass, 6.0, start=start, controller=gain_law([[-STIFFNESS, -DAMPING]], READS, ["push"]), switch_on=(2.0, still),
-        method=TIGHT, every=0.01,
-    )  # fmt: skip
-    (event,) = run.statistics["events"]
-    after = run.time > event["time"]
-    assert 2.0 < event["time"] < 4.0
-    # the law takes spring and damper away: a mass at rest stays where it is (trap T-23)
-    assert np.ptp(run["rail.displacement"][after]) < 1e-9
-
-
-def test_limits_hold_in_a_continuous_loop(mass: Any, start: Any) -> None:
-    law = gain_law(GAIN, READS, ["push"])
-    run = da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(limits=0.2)})
-    assert run["push"].min() >= -0.2 and run["push"].min() == pytest.approx(-0.2, abs=1e-12)
-    with raises(da.errors.ModelError, "not-supported"):
-        da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(delay=0.1)})
-
-
-def test_process_noise_shakes_a_continuous_loop(mass: Any, start: Any) -> None:
-    noise = Noise(process={"rail.speed": 0.1}, seed=2, every=0.1)
-    law = gain_law(GAIN, READS, ["push"])
-    run = da.simulate(mass, 2.0, start=start, controller=law, noise=noise, method=TIGHT)
-    step, x = expm((A - B @ GAIN) * 0.1), np.array([0.3, -0.2])
-    for k, w in enumerate(noise.draws("rail.speed", 20)):
-        assert run["rail.displacement"][k] == pytest.approx(x[0], abs=1e-8)
-        x = step @ x + [0.0, w]
-
-
-@pytest.mark.parametrize("method", [da.RK4(1e-3), da.Rosenbrock(), da.GeneralizedAlpha(1e-3), da.Sundials()])
-def test_every_method_takes_a_closed_loop(cart: Any, method: Any) -> None:
-    options: Any = {"start": da.assemble(cart, {"hinge.angle": 0.1}), "every": 0.5}
-    law = gain_law(CART_GAINS, CART_READS, ["force"])
-    run = da.simulate(cart, 2.0, controller=law, method=method, **options)
-    exact = da.simulate(cart, 2.0, controller=law, method=TIGHT, **options)
-    assert np.abs(run["hinge.angle"] - exact["hinge.angle"]).max() < 1e-6
+@pytest.mark.parametrize("method", [None, da.RK4(step=1e-3)], ids=["error control", "fixed step"])
+def test_a_driver_beyond_its_reach_in_a_sampled_run_leaves_the_record_until_there(method: Any) -> None:
+    """Two rods of 1 m, stretched by a driver: 2 m are reached after 0.5 s, in the middle of a chunk of samples."""
+    m = da.Mechanism("toggle", planar=True)
+    rods = [m.add_body(name, mass=1.0, inertia=0.1) for name in ("near", "far")]
+    slide = m.add_body("slide", mass=1.0, inertia=0.1)
+    m.add_revolute("A", m.ground.at(0, 0), rods[0].at(-0.5, 0))
+    m.add_revolute("B", rods[0].at(0.5, 0), rods[1].at(-0.5, 0))
+    m.add_revolute("C", rods[1].at(0.5, 0), slide.at(0, 0))
+    m.add_prismatic("rail", m.ground.at(0, 0), slide.at(0, 0), axis=(1, 0))
+    m.add_driver("pull", "rail.displacement", lambda t: 1.5 + t)
+    eqs = da.equations(m)
+    noise = da.Noise(every=1e-3, seed=1)
+    with pytest.raises(ConvergenceError) as caught:
+        da.simulate(eqs, 1.0, start=da.assemble(eqs, guess={"A.angle": 0.7}), noise=noise, method=method)
+    assert caught.value.code in ("joint-open", "no-convergence")  # with a fixed step, with error control
+    record = caught.value.record
+    assert record.time[-1] == pytest.approx(0.5, abs=2e-3) and record["residual.position"].max() < 1e-5

@@ -1,4 +1,4 @@
-"""``doctor``: engine, compiler and packages of this installation."""
+"""``doctor``: engine and packages of this installation."""
 
 from __future__ import annotations
 
@@ -22,25 +22,20 @@ OPTIONAL = {
 
 @command("This installation", position=1)
 def doctor(as_json: Json = False) -> None:
-    """Show the parts of this installation: engine, compiler, cache, pictures, optional packages.
+    """Show the parts of this installation: engine, pictures, optional packages.
 
-    JSON: {"versions": {...}, "compiler", "cache", "animation", "browser", "optional": {package: version or null}}.
+    JSON: {"versions": {...}, "engine", "animation", "browser", "optional": {package: version or null}}.
     """
-    from dalembert.expressions import building
+    from dalembert import expressions
     from dalembert.view.reports.origin import versions
 
     optional = {package: _version(package, module) for package, (module, _, _) in OPTIONAL.items()}
-    compiler, animation, browser = building.compiler(), _animation(), _browser()
+    animation, browser = _animation(), _browser()
     if as_json:
-        found: dict[str, Any] = {"versions": versions(), "compiler": compiler, "cache": building.cache_folder()}
+        found: dict[str, Any] = {"versions": versions(), "engine": expressions.engine()}
         terminal.give({**found, "animation": animation, "browser": browser, "optional": optional})
         return
-    terminal.show(building.doctor())
-    if compiler is None:
-        terminal.show(
-            "to get a C compiler (it is faster with one, and needs none): apt install gcc, dnf install gcc or "
-            "xcode-select --install"
-        )
+    terminal.show(expressions.doctor())
     terminal.show(f"animations: {animation}")
     terminal.show(
         f"browser: {browser or 'none; open pages elsewhere, `dalembert view MODEL --no-browser` prints the address'}"

@@ -99,7 +99,7 @@ def sweep(
     }  # fmt: skip
     if terminal.settings.allow_outside:
         options["outside"] = True
-    wanted = {"wanted": machine.wanted(start), "near": machine.wanted(guess, "--guess")}
+    wanted = {"wanted": machine.read_values(start), "near": machine.read_values(guess, "--guess")}
     trial = ModelTrial(
         model, machine.eqs, until_of(machine, until), outputs_of(output),
         {**machine.mechanism.start, **wanted, "options": options},
@@ -218,9 +218,9 @@ class ModelTrial:
 
     def check(self, names: tuple[str, ...]) -> None:
         """Whether every axis is a parameter, a start or a speed, and every output a way to reduce a channel."""
-        from dalembert.sweeps import simulated
+        from dalembert.sweeps import Simulation
 
-        simulated(self.eqs, self.until, self.outputs).check(names)
+        Simulation(self.eqs, self.until, self.outputs).check(names)
 
     def __call__(self, point: Mapping[str, float]) -> dict[str, Any]:
         import numpy as np

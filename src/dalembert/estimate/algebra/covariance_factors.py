@@ -24,9 +24,7 @@ LOST = 1e-8
 """A pivot that is negative by more than this part of its variance is no rounding: the matrix is indefinite."""
 BLOCK = 24  # rows of a block in MX; a kernel of b rows has about b³/3 instructions
 UNROLLED = 40_000  # instructions of a factorisation called once from MX
-SMALL = 10_000  # of any other kernel called once: compilers need minutes for a function with thousands of results
-KERNEL = 2_000  # of one that is called again and again: its code stays in the first cache
-ROWS = 2_500  # entries of a matrix that is reflected row by row
+SMALL = 10_000  # of any other kernel called once
 
 
 def lower(n: int) -> ca.Sparsity:
@@ -38,45 +36,12 @@ def symmetric(P: Expr) -> Expr:
     return ca.tril2symm(ca.tril(P))
 
 
-def half_product(A: Expr, B: Any | None = None, *, unrolled: bool = False) -> Expr:
-    """Lower triangle of A Bᵀ (of A Aᵀ without B) where that product is symmetric.
-
-    unrolled : from MX, by calls of one kernel that does half the work, a few columns at a time: for C, whose loops over
-        matrices are slow and whose long straight code falls out of the cache. The virtual machine likes matrices.
-    """
+def half_product(A: Expr, B: Any | None = None) -> Expr:
+    """Lower triangle of A Bᵀ (of A Aᵀ without B) where that product is symmetric."""
     B = A if B is None else B
     if not isinstance(A, MX):
         return _mask(lower(A.shape[0]), A, B)
-    if not unrolled:
-        return ca.tril(ca.mtimes(A, B.T))
-    n = A.shape[0]
-    cut = list(range(0, n, BLOCK)) if n > BLOCK + BLOCK // 2 else [0]
-    left, right = ([ca.densify(part) for part in ca.vertsplit(M, [*cut, n])] for M in (A, B))
-    rows = []
-    for i, a in enumerate(left):
-        parts = [_accumulate(ca.Sparsity.dense(a.shape[0], b.shape[0]), a, b) for b in right[:i]]
-        parts.append(_accumulate(lower(a.shape[0]), a, right[i]))
-        rows.append(ca.horzcat(*parts, MX(a.shape[0], n - sum(part.shape[1] for part in parts))))
-    return ca.vertcat(*rows)
-
-
-def _accumulate(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
-    """A Bᵀ in the pattern, a few columns at a time."""
-    columns = max(1, KERNEL // (2 * pattern.nnz()))
-    total: Any = MX(pattern, MX.zeros(pattern.nnz()))
-    for first in range(0, A.shape[1], columns):
-        a, b = (M[:, first : min(first + columns, A.shape[1])] for M in (A, B))
-        total = accumulate_function(*a.shape, b.shape[0], pattern.nnz() < pattern.numel())(total, a, b)
-    return total
-
-
-@lru_cache(maxsize=64)
-def accumulate_function(n: int, m: int, others: int, half: bool) -> ca.Function:
-    """(P, A (n, m), B (others, m)) -> P + A Bᵀ, or half of it."""
-    pattern = lower(n) if half else ca.Sparsity.dense(n, others)
-    P, A, B = SX.sym("P", pattern), SX.sym("A", n, m), SX.sym("B", others, m)
-    name = f"accumulate{n}x{m}x{others}{'half' if half else ''}"
-    return ca.Function(name, [P, A, B], [P + _mask(pattern, A, B)])
+    return ca.tril(ca.mtimes(A, B.T))
 
 
 def _mask(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
@@ -99,7 +64,7 @@ def _row(A: Expr, i: int) -> dict[int, Any]:
     return dict(zip(row.sparsity().get_col(), values, strict=True))
 
 
-def unrolled(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
+def unroll(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
     """What ``code(*arguments)`` returns; from MX as the call of one SX kernel, if its cost [instructions] allows.
 
     A kernel uses structural zeros and does no work twice; operations on matrices in MX often copy them.
@@ -237,19 +202,17 @@ def _solve_transposed(L: Expr, B: Expr) -> Expr:
 # --- triangular form of a wide matrix, rank one -----------------------------------------------------------------------
 
 
-def triangular(A: Expr, *, unrolled: bool = False) -> Expr:
+def triangular(A: Expr) -> Expr:
     """Lower L with L Lᵀ = A Aᵀ, from Householder reflections: as exact as A itself, no product is formed.
 
-    A : (n, m), any m; its structural zeros are used.  unrolled : a large one row by row, for C (see `half_product`).
+    A : (n, m), any m; its structural zeros are used.
     """
     n, m = A.shape
     if m < n:
         A = ca.horzcat(A, type(A)(n, n - m))
-    if not isinstance(A, MX):
+    if not isinstance(A, MX) or 2 * n * n * A.shape[1] > UNROLLED:
         return _triangular(A)
-    if 2 * n * n * A.shape[1] <= UNROLLED:
-        return triangular_function(n, A.shape[1])(ca.densify(A))
-    return _by_rows(A) if unrolled and A.numel() <= ROWS else _triangular(A)
+    return triangular_function(n, A.shape[1])(ca.densify(A))
 
 
 @lru_cache(maxsize=64)
@@ -270,28 +233,6 @@ def _triangular(A: Expr) -> Expr:
         columns.append(ca.vertcat(kind(k, 1), length, (below[:, 0] - along * v[0, 0]) * sign))
         rest = below[:, 1:] - ca.mtimes(along, v[1:, 0].T)
     return ca.project(ca.horzcat(*columns), lower(n)) if n else A
-
-
-def _by_rows(A: Expr) -> Expr:
-    """The same with one call of a kernel per row and reflection."""
-    n, m = A.shape
-    rows = [ca.vec(row) for row in ca.vertsplit(ca.densify(A))]
-    columns = []
-    for k in range(n):
-        mirror, reflect = mirror_functions(m - k)
-        length, v, scale, sign = mirror(rows[0])
-        after = [reflect(row, v, scale) for row in rows[1:]]
-        columns.append(ca.vertcat(MX(k, 1), length, *[row[0, 0] * sign for row in after]))
-        rows = [row[1:, 0] for row in after]
-    return ca.project(ca.horzcat(*columns), lower(n))
-
-
-@lru_cache(maxsize=512)
-def mirror_functions(m: int) -> tuple[ca.Function, ca.Function]:
-    """(row) -> its length, the mirror v, 2/|v|², the sign of what it becomes; and (row, v, 2/|v|²) -> reflected row."""
-    row, v, scale = SX.sym("row", m), SX.sym("v", m), SX.sym("scale")
-    mirror = ca.Function(f"mirror{m}", [row], list(_mirror(row)))
-    return mirror, ca.Function(f"reflect{m}", [row, v, scale], [row - scale * ca.dot(row, v) * v])
 
 
 def _mirror(row: Expr) -> tuple[Expr, Expr, Expr, Expr]:

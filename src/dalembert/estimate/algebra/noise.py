@@ -26,8 +26,17 @@ from dalembert.estimate.models.process import Process, Variances
 from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
-SYMMETRY = 1e-9  # relative
-INDEFINITE = 1e-10  # of the largest eigenvalue
+
+
+@dataclass(frozen=True)
+class CovarianceLimits:
+    """What rounding leaves of a covariance that was computed or written with nine digits or more."""
+
+    symmetry: float = 1e-9  # difference from the transpose, of the largest entry
+    indefinite: float = 1e-10  # negative eigenvalue, of the largest
+
+
+LIMITS = CovarianceLimits()
 
 
 def covariance(symbol: str, given: object, names: tuple[str, ...], what: str) -> Array:
@@ -89,7 +98,7 @@ def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array
     if not np.isfinite(array).all():
         raise DataError("not-finite", f"{symbol} holds a value that is not finite.")
     size = np.abs(array).max(initial=0.0)
-    if np.abs(array - array.T).max(initial=0.0) > SYMMETRY * size:
+    if np.abs(array - array.T).max(initial=0.0) > LIMITS.symmetry * size:
         i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
         problem = f"{symbol} must be symmetric; [{i}, {j}] is {array[i, j]:g} and [{j}, {i}] {array[j, i]:g}."
         raise DataError("not-symmetric", problem)
@@ -100,7 +109,7 @@ def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array
         raise DataError("negative", problem, where={"name": names[k]}, evidence={"variance": float(diagonal[k])})
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     lowest = np.linalg.eigvalsh(array / np.outer(scale, scale))[0] if len(array) else 0.0
-    if lowest < -INDEFINITE * len(array):
+    if lowest < -LIMITS.indefinite * len(array):
         problem = f"{symbol} is indefinite: scaled to variances of 1 it has the eigenvalue {lowest:.3g}."
         raise DataError("not-positive-definite", problem, evidence={"eigenvalue": float(lowest)})
     return np.asarray((array + array.T) / 2, dtype=float)

@@ -143,9 +143,9 @@ def consistency(estimate: Estimate, *, settle: float = 0.0, level: float = 0.95)
     )  # fmt: skip
 
 
-def autocorrelations(white: Array, lags: int = LAGS) -> tuple[Array, Array]:
+def autocorrelations(white: Array) -> tuple[Array, Array]:
     """(lags, ny) of columns that may have gaps, from lag 1 on, and how many pairs each is made of."""
-    lags = min(lags, len(white) - 1)
+    lags = min(LAGS, len(white) - 1)
     there = np.isfinite(white)
     mean = np.nanmean(np.where(there.any(axis=0), white, 0.0), axis=0)
     centred = np.where(there, white - mean, 0.0)

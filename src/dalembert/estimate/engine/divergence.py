@@ -104,7 +104,7 @@ class DivergenceMonitor:
 
     def _disagreement(self, nis: float, length: int) -> Finding:
         R = self.filter.noise.R.constant()
-        names = [] if R is None else _named(self.filter, R.diagonal() == 0)
+        names = [] if R is None else _output_names(self.filter, R.diagonal() == 0)
         exact = f" R of {' and '.join(names)} is 0: the filter takes these readings as exact." if names else ""
         size = float(np.sqrt(nis / self.ny))
         return Finding(
@@ -164,7 +164,7 @@ def _explain_singular(filter_: Filter, S: Array, R: Array, there: Any) -> Findin
         certain = np.abs(shape) > 0.1 * np.abs(shape).max()
     which = np.zeros(len(there), dtype=bool)
     which[np.flatnonzero(there)[certain]] = True
-    names = _named(filter_, which)
+    names = _output_names(filter_, which)
     named = " and ".join(names)
     own = np.linalg.eigvalsh(R[np.ix_(certain, certain)])
     if not factored and own[0] > LIMITS.singular * own[-1] * len(own):
@@ -179,7 +179,7 @@ def _explain_singular(filter_: Filter, S: Array, R: Array, there: Any) -> Findin
     return Finding("singular-innovation", problem, {"outputs": [name.strip("'") for name in names]}, advice=(advice,))
 
 
-def _named(filter_: Filter, which: Any) -> list[str]:
+def _output_names(filter_: Filter, which: Any) -> list[str]:
     return [repr(name) for name, w in zip(filter_.process.outputs.names, which, strict=True) if w]
 
 
@@ -193,4 +193,4 @@ def _kernel(filter_: Filter) -> Kernel:
     S = filter_.correct(before, u1, y, measured, p, t)[2]
     R, Q = model.R(before[: m.nx], u1, p, t), model.Q(M[: m.nx], u0, p, t - dt, dt)
     outputs = [ca.densify(v) for v in (S, R, Q)]
-    return Kernel(ca.Function("cause", [M, u0, u1, y, measured, p, t, dt], outputs), native=None)
+    return Kernel(ca.Function("cause", [M, u0, u1, y, measured, p, t, dt], outputs))

@@ -108,7 +108,7 @@ class Estimate:
             raise DataError("unknown-name", unknown_name("output", name, names, "the filter"))
         return self.innovations[:, names.index(name)]
 
-    def _replaced(self, **changes: Any) -> Estimate:
+    def _replace(self, **changes: Any) -> Estimate:
         return Estimate(**{**self.__dict__, **changes})
 
     def filter_states(self) -> Array:

@@ -25,7 +25,7 @@ from dalembert.estimate.engine.sensed_inputs import read_inputs
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.stepper import FilterStepper
 from dalembert.estimate.models.process import SAME_TIME, InitialState, Names, Process, Variances, has_channels, process
-from dalembert.expressions import Array, Expr, Kernel, compiler
+from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear.transforms.riccati import dare
 from dalembert.loop.interfaces import ObserverStep
 
@@ -55,7 +55,6 @@ class Filter(ABC):
     start : initial x: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
         internal states; its joints are closed around them), or a `State` of a machine; None: the model's own.
     P0 : initial covariance, in any form but a function; None: the steady one at the initial state.
-    compiled : True builds C (cached); None: the choice of the model.
     options : handed to `process`.
     """
 
@@ -70,7 +69,7 @@ class Filter(ABC):
     def __init__(
         self, model: object, *, outputs: Names = None, inputs: Names = None, Q: Variances = None, R: Variances = None,
         input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
-        compiled: bool | None = None, **options: Any,
+        **options: Any,
     ) -> None:  # fmt: skip
         if isinstance(model, Process):
             if outputs is not None or inputs is not None or options:
@@ -85,8 +84,6 @@ class Filter(ABC):
         self.model = engine.Expressions(self.process, self.noise)
         self.start, self._start = self.read_start(start), start
         self.P0 = None if P0 is None else state_covariance("P0", P0, self.process)
-        self.compiled = self.process.use_c if compiled is None else bool(compiled)
-        self._native: engine.Native | None = None
         self._made: dict[str, Any] = {}
 
     # -- the recursion, supplied by each filter -------------------------------------------------------------------
@@ -116,11 +113,10 @@ class Filter(ABC):
 
     # -- use ------------------------------------------------------------------------------------------------------
     @property
-    def native(self) -> engine.Native:
-        """The native code of a sample and of a chunk of samples, built once."""
-        if self._native is None:
-            self._native = engine.Native(self, compiled=self.compiled)
-        return self._native
+    def native(self) -> engine.FilterCode:
+        """The kernels of a sample, built once."""
+        code: engine.FilterCode = self.cached("code", lambda: engine.FilterCode(self))
+        return code
 
     def cached(self, key: str, make: Callable[[], Any]) -> Any:
         """Something built from this filter's expressions, built once."""
@@ -128,7 +124,7 @@ class Filter(ABC):
             self._made[key] = make()
         return self._made[key]
 
-    def converged(self) -> ConvergedFilter | None:
+    def converged_filter(self) -> ConvergedFilter | None:
         """The filter with a constant covariance, for runs where it no longer changes; None where there is none."""
         return None
 
@@ -139,14 +135,6 @@ class Filter(ABC):
         other.model = self.model.with_noise(other.noise)
         return other
 
-    def in_c(self) -> Self:
-        """The same filter in C where there is a compiler, for long work."""
-        if self.compiled or self.native.engine != "virtual machine" or compiler() is None:
-            return self
-        other = copy.copy(self)
-        other.compiled, other._native, other._made = True, None, {}
-        return other
-
     def covariances(self, filter_states: Array) -> Array:
         """(N, ne, ne) of (N, state_size)."""
 
@@ -155,15 +143,8 @@ class Filter(ABC):
             return Kernel(ca.Function("covariance", [m], [ca.densify(pack(self.covariance(m)))]))
 
         kernel = self.cached("covariance", make)
-        N, n = len(filter_states), self.process.ne
-        entries = np.empty((N, triangle(n)))
-        for first in range(0, N, engine.CHUNK):
-            rows = filter_states[first : first + engine.CHUNK]
-            count = len(rows)
-            if count < engine.CHUNK and N > engine.CHUNK:  # one size of batch only
-                rows = np.vstack([rows, np.broadcast_to(rows[-1], (engine.CHUNK - count, rows.shape[1]))])
-            entries[first : first + count] = kernel.many(rows)[0].reshape(len(rows), -1)[:count]
-        return unpack_numbers(entries, n)
+        entries = kernel.many(filter_states)[0].reshape(len(filter_states), triangle(self.process.ne))
+        return unpack_numbers(entries, self.process.ne)
 
     def run(
         self, record: Record, *, start: InitialState = None, P0: Variances = None, progress: object = None
@@ -275,7 +256,7 @@ class Filter(ABC):
             P = self.steady_covariance(x, np.zeros(self.process.nu) if u is None else u, t, dt)
         return self.begin(x, P)
 
-    def linearised(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
+    def linearize(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
         """F, H, Q, R at a state: numbers."""
         m, p = self.process, self.model.numbers
         X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
@@ -283,7 +264,7 @@ class Filter(ABC):
         _, F, G = self.model.transition(X, U, P, T, D)
         _, H = self.model.sensing(X, U, P, T)
         out = [ca.densify(v) for v in (F, H, self.model.Q(X, U, P, T, D, G), self.model.R(X, U, P, T))]
-        kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out), native=None)
+        kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out))
         F_, H_, Q_, R_ = kernel(x, u, p, t, dt)
         return F_.reshape(m.ne, m.ne), H_.reshape(m.ny, m.ne), Q_.reshape(m.ne, m.ne), R_.reshape(m.ny, m.ny)
 
@@ -291,7 +272,7 @@ class Filter(ABC):
         """Covariance before a sample, in the limit, of the model linearised at a state (DARE)."""
         if dt is None:
             raise DataError("missing-argument", "P0 is missing: the covariance of the initial state.", GIVE_P0)
-        F, H, Q, R = self.linearised(x, u, t, dt)
+        F, H, Q, R = self.linearize(x, u, t, dt)
         names = self.process.errors.names
         hidden = hidden_modes(F, H, names)  # the equation may still have a solution, out of rounding errors
         if hidden:

@@ -5,13 +5,14 @@ The filter state m is one column: the state x first, then its covariance in the 
     m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, measured_k, p, t_k)
 
 with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with measured = 0
-is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
+is left out of the correction exactly. A run over a record is a native loop, in blocks of a few hundred samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -22,16 +23,12 @@ from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
 from dalembert.estimate.algebra.noise import NoiseVariances
 from dalembert.estimate.models.process import Process
-from dalembert.expressions import Array, Expr, Kernel, kernel_family
+from dalembert.expressions import Array, Expr, Kernel
 from dalembert.loop.interfaces import ObserverStep
 
 MX, SX = ca.MX, ca.SX
-CHUNK = 256  # samples per native call
-# instructions up to which a step may run as one flat expression: larger ones take seconds to make. The virtual machine
-# also wants it to be cheaper that way: it does products of matrices of 8 states and more faster as a whole, C does not
-FLAT = 40_000
-OPERATION = 8  # scalar instructions that one operation on matrices costs besides its arithmetic
-LARGE = 12  # states from which on a flat expression is not even tried without C
+BLOCK = 256  # samples between two looks at the results
+FLAT = 40_000  # instructions of a flat step: larger ones take seconds to make, and their code leaves the cache
 
 
 class Recursion(Protocol):
@@ -280,10 +277,8 @@ def tick_function(recursion: Recursion) -> ca.Function:
     )  # fmt: skip
 
 
-def flatten(step: ca.Function, size: int, compiled: bool) -> ca.Function:
-    """The step as one flat expression where that runs faster.  size : states of the filter."""
-    if size > LARGE and not compiled:
-        return step
+def flatten(step: ca.Function) -> ca.Function:
+    """The step as one flat expression where that is small: structural zeros and common parts cost nothing then."""
     try:
         flat = step.expand()
     except RuntimeError:  # something in it has no scalar form
@@ -293,87 +288,40 @@ def flatten(step: ca.Function, size: int, compiled: bool) -> ca.Function:
     symbols = flat.sx_in()
     names = [[f(i) for i in range(n)] for f, n in ((step.name_in, step.n_in()), (step.name_out, step.n_out()))]
     outputs = [ca.densify(v) for v in flat.call(symbols)]
-    lean = ca.Function(step.name(), symbols, outputs, *names, {"cse": True})
-    return lean if compiled or lean.n_instructions() <= weight(step) else step
+    return ca.Function(step.name(), symbols, outputs, *names, {"cse": True})
 
 
-def weight(function: ca.Function) -> float:
-    """Cost of a function on the virtual machine, in scalar instructions; those of small products not counted."""
-    if function.class_name() == "Map":
-        inside = function.info()
-        return float(inside["n"] * weight(inside["f"]))
-    if function.is_a("SXFunction"):
-        return float(function.n_instructions())
-    if not function.is_a("MXFunction"):
-        return 0
-    count = function.n_instructions()
-    calls = [function.instruction_MX(k) for k in range(count) if function.instruction_id(k) == ca.OP_CALL]
-    return float(OPERATION * count + sum(weight(call.which_function()) for call in calls))
-
-
-def chunk_function(tick: ca.Function, count: int) -> ca.Function:
-    """(m, data, p) -> results of `count` samples in one call, in nested blocks of 16; a column of data per sample."""
+def row_function(tick: ca.Function) -> ca.Function:
+    """The same sample of a filter with all that a record gives in one column: (m, data, p) -> results."""
     sizes = [tick.size1_in(i) for i in range(1, 8) if i != 5]
-    m, p = MX.sym("m", tick.size1_in(0)), MX.sym("p", tick.size1_in(5))
-    if count == 1:
-        d = MX.sym("d", sum(sizes))
-        u0, u1, y, measured, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
-        results = ca.vertcat(*tick.call([m, u0, u1, y, measured, p, t, dt]))
-        return ca.Function("told1", [m, d, p], [results])
-    inner = chunk_function(tick, count // 16)
-    data = MX.sym("d", sum(sizes), count)
-    columns = []
-    last = m
-    for block in ca.horzsplit(data, count // 16):
-        results = inner(last, block, p)
-        columns.append(results)
-        last = results[: tick.size1_in(0), -1]
-    return ca.Function(f"results{count}", [m, data, p], [ca.horzcat(*columns)])
+    m, p, d = MX.sym("m", tick.size1_in(0)), MX.sym("p", tick.size1_in(5)), MX.sym("d", sum(sizes))
+    u0, u1, y, measured, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
+    return ca.Function("sample", [m, d, p], tick.call([m, u0, u1, y, measured, p, t, dt]))
 
 
-class Native:
-    """Native code of one filter: a sample, a chunk of samples; built once, used by every run."""
+class FilterCode:
+    """Kernels of one filter: a sample by its parts, a sample of a record; built once, used by every run."""
 
-    def __init__(self, recursion: Recursion, *, compiled: bool = False) -> None:
-        self.recursion = recursion
+    def __init__(self, recursion: Recursion) -> None:
         m = recursion.model.process
         self.reported = m.reported if len(m.reported) else m.carried
         self.columns = result_columns(recursion.state_size, len(self.reported), m.ny)
-        self.function = flatten(tick_function(recursion), m.ne, compiled)
-        self.compiled = compiled
-        self._chunk: Kernel | None = None
-        self._tick: Kernel | None = None
+        self.function = flatten(tick_function(recursion))
 
-    @property
-    def engine(self) -> str:
-        return "virtual machine" if self._chunk is None else self._chunk.engine
-
-    def chunk(self) -> Kernel:
-        if self._chunk is None:
-            self._chunk = kernel_family([chunk_function(self.function, CHUNK)], compiled=self.compiled)[0]
-        return self._chunk
-
+    @cached_property
     def tick(self) -> Kernel:
-        if self._tick is None:
-            self._tick = kernel_family([self.function], compiled=self.compiled)[0]
-        return self._tick
+        return Kernel(self.function)
+
+    @cached_property
+    def sample(self) -> Kernel:
+        return Kernel(row_function(self.function))
 
     def samples(self, m: Array, data: Array, p: Array) -> Array:
-        """Results of `len(data)` <= CHUNK samples, one per row; a view that the next call overwrites.
+        """Results of all samples, one per row.
 
         data : (k, nd) rows of u before, u now, y, measured, t, Δt.
         """
-        kernel = self.chunk()
-        count = len(data)
-        if count < CHUNK:  # the rest of the chunk are samples without measurement that take no time
-            padded = np.zeros((CHUNK, data.shape[1]))
-            padded[:count] = data
-            padded[count:, :-1] = data[-1, :-1]
-            m1 = measured_columns(self.recursion)
-            padded[count:, m1] = 0.0
-            data = padded
-        results = kernel.raw(m, np.ravel(data), p)[0]
-        return results.reshape(CHUNK, self.columns.size)[:count]
+        return self.sample.run(len(data), m, data, p)
 
 
 def measured_columns(recursion: Recursion) -> slice:
@@ -386,7 +334,7 @@ def measured_columns(recursion: Recursion) -> slice:
 def observer_step(recursion: Recursion, start: Array, dt: float, name: str) -> ObserverStep:
     """The filter as `da.simulate` takes it; its estimate is what the process reports."""
     m = recursion.model.process
-    tick = flatten(tick_function(recursion), m.ne, False)
+    tick = flatten(tick_function(recursion))
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
     results = tick.call(symbols)
     function = ca.Function("watch", symbols, results[:2])

@@ -1,9 +1,10 @@
-"""A filter over a record: chunk calls of native code; Python acts between them only."""
+"""A filter over a record: blocks of samples in native loops; Python acts between them only."""
 
 from __future__ import annotations
 
 import time as clock
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,26 @@ from dalembert.estimate.engine import estimate as estimate_result
 from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.recursion import CHUNK
+from dalembert.estimate.engine.recursion import BLOCK
 from dalembert.estimate.models.process import InitialState, Process, Variances
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.record.units import conversion
 
 LAST = 20  # states before a divergence in which its cause is looked for
-UNEVEN, JITTER = 1e-3, 0.05  # of dt: error of a logger's clock (1000 ppm, ten times a crystal's), and of one step
-VARYING = 1.5  # longest step over the shortest: beyond it the noise of a step differs by more than half
+
+
+@dataclass(frozen=True)
+class SamplingLimits:
+    """When the steps of a record are those of a filter."""
+
+    clock: float = 1e-3  # of dt: error of a logger's clock (1000 ppm, ten times a crystal's)
+    jitter: float = 0.05  # of dt: error of one step
+    other: float = 1e-2  # of dt: from here on Q is that of another step
+    varying: float = 1.5  # longest step over the shortest: beyond it the noise of a step differs by more than half
+
+
+LIMITS = SamplingLimits()
 
 
 def run(
@@ -35,7 +47,7 @@ def run(
     if not isinstance(record, Record):
         raise DataError("wrong-type", f"a filter runs over a record, got {type(record).__name__}.")
     data = read_rows(filter_, record)
-    _warn_of_uneven(filter_, data[1:, -1])
+    _warn_of_uneven_steps(filter_, data[1:, -1])
     dt = filter_.process.dt if filter_.process.dt is not None else filter_.dt
     if dt is None and len(record) > 1:
         dt = float(np.median(np.diff(record.time)))
@@ -64,12 +76,7 @@ def kept_columns(filter_: Filter, count: int) -> Any:
 def recompute_filter_states(filter_: Filter, record: Record, m: Array, count: int) -> Array:
     """(count, state_size) filter state after every sample, computed again."""
     data = read_rows(filter_, record)[:count]
-    filter_states = np.empty((count, filter_.state_size))
-    for done in range(0, count, CHUNK):
-        block = filter_.native.samples(m, data[done : done + CHUNK], filter_.model.numbers)
-        filter_states[done : done + len(block)] = block[:, filter_.native.columns.filter_state]
-        m = filter_states[done + len(block) - 1]
-    return filter_states
+    return filter_.native.samples(m, data, filter_.model.numbers)[:, filter_.native.columns.filter_state]
 
 
 def march(
@@ -78,13 +85,14 @@ def march(
     """Fill `results`. Returns the number of samples, or the number of usable ones and the error."""
     native, p, N = filter_.native, filter_.model.numbers, len(data)
     monitor = DivergenceMonitor(filter_)
-    converged = filter_.converged()
+    converged = filter_.converged_filter()
     columns = kept_columns(filter_, N)
+    native.sample.expect(N)
     done = 0
     with Progress(progress, f"filtering {filter_.process.name}") as bar:
         try:
             while done < N:
-                rows = data[done : done + CHUNK]
+                rows = data[done : done + BLOCK]
                 constant = converged is not None and converged.ready(rows)
                 block = converged.samples(m, rows) if converged and constant else native.samples(m, rows, p)
                 last = done + len(block)
@@ -184,12 +192,12 @@ def intervals(filter_: Filter, record: Record) -> Array:
     steps = np.diff(record.time)
     own = filter_.process.dt
     if own is not None and len(steps):
-        if np.abs(steps - own).max() > JITTER * own or abs(steps.mean() - own) > UNEVEN * own:
+        if np.abs(steps - own).max() > LIMITS.jitter * own or abs(steps.mean() - own) > LIMITS.clock * own:
             raise _other_steps(own, steps, record)
         steps = np.full(len(steps), own)
     elif len(steps) and not getattr(filter_, "continuous", False):
         usual = float(np.median(steps))
-        if filter_.dt is not None and abs(usual - filter_.dt) > 10 * UNEVEN * filter_.dt:
+        if filter_.dt is not None and abs(usual - filter_.dt) > LIMITS.other * filter_.dt:
             raise DataError(
                 "sample-time-mismatch",
                 f"the record is sampled every {usual:.6g} s, the filter is made for {filter_.dt:g} s, and Q is the "
@@ -208,7 +216,7 @@ def _other_steps(own: float, steps: Array, record: Record) -> DataError:
     """A record whose steps are not those of a sampled model."""
     usual = float(np.median(steps))
     resampled = Call("record.resample", _seconds("every", own))
-    if abs(usual - own) <= UNEVEN * own:
+    if abs(usual - own) <= LIMITS.clock * own:
         k = int(np.abs(steps - own).argmax())
         return DataError(
             "uneven-sampling",
@@ -227,12 +235,12 @@ def _other_steps(own: float, steps: Array, record: Record) -> DataError:
     )
 
 
-def _warn_of_uneven(filter_: Filter, steps: Array) -> None:
+def _warn_of_uneven_steps(filter_: Filter, steps: Array) -> None:
     """Q is that of a step, however long it is."""
     Q = filter_.noise.Q.constant()
     if getattr(filter_, "continuous", False) or Q is None or not Q.any() or not len(steps):
         return
-    if steps.max() > VARYING * steps.min():
+    if steps.max() > LIMITS.varying * steps.min():
         warnings.warn(
             DalembertWarning(
                 "uneven-sampling",

@@ -24,7 +24,7 @@ class FilterStepper:
 
     def __init__(self, filter_: Filter, filter_state: Array, dt: float | None, t: float) -> None:
         self.filter, self.filter_state, self.dt, self.t = filter_, filter_state.copy(), dt, float(t)
-        self._tick = filter_.native.tick()
+        self._tick = filter_.native.tick
         self._p = filter_.model.numbers
         self._u = np.zeros(filter_.process.nu)
         self._begun = False

@@ -3,7 +3,7 @@
     x_k = A x_{k-1} + B u_{k-1} + K e_k ,    e_k = y_k - C (A x_{k-1} + B u_{k-1}) - D u_k ,    NIS = eᵀ W e ,  W = S⁻¹
 
 K and W are read from the filter's own native code (its answers to unit innovations), so they are as exact as its form.
-A run uses it when the covariance has not changed by more than rounding over a whole chunk, and back as soon
+A run uses it when the covariance has not changed by more than rounding over a whole block, and back as soon
 as a sample is missing. Its estimates are those of the full recursion to rounding; it takes a fraction of the time.
 """
 
@@ -16,17 +16,17 @@ import numpy as np
 
 from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine import recursion as engine
-from dalembert.expressions import Array, Kernel, kernel_family
+from dalembert.expressions import Array, Kernel
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
-SX, MX = ca.SX, ca.MX
-UNCHANGED = 1e-14  # relative change of a covariance over a chunk that is rounding
+SX = ca.SX
+UNCHANGED = 1e-14  # relative change of a covariance over a block that is rounding
 
 
 class ConvergedFilter:
-    """Runs chunks of a linear filter with the covariance it had; made anew by every run."""
+    """Runs blocks of a linear filter with the covariance it had; made anew by every run."""
 
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.process = filter_, filter_.process
@@ -37,10 +37,10 @@ class ConvergedFilter:
         self.W: Array = np.empty((0, 0))
 
     def look_at(self, block: Array, data: Array) -> None:
-        """Whether the covariance was constant over a chunk of the full recursion."""
+        """Whether the covariance was constant over a block of the full recursion."""
         nx, where = self.process.nx, self.filter.native.columns
         self.row = None
-        if len(block) < engine.CHUNK or not data[:, self.measured].all():
+        if len(block) < engine.BLOCK or not data[:, self.measured].all():
             return
         first, last = block[0, where.filter_state][nx:], block[-1, where.filter_state][nx:]
         now, change = unpack_numbers(last, nx), np.abs(unpack_numbers(last - first, nx))
@@ -59,7 +59,7 @@ class ConvergedFilter:
 
     def _read(self, row: Array) -> None:
         """K and W from the answers of a sample to unit innovations, at x = 0 and u = 0."""
-        m, tick, p = self.process, self.filter.native.tick(), self.filter.model.numbers
+        m, tick, p = self.process, self.filter.native.tick, self.filter.model.numbers
         state = row[self.filter.native.columns.filter_state].copy()
         state[: m.nx] = 0.0
         u, all_measured = np.zeros(m.nu), np.ones(m.ny)
@@ -83,9 +83,7 @@ class ConvergedFilter:
         process, where = self.process, self.filter.native.columns
         count = len(data)
         signals = data[:, : 2 * process.nu + process.ny]
-        if count < engine.CHUNK:
-            signals = np.vstack([signals, np.zeros((engine.CHUNK - count, signals.shape[1]))])
-        found = self.kernel.raw(m[: process.nx], np.ravel(signals), self.numbers)[0].reshape(engine.CHUNK, -1)[:count]
+        found = self.kernel.run(count, m[: process.nx], signals, self.numbers)
         x, e = found[:, : process.nx], found[:, process.nx :]
         results = np.empty((count, where.size))
         results[:] = self.row
@@ -113,18 +111,4 @@ def _kernel(filter_: Filter) -> Kernel:
     u0, u1, y = ca.vertsplit(d, [0, nu, 2 * nu, 2 * nu + ny])
     before = A @ x + B @ u0
     e = y - C @ before - D @ u1
-    results = ca.vertcat(before + ca.reshape(k, nx, ny) @ e, e)
-    step = ca.Function("converged", [x, d, k], [ca.densify(results)])
-    return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
-
-
-def _chunk(step: ca.Function, count: int) -> ca.Function:
-    if count == 1:
-        return step
-    inner = _chunk(step, count // 16)
-    nx = step.size1_in(0)
-    x, d, k = MX.sym("x", nx), MX.sym("d", step.size1_in(1), count), MX.sym("K", step.size1_in(2))
-    columns: list[Any] = []
-    for block in ca.horzsplit(d, count // 16):
-        columns.append(inner(columns[-1][:nx, -1] if columns else x, block, k))
-    return ca.Function(f"converged{count}", [x, d, k], [ca.horzcat(*columns)])
+    return Kernel(ca.Function("converged", [x, d, k], [ca.densify(before + ca.reshape(k, nx, ny) @ e), ca.densify(e)]))

@@ -39,7 +39,7 @@ class ExtendedKalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled : see `Filter`.
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0 : see `Filter`.
     iterations : corrections per sample; more than 1 is the iterated filter.
     continuous : Q is an intensity [variance per second] and P follows Ṗ = A P + P Aᵀ + Q between the samples.
     substeps : parts of an interval in which that equation is integrated.
@@ -95,8 +95,7 @@ class ExtendedKalman(Filter):
                 t = t + h
             return ca.vertcat(x, pack(P))
         after, F, G = self.transition(x, u, p, t, dt)
-        dense = 2 * F.nnz() >= F.numel()  # where F is sparse a sparse product is cheaper than half a dense one
-        carried_on = half_product(ca.mtimes(F, P), F, unrolled=self.compiled and dense)
+        carried_on = half_product(ca.mtimes(F, P), F)
         return ca.vertcat(after, pack(carried_on + ca.tril(self.model.Q(x, u, p, t, dt, G))))
 
     def transition(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr, Expr]:

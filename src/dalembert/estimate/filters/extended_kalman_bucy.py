@@ -13,10 +13,15 @@ nothing stiff is left to a difference formula. On a manifold both work in the er
 
 A sample y was read while some inputs acted, an interval is run under others: an accelerometer jumps with them. So it is
 y - g(x̂, u at the reading) that is interpolated, which does not jump.
+
+In errors about a state x₀ of a manifold (x = x₀ ⊞ e) the rate is
+
+    ė = d/ds [ (x₀ ⊞ e + s f(x₀ ⊞ e)) ⊟ x₀ ] = f₀ + A e + ... ,    A = ∂ė/∂e .
 """
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import casadi as ca
@@ -28,22 +33,34 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
-from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, push_state
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names, no_steady_covariance
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
-from dalembert.estimate.engine.recursion import keep_measured
+from dalembert.estimate.engine.recursion import Expressions, keep_measured
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.tangent import slope_of_shift, transform_covariance
 from dalembert.estimate.filters.extended_kalman import ExtendedKalman
 from dalembert.estimate.filters.riccati_element import sweep
-from dalembert.estimate.models.process import InitialState, Names, Variances
+from dalembert.estimate.models.process import (
+    InitialState,
+    Names,
+    Process,
+    Variances,
+    find_places,
+    has_channels,
+    machine_names,
+    operating_point,
+    process,
+)
+from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Array, Expr, Kernel
+from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care
 from dalembert.loop.interfaces import ObserverStep
+from dalembert.numerics.runge_kutta import CLASSIC
 from dalembert.record import Record
 
-MX = ca.MX
+SX, MX = ca.SX, ca.MX
 REDUNDANT = 0.1  # change of a projector from the identity: 1 where errors are redundant, rounding elsewhere
 STEERING = 100.0  # 1/s: rate at which residuals of the joints are closed in a continuous loop
 
@@ -57,7 +74,7 @@ class ExtendedKalmanBucy(Filter):
     Parameters
     ----------
     model : a continuous StateSpace or SecondOrder, equations of motion, a `Model`, or a `Process` with a rate.
-    outputs, inputs, start, compiled : see `Filter`.
+    outputs, inputs, start : see `Filter`.
     Q, R : intensities of the noise of states and outputs [variance · s], in any form of `Filter`; R positive definite.
     P0 : initial covariance; None: the steady covariance of the model linearised at its initial state.
     dt : sampling interval [s] for a stepper, or in a loop; records may have any, also uneven ones.
@@ -82,7 +99,7 @@ class ExtendedKalmanBucy(Filter):
     def __init__(
         self, model: object, *, Q: Variances = None, R: Variances = None, outputs: Names = None, inputs: Names = None,
         input_noise: Variances = None, dt: float | None = None, start: InitialState = None, P0: Variances = None,
-        substeps: int = 1, compiled: bool | None = None, **options: Any,
+        substeps: int = 1, **options: Any,
     ) -> None:  # fmt: skip
         if input_noise is not None:
             raise DataError(
@@ -94,7 +111,7 @@ class ExtendedKalmanBucy(Filter):
             positive_number("dt", dt)
         whole_number("substeps", substeps, least=1)
         made = continuous_process(model, outputs=outputs, inputs=inputs, **options)
-        super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0, compiled=compiled)
+        super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0)
         constant = self.noise.R.constant()
         if constant is not None:
             scale = np.sqrt(np.diag(constant))
@@ -110,7 +127,6 @@ class ExtendedKalmanBucy(Filter):
             "start": start,
             "P0": P0,
             "substeps": substeps,
-            "compiled": compiled,
         }
         self._own = (model, {"outputs": outputs, "inputs": inputs, **options})
         m = self.process
@@ -293,7 +309,7 @@ class ExtendedKalmanBucy(Filter):
         _, A = drift(self.model, X, U, p_, T)
         _, C = self.model.sensing(X, U, p_, T)
         out = [A, C, self.model.Q(X, U, p_, T, 0), self.model.R(X, U, p_, T)]
-        kernel = Kernel(ca.Function("linear", [X, U, p_, T], [ca.densify(v) for v in out]), native=None)
+        kernel = Kernel(ca.Function("linear", [X, U, p_, T], [ca.densify(v) for v in out]))
         shapes = [(m.ne, m.ne), (m.ny, m.ne), (m.ne, m.ne), (m.ny, m.ny)]
         return [value.reshape(shape) for value, shape in zip(kernel(x, u, p, t), shapes, strict=True)]
 
@@ -344,6 +360,117 @@ class ExtendedKalmanBucy(Filter):
         own = deviation_names(self._spread_names())
         names = [*shown.gives.names[: -len(own)], *own]
         return ObserverStep(**{**vars(shown), "gives": Channels(names, shown.gives.units)})
+
+
+@singledispatch
+def continuous_process(model: object, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
+    """The model of a continuous filter: `process` of a model that has a rate, linear ones as they are."""
+    return with_rate(process(model, outputs=outputs, inputs=inputs, **options))
+
+
+@continuous_process.register
+def with_rate(model: Process, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
+    if outputs is not None or inputs is not None or options:
+        raise has_channels()
+    if "rate" not in model.functions:
+        raise ModelError(
+            "not-supported",
+            f"{model.name!r} has steps only, not the rate of its state; a continuous filter needs a continuous model.",
+            Advice("Use {}.", Call("da.estimate.ExtendedKalman")),
+        )
+    return model
+
+
+@continuous_process.register
+def _(model: SecondOrder, **keywords: Any) -> Process:
+    return continuous_process(model.state_space(), **keywords)
+
+
+@continuous_process.register
+def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviations: bool = False) -> Process:
+    """ẋ = A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀), about the operating point of `da.linearize`."""
+    if model.dt is not None:
+        problem = f"the model is sampled every {model.dt:g} s; a continuous filter needs a continuous one."
+        raise DataError("not-supported", problem)
+    rows, columns = find_places(outputs, model.outputs, "output"), find_places(inputs, model.inputs, "input")
+    names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
+    about = None if deviations else operating_point(model, names, drives)
+    x0, u0, y0 = (np.zeros(model.nx), np.zeros(len(drives)), np.zeros(len(names))) if about is None else about
+    x, u, p, t = SX.sym("x", model.nx), SX.sym("u", len(drives)), SX.sym("p", 0), SX.sym("t")
+    A, B, C, D = (ca.sparsify(M) for M in (model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]))
+    rate = ca.Function("rate", [x, u, p, t], [ca.densify(A @ (x - x0) + B @ (u - u0))])
+    read = ca.Function("outputs", [x, u, p, t], [ca.densify(y0 + C @ (x - x0) + D @ (u - u0))])
+    units = [model.units.get(name, "") for name in model.states]
+    states = Channels(model.states, units)
+    return Process(
+        "linear model", states, states,
+        Channels(drives, [model.units.get(name, "") for name in drives]),
+        Channels(names, [model.units.get(name, "") for name in names]),
+        {"rate": rate, "outputs": read, "step": step_function(rate, CLASSIC)}, x0,
+        reported=states if deviations else Channels(machine_names(model), units), wrapped=(False,) * len(names),
+        about=about, source=model,
+    )  # fmt: skip
+
+
+def drift(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+    """ė at x itself (ne,) and its slope A (ne, ne): exact."""
+    return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.own(p), t)  # type: ignore[no-any-return]
+
+
+def _drift(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, u, p, t, _ = model._symbols(kind)
+    if m.flat:
+        rate = m.functions["rate"](x, u, p, t)
+        slope = ca.jacobian(rate, x)
+    else:
+        rate, slope = _in_errors(model, kind, x, e, u, p, t, kind.zeros(m.nx))
+    return ca.Function("drift", [x, u, p, t], [ca.densify(rate), ca.densify(slope)], {"cse": kind is SX})
+
+
+def _in_errors(
+    model: Expressions, kind: Any, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, moving: Expr
+) -> tuple[Expr, Expr]:
+    """ė and A about x, which itself moves with the rate `moving`."""
+    m = model.process
+    s = kind.sym("s")
+    there = m.retract(x, e, p, t)
+    later = m.difference(there + s * m.functions["rate"](there, u, p, t), x + s * moving, p, t + s)
+    none = [kind.zeros(m.ne), kind(0)]
+    rate = ca.substitute(ca.jacobian(later, s), s, 0)
+    slope = ca.jacobian(rate, e)
+    rate, slope = ca.substitute([rate, slope], [e, s], none)
+    return rate, slope
+
+
+def moving_slope(model: Expressions, x: Expr, u: Expr, moving: Expr, p: Expr, t: Expr) -> Expr:
+    """A of errors about an estimate that moves with the rate ẋ̂ (nx,): with the turn of the space of errors."""
+    if model.process.flat:
+        return drift(model, x, u, p, t)[1]
+    function = model._function("moving slope", lambda kind: _moving_slope(model, kind))
+    return function(x, u, moving, model.own(p), t)
+
+
+def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
+    x, e, u, p, t, _ = model._symbols(kind)
+    moving = kind.sym("moving", model.process.nx)
+    _, slope = _in_errors(model, kind, x, e, u, p, t, moving)
+    return ca.Function("moving", [x, u, moving, p, t], [ca.densify(slope)], {"cse": kind is SX})
+
+
+def push_state(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
+    """(nx,) rate of x while an error grows at the rate e: ∂(x ⊞ e)/∂e e."""
+    if model.process.flat:
+        return e
+    return model._function("pushed", lambda kind: _push(model, kind))(x, e, model.own(p), t)
+
+
+def _push(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, _, p, t, _ = model._symbols(kind)
+    small = kind.sym("small", m.ne)
+    along = ca.jtimes(m.retract(x, small, p, t), small, e)
+    return ca.Function("pushed", [x, e, p, t], [ca.densify(ca.substitute(along, small, kind.zeros(m.ne)))])
 
 
 FILTERS.register("extended-kalman-bucy", FilterKind(ExtendedKalmanBucy, "continuous extended Kalman filter"))

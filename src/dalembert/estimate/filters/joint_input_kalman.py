@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -33,10 +34,21 @@ from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 
 SX = ca.SX
-RANK = 1e-9  # of unit columns: smaller singular values count as zero
 MISSING = {"Q": "the variance a step adds to every state", "P0": "the variance of the initial state"}
-BORDER = 1e-6  # a zero with |z| above 1 - BORDER does not decay
-FAINT = 1e-10  # information of a prior of the inputs, so that a sample without the sensors that show them is valid
+
+
+@dataclass(frozen=True)
+class UnknownInputLimits:
+    """When outputs determine unknown inputs."""
+
+    rank: float = 1e-9  # of unit columns: smaller singular values count as zero; rounding leaves 1e-15
+    border: float = 1e-6  # a zero with |z| above 1 - border does not decay: a double zero is computed to √ε
+    slow: float = 1e-3  # distance of a zero from 1 whose motion is constant or grows steadily
+    faint: float = 1e-10  # information of a prior of the inputs, over that of a sample: a sample without the sensors
+    #                       that show them is valid
+
+
+LIMITS = UnknownInputLimits()
 
 
 class JointInputKalman(Filter):
@@ -46,7 +58,7 @@ class JointInputKalman(Filter):
     ----------
     model : `StateSpace` or `SecondOrder`; a continuous one needs ``dt``.
     unknown : inputs to be estimated.  inputs : known inputs; all others when left out.
-    outputs, Q, R, start, P0, compiled : as for every filter; Q and P0 are those of the states.
+    outputs, Q, R, start, P0 : as for every filter; Q and P0 are those of the states.
 
     Attributes
     ----------
@@ -82,8 +94,8 @@ class JointInputKalman(Filter):
         names = made.carried.names[self.nx :]
         acts = C @ self.G if self.delayed else self.H
         size = np.sqrt((acts**2).sum(axis=0))
-        if np.linalg.matrix_rank(acts / np.where(size > 0, size, 1.0), tol=RANK) < self.nd:
-            silent = [name for name, s in zip(names, size, strict=True) if s <= RANK * size.max(initial=0.0)]
+        if np.linalg.matrix_rank(acts / np.where(size > 0, size, 1.0), tol=LIMITS.rank) < self.nd:
+            silent = [name for name, s in zip(names, size, strict=True) if s <= LIMITS.rank * size.max(initial=0.0)]
             what = f"{', '.join(silent)} acts on none of them" if silent else "some of the inputs act alike"
             when = "a sample later" if self.delayed else "at the same sample"
             raise ModelError(
@@ -151,7 +163,7 @@ class JointInputKalman(Filter):
         R = self.noise.R.constant()
         acts = self.process.source.C @ self.G if self.delayed else self.H
         spread = np.ones(len(acts)) if R is None else np.diag(R)
-        return np.asarray(FAINT * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
+        return np.asarray(LIMITS.faint * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         walk = Advice("Estimate them as random walks with {}.", Argument("unknown"))
@@ -219,10 +231,10 @@ def _hidden_zeros(seen: StateSpace) -> tuple[str, Advice] | None:
         zeros = np.asarray(seen.zeros().values)
     except (DalembertError, np.linalg.LinAlgError):  # a system whose zeros are not defined
         return None
-    bad = [z for z in zeros if abs(z) > 1.0 - BORDER]
+    bad = [z for z in zeros if abs(z) > 1.0 - LIMITS.border]
     if not bad:
         return None
-    slow = [z for z in bad if abs(z - 1.0) < 1e-3]
+    slow = [z for z in bad if abs(z - 1.0) < LIMITS.slow]
     if slow:
         more = Advice("Accelerations alone do not determine slow forces: add one displacement or strain.")
         return "is constant or grows steadily: estimates will drift", more

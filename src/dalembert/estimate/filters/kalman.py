@@ -44,7 +44,7 @@ class Kalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, options : see `Filter`.
     form : "covariance" (Joseph), "square-root" and "information" (both by reflections; the first for nearly exact or
         nearly dependent sensors, the second for an initial state that is almost unknown), or "steady" (one gain).
 
@@ -121,16 +121,20 @@ class Kalman(Filter):
     def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.n :], self.n)
 
+    def _factor(self, m: Expr) -> Expr:
+        """Lower factor of the state of a factored form."""
+        return unpack_factor(m[self.n :], self.n)
+
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.covariance(m) @ self.A.T
 
-    def converged(self) -> ConvergedFilter | None:
+    def converged_filter(self) -> ConvergedFilter | None:
         return ConvergedFilter(self) if can_converge(self) else None
 
     @property
     def steady(self) -> SteadyGain:
         """Limits of gains and covariances: K of the filter, L of the predictor, poles of the error."""
-        F, H, Q, R = self.linearised(self.start, np.zeros(self.process.nu), 0.0, self.dt or 1.0)
+        F, H, Q, R = self.linearize(self.start, np.zeros(self.process.nu), 0.0, self.dt or 1.0)
         if self.noise.Q.function is not None or self.noise.R.function is not None:
             raise DataError("not-supported", "Q or R depends on the state: the gain has no limit.")
         return steady_gain(F, H, Q, R, self.process.carried.names)
@@ -144,9 +148,6 @@ class SquareRootKalman(Kalman):
 
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, pack_numbers(root(P0))])
-
-    def _factor(self, m: Expr) -> Expr:
-        return unpack_factor(m[self.n :], self.n)
 
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]
@@ -196,9 +197,6 @@ class InformationKalman(Kalman):
         inverse = scipy.linalg.solve_triangular(L, np.eye(self.n), lower=True)
         upper = np.asarray(np.linalg.qr(inverse, mode="r"))  # P⁻¹ = L⁻ᵀ L⁻¹ = Λ Λᵀ
         return np.concatenate([x0, pack_numbers(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))])
-
-    def _factor(self, m: Expr) -> Expr:
-        return unpack_factor(m[self.n :], self.n)
 
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]
@@ -289,7 +287,7 @@ class SteadyKalman(Kalman):
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         return self.steady.P_before
 
-    def converged(self) -> ConvergedFilter | None:
+    def converged_filter(self) -> ConvergedFilter | None:
         return None
 
 

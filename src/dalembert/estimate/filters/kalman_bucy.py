@@ -3,12 +3,24 @@
     x̂̇ = A x̂ + B u + K (y - C x̂ - D u) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   P(0) = P₀
 
 Q and R are intensities: a step Δt adds about Q Δt, and a sample that averages over Δt has about R / Δt. Over a record
-the filter is exact for inputs held and sensors linear between the samples (`riccati_flow`), however stiff. Sensors that
-read inputs at once jump with them: it is y - D u that is linear, u being what acted while y was read.
+the filter is exact for inputs held and sensors linear between the samples, however stiff. Sensors that read inputs at
+once jump with them: it is y - D u that is linear, u being what acted while y was read.
+
+The two equations are the sweep x = x̂ + P λ of the linear equations
+
+    ẋ = A x + Q λ + B u ,    λ̇ = Cᵀ R⁻¹ C x - Aᵀ λ + Cᵀ R⁻¹ (D u - y) ,
+
+whose exponential gives, for u constant and y linear over an interval, an element (Ψ, N, J, b, η) with
+
+    W = P (I + J P)⁻¹ ,   x̂₁ = Ψ (x̂₀ + W (η - J x̂₀)) + b ,   P₁ = Ψ W Ψᵀ + N .
+
+The exponential itself overflows over a long interval of a stiff equation (rates of 1e7 per second occur), so
+it is taken of a short one and the element is doubled; J and N are positive semidefinite throughout.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -27,7 +39,6 @@ from dalembert.estimate.engine.filter import Filter, deviation_names
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes
 from dalembert.estimate.filters.kalman import Kalman
-from dalembert.estimate.filters.riccati_flow import interval
 from dalembert.estimate.models.process import (
     InitialState,
     Names,
@@ -44,6 +55,7 @@ from dalembert.loop.interfaces import ObserverStep
 from dalembert.record import Record
 
 FORMS = ("covariance", "steady")
+SHORT = 0.25  # norm of the Hamiltonian matrix times the shortest interval
 
 
 class KalmanBucy:
@@ -66,7 +78,7 @@ class KalmanBucy:
 
     def __init__(
         self, model: object, *, Q: Variances, R: Variances, outputs: Names = None, inputs: Names = None,
-        form: str = "covariance", start: InitialState = None, P0: Variances = None, compiled: bool = False,
+        form: str = "covariance", start: InitialState = None, P0: Variances = None,
         deviations: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(model, SecondOrder):
@@ -82,7 +94,7 @@ class KalmanBucy:
         self.A, self.B = model.A, model.B[:, columns]
         self.C, self.D = model.C[rows], model.D[np.ix_(rows, columns)]
         self.inputs, self.outputs = tuple(model.inputs[k] for k in columns), tuple(model.outputs[k] for k in rows)
-        self.model, self.form, self.start, self.compiled, self.deviations = model, form, start, compiled, deviations
+        self.model, self.form, self.start, self.deviations = model, form, start, deviations
         self.about = None if deviations else operating_point(model, list(self.outputs), list(self.inputs))
         self.Q = covariance("Q", Q, model.states, "state")
         self.R = covariance("R", R, self.outputs, "output")
@@ -130,7 +142,7 @@ class KalmanBucy:
             result.append(known[key].after(result[-1]))
         return np.array(result)
 
-    def sampled(self, dt: float) -> SampledKalmanBucy:
+    def sample(self, dt: float) -> SampledKalmanBucy:
         """The same filter over samples every `dt` seconds: a `Filter` like any other."""
         if dt not in self._sampled:
             self._sampled[dt] = SampledKalmanBucy(self, dt)
@@ -157,7 +169,7 @@ class KalmanBucy:
             raise DataError("conflicting-arguments", problem, Advice("Leave {} out.", Argument("start")))
         return KalmanBucy(
             self.model, Q=self.Q, R=self.R, outputs=list(self.outputs), inputs=list(self.inputs), form=self.form,
-            start=self.start, P0=self.P0, compiled=self.compiled, deviations=True,
+            start=self.start, P0=self.P0, deviations=True,
         )  # fmt: skip
 
     def run(
@@ -173,25 +185,25 @@ class KalmanBucy:
                 "a continuous filter needs records without gaps; this one has missing samples (NaN).",
                 Advice("Use {}, which leaves samples out exactly.", Call("filter.discrete", Argument("dt"))),
             )
-        return self.sampled(record.sample_time).run(record, start=start, P0=P0, progress=progress)
+        return self.sample(record.sample_time).run(record, start=start, P0=P0, progress=progress)
 
     def stepper(self, dt: float | None = None, **keywords: Any) -> Expr:
         """The filter sample by sample, every `dt` seconds."""
         if dt is None:
             give = Advice("Give {}, the sampling interval [s].", Argument("dt"))
             raise DataError("missing-argument", "a stepper needs a sampling interval.", give)
-        return self.sampled(dt).stepper(dt, **keywords)
+        return self.sample(dt).stepper(dt, **keywords)
 
     def observer_step(self, dt: float | None = None) -> ObserverStep:
         """For ``da.simulate(..., observer=)``: continuous, or sampled every `dt` seconds."""
         if dt is not None:
-            return self.sampled(dt).observer_step(dt)
+            return self.sample(dt).observer_step(dt)
         n = len(self.A)
         steady = self.form == "steady"
         m = ca.SX.sym("m", n if steady else n + triangle(n))
         u, y = ca.SX.sym("u", len(self.inputs)), ca.SX.sym("y", len(self.outputs))
         p, t = ca.SX.sym("p", 0), ca.SX.sym("t")
-        sampled = self.sampled(1.0)
+        sampled = self.sample(1.0)
         x0, u0, y0 = sampled.about
         x, du, dy = m[:n] - x0, u - u0, y - y0
         CR = np.linalg.solve(self.R, self.C).T
@@ -219,7 +231,7 @@ class SampledKalmanBucy(Filter):
         own: Process = process(
             bucy.model, outputs=list(bucy.outputs), inputs=list(bucy.inputs), dt=dt, deviations=bucy.deviations
         )
-        super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0, compiled=bucy.compiled)
+        super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0)
         self.bucy = bucy
         element = interval(bucy.A, bucy.B, bucy.C, bucy.Q, bucy.R, dt)
         nu, ny = own.nu, own.ny
@@ -276,3 +288,66 @@ class SampledKalmanBucy(Filter):
 
 
 FILTERS.register("kalman-bucy", FilterKind(KalmanBucy, "continuous Kalman filter of a linear model"))
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """Effect of an interval on x̂ and P; b and η are matrices on (u, y at its start, slope of y)."""
+
+    Psi: Array
+    N: Array
+    J: Array
+    b: Array
+    eta: Array
+
+    def after(self, P: Array) -> Array:
+        """P at the end of the interval."""
+        W = np.linalg.solve(np.eye(len(P)) + P @ self.J, P)
+        P1 = self.Psi @ W @ self.Psi.T + self.N
+        return np.asarray((P1 + P1.T) / 2, dtype=float)
+
+    def join(self, other: Element, start: Array) -> Element:
+        """This interval and the next; `start` maps the signals at the beginning of this one to its end."""
+        I = np.eye(len(self.N))  # noqa: E741
+        inner = np.linalg.solve(
+            I + self.N @ other.J, np.hstack([self.Psi, self.N, self.b + self.N @ other.eta @ start])
+        )
+        n = len(I)
+        turned = np.linalg.solve(
+            I + other.J @ self.N, np.hstack([other.J @ self.Psi, other.eta @ start - other.J @ self.b])
+        )
+        N = other.Psi @ inner[:, n : 2 * n] @ other.Psi.T + other.N
+        J = self.Psi.T @ turned[:, :n] + self.J
+        return Element(
+            other.Psi @ inner[:, :n], (N + N.T) / 2, (J + J.T) / 2,
+            other.Psi @ inner[:, 2 * n :] + other.b @ start, self.Psi.T @ turned[:, n:] + self.eta,
+        )  # fmt: skip
+
+
+def interval(A: Array, B: Array, C: Array, Q: Array, R: Array, dt: float) -> Element:
+    """Element of an interval of `dt` seconds. A : (n, n), B : (n, nu), C : (ny, n); Q, R intensities."""
+    n, nu, ny = len(A), B.shape[1], len(C)
+    CR = np.linalg.solve(R, C).T
+    hamiltonian = np.block([[A, Q], [CR @ C, -A.T]])
+    ns = nu + 2 * ny
+    whole = np.zeros((2 * n + ns, 2 * n + ns))
+    whole[: 2 * n, : 2 * n] = hamiltonian
+    whole[:n, 2 * n : 2 * n + nu] = B
+    whole[n : 2 * n, 2 * n + nu : 2 * n + nu + ny] = -CR
+    whole[2 * n + nu : 2 * n + nu + ny, 2 * n + nu + ny :] = np.eye(ny)
+    # x and λ may be of any size against each other: balance before measuring
+    balanced = scipy.linalg.matrix_balance(hamiltonian, permute=False)[0]
+    doublings = max(0, int(np.ceil(np.log2(max(float(np.linalg.norm(balanced, 1)) * dt / SHORT, 1e-300)))))
+    h = dt / 2**doublings
+    flow = scipy.linalg.expm(whole * h)
+    F11, F12, F21, F22 = flow[:n, :n], flow[:n, n : 2 * n], flow[n : 2 * n, :n], flow[n : 2 * n, n : 2 * n]
+    g1, g2 = flow[:n, 2 * n :], flow[n : 2 * n, 2 * n :]
+    J, g = np.split(np.linalg.solve(F22, np.hstack([F21, g2])), [n], axis=1)
+    N = np.linalg.solve(F22.T, F12.T).T
+    element = Element(F11 - N @ F21, (N + N.T) / 2, (J + J.T) / 2, g1 - N @ g2, -g)
+    for _ in range(doublings):
+        start = np.eye(ns)
+        start[nu : nu + ny, nu + ny :] = h * np.eye(ny)
+        element = element.join(element, start)
+        h *= 2
+    return element

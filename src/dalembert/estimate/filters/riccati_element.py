@@ -1,4 +1,4 @@
-"""The Kalman-Bucy filter over an interval, exactly, as an expression: `riccati_flow` where matrices are not numbers.
+"""The Kalman-Bucy filter over an interval, exactly, as an expression: `kalman_bucy` where matrices are not numbers.
 
     x̂̇ = A x̂ + f + P Cᵀ R⁻¹ (y - C x̂) ,     Ṗ = A P + P Aᵀ - P S P + Q ,     S = Cᵀ R⁻¹ C ,   Cᵀ R⁻¹ y = r + s τ
 

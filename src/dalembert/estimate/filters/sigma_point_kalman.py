@@ -35,7 +35,7 @@ from dalembert.estimate.algebra.covariance_factors import (
     solve_left,
     solve_right,
     triangular,
-    unrolled,
+    unroll,
 )
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.algebra.noise import root
@@ -55,7 +55,7 @@ class SigmaPointKalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, options : see `Filter`.
     points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
         `Cubature()`, or anything with their method.
     square_root : the filter state holds the factor of P: for covariances of very different size.
@@ -129,7 +129,7 @@ class SigmaPointKalman(Filter):
         if self.square_root:
             kept = self._root(V, self.model.Q_factor(x, u, p, t, dt))
         else:
-            kept = half_product(self._weigh(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
+            kept = half_product(self._weigh(V), V) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
@@ -148,7 +148,7 @@ class SigmaPointKalman(Filter):
             P = ca.tril(unpack(self._entries(m), self.process.ne))
             n, ny, many = self.process.ne, self.process.ny, self.set.count
             cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
-            shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, measured)
+            shift, kept, S = unroll("correction", self._plain_gain, cost, P, L, W, R, e, measured)
         x1 = self.model.retract(x, shift, p, t)
         kept = self._transform(kept, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
@@ -198,7 +198,7 @@ class SigmaPointKalman(Filter):
         if not self.process.flat:
             return self._at(x, ca.mtimes(L, chi), p, t)
         cost = n * many + 2 * sum(n - row for row in chi.sparsity().row())
-        return unrolled("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
+        return unroll("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
 
     def _at(self, x: Expr, E: Expr, p: Expr, t: Expr) -> Expr:
         """(nx, N): x ⊞ E_i for every point."""
@@ -228,7 +228,7 @@ class SigmaPointKalman(Filter):
             shift = self.set.mean(D)
             return first + shift, ca.densify(D - ca.repmat(shift, 1, values.shape[1]))
 
-        mean, E = unrolled("centre", code, 4 * values.numel(), values)
+        mean, E = unroll("centre", code, 4 * values.numel(), values)
         return mean, E
 
     def _each(self, name: str, points: Expr, *arguments: Any) -> Expr:
@@ -259,7 +259,7 @@ class SigmaPointKalman(Filter):
         weights = self.set.weights
         more, less = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
         scaled = ca.mtimes(V[:, more.tolist()], ca.diag(ca.DM(np.sqrt(weights[more]))))
-        L = triangular(ca.horzcat(scaled, noise), unrolled=self.compiled)
+        L = triangular(ca.horzcat(scaled, noise))
         for k in less:
             L = rank_one(L, float(np.sqrt(-weights[k])) * V[:, int(k)], remove=True)
         return L

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray, frozen
 
 FORMS = ("known-from-unknown", "unknown-from-known")
-POOR = 100.0  # condition number: an error of 1 % of a measured force is then 100 % of the unknown one
 
 
-@frozen(init=False)
+@dataclass(frozen=True)
+class ForceLimits:
+    """When a motion determines a force, and when a record is a motion of the machine."""
+
+    poor: float = 100.0  # condition number: an error of 1 % of a measured force is then 100 % of the unknown one
+    singular: float = 1e-9  # effect of a force over the sum of its parts that counts as none: rounding leaves 1e-15
+    open: float = 1e-6  # gap of a pose of a record [m or rad]: 1 µm, a thousandth of usual readings
+    elsewhere: float = 0.1  # a coordinate further off [rad or m] belongs to another way of closing the loops
+
+
+LIMITS = ForceLimits()
+
+
+@frozen
 class ForceCheck:
     """How well a motion determines unknown forces: condition numbers, and the verdict in words."""
 
@@ -22,14 +36,9 @@ class ForceCheck:
     seen: FloatArray
     map: FloatArray
 
-    def __init__(
-        self, known: object, unknown: object, form: str, time: object, condition: object, seen: object, map: object
-    ) -> None:
-        assign(self, known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
-
     @property
     def well_posed(self) -> bool:
-        return bool(max(self.condition.max(), self.seen.max()) < POOR)
+        return bool(max(self.condition.max(), self.seen.max()) < LIMITS.poor)
 
     @property
     def verdict(self) -> str:
@@ -39,7 +48,7 @@ class ForceCheck:
             return f"{', '.join(self.known)} and the motion determine {names} everywhere on this motion."
         worst = self.condition if self.condition.max() >= self.seen.max() else self.seen
         at = float(self.time[int(np.argmax(worst))])
-        share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= POOR))
+        share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= LIMITS.poor))
         measured = self.form == FORMS[0] and worst is self.condition
         inverted = self.known if measured else self.unknown
         pose = (

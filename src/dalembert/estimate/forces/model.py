@@ -1,5 +1,10 @@
 """Unknown forces from an estimated motion and measured forces: the second stage (Palomba 2016, ch. 3).
 
+Along the motions W that the joints allow, v = W ż + …, reactions do no work, and what is left of M v̇ = f + Aᵀλ is
+
+    Wᵀ (M v̇ - f) = h(z, ż, z̈) - B₁(z) F₁ - B₂(z) F₂ = 0 ,
+
+n equations in independent coordinates z for measured inputs F₁ and unknown ones F₂ that act linearly.
 State F = (F₁ measured inputs, F₂ unknown ones), inputs the motion ξ = (z, ż, z̈), outputs F₁.
 
     "known-from-unknown"   F₁⁺ = f₁₂(F₂, ξ) = B₁⁻¹ (h - B₂ F₂) + δ ,   F₂⁺ = law(F₂) + δ*
@@ -11,7 +16,7 @@ and sees F₂ where -B₁⁻¹ B₂ has full rank; the second needs B₂ of full
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -22,21 +27,19 @@ from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State, require_equations
-from dalembert.estimate.forces.balance import Balance
-from dalembert.estimate.forces.check import FORMS, ForceCheck
+from dalembert.estimate.forces.check import FORMS, LIMITS, ForceCheck
 from dalembert.estimate.forces.laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
 from dalembert.estimate.kinematic.check import explore_rays
 from dalembert.estimate.kinematic.quantities import name_list
+from dalembert.estimate.kinematic.relations import MachineRelations
 from dalembert.estimate.models.process import Names, Process, process
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.mechanics import equations
 from dalembert.model import Mechanism
 from dalembert.record import Record
+from dalembert.solve.constrained.solve import depends_on_reactions
 
 SX = ca.SX
-SINGULAR = 1e-9
-ELSEWHERE = 0.1  # a coordinate further off [rad or m] belongs to another way of closing the loops
-OPEN = 1e-6  # gap of a pose of a record [m or rad]
 
 
 def model_forces(
@@ -147,7 +150,7 @@ class ForceModel:
             (self.known, self._one, self.form == FORMS[0]),
         ):
             size = np.abs(B[:, :, columns]).max(axis=(0, 1))
-            idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= SINGULAR * of]
+            idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= LIMITS.singular * of]
             if idle and inverted:
                 raise ModelError(
                     "undetermined-force",
@@ -156,7 +159,7 @@ class ForceModel:
                     Advice("Name other forces."),
                     where={"forces": tuple(idle)},
                 )
-            if inverted and self._conditions(B, columns).min() > 1 / SINGULAR:
+            if inverted and self._conditions(B, columns).min() > 1 / LIMITS.singular:
                 other = Advice("Name other forces, or use {}.", Argument("form", FORMS[1]))
                 combined = Advice("Name other forces, or estimate a combination of them.")
                 raise ModelError(
@@ -171,10 +174,9 @@ class ForceModel:
         """How well a motion (record with z, ż, z̈) determines the forces, and where it does not."""
         time, _, B = self._along(motion)
         inverted = self._one if self.form == FORMS[0] else self._two
-        return ForceCheck(
-            self.known, self.unknown, self.form, time, self._conditions(B, inverted), self._conditions(B, self._two),
-            B[:, :, self._two],
-        )  # fmt: skip
+        condition, seen = self._conditions(B, inverted), self._conditions(B, self._two)
+        return ForceCheck(known=self.known, unknown=self.unknown, form=self.form, time=time, condition=condition,
+                          seen=seen, map=B[:, :, self._two])  # fmt: skip
 
     def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
         """(K,) condition of the map of some forces, in units of what each does over the workspace; inf: blind."""
@@ -222,7 +224,7 @@ class ForceModel:
     def _terms(self, q: Array, zd: Array, zdd: Array, t: Array) -> tuple[Array, Array]:
         eqs, n = self.eqs, self.balance.n
         kernel = eqs.cached(("balance kernel", self.balance.relations.coordinates.names),
-                            lambda: Kernel(self.balance.function, native=self.balance.function))  # fmt: skip
+                            lambda: Kernel(self.balance.function))  # fmt: skip
         h, B = kernel.many(q, zd, zdd, eqs.p, t.reshape(-1, 1))
         return h.reshape(len(q), n), B.reshape(len(q), n, eqs.nu)
 
@@ -241,8 +243,8 @@ class ForceModel:
         x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
         q = self._begins(motion, dict(zip(r.coordinates.names, x[0, :n].tolist(), strict=True)))
         poses, gaps = r.follow(x[:, :n], motion.time, q)
-        if not gaps.max() <= OPEN:
-            k = int(np.argmax(~(gaps <= OPEN)))
+        if not gaps.max() <= LIMITS.open:
+            k = int(np.argmax(~(gaps <= LIMITS.open)))
             raise ModelError(
                 "inconsistent-motion",
                 f"the joints of {self.eqs.name!r} do not allow the motion at t = {motion.time[k]:.6g} s: residual "
@@ -267,7 +269,7 @@ class ForceModel:
                 continue
             off = abs(float(motion[name][0]) - s[k])
             off = off if eqs.measures.units[k] != "rad" else abs((off + np.pi) % (2 * np.pi) - np.pi)
-            if off > ELSEWHERE:
+            if off > LIMITS.elsewhere:
                 raise ModelError(
                     "inconsistent-motion",
                     f"the motion has {name} = {motion[name][0]:.4g} at first, but as {eqs.name!r} is drawn it would be "
@@ -291,7 +293,7 @@ class ForceModel:
         columns = [self.eqs.inputs.index[name] for name in given]
         right = h - np.einsum("kij,kj->ki", B[:, :, columns], F)
         found = np.einsum("kji,ki->kj", np.linalg.pinv(B[:, :, self._two]), right)
-        found[self._conditions(B, self._two) > 1 / SINGULAR] = np.nan
+        found[self._conditions(B, self._two) > 1 / LIMITS.singular] = np.nan
         units = [self.eqs.inputs.units[k] for k in self._two]
         return Record(time, found, self.unknown, units, name=f"forces of {self.eqs.name}")
 
@@ -384,7 +386,7 @@ def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: flo
     return Process(
         f"forces of {eqs.name}", states, Channels([*states.names, *pose.names], [*states.units, *pose.units]), drives,
         Channels(model.known, [units[name] for name in model.known]), functions, start, eqs.parameters,
-        eqs.parameter_values, reported=states, wrapped=(False,) * k1, dt=dt, use_c=eqs.use_c, source=model,
+        eqs.parameter_values, reported=states, wrapped=(False,) * k1, dt=dt, source=model,
     )  # fmt: skip
 
 
@@ -399,3 +401,54 @@ def _least(B: Expr, right: Expr) -> Expr:
     if B.shape[0] == B.shape[1]:
         return ca.solve(B, right)
     return ca.solve(B.T @ B, B.T @ right)
+
+
+class Balance:
+    """h and B of a machine as expressions of the pose and of z, ż, z̈.
+
+    at : a state whose way of closing the loops is kept; None: that of the drawing.
+    """
+
+    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], at: State | None = None) -> None:
+        if eqs.nz:
+            raise ModelError(
+                "not-supported",
+                f"forces are found from the motion of bodies alone; {eqs.name!r} has internal states "
+                f"({', '.join(eqs.internal.names[:3])}).",
+                Advice("Use an ideal actuator, or {} of a filter on the machine.", Argument("unknown")),
+            )
+        if depends_on_reactions(eqs):
+            raise ModelError(
+                "not-supported",
+                f"friction that depends on reactions makes forces of {eqs.name!r} implicit.",
+                Advice("Leave it out, or estimate it with {} of a filter on the machine.", Argument("unknown")),
+            )
+        self.eqs = eqs
+        self.relations = MachineRelations(eqs, independent, at)
+        self.function, self.acting = eqs.cached(("force balance", self.relations.targets), self._make)
+
+    @property
+    def n(self) -> int:
+        return len(self.relations.coordinates)
+
+    def _make(self) -> tuple[ca.Function, ca.Function]:
+        """(pose, ż, z̈, p, t) -> h (n,), B (n, nu);  (pose, p, t) -> B, and what its entries are sums of, all added."""
+        eqs, n = self.eqs, self.n
+        q, zd, zdd = SX.sym("q", eqs.nq), SX.sym("zd", n), SX.sym("zdd", n)
+        p, t, u = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("u", eqs.nu)
+        v, a = self.relations.closing.motion(q, zd, zdd, p, t)
+        W = ca.jacobian(v, zd)
+        M = eqs.functions["inertia"](q, p, t)
+        f = eqs.functions["forces"](q, v, SX.zeros(0), u, p, t, SX.zeros(len(eqs.rows)))
+        left = W.T @ (M @ a - f)
+        B = -ca.jacobian(left, u)
+        if eqs.nu and ca.depends_on(B, u):
+            problem = f"an input of {eqs.name!r} does not act linearly, so the motion does not determine it."
+            raise ModelError("not-linear", problem)
+        h = ca.substitute(left, u, SX.zeros(eqs.nu))
+        summed = ca.fabs(W).T @ ca.fabs(ca.jacobian(f, u))
+        still = [ca.densify(ca.substitute(x, ca.vertcat(zd, zdd), SX.zeros(2 * n))) for x in (B, summed)]
+        return (
+            ca.Function("balance", [q, zd, zdd, p, t], [ca.densify(h), ca.densify(B)], {"cse": True}),
+            ca.Function("acting", [q, p, t], still, {"cse": True}),
+        )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arguments import positive_number, whole_number
-from dalembert.core.arrays import assign, frozen
+from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import aligned
@@ -38,7 +38,7 @@ from dalembert.estimate.judge.observed_directions import (
     describe,
     describe_decay,
     format_share,
-    join_limited,
+    join_first,
     join_names,
     rank_sensors,
     typical_magnitudes,
@@ -52,10 +52,9 @@ from dalembert.solve.position.assemble import assemble
 SAMPLES, WINDOW = 100, 100
 STEPS = 4  # of a machine per sample: its slopes leave out what its joints are closed by, an error of fifth order
 ORIENTATION = "orientation of "
-WORTH_A_WORD = 0.2  # a share of the standard deviation above it is reported
 
 
-@frozen(init=False)
+@frozen
 class LocalObservability:
     """Local observability of a model along a motion; made by `local_observability`.
 
@@ -119,7 +118,7 @@ class LocalObservability:
                 describe(direction) + describe_decay(fade)
                 for direction, fade in zip(self.unseen, self.fades, strict=False)
             ]
-            text += join_limited(each, 2 * LIMITS.sentence if plain else LIMITS.sentence) + "."
+            text += join_first(each, 2 * LIMITS.sentence if plain else LIMITS.sentence) + "."
             if self.weak:
                 text += f" {len(self.weak)} more only weakly: {self._weakly()}."
         elif self.weak:
@@ -128,13 +127,13 @@ class LocalObservability:
         else:
             text = f"All {n} states of {self.name!r} can be seen from {seen}."
             left = 1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2)
-            if left > WORTH_A_WORD:
+            if left > LIMITS.reported:
                 text += f" The least: {describe(self.weakest)}{self._falls(left)}."
         return text + self._elsewhere() + self._advice()
 
     def _weakly(self) -> str:
         fades = self.fades[len(self.unseen) :]
-        return join_limited([
+        return join_first([
             describe(direction) + self._falls(left) + describe_decay(fade)
             for (direction, left), fade in zip(self.weak, fades, strict=True)
         ])  # fmt: skip
@@ -251,18 +250,17 @@ def local_observability(
         further = {name: block for name, block in further.items() if name in whole.outputs.names}
     seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
     lefts = view.left[view.well : view.rank][::-1]
-    result = LocalObservability()
-    assign(
-        result, states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
+    return LocalObservability(
+        states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
-        unseen=tuple(view.direction(v) for v in view.unseen()),
+        unseen=tuple(view.direction(v) for v in view.unseen_directions()),
         weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
-        fades=tuple(view.fade(v) for v in (*view.unseen(), *view.weak())), hidden=_named(names, view.shares),
-        left=_named(names, view.kept), weakest=view.direction(view.directions[-1]),
-        deviations=_deviations(view, R, P0), sensors=rank_sensors(view, further, seldom),
-        gramian=view.gramian, empirical=moved, name=whole.name, assumed=_describe_assumptions(R, P0),
+        fades=tuple(view.fade(v) for v in (*view.unseen_directions(), *view.weak())),
+        hidden=_by_name(names, view.shares), left=_by_name(names, view.kept),
+        weakest=view.direction(view.directions[-1]), deviations=_deviations(view, R, P0),
+        sensors=rank_sensors(view, further, seldom), gramian=view.gramian, empirical=moved,
+        name=whole.name, assumed=_describe_assumptions(R, P0),
     )  # fmt: skip
-    return result
 
 
 # ---- scales
@@ -332,9 +330,9 @@ def _deviations(view: View, R: Variances, P0: Variances) -> dict[str, float] | N
     if R is None or (P0 is None and view.rank < len(view.values)):
         return None
     if P0 is not None:
-        return _named(view.names, np.sqrt(np.diag(view.covariance)))
+        return _by_name(view.names, np.sqrt(np.diag(view.covariance)))
     part = view.root @ view.directions.T / view.values
-    return _named(view.names, np.sqrt((part**2).sum(axis=1)))
+    return _by_name(view.names, np.sqrt((part**2).sum(axis=1)))
 
 
 def _describe_assumptions(R: Variances, P0: Variances) -> str:
@@ -349,7 +347,7 @@ def _rows(blocks: Array) -> Array:
     return blocks.reshape(-1, blocks.shape[-1])
 
 
-def _named(names: tuple[str, ...], values: Array) -> dict[str, float]:
+def _by_name(names: tuple[str, ...], values: Array) -> dict[str, float]:
     return dict(zip(names, values.tolist(), strict=True))
 
 

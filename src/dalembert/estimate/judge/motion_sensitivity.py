@@ -155,7 +155,7 @@ def slope_kernel(model: Process) -> Kernel:
         H = ca.jacobian(f["outputs"](moved, u, p, t), e)
         F, H = ca.substitute([F, H], [e], [kind.zeros(model.ne)])
     function = ca.Function("slopes", [x, u, p, t, dt], [ca.densify(F), ca.densify(H)])
-    return Kernel(function, compiled=model.use_c)
+    return Kernel(function)
 
 
 def windows(F: Array, H: Array, length: int) -> tuple[Array, Array, Array]:

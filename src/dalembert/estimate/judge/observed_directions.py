@@ -35,6 +35,7 @@ class ObservabilityThresholds:
     precision: float = 0.01  # error of a reading without R, of its range: a sensor of class 1
     least_range: float = 0.01  # of the range of others of its unit: a reading below it has their noise
     seen: float = 0.5  # a direction is seen well where less than this share of its standard deviation is left
+    reported: float = 0.2  # share that is left of a weak direction from which on it is reported
     rounding: float = 1e-9  # of the largest singular value: errors of the slopes of 4 Runge-Kutta steps per sample
     gap: float = 1e3  # ratio of successive singular values that separates signal from errors of the slopes,
     below: float = 1e-4  # where the smaller one is below this share of the largest,
@@ -205,7 +206,7 @@ class View:
         sizes = np.sqrt((self.root**2).sum(axis=1))
         return np.where(sizes > 0, sizes, 1.0)
 
-    def weighed(self, rows: Array) -> Array:
+    def weigh(self, rows: Array) -> Array:
         """CᵀC (d, d) of further rows, in directions of the view and units of what is left of them."""
         C = rows @ self.root @ self.directions.T * self.left
         return np.asarray(C.T @ C)
@@ -216,7 +217,7 @@ class View:
         _, fades, kept = np.linalg.svd(self.last @ self.directions[self.well :].T, full_matrices=False)
         return np.asarray(kept[fades > LIMITS.faded].T)
 
-    def unseen(self) -> Array:
+    def unseen_directions(self) -> Array:
         """(k, d) directions that nothing shows."""
         basis = self.directions[self.rank :].T
         hidden = (self.directions[: self.rank] ** 2).sum(axis=0) < 1e-6
@@ -277,7 +278,7 @@ def rank_sensors(
     poor = view.poor
     if not poor.size:
         return ()
-    blocks = {name: view.weighed(block) for name, block in further.items()}
+    blocks = {name: view.weigh(block) for name, block in further.items()}
     alone = [(name, *_with(view, poor, block)) for name, block in blocks.items()]
     enough = [(name, gain, left) for name, gain, left in alone if left <= LIMITS.seen and gain > LIMITS.worth]
     if enough:
@@ -344,7 +345,7 @@ def format_share(left: float) -> str:
     return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
 
 
-def join_limited(parts: list[str], most: int = LIMITS.sentence) -> str:
+def join_first(parts: list[str], most: int = LIMITS.sentence) -> str:
     more = len(parts) - most
     return "; ".join(parts[:most]) + (f"; and {more} more" if more > 0 else "")
 

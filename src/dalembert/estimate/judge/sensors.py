@@ -184,11 +184,9 @@ class ForceSensor(SimulatedSensor):
 
     @property
     def resolution(self) -> float:
-        return (
-            0.0
-            if self.bits is None
-            else 2 * self.limits[1] / 2.0 ** positive_number("bits of a force sensor", self.bits)
-        )
+        if self.bits is None:
+            return 0.0
+        return float(2 * self.limits[1] / 2.0 ** positive_number("bits of a force sensor", self.bits))
 
     @property
     def limits(self) -> tuple[float, float]:

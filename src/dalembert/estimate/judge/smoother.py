@@ -23,7 +23,7 @@ from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.run import read_rows
-from dalembert.expressions import Array, kernel_family
+from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 
 MX = ca.MX
@@ -56,7 +56,7 @@ def smooth(estimate: Estimate, *, progress: object = None) -> Estimate:
     report, variance, states, packed = np.split(results, np.cumsum([nr, nr, m.nx]), axis=1)
     about: dict[str, Any] = {"name": estimate.record.name, "status": "complete"}
     names, units = filter_.native.reported.names, filter_.native.reported.units
-    return estimate._replaced(
+    return estimate._replace(
         record=Record(estimate.time, report, names, units, **about),
         deviations=Record(estimate.time, np.sqrt(np.maximum(variance, 0.0)), names, units, **about),
         states=states.copy(), _packed=packed.copy(), smoothed=True,
@@ -73,19 +73,18 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
     u = np.vstack([rows[1:, : m.nu], rows[-1:, m.nu : 2 * m.nu]])  # what acts until the next sample
     following = np.append(rows[1:, -1], 0.0)
     data = np.column_stack([filter_states, u, rows[:, -2], following])[::-1]
-    results = np.empty((N, kernel.function.size1_out(0)))
+    results = np.empty((N, kernel.width))
     after = np.zeros(m.nx + triangle(m.ne))
+    kernel.expect(N)
     done = 0
     with Progress(progress, f"smoothing {m.name}") as bar:
         try:
             while done < N:
-                block = np.ascontiguousarray(data[done : done + engine.CHUNK])
+                block = data[done : done + engine.BLOCK]
                 count = len(block)
-                if count < engine.CHUNK:
-                    block = np.vstack([block, np.broadcast_to(block[-1], (engine.CHUNK - count, block.shape[1]))])
-                result = kernel.raw(after, block.ravel(), p)[0].reshape(engine.CHUNK, -1)[:count]
+                result = kernel.run(count, after, block, p)
                 results[done : done + count] = result
-                after = result[-1, -len(after) :].copy()
+                after = result[-1, : len(after)]
                 done += count
                 bar.update(done / N)
         except KeyboardInterrupt:
@@ -95,16 +94,21 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
     if not np.isfinite(results).all():
         square_root = Advice("Run the filter in a square-root form.")
         raise DataError("diverged", "smoothing gave values that are not finite.", square_root)
-    return results[::-1]
+    # (x̂, P̂) come first in a row: the next sample begins with them
+    return np.hstack([results[::-1, len(after) :], results[::-1, : len(after)]])
 
 
-def _kernel(filter_: Filter) -> Any:
-    step = engine.flatten(_step(filter_), filter_.process.ne, filter_.compiled)
-    return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
+def _kernel(filter_: Filter) -> Kernel:
+    """(x̂ and P̂ of the next sample, data of this one, p) -> x̂ and P̂, report, variance."""
+    step = engine.flatten(_step(filter_))
+    sizes = [step.size1_in(i) for i in range(1, 5)]
+    after, p, d = MX.sym("after", step.size1_in(0)), MX.sym("p", step.size1_in(5)), MX.sym("d", sum(sizes))
+    parts = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
+    return Kernel(ca.Function("back", [after, d, p], step.call([after, *parts, p])))
 
 
 def _step(filter_: Filter) -> ca.Function:
-    """(x̂ and P̂ of the next sample, filter state of this one, u, t, Δt to the next, p) -> report, variance, x̂, P̂.
+    """(x̂ and P̂ of the next sample, filter state of this one, u, t, Δt to the next, p) -> x̂ and P̂, report, variance.
 
     Δt = 0 marks the last sample, where the filter's own estimate is the smoothed one.
     """
@@ -126,22 +130,5 @@ def _step(filter_: Filter) -> ca.Function:
     x, P = ca.if_else(inside, x_smooth, x), ca.if_else(inside, P_smooth, P)
     slope = model.report_slope(x, u, p, t)
     variance = ca.diag(P) if slope is None else ca.sum2((slope @ P) * slope)
-    outputs = [model.report(x, u, p, t), variance, x, pack(P)]
+    outputs = [ca.vertcat(x, pack(P)), model.report(x, u, p, t), variance]
     return ca.Function("smooth", [after, M, u, t, dt, p], [ca.densify(ca.vec(v)) for v in outputs])
-
-
-def _chunk(step: ca.Function, count: int) -> ca.Function:
-    """(next, data, p) -> results, one column per sample, going back in time."""
-    sizes = [step.size1_in(i) for i in range(1, 5)]
-    after, p = MX.sym("after", step.size1_in(0)), MX.sym("p", step.size1_in(5))
-    if count == 1:
-        d = MX.sym("d", sum(sizes))
-        results = ca.vertcat(*step.call([after, *ca.vertsplit(d, np.cumsum([0, *sizes]).tolist()), p]))
-        return ca.Function("back1", [after, d, p], [results])
-    inner = _chunk(step, count // 16)
-    data = MX.sym("d", sum(sizes), count)
-    columns: list[Any] = []
-    for block in ca.horzsplit(data, count // 16):
-        results = inner(after if not columns else columns[-1][-step.size1_in(0) :, -1], block, p)
-        columns.append(results)
-    return ca.Function(f"back{count}", [after, data, p], [ca.horzcat(*columns)])

@@ -15,7 +15,6 @@ sample).
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,13 +35,23 @@ from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record
 
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
-STEP = 1e-6  # of θ, for derivatives
-MOST_STEPS, USUAL_STEPS = 60, 8
-GAIN, LONGEST = 1e-9, 2.0  # descent: relative gain that ends it, largest step of ln(variance)
-FLAT = 1e-9  # least second derivative of an unknown, of the largest
-PAYS = 30.0  # seconds of all runs from which on a compiler is worth its time
 DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
-WIDEST = np.log(1e12)  # how far a variance may go from where it began
+
+
+@dataclass(frozen=True)
+class TuningLimits:
+    """Limits of the search for variances; θ are their logarithms."""
+
+    step: float = 1e-6  # of θ, for derivatives
+    steps: int = 60  # of the descent at most
+    usual: int = 8  # of the descent, for the bar
+    gain: float = 1e-9  # relative gain that ends the descent: far below that of a change of 1 % in a variance
+    longest: float = 2.0  # largest step of θ: a factor of 7
+    widest: float = 12 * float(np.log(10.0))  # how far θ may go from where it began: twelve decades
+    flat: float = 1e-9  # least second derivative of an unknown, of the largest
+
+
+LIMITS = TuningLimits()
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,9 @@ def tune(
         except KeyboardInterrupt:
             raise Interrupted("interrupted", f"tuning was interrupted after {task.count} runs.") from None
     names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
-    bound = tuple(n for n, th, a in zip(names, theta, task.first, strict=True) if abs(th - a) > WIDEST * (1 - 1e-6))
+    bound = tuple(
+        n for n, th, a in zip(names, theta, task.first, strict=True) if abs(th - a) > LIMITS.widest * (1 - 1e-6)
+    )
     return Tuned(
         filter_.with_numbers(*task.values(theta)), dict(zip(names, np.exp(theta).tolist(), strict=True)),
         dict(zip(names, np.exp(task.first).tolist(), strict=True)), "likelihood" if truth is None else "reference",
@@ -205,12 +216,9 @@ class Task:
         if truth is not None:
             self._read_truth(record, truth, channels, settle)
         symbols = len({e.symbol for e in entries})
-        self.count, self.expected = 0, 1 + len(DECADES) * symbols + USUAL_STEPS * (len(entries) + 2)
-        filter_.native.chunk()  # is built once, not with every run
-        began = clock.process_time()
+        self.count, self.expected = 0, 1 + len(DECADES) * symbols + LIMITS.usual * (len(entries) + 2)
+        filter_.native.sample.expect(len(self.data) * self.expected)
         self.before = self.plain(self.first)
-        if (clock.process_time() - began) * self.expected > PAYS:
-            self.filter = filter_.in_c()
 
     def _read_truth(self, record: Record, truth: Record, channels: str | Sequence[str] | None, settle: float) -> None:
         reported = self.filter.native.reported
@@ -255,8 +263,8 @@ class Task:
     def plain(self, theta: Array, bar: Progress | None = None) -> float:
         """Criterion per sample; infinite where the filter diverges."""
         p, m, total = self.numbers(theta), self.m0, 0.0
-        for done in range(0, len(self.data), engine.CHUNK):
-            m, results = self._results(m, self.data[done : done + engine.CHUNK], p)
+        for done in range(0, len(self.data), engine.BLOCK):
+            m, results = self._results(m, self.data[done : done + engine.BLOCK], p)
             total += self._share(results, None, done)[0]
         self._count(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
@@ -264,15 +272,15 @@ class Task:
     def slopes(self, theta: Array, bar: Progress | None = None) -> tuple[float, Array, Array]:
         """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
         k, N = len(self.entries), len(self.data)
-        columns = [self.numbers(theta), *(self.numbers(theta + STEP * side) for side in np.eye(k))]
+        columns = [self.numbers(theta), *(self.numbers(theta + LIMITS.step * side) for side in np.eye(k))]
         filter_states = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
-        for done in range(0, N, engine.CHUNK):
-            rows = self.data[done : done + engine.CHUNK]
+        for done in range(0, N, engine.BLOCK):
+            rows = self.data[done : done + engine.BLOCK]
             runs = [self._results(m, rows, p) for m, p in zip(filter_states, columns, strict=True)]
             filter_states = [m for m, _ in runs]
             here = runs[0][1]
-            rates = np.stack([(there - here) / STEP for _, there in runs[1:]], axis=2)
+            rates = np.stack([(there - here) / LIMITS.step for _, there in runs[1:]], axis=2)
             part, slope, second = self._share(here, rates, done)
             total, gradient, curvature = total + part, gradient + slope, curvature + second
         self._count(k + 1, bar)
@@ -325,7 +333,7 @@ class Task:
     def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
         """Damped Newton steps until they gain nothing; variances stay within their bounds."""
         first = _TuningPoint(theta, *self.slopes(theta, bar))
-        found = minimise(_Descent(self, bar), first, DAMPING, MOST_STEPS)
+        found = minimise(_Descent(self, bar), first, DAMPING, LIMITS.steps)
         return found.point.theta, found.point.value
 
 
@@ -360,18 +368,20 @@ class _Descent:
     def step(self, place: _TuningPoint, damping: float) -> Step:
         gradient, curvature = self.slopes(place)
         first = self.task.first
-        size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
+        size = np.maximum(curvature.diagonal(), LIMITS.flat * max(curvature.diagonal().max(), 1e-300))
         step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
         # each on its own: a variance that hardly matters must not hold the others back
-        trial = np.clip(place.theta + np.clip(step, -LONGEST, LONGEST), first - WIDEST, first + WIDEST)
+        trial = np.clip(
+            place.theta + np.clip(step, -LIMITS.longest, LIMITS.longest), first - LIMITS.widest, first + LIMITS.widest
+        )
         return Step(trial, abs(float(gradient @ (trial - place.theta))))
 
     def evaluate(self, place: _TuningPoint, step: Step) -> _TuningPoint:
         return _TuningPoint(step.change, self.task.plain(step.change, self.bar))
 
-    def settled(self, before: _TuningPoint, after: _TuningPoint, step: Step) -> bool:
+    def is_settled(self, before: _TuningPoint, after: _TuningPoint, step: Step) -> bool:
         return self.is_rounding(after, None, step)
 
     def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: Step) -> bool:
         size = abs(place.value)
-        return step.predicted < GAIN * (size if self.task.truth is not None else max(1.0, size))
+        return step.predicted < LIMITS.gain * (size if self.task.truth is not None else max(1.0, size))

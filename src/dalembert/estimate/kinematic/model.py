@@ -7,7 +7,7 @@ wherever z moves, so x lives on a manifold: x ⊞ e adds e to z, ż, z̈ and clo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +51,6 @@ class KinematicModel:
     outputs: tuple[str, ...]
     start: Mapping[str, float] = field(default_factory=dict)
     workspace: Mapping[str, tuple[float, float]] | None = None
-    use_c: bool = False
 
     @property
     def relations(self) -> Relations:
@@ -105,12 +104,12 @@ class KinematicModel:
         if isinstance(values, State):
             given, begin = r.read(values), np.array(values.q)
         else:
-            given, begin = {**self.start, **self.named(values)}, None
+            given, begin = {**self.start, **self.read_values(values)}, None
         z, pose = r.start({n: x for n, x in given.items() if n in r.coordinates.index}, begin)
         higher = [float(given.get(n, 0.0)) for n in self.states.names[self.stepper.n :]]
         return np.concatenate((z, higher, pose, np.zeros(int(self.stepper.remembers))))
 
-    def named(self, values: Mapping[str, float] | None) -> dict[str, float]:
+    def read_values(self, values: Mapping[str, float] | None) -> dict[str, float]:
         """Values of states under their full names, checked."""
         found = {}
         if values is not None and not isinstance(values, Mapping):
@@ -178,10 +177,6 @@ class KinematicModel:
         Outside, most of the noise is that of the measured inputs: give it to the filter as ``input_noise=``.
         """
         return StateNoise(self, float(walk), float(outside))
-
-    def compiled(self) -> KinematicModel:
-        """The same model, evaluated by C where a filter runs it."""
-        return replace(self, use_c=True)
 
     # -- the process ---------------------------------------------------------------------------------------------------
     @cached_property
@@ -280,6 +275,6 @@ def _(model: KinematicModel, *, outputs: Names = None, inputs: Names = None, dt:
         f"kinematics of {model.name}", model.states, model.carried,
         Channels(model.inputs, [r.known[name].unit for name in model.inputs]), Channels(read, units), functions,
         model.state(), parameters=r.parameters, parameter_values=r.parameter_values, reported=reported,
-        wrapped=tuple(unit == "rad" for unit in units), dt=dt, use_c=model.use_c, source=model, placed=model.state,
+        wrapped=tuple(unit == "rad" for unit in units), dt=dt, source=model, placed=model.state,
         sensed=True, current=s.use_current, advise=model.advise,
     )  # fmt: skip

@@ -101,8 +101,8 @@ def model_kinematics(
     stepper = KinematicStep(
         relations, given, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current
     )
-    made = KinematicModel(stepper, read, {}, workspace, bool(getattr(model, "use_c", False)))
-    made = replace(made, start=made.named(named) if at is None else relations.read(at))
+    made = KinematicModel(stepper, read, {}, workspace)
+    made = replace(made, start=made.read_values(named) if at is None else relations.read(at))
     made.state()  # checks the initial state
     if switching is not None and switching.distance is None:
         made = replace(made, stepper=replace(stepper, scale=largest_determinant(made, workspace)))

@@ -1,4 +1,4 @@
-"""Relations of measured quantities to the independent coordinates z of a machine, from its joints.
+"""Relations of measured quantities to the independent coordinates z of a machine, from its joints or from formulas.
 
     h = Φ(z) ,     ḣ = S ż + … ,     ḧ = S z̈ + Ṡ ż + … ,     S = ∂Φ/∂z
 
@@ -13,7 +13,9 @@ above stand for what they add.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -22,9 +24,8 @@ from dalembert.core.errors import AssemblyError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
-from dalembert.estimate.kinematic.formula import FormulaRelations
 from dalembert.estimate.kinematic.quantities import Measurable, Relations, name_list, per_second
-from dalembert.expressions import Array, Expr, Kernel
+from dalembert.expressions import Array, Expr, Kernel, call_user
 from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import projection_function
 from dalembert.solve.motion.kinematics import null_space, rank
@@ -38,10 +39,21 @@ from dalembert.solve.position.prescribed_motion import (
 )
 
 SX = ca.SX
-LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
-OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
-PASSES = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
-DEAD = 1e-6  # of a coordinate's own gradient: less motion than this leaves the pose open
+
+
+@dataclass(frozen=True)
+class PoseLimits:
+    """Limits of closing poses and of the choice of coordinates that determine them."""
+
+    lead: float = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
+    steps: float = 1e4  # most of these steps: 500 rad
+    open: float = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
+    passes: int = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
+    dead: float = 1e-6  # of a coordinate's own gradient: less motion than this leaves the pose open
+    better: float = 1e-4  # of the same: other coordinates are advised where they are 100 times better
+
+
+LIMITS = PoseLimits()
 
 
 class MachineRelations:
@@ -233,11 +245,11 @@ class MachineRelations:
         q = np.array(self.begin if begin is None else begin)
         at = self._stack(q, eqs.p, 0.0)[1]
         wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
-        steps = int(min(1e4, np.ceil(np.abs(wanted - at).max(initial=0.0) / LEAD)))
+        steps = int(min(LIMITS.steps, np.ceil(np.abs(wanted - at).max(initial=0.0) / LIMITS.lead)))
         gap = np.zeros(1)
         for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
             q, gap = self._lead(q, at + part * (wanted - at), eqs.p, 0.0)
-        if not gap[0] <= OPEN * (1 + np.abs(q).max()):
+        if not gap[0] <= LIMITS.open * (1 + np.abs(q).max()):
             measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}
             try:  # the straight way is barred: any other
                 q = np.array(assemble(eqs, measures).q)
@@ -252,7 +264,7 @@ class MachineRelations:
         q = self.begin if begin is None else begin
         poses, gaps = np.empty((len(z), eqs.nq)), np.empty(len(z))
         for k, row in enumerate(z):
-            for _ in range(PASSES):
+            for _ in range(LIMITS.passes):
                 q, gap = self._lead(q, row, eqs.p, times[k])
             poses[k], gaps[k] = q, gap[0]
         return poses, gaps
@@ -262,14 +274,14 @@ class MachineRelations:
         eqs, nr = self.eqs, len(self.eqs.rows)
         J = self._stack(q, eqs.p, 0.0)[0]
         free = null_space(J[:nr])
-        if _least(J[nr:] @ free, J[nr:]) > DEAD:
+        if _least(J[nr:] @ free, J[nr:]) > LIMITS.dead:
             return
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, 0.0)[2].reshape(-1, eqs.nv)
         joints = [k for k in eqs.recorded_measures if np.linalg.norm(s[k]) > 0]
         moved = s[joints] @ free / np.linalg.norm(s[joints], axis=1)[:, None]
-        better = [joints[k] for k in ties.pivoted(moved.T)[1][: free.shape[1]]] if joints else []
+        better = [joints[k] for k in ties.pivot_columns(moved.T)[1][: free.shape[1]]] if joints else []
         hint = ""
-        if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > 100 * DEAD:
+        if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > LIMITS.better:
             hint = f", such as {', '.join(eqs.measures.names[k] for k in sorted(better))}"
         here = ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.coordinates.names, z, strict=True))
         raise ModelError(
@@ -310,3 +322,100 @@ def find_relations(
         return FormulaRelations(model, names, units)
     problem = "a kinematic model is made from a mechanism, equations of motion, or a function of formulas; got "
     raise ModelError("wrong-type", f"{problem}{type(model).__name__}.")
+
+
+class FormulaRelations:
+    """Relations given as formulas h = Φ(z), differentiated exactly."""
+
+    def __init__(
+        self, function: Callable[[Any], Any], independent: Sequence[str], units: Mapping[str, str] | None = None
+    ) -> None:
+        units = dict(units or {})
+        self.name = getattr(function, "__name__", "formula").replace("<lambda>", "formula")
+        each = [units.get(name, "") for name in independent]
+        self.coordinates = Channels(independent, each)
+        self.rates = Channels([_dot(n, 1) for n in independent], [per_second(u, 1) for u in each])
+        self.accelerations = Channels([_dot(n, 2) for n in independent], [per_second(u, 2) for u in each])
+        self.pose = self.parameters = Channels((), ())
+        self.parameter_values: tuple[float, ...] = ()
+        z, zd, zdd, t = (SX.sym(name, size) for name, size in (("z", len(each)), ("zd", len(each)),
+                                                               ("zdd", len(each)), ("t", 1)))  # fmt: skip
+        given = call_user(function, f"kinematic formula {self.name!r}", _FormulaView(self.coordinates, z, t))
+        if not isinstance(given, Mapping) or not given:
+            problem = f"formula {self.name!r} must return a mapping of names to expressions, got {given!r}."
+            raise ModelError("wrong-type", problem)
+        known = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
+                 for n, u in zip(c.names, c.units, strict=True)}  # fmt: skip
+        expressions = {n: x[k] for c, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
+                       for k, n in enumerate(c.names)}  # fmt: skip
+        for name, value in given.items():
+            h = SX(value)
+            if name in known or h.shape != (1, 1):
+                problem = f"kinematic formula: {name!r} must be one new quantity, got shape {h.shape}."
+                raise ModelError("taken-name" if name in known else "wrong-shape", problem)
+            hd = ca.jacobian(h, z) @ zd + ca.jacobian(h, t)
+            hdd = ca.jacobian(h, z) @ zdd + ca.jacobian(hd, z) @ zd + ca.jacobian(hd, t)
+            for level, one in enumerate((h, hd, hdd)):
+                label = _dot(name, level)
+                known[label], expressions[label] = Measurable(per_second(units.get(name, ""), level), level), one
+        self.known: Mapping[str, Measurable] = known
+        self.further = tuple(
+            name for name in known if name not in independent and not name.startswith(tuple(independent))
+        )
+        self._function = ca.Function(
+            "formula", [z, zd, zdd, t], [ca.densify(ca.vertcat(*expressions.values()))], {"cse": True}
+        )
+        self._place = {name: k for k, name in enumerate(expressions)}
+
+    def names(self, given: object, what: str) -> list[str]:
+        found = name_list(given, what)
+        for name in found:
+            if name not in self.known:
+                raise ModelError(
+                    "unknown-name", f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}"
+                )
+        return found
+
+    def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
+        return pose
+
+    def gap(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
+        return SX(0)
+
+    def values(self, names: Sequence[str], pose: Expr, z: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> Expr:
+        return self._function(z, zd, zdd, t)[[self._place[name] for name in names]]
+
+    def slopes(self, names: Sequence[str], pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
+        n = len(self.coordinates)
+        return ca.densify(ca.jacobian(self.values(names, pose, z, SX.zeros(n), SX.zeros(n), p, t), z))
+
+    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
+        return np.zeros((len(z), 0)), np.zeros(len(z))
+
+    def read(self, state: State) -> dict[str, float]:
+        raise ModelError("wrong-type", "formulas have no state of a machine: the initial state is a mapping of names.")
+
+    def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
+        return np.array([float(values.get(n, 0.0)) for n in self.coordinates.names]), np.zeros(0)
+
+
+class _FormulaView:
+    """The argument ``s`` of a formula: ``s["crank"]``, ``s.t``."""
+
+    def __init__(self, coordinates: Channels, z: Expr, t: Expr) -> None:
+        self._coordinates, self._z, self.t = coordinates, z, t
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._coordinates.index:
+            raise ModelError(
+                "unknown-name", unknown_name("coordinate", name, self._coordinates.names, "a kinematic formula")
+            )
+        return self._z[self._coordinates.index[name]]
+
+
+def _dot(name: str, level: int) -> str:
+    if not level:
+        return name
+    last = name.rpartition(".")
+    stem = last[0] if last[2] in ("angle", "displacement") else name
+    return f"{stem}.{('', 'rate', 'acceleration')[level]}"

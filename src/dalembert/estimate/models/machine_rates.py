@@ -40,7 +40,7 @@ def still(x: Expr) -> Expr:
     return ca.floor(x * GRAIN) * (1 / GRAIN)
 
 
-def stilled(s: Symbols) -> Symbols:
+def without_derivatives(s: Symbols) -> Symbols:
     return replace(s, q=still(s.q), v=still(s.v), z=still(s.z), u=still(s.u))
 
 
@@ -68,7 +68,7 @@ class FactoredRows:
 def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], FactoredRows]:
     """[q̇, v̇, ż, λ], and what holds the machine there."""
     F = eqs.functions
-    at = Evaluation(eqs, stilled(s))
+    at = Evaluation(eqs, without_derivatives(s))
     refined = 1 if refinements(eqs) == 2 else 3  # slopes to (ε/σ)², where rows are redundant or nearly so to (ε/σ)⁴
     a, lam = at.factor.accelerations(at.forces(s.lam * 0), at.b, refined)
     M = F["inertia"](s.q, s.p, s.t)
@@ -125,7 +125,9 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
         s = eqs.symbols()
         resting = replace(s, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu))
         A, _ = eqs.functions["rows"](s.q, s.v, resting.z, resting.u, s.p, s.t)
-        held = FactoredRows(A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, stilled(resting)).factor)
+        held = FactoredRows(
+            A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, without_derivatives(resting)).factor
+        )
         q, v = _onto(eqs, resting, held)
         return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
 

@@ -85,7 +85,6 @@ class Process:
     dt: float | None = None
     matrices: tuple[Array, Array, Array, Array] | None = None
     about: tuple[Array, Array, Array] | None = None
-    use_c: bool = False
     source: Any = None
     placed: Callable[[Any], Array] | None = None
     sensed: bool = False
@@ -149,25 +148,13 @@ def process(
 
 
 @process.register
-def _(
-    model: SecondOrder,
-    *,
-    outputs: Names = None,
-    inputs: Names = None,
-    dt: float | None = None,
-    deviations: bool = False,
-) -> Process:
-    return process(model.state_space(), outputs=outputs, inputs=inputs, dt=dt, deviations=deviations)
+def _(model: SecondOrder, **keywords: Any) -> Process:
+    return process(model.state_space(), **keywords)
 
 
 @process.register
 def _(
-    model: StateSpace,
-    *,
-    outputs: Names = None,
-    inputs: Names = None,
-    dt: float | None = None,
-    deviations: bool = False,
+    model: StateSpace, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, deviations: bool = False
 ) -> Process:
     """A linear model. One of `da.linearize` has an operating point and takes readings of the sensors of the machine;
     with ``deviations=True`` its inputs, outputs and states are deviations from that point.

@@ -26,7 +26,7 @@ from dalembert.numerics.runge_kutta import Tableau, find_tableau
 SX = ca.SX
 ARGUMENTS = ("x", "u", "t", "p")
 OPTIONS = (
-    "outputs", "inputs", "Q", "R", "input_noise", "dt", "start", "P0", "compiled", "iterations", "continuous",
+    "outputs", "inputs", "Q", "R", "input_noise", "dt", "start", "P0", "iterations", "continuous",
     "substeps", "points", "square_root", "redraw",
 )  # fmt: skip
 
@@ -60,9 +60,9 @@ class UserModel:
         self, f: Callable[..., Any], g: Callable[..., Any], *, states: object, outputs: object, inputs: object = (),
         parameters: Mapping[str, float] | None = None, continuous: bool = True, method: str | Tableau = "rk4",
         substeps: int = 1, angles: Sequence[str] = (), start: object = None, dt: float | None = None,
-        name: str = "model", compiled: bool = False,
+        name: str = "model",
     ) -> None:  # fmt: skip
-        self.name, self.continuous, self.dt, self.compiled = name, bool(continuous), dt, bool(compiled)
+        self.name, self.continuous, self.dt = name, bool(continuous), dt
         self.states, self.inputs, self.outputs = (
             _channels(given, kind) for given, kind in ((states, "state"), (inputs, "input"), (outputs, "output"))
         )
@@ -136,7 +136,7 @@ def _(
         functions, model.start, parameters=Channels(model.parameters, [""] * len(model.parameters)),
         parameter_values=tuple(model.parameters.values()), reported=model.states,
         wrapped=tuple(model.outputs.names[k] in model.angles for k in rows), dt=None if model.continuous else model.dt,
-        use_c=model.compiled, source=model,
+        source=model,
     )  # fmt: skip
 
 

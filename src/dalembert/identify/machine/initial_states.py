@@ -179,7 +179,7 @@ def find_reactions(s: ShootingSteps, x: Array, u: Array, p: Array, t: float) -> 
     if not s.nl:
         return np.zeros(0)
     eqs = s.eqs
-    kernel = eqs.cached("shooting find_reactions", lambda: Kernel(forward_function(eqs), native=forward_function(eqs)))
+    kernel = eqs.cached("shooting find_reactions", lambda: Kernel(forward_function(eqs)))
     a, b = eqs.nq, eqs.nq + eqs.nv
     return np.asarray(kernel(x[:a], x[a:b], x[b : s.nx], u, p, t, np.zeros(s.nl))[4])
 
@@ -234,7 +234,7 @@ class _StateFit:
         moved = self.single.starts(moved, self.p)
         return self.point(moved) if np.isfinite(moved).all() else None
 
-    def settled(self, before: _StatePoint, after: _StatePoint, step: Step) -> bool:
+    def is_settled(self, before: _StatePoint, after: _StatePoint, step: Step) -> bool:
         return before.value - after.value < ENOUGH * before.value + 1e-12 * len(before.residual)
 
     def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: Step) -> bool:

@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import FLAT_LIMIT, Array, Kernel
 from dalembert.identify.machine.friction_rates import rates_function
 from dalembert.identify.machine.records import MeasuredTests
 from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.constrained.solve import closing_function, depends_on_reactions, projection_function
-from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
 MX = ca.MX
 RANK = 1e-9  # of the rows of the joints, each of unit length
@@ -144,14 +143,10 @@ class ShootingSteps:
         """`count` samples in one call."""
 
         def make() -> Kernel:
-            return native_kernel(self.sample(sensitive=sensitive), self.eqs.use_c)
+            sample = self._cached("sample", lambda: self.sample(sensitive=sensitive), sensitive)
+            return Kernel(sample.mapaccum("chain", count, 2 if sensitive else 1))
 
-        def chained() -> Kernel:
-            inner = self._cached("sample", make, sensitive).native
-            function = inner.mapaccum("chain", count, 2 if sensitive else 1)
-            return Kernel(function, native=function)
-
-        return self._cached("chain", chained, count, sensitive)  # type: ignore[no-any-return]
+        return self._cached("chain", make, count, sensitive)  # type: ignore[no-any-return]
 
     def outputs_kernel(self, *, sensitive: bool) -> Kernel:
         def make() -> Kernel:
@@ -163,7 +158,7 @@ class ShootingSteps:
                 zeros = [MX(s, self.n + self.m) for s in (self.eqs.nu, 1)]
                 dy = function.forward(self.n + self.m)(x, p, u, t, y, S, self.seeds, *zeros)
                 function = ca.Function("observed", [x, S, p, u, t], [y, ca.densify(dy)])
-            return native_kernel(function, self.eqs.use_c)
+            return Kernel(function)
 
         return self._cached("outputs", make, sensitive)  # type: ignore[no-any-return]
 
@@ -177,19 +172,14 @@ class ShootingSteps:
             zeros = [MX(size, self.m) for size in (self.eqs.nq, self.eqs.nv)]
             dq, dv = near.forward(self.m)(q, v, p, t, *near(q, v, p, t), *zeros, seeds, MX(1, self.m))
             slope = ca.Function("slope", [q, v, p, t], [ca.densify(ca.vertcat(dq, dv))])
-            return native_kernel(far, self.eqs.use_c), native_kernel(slope, self.eqs.use_c)
+            return Kernel(far), Kernel(slope)
 
         return self._cached("projection", make)  # type: ignore[no-any-return]
 
 
-def native_kernel(function: ca.Function, compiled: bool) -> Kernel:
-    """Interpreted, or C where the equations are compiled."""
-    return Kernel(function, compiled=True) if compiled else Kernel(function, native=function)
-
-
 def flatten(function: ca.Function, kernel: ca.Function) -> ca.Function:
     """One expression without calls where that is small enough."""
-    if 6 * kernel.n_instructions() > INLINE_LIMIT:
+    if 6 * kernel.n_instructions() > FLAT_LIMIT:
         return function
     expanded = function.expand()
     symbols = expanded.sx_in()
@@ -210,7 +200,7 @@ def tangent_kernel(eqs: EquationsOfMotion) -> Kernel:
         rates = eqs.functions["rates"](s.q, s.v, s.p, s.t)
         slope = ca.jacobian(rates, s.q) @ N
         function = ca.Function("tangents", [s.q, s.v, s.p, s.t], [ca.densify(x) for x in (N, A, slope)])
-        return native_kernel(function, eqs.use_c)
+        return Kernel(function)
 
     return eqs.cached("shooting tangents", make)  # type: ignore[no-any-return]
 

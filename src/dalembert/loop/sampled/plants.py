@@ -57,7 +57,6 @@ class MachinePlant:
             )  # fmt: skip
         self.eqs, self.method, self.name = eqs, method, eqs.name
         self.inputs = eqs.inputs
-        self.use_c = eqs.use_c
         self.base = read_inputs(eqs, given)
         self.acting = held_inputs(eqs, self.base, driven)
         self.gates = [i for i, name in enumerate(eqs.inputs.names) if name in driven and self.base.key[i] != "constant"]
@@ -107,7 +106,7 @@ class MachinePlant:
         groups = (eqs.coordinates, eqs.speeds, eqs.internal, eqs.inputs, eqs.measures, eqs.measure_rates)
         return tuple(name for group in groups for name in group.names)
 
-    def given(self, times: Array) -> Array:
+    def given_inputs(self, times: Array) -> Array:
         """(N, nu) constants of the inputs; functions of time are in the equations themselves."""
         return np.tile(self.base.constants, (len(times), 1))
 
@@ -133,7 +132,7 @@ class MachinePlant:
             self._start = self.stepper.start()
         return self._start
 
-    def restarted(self, x: Any, c: Any, p: Any) -> Any:
+    def restart(self, x: Any, c: Any, p: Any) -> Any:
         """x with accelerations and multipliers under the constants c."""
         s = self.layout.split(x)
         started = self.start_function()(s["t"], s["h"], s["q"], s["v"], s["z"], s["work"], s["lam"], p, c)
@@ -147,7 +146,7 @@ class MachinePlant:
         w = SX.sym("w", len(names))
         q, v, z = SX(s.q), SX(s.v), SX(s.z)
         moves: list[tuple[int, int]] = []  # measure, sample
-        kicks: list[tuple[int, int]] = []
+        jumps: list[tuple[int, int]] = []
         for k, name in enumerate(names):
             full = machine_name(eqs, name)
             if full in eqs.coordinates.index:
@@ -159,16 +158,16 @@ class MachinePlant:
             elif full in eqs.measures.index:
                 moves.append((eqs.measures.index[full], k))
             else:
-                kicks.append((eqs.measure_rates.index[full], k))
+                jumps.append((eqs.measure_rates.index[full], k))
         at = replace(s, q=q, v=v, z=z)
         rate = eqs.functions["measures"](q, v, s.p, s.t)[1]
         if moves:
-            at = self._displaced(at, w, moves)
+            at = self._displace(at, w, moves)
         for _ in range(2):
             at = replace(at, q=closed(eqs, at, None, 2))
         q = at.q
-        if kicks:
-            at = self._kicked(at, [(i, rate[i] + w[k]) for i, k in kicks])
+        if jumps:
+            at = self._change_rates(at, [(i, rate[i] + w[k]) for i, k in jumps])
         resting = Evaluation(eqs, replace(at, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
         v = steered(eqs, resting, steered(eqs, resting, at.v))
         outputs = [ca.densify(e) for e in (q, v, z)]
@@ -184,7 +183,7 @@ class MachinePlant:
         factor = ConstraintFactor(F["inertia"](s.q, s.p, s.t), J, massless=massless_directions(eqs))
         return factor.correction(ca.vertcat(gaps, -wanted), 3)
 
-    def _displaced(self, s: Any, w: Any, moves: list[tuple[int, int]]) -> Any:
+    def _displace(self, s: Any, w: Any, moves: list[tuple[int, int]]) -> Any:
         """q with measures moved by samples of w, by Newton's iteration on measures and joints together."""
         eqs = self.eqs
         F = eqs.functions
@@ -198,7 +197,7 @@ class MachinePlant:
             s = replace(s, q=normalised(eqs, s.q + N @ self._smallest(s, places, gaps, missing)))
         return s
 
-    def _kicked(self, s: Any, wanted: list[tuple[int, Any]]) -> Any:
+    def _change_rates(self, s: Any, wanted: list[tuple[int, Any]]) -> Any:
         """v with measures at the wanted rates."""
         eqs = self.eqs
         places = [i for i, _ in wanted]
@@ -207,7 +206,7 @@ class MachinePlant:
         missing = ca.vertcat(*[rate for _, rate in wanted]) - eqs.functions["measures"](s.q, s.v, s.p, s.t)[1][places]
         return replace(s, v=s.v + self._smallest(s, places, gaps, missing))
 
-    def disturbed(self, disturb: ca.Function, x: Any, w: Any, p: Any) -> Any:
+    def disturb(self, disturb: ca.Function, x: Any, w: Any, p: Any) -> Any:
         s = self.layout.split(x)
         q, v, z = disturb(s["q"], s["v"], s["z"], p, s["t"], w)
         return self.layout.join(**{**s, "q": q, "v": v, "z": z})
@@ -228,7 +227,7 @@ class MachinePlant:
             s = self.layout.split(x)
             x = self.layout.join(**{**s, "h": (end - s["t"]) / count})
         else:
-            attempt = guarded(step)
+            attempt = guard(step)
         for k in range(count):
             if self.step is not None or k == 0:
                 x = step(x, p, c, end, numbers)
@@ -238,7 +237,7 @@ class MachinePlant:
         return columns
 
 
-def guarded(step: ca.Function) -> ca.Function:
+def guard(step: ca.Function) -> ca.Function:
     """(condition, arguments of a step) -> the step where the condition holds, else the column as it was, at no cost."""
     arguments = [MX.sym(step.name_in(i), step.size1_in(i)) for i in range(step.n_in())]
     same = ca.Function("same", arguments, [ca.densify(arguments[0])])
@@ -275,7 +274,6 @@ class LinearPlant:
     method = "zero-order hold"
     step = 1.0  # one map per interval
     gates: tuple[int, ...] = ()
-    use_c = False
     span = (-np.inf, np.inf)
 
     def __init__(self, model: StateSpace, given: Any) -> None:
@@ -307,7 +305,7 @@ class LinearPlant:
     def disturbable(self) -> tuple[str, ...]:
         return (*self.model.states, *self.model.inputs)
 
-    def given(self, times: Array) -> Array:
+    def given_inputs(self, times: Array) -> Array:
         """(N, nu) inputs at the samples, where they are held until the next."""
         from dalembert.linear.responses.excitation import sample_inputs
 
@@ -338,7 +336,7 @@ class LinearPlant:
         x, c, p = SX.sym("x", self.size), SX.sym("c", model.nu), SX.sym("p", 0)
         return ca.Function("readings", [x, c, p], [ca.densify(C @ x[1:] + D @ c)])
 
-    def restarted(self, x: Any, c: Any, p: Any) -> Any:
+    def restart(self, x: Any, c: Any, p: Any) -> Any:
         return x
 
     def disturbance(self, names: Sequence[str]) -> ca.Function:
@@ -349,7 +347,7 @@ class LinearPlant:
             moved[i] += w[k]
         return ca.Function("disturb", [x, w], [ca.densify(moved)])
 
-    def disturbed(self, disturb: ca.Function, x: Any, w: Any, p: Any) -> Any:
+    def disturb(self, disturb: ca.Function, x: Any, w: Any, p: Any) -> Any:
         return disturb(x, w)
 
     def steps_in(self, length: float, attempts: int) -> int:

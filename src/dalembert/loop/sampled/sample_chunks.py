@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from dalembert.expressions import Array, Kernel, kernel_family
-from dalembert.loop.sampled.sample_graph import SampleGraph, sample_chunk
+from dalembert.expressions import Array, Kernel
+from dalembert.loop.sampled.sample_graph import SampleGraph
 from dalembert.loop.wiring import Loop
 
-SIZES = (256, 16, 1)
+MX = ca.MX
+LARGEST_BLOCK = 1_000_000  # numbers in a block of samples: 8 MB
 _BUILT: dict[Any, Any] = {}  # of linear plants, which have no cache of their own
 _MOST_BUILT = 16
 
@@ -28,16 +28,15 @@ class Chunks:
         counts = tuple(plant.steps_in(b - a, attempts) for a, b in self.graph.pieces)
         key = ("samples", plant.key, loop_key(loop), counts, detail)
 
-        def make() -> dict[int, Kernel]:
+        def make() -> Kernel:
             sample = self.graph.function()
-            functions = [sample_chunk(sample, n, self.size, self._tail) for n in SIZES]
-            return dict(zip(SIZES, kernel_family(functions, compiled=plant.use_c), strict=True))
+            given = [MX.sym(sample.name_in(i), sample.size1_in(i)) for i in range(sample.n_in())]
+            row = sample(*given)
+            return Kernel(ca.Function("sample", given, [self._tail(row), row]))
 
         eqs = getattr(plant, "eqs", None)
-        self.kernels: dict[int, Kernel] = (
-            _remembered(key, make) if eqs is None else eqs.cached_family("samples", key, make)
-        )
-        self.engine = self.kernels[1].engine
+        self.kernel: Kernel = _remembered(key, make) if eqs is None else eqs.cached_family("samples", key, make)
+        self.largest_block = max(LARGEST_BLOCK // (self.size + self.graph.row.size), 1)
         self.theta = self.graph.parameters()
 
     def _tail(self, row: Any) -> Any:
@@ -47,9 +46,7 @@ class Chunks:
 
     def run(self, state: Array, data: Array, p: Array, numbers: Array) -> Array:
         """Rows of len(data) samples."""
-        count = len(data)
-        raw = self.kernels[count].raw(state, data.reshape(-1), p, numbers, self.theta)[0]
-        return np.array(raw.reshape(count, self.graph.row.size))
+        return self.kernel.run(len(data), state, data, p, numbers, self.theta)[:, self.size :]
 
 
 def _remembered(key: object, make: Callable[[], Any]) -> Any:

@@ -171,7 +171,7 @@ class SampleGraph:
         self.p, self.d, self.m, self.theta = p, self.data.split(data), self.memory.split(memory), self._theta(theta)
         d, m = self.d, self.m
         if self.disturb is not None:
-            x = plant.disturbed(self.disturb, x, d["shake"], p)
+            x = plant.disturb(self.disturb, x, d["shake"], p)
         new = dict(m)
         late = [j for j, law in enumerate(loop.laws) if not law.direct]
         prompt = [j for j, law in enumerate(loop.laws) if law.direct]
@@ -180,10 +180,10 @@ class SampleGraph:
             law = loop.laws[j]
             u, _ = law.function(MX.zeros(len(law.reads)), m[f"law{j}"], self._references(j), self.theta[j], d["t"])
             commands |= self._commands(j, u)
-        moved = self._moved(commands)
+        moved = self._shift_registers(commands)
         c = self._constants(m | moved, 0)  # what acts while sensors are read
         if late or self.disturb is not None or loop.jittered:
-            x = plant.restarted(x, c, p)
+            x = plant.restart(x, c, p)
         y, new_lines = self._read(x, c)
         new |= new_lines
         u_read = self._clean(self._constants(m | moved, 0, clean=True))
@@ -201,9 +201,9 @@ class SampleGraph:
             if law.direct:
                 commands |= self._commands(j, u)
             new[f"law{j}"] = self._kept(j, after)
-        new |= self._moved(commands)
+        new |= self._shift_registers(commands)
         if prompt:
-            x = plant.restarted(x, self._constants(new, 0), p)
+            x = plant.restart(x, self._constants(new, 0), p)
         steps, constants = self._travel(x, new, p, numbers)
         log = self.log.join({
             "measured": y, "estimate": estimate, "command": column(*[new[f"register{i}"][0] for i in
@@ -256,7 +256,7 @@ class SampleGraph:
             found[i] = value
         return found
 
-    def _moved(self, commands: dict[int, Any]) -> dict[str, Any]:
+    def _shift_registers(self, commands: dict[int, Any]) -> dict[str, Any]:
         """Registers with the new commands in front."""
         moved: dict[str, Any] = {}
         for i, value in commands.items():
@@ -344,7 +344,7 @@ class SampleGraph:
         for k, (begin, end) in enumerate(self.pieces):
             c = self._constants(new, k)
             if k and any(abs(rest - begin) < 1e-9 * loop.dt for _, rest in self.delays):
-                x = plant.restarted(x, c, p)
+                x = plant.restart(x, c, p)
             stop = d["next"] if k == len(self.pieces) - 1 else ca.fmin(d["t"] + end, d["next"])
             if k and plant.step is None:  # where error control did not reach this piece nothing may move on
                 stop = ca.if_else(x[0] >= before, stop, x[0])
@@ -364,20 +364,3 @@ class SampleGraph:
             mean = mean + ca.if_else(d["watch"], 0 * self.m["known"], self.m["known"])
         new["known"] = mean
         return steps, constants
-
-
-def sample_chunk(sample: ca.Function, count: int, size: int, tail: Any) -> ca.Function:
-    """`count` samples in one call, by sixteens; one row per column. `tail` finds the next state in a row."""
-    if count == 1:
-        return sample
-    inner = sample_chunk(sample, count // 16, size, tail)
-    state, data = MX.sym("state", size), MX.sym("data", sample.size1_in(1), count)
-    rest = [MX.sym(sample.name_in(i), sample.size1_in(i)) for i in range(2, sample.n_in())]
-    rows = []
-    now = state
-    width = count // 16
-    for k in range(16):
-        block = inner(now, data[:, k * width : (k + 1) * width], *rest)
-        rows.append(block)
-        now = tail(block[:, -1])
-    return ca.Function(f"samples{count}", [state, data, *rest], [ca.horzcat(*rows)])

@@ -21,7 +21,8 @@ from dalembert.loop.wiring import Loop
 from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
-CHUNK_SECONDS = 0.2
+CHUNK_SECONDS = 0.2  # of one call; Ctrl-C acts this soon
+FIRST_BLOCK = 64  # samples, from which the time of one is known
 RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that no sound loop shows
 
 
@@ -65,7 +66,7 @@ class SampledRun:
         for j, every in enumerate(loop.every):
             part["laws"][:, j] = k % every == 0
         part["watch"][:, 0] = k % loop.watch_every == 0
-        part["given"][:] = self.host.plant.given(self.t)
+        part["given"][:] = self.host.plant.given_inputs(self.t)
         part["references"][:] = self.references
         for s, every in enumerate(loop.sensor_every):
             part["measured"][:, s] = k % every == 0
@@ -93,15 +94,13 @@ class SampledRun:
         self.data = self.prepare()
         self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
         self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
-        self.k, self.stopped, pace = 0, "", 0.0
+        self.k, self.stopped = 0, ""
         self.margins = dict.fromkeys(self.graph.monitored, (0.0, 0.0))  # the last while on, and the largest
         self.host.arm(self, x)
         try:
             while self.k < len(self.t) and not self.stopped:
-                size = self._size(pace)
-                tick = clock.perf_counter()
+                size = self._size()
                 rows = self.chunks.run(self.state, self.data[self.k : self.k + size], self.host.p, self.host.numbers)
-                pace = (clock.perf_counter() - tick) / size
                 self._accept(rows)
                 self.progress.update(
                     (self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300)
@@ -119,17 +118,15 @@ class SampledRun:
         assert record is not None
         return record
 
-    def _size(self, pace: float) -> int:
-        left = len(self.t) - self.k
-        if pace > 0:
-            left = min(left, max(int(CHUNK_SECONDS / pace), 1))
-        elif left > 16 and self.host.plant.size > 600:
-            left = 16
-        return next(n for n in self.chunks.kernels if n <= left)
+    def _size(self) -> int:
+        left, pace = len(self.t) - self.k, self.chunks.kernel.pace
+        self.chunks.kernel.expect(left)
+        most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        return int(max(min(left, most, self.chunks.largest_block), 1))
 
     def _accept(self, rows: Array) -> None:
         """Keep the sound part of a chunk; go on after it, or after the interval in which something happened."""
-        short = self._unreached(rows)
+        short = self._first_late(rows)
         reached = rows if short is None else rows[: short + 1]
         failures = [each for each in (self._failure(reached), self._lost(reached), self.host.check(reached)) if each]
         sound = reached[: min((bad for bad, _ in failures), default=len(reached))]
@@ -172,7 +169,7 @@ class SampledRun:
         """(pieces, nc) of one sample."""
         return self._part(row, "c").reshape(len(self.graph.pieces), -1)
 
-    def _unreached(self, rows: Array) -> int | None:
+    def _first_late(self, rows: Array) -> int | None:
         """The first interval whose end error control did not reach."""
         if self.host.plant.step is not None:
             return None
@@ -286,7 +283,7 @@ class SampledRun:
         c = self._part(rows, "c")[:, : self.graph.nu + self.graph.ng][index].copy()
         between = np.flatnonzero(wanted - self.t[first:last][index] > slack)
         if len(between):
-            columns[between], c[between] = self.host.between(self, rows, index[between], wanted[between])
+            columns[between], c[between] = self.host.states_inside(self, rows, index[between], wanted[between])
         columns[:, 0] = wanted
         log = self._part(rows, "log")[index].copy()
         self.taken.append((columns, self.host.inputs_at(columns[:, 0], c), log, first + index))
@@ -298,7 +295,7 @@ class SampledRun:
         names, units, data = self._channels(logs, samples)
         loop = self.loop
         statistics = {
-            "samples": self.k, "sampling_interval": loop.dt, "engine": self.chunks.engine, "end": float(self.state[0]),
+            "samples": self.k, "sampling_interval": loop.dt, "end": float(self.state[0]),
             "cpu_seconds": clock.process_time() - began,
         }  # fmt: skip
         plant = self.host.plant
@@ -349,7 +346,7 @@ class SampledRun:
         first, _ = self.graph.data.starts["given"]
         return [first + i for i in inputs]
 
-    def captured(self, x: Array, c: Array, t: float) -> None:
+    def capture(self, x: Array, c: Array, t: float) -> None:
         """Sensors that read between samples, where an interval was walked by hand."""
         places = [
             s for s, (_, rest) in enumerate(self.graph.lags)
@@ -361,7 +358,7 @@ class SampledRun:
             first = self.host.plant.size + self.graph.memory.starts["captured"][0]
             self.state[[first + s for s in places]] = values[places]
 
-    def take_between(self, before: Array, rows: Array, c: Array, row: Array) -> None:
+    def take_inside(self, before: Array, rows: Array, c: Array, row: Array) -> None:
         """Samples of the record in (t of `before`, t of the last row]; but not at the next sampling instant."""
         last = float(rows[-1, 0])
         stop = self.t[self.k] if self.k < len(self.t) else self.end + 1.0

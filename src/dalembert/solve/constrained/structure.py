@@ -24,7 +24,7 @@ def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
 
     def find() -> Massless | None:
         kernel = eqs.kernel("inertia")
-        pattern = kernel.native.sparsity_out(0)
+        pattern = kernel.function.sparsity_out(0)
         M = kernel.sparse(0, np.array(eqs.placement.q), eqs.p, 0.0)
         largest = float(abs(M).max()) if M.nnz else 0.0
         diagonal = M.diagonal()

@@ -21,13 +21,23 @@ from dalembert.expressions import Array, one_value
 from dalembert.solve.integrate.column import Layout
 
 SX = ca.SX
-TIME_TOLERANCE = 1e-13  # s, of a located event
-ROUNDING = 4 * float(np.finfo(float).eps)  # of its time, relative
-ZERO = 1e-12  # an event function this small at a start counts as zero
-PROBES = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of an event that starts on zero is looked for
 LOGIC = tuple(getattr(ca, f"OP_{name}") for name in ("LT", "LE", "EQ", "NE", "NOT", "AND", "OR"))
-NOISE = 1e-14  # of an event function
-ENDLESS = 1e-6  # s: intervals that shrink below this, eight in a row, will not end
+
+
+@dataclass(frozen=True)
+class EventLimits:
+    """Limits of the search for zero crossings."""
+
+    time: float = 1e-13  # s, of a located event
+    rounding: float = 4 * float(np.finfo(float).eps)  # of its time, relative: the least that `brentq` accepts
+    zero: float = 1e-12  # an event function this small at a start counts as zero
+    probes: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of one that starts on zero is sought
+    noise: float = 1e-14  # change of an event function that is rounding
+    endless: float = 1e-6  # s: intervals that shrink below this, `shrinking` in a row, will not end
+    shrinking: int = 8
+
+
+LIMITS = EventLimits()
 
 
 @dataclass(frozen=True)
@@ -194,16 +204,16 @@ class EventMonitor:
     def arm(self, steps: SingleSteps, x: Array, fired: Sequence[int] = ()) -> None:
         """Note on which side the event functions start; the next instant decides for those on zero."""
         values = x[self.first : self.last]
-        on_zero = np.abs(values) <= ZERO
+        on_zero = np.abs(values) <= LIMITS.zero
         on_zero[list(fired)] = True
         on_zero[self.above :] = False
         self.side = np.sign(values)
         if on_zero.any():
             self.side[on_zero] = 0
-            for ahead in PROBES:
+            for ahead in LIMITS.probes:
                 probe = steps.reach(x, float(x[0] + min(ahead, x[1])))
                 change = probe[self.first : self.last] - values
-                seen = (np.abs(change) > NOISE) & on_zero & (self.side == 0)
+                seen = (np.abs(change) > LIMITS.noise) & on_zero & (self.side == 0)
                 self.side[seen] = np.sign(change[seen])
                 if self.side[on_zero].all():
                     break
@@ -231,7 +241,7 @@ class EventMonitor:
             if not found:
                 continue
             t = min(time for time, _ in found)
-            which = [i for time, i in found if time - t <= 10 * TIME_TOLERANCE]
+            which = [i for time, i in found if time - t <= 10 * LIMITS.time]
             x = block[k].copy() if t >= block[k, 0] else steps.reach(left, t)
             x[0] = t
             return Crossing(k, x, which)
@@ -248,7 +258,7 @@ class EventMonitor:
         if right[column] == 0 or end <= start:  # on zero, or at a jump: a held input changed
             return end
         low = start
-        if not side * left[column] > ZERO:  # starts on zero: find a time on the first side
+        if not side * left[column] > LIMITS.zero:  # starts on zero: find a time on the first side
             low = end
             for _ in range(40):
                 low = start + 0.5 * (low - start)
@@ -256,9 +266,9 @@ class EventMonitor:
                     break
             else:
                 return start
-        root = float(brentq(value, low, end, xtol=TIME_TOLERANCE, rtol=ROUNDING))
+        root = float(brentq(value, low, end, xtol=LIMITS.time, rtol=LIMITS.rounding))
         if i >= self.above and value(root) > 0:  # a load may jump: what is decided there is decided after the jump
-            root = min(root + 2 * (TIME_TOLERANCE + ROUNDING * abs(root)), end)
+            root = min(root + 2 * (LIMITS.time + LIMITS.rounding * abs(root)), end)
         return root
 
     def note(self, crossing: Crossing) -> None:
@@ -268,9 +278,9 @@ class EventMonitor:
             event = self.events[i]
             self.happened.append((event.name, float(crossing.x[0])))
             self.counts[i] += 1
-            times = np.array([t for name, t in self.happened[-40:] if name == event.name][-9:])
+            times = np.array([t for name, t in self.happened[-40:] if name == event.name][-LIMITS.shrinking - 1 :])
             gaps = np.diff(times)
-            if len(gaps) == 8 and gaps[-1] < ENDLESS and (np.diff(gaps) < 0).all():
+            if len(gaps) == LIMITS.shrinking and gaps[-1] < LIMITS.endless and (np.diff(gaps) < 0).all():
                 raise ConvergenceError(
                     "endless-events",
                     f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s "

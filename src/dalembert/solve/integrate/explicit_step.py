@@ -17,7 +17,6 @@ from dalembert.numerics.runge_kutta import Tableau, combine
 from dalembert.solve.constrained.solve import Baumgarte, closing_function
 from dalembert.solve.integrate.column import Column, does_work
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.native_steps import inline_step
 
 MX = ca.MX
 SAFETY = 0.8  # of the step that the error estimate allows; usual are 0.8 to 0.9 (Hairer, section II.4)
@@ -64,8 +63,7 @@ class ExplicitStepper:
         """(column, p, constants, end, numbers) -> the column after one attempt."""
         x = MX.sym("x", self.layout.size)
         after = self.controlled_step(x) if self.controlled else self.fixed_step(x)
-        step = ca.Function("step", self.column.arguments(x), [after])
-        return inline_step(step, len(self.tableau.nodes) + 2, self.column.F)
+        return ca.Function("step", self.column.arguments(x), [after])
 
     def advance(self, s: dict[str, Any], h: Any) -> tuple[dict[str, Any], list[Any]]:
         """One step of length h: the parts of the new state, and the derivatives at all stages and at its end."""

@@ -29,7 +29,7 @@ class Inputs:
     span: tuple[float, float]  # where every record has data
     given: Mapping[str, Any]  # as the user said it
 
-    def changed(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> Inputs:
+    def replace(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> Inputs:
         """The same inputs with other sources for some channels."""
         return read_inputs(eqs, {**self.given, **given})
 
@@ -37,7 +37,7 @@ class Inputs:
         """u at many times, (batch, nu)."""
         if all(kind == "constant" for kind in self.key):
             return np.tile(self.constants, (len(times), 1))
-        kernel = eqs.cached(("inputs", self.key), lambda: Kernel(self.function, native=self.function))
+        kernel = eqs.cached(("inputs", self.key), lambda: Kernel(self.function))
         result: Array = kernel.many(times.reshape(-1, 1), self.constants)[0]
         return result
 

@@ -51,16 +51,20 @@ class Stepper(Protocol):
         """(column, p, constants, end, numbers) -> the column after one attempt; unchanged at the end."""
 
 
-class Steps(Protocol):
+class RunSteps(Protocol):
     """Steps that a run takes; `NativeSteps` describes the functions."""
 
     layout: Layout
-    sizes: tuple[int, ...]
-    engine: str
+    largest_block: int  # attempts
+
+    @property
+    def pace(self) -> float:
+        """Seconds of an attempt in the last block; 0 where it is not known."""
 
     def plan(self, times: Array, span: float) -> None: ...
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array: ...
-    def block(self, x: Array, size: int, end: float) -> Array: ...
+    def expect(self, attempts: int) -> None: ...
+    def block(self, x: Array, attempts: int, end: float) -> Array: ...
     def to(self, states: Array, times: Array) -> Array: ...
     def reach(self, x: Array, t: float) -> Array: ...
 
@@ -89,7 +93,9 @@ class Method(ABC):
         """The first step to try in a run of this length."""
 
     @abstractmethod
-    def steps(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None, events_key: Hashable) -> Steps:
+    def steps(
+        self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None, events_key: Hashable
+    ) -> RunSteps:
         """Steps for a run; native code comes from the cache of the equations where it is the same."""
 
 
@@ -176,38 +182,32 @@ def check_method(method: object) -> Method:
 
 
 # -- methods with error control --------------------------------------------------------------------------------------
-class Controlled(Protocol):
-    """Fields of a method with error control."""
+class ErrorControlled(OneStep):
+    """A method that chooses its steps by an estimate of their error, unless `step` is given."""
+
+    rtol: float
+    atol: float
+    first_step: float
+    max_step: float
+    max_steps: int
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol", "first_step"):
+            positive_number(name, getattr(self, name))
+        if self.step is not None:
+            positive_number("step", self.step)
+        whole_number("max_steps", self.max_steps, 1)
+        if self.max_step != np.inf:
+            positive_number("max_step", self.max_step)
 
     @property
-    def step(self) -> float | None: ...
-    @property
-    def rtol(self) -> float: ...
-    @property
-    def atol(self) -> float: ...
-    @property
-    def first_step(self) -> float: ...
-    @property
-    def max_step(self) -> float: ...
-    @property
-    def max_steps(self) -> int: ...
+    def attempts(self) -> int | None:
+        return self.max_steps if self.step is None else None
 
+    def initial_step(self, span: float) -> float:
+        return float(self.step if self.step is not None else min(self.first_step, self.max_step, span))
 
-def check_control(method: Controlled) -> None:
-    for name in ("rtol", "atol", "first_step"):
-        positive_number(name, getattr(method, name))
-    if method.step is not None:
-        positive_number("step", method.step)
-    whole_number("max_steps", method.max_steps, 1)
-    if method.max_step != np.inf:
-        positive_number("max_step", method.max_step)
-
-
-def control_numbers(method: Controlled, controlled: bool) -> Array:
-    """rtol, atol, longest step, and 1 for a fixed step; tolerances that accept every step without control."""
-    rtol, atol = (method.rtol, method.atol) if controlled else (1e30, 1e30)
-    return np.array([rtol, atol, min(method.max_step, 1e300), float(method.step is not None)])
-
-
-def guess_step(method: Controlled, span: float) -> float:
-    return float(method.step if method.step is not None else min(method.first_step, method.max_step, span))
+    def numbers(self, *, controlled: bool = True) -> Array:
+        """rtol, atol, longest step, and 1 for a fixed step; tolerances that accept every step without control."""
+        rtol, atol = (self.rtol, self.atol) if controlled else (1e30, 1e30)
+        return np.array([rtol, atol, min(self.max_step, 1e300), float(self.step is not None)])

@@ -1,4 +1,4 @@
-"""A run under way: a sequence of chunk calls; Python acts between chunks only."""
+"""A run under way: blocks of steps in native code; Python acts between blocks only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
 CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
-CALL_SECONDS = 6e-5  # time of Python around one call
+REPORTED_BLOCK = 256  # attempts between two calls of a progress function
+FIRST_BLOCK = 64  # attempts, from which the time of one is known
 STRETCHES = 1000  # of a run; each has the method's budget of attempts
 
 
@@ -81,6 +82,7 @@ class Run:
         self.event_key = None if self.event_function is None else self.event_function.serialize()
         self._bind()
         self.progress = Progress(progress, f"simulating {eqs.name}")
+        self.reports = callable(progress)  # to a function, which may want to end the run
         self.friction = depends_on_reactions(eqs)
         self.advice = ""
         self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
@@ -121,20 +123,16 @@ class Run:
         self.first = x.copy()  # what loads are usual, should a run get stuck
         self.slow = (begin.t, 0)  # since when, and how many attempts
         self.stretch = (begin.t, 0.0)  # its first time, and the attempts before it
-        pace = 0.0
         stopped = ""
         try:
             if self.events:
                 self.monitor.arm(self.steps, x)
             while x[0] < self.end and not stopped:
-                size = self._chunk_size(x, pace)
-                tick = clock.perf_counter()
+                size = self._block_size(x)
                 block = self.steps.block(x, size, self.end)
-                pace = (clock.perf_counter() - tick) / size
                 block, broken = self._finite(block, x)
                 crossing = None
                 if self.events:
-                    block = block.copy()
                     crossing = self.monitor.find(self.steps, x, block)
                     if crossing is not None:
                         block = np.vstack((block[: crossing.step], crossing.x))
@@ -195,22 +193,20 @@ class Run:
             where={"time": t},
         )
 
-    def _chunk_size(self, x: Array, pace: float) -> int:
-        """Attempts in the next call: as many as are left, in few calls of at most a fifth of a second.
+    def _block_size(self, x: Array) -> int:
+        """Attempts in the next block: as many as are left, at most a fifth of a second of them.
 
-        A call costs some 60 µs of Python, so a larger chunk whose last attempts find nothing to do may be cheaper.
+        The first block of a kernel is short: the time of an attempt is not known yet.
         """
+        pace, first = self.steps.pace, x[self.where["accepted"][0]] + x[self.where["rejected"][0]] == 0
         step = max(min(x[1], self.end - x[0]), 1e-300)
         left = max(np.ceil((self.end - x[0]) / step - 1e-9), 1)
-        if pace > 0:
-            left = min(left, max(CHUNK_SECONDS / pace, 1))
-        elif left > 16 and self.eqs.nv > 60:
-            left = 16
-        fitting = int(next((n for n in self.steps.sizes if n <= left), 1))
-        larger = [n for n in self.steps.sizes if n >= left]
-        if pace > 0 and larger and (larger[-1] - left) * pace < CALL_SECONDS * (left / fitting - 1):
-            return int(larger[-1])
-        return fitting
+        if not first or self.method.step is not None:
+            self.steps.expect(int(min(left, 1e9)))
+        most = FIRST_BLOCK if pace == 0 or (first and self.method.step is None) else CHUNK_SECONDS / pace
+        if self.reports:
+            most = min(most, REPORTED_BLOCK)
+        return int(max(min(left, most, self.steps.largest_block), 1))
 
     # -- events ------------------------------------------------------------------------------------------------------
     def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
@@ -228,7 +224,7 @@ class Run:
                     self.sampler.next += 1
                 return x, f"stopped by event {event.name!r} at t = {x[0]:.9g} s"
             if isinstance(action, Switch):
-                x, switched = self._switch(f"event {event.name!r}", self.stick_slip.released(action), x), True
+                x, switched = self._switch(f"event {event.name!r}", self.stick_slip.release(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     "wrong-type",
@@ -238,7 +234,7 @@ class Run:
         fired = [i - self.own for i in crossing.which if i >= self.own and not switched]
         if self.stick_slip and (fired or switched):
             u = self.inputs.values(self.eqs, x[:1])[0]
-            change = self.stick_slip.changed(self.eqs, self._full_state(x), u, fired)
+            change = self.stick_slip.change(self.eqs, self._full_state(x), u, fired)
             x = self._switch("friction", change, x)
         self.monitor.arm(self.steps, x, crossing.which)
         return x, ""
@@ -257,7 +253,7 @@ class Run:
         if switch.parameters:
             self.eqs = self.eqs.replace(**switch.parameters)
         if switch.inputs:
-            self.inputs = self.inputs.changed(self.eqs, switch.inputs)
+            self.inputs = self.inputs.replace(self.eqs, switch.inputs)
             self._check_inputs(state.t)
         v = state.v
         if switch.velocity is not None or switch.parameters:  # other dimensions, other speeds, by impulses
@@ -476,7 +472,6 @@ class Run:
         statistics: dict[str, Any] = {
             "steps": int(x[self.where["accepted"][0]]),
             "rejected": int(x[self.where["rejected"][0]]),
-            "engine": self.steps.engine,
             "end": float(x[0]),
         }
         if self.advice:

@@ -14,6 +14,7 @@ value that is not zero everywhere goes below NEAR_SINGULAR.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -26,18 +27,26 @@ from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
 from dalembert.solve.position.mobility import NEAR_SINGULAR, scaled_rows
 
-EPSILON = 1e-10  # above the rounding of pivots that are zero (1e-15), so that g is smooth to 1e-5
-REDUNDANT = 1e-6  # singular values below it at the run's most regular pose are zero everywhere
-SHARP = 0.75  # √det at a minimum over that at its farther neighbour: |t - t*| at steps up to 5 : 1 gives 0.71 at most
-LOWEST = 3e-5  # √det over the largest of the run: below it steps are so short that no minimum is sharp (√ε = 1e-5)
-REGULAR = 0.03  # |t - t*| over its largest, where a pass begins and ends: energies are compared there
-SHARE = 1e-2  # of the left singular vector that makes a joint part of it: a tenth of the largest share of ten joints
-MOST = 200  # poses to locate; each takes some twenty steps and factorizations
-LARGE = 600  # speeds; above it dense singular values would take longer than the run
+
+@dataclass(frozen=True)
+class SingularPoseLimits:
+    """When a minimum of g is a singular pose, and which joints are part of it."""
+
+    epsilon: float = 1e-10  # above the rounding of pivots that are zero (1e-15), so that g is smooth to 1e-5
+    redundant: float = 1e-6  # singular values below it at the run's most regular pose are zero everywhere
+    sharp: float = 0.75  # √det at a minimum over its farther neighbour: |t - t*| at steps to 5 : 1 gives 0.71 at most
+    lowest: float = 3e-5  # √det over its largest: below it steps are so short that no minimum is sharp (√ε = 1e-5)
+    regular: float = 0.03  # |t - t*| over its largest, where a pass begins and ends: energies are compared there
+    share: float = 1e-2  # of the left singular vector: a tenth of the largest share of ten joints
+    most: int = 200  # poses to locate; each takes some twenty steps and factorizations
+    large: int = 600  # speeds; above it dense singular values would take longer than the run
+
+
+LIMITS = SingularPoseLimits()
 
 
 class SingularPoses:
-    """Watches the rank of the rows of one run. `found` has one entry per pass: when, which joints, energy lost."""
+    """Monitors the rank of the rows of one run. `found` has one entry per pass: when, which joints, energy lost."""
 
     def __init__(self, eqs: EquationsOfMotion) -> None:
         self.found: list[dict[str, Any]] = []
@@ -47,20 +56,19 @@ class SingularPoses:
     def restart(self, eqs: EquationsOfMotion) -> None:
         """Other parameters from here on: other rows."""
         self.eqs = eqs
-        self.kernel = _volume(eqs) if eqs.nv <= LARGE and may_lose_rank(eqs) else None
+        self.kernel = _volume(eqs) if eqs.nv <= LIMITS.large and may_lose_rank(eqs) else None
         self.states = np.zeros((0, 0))  # the last two
         self.values = np.zeros(0)
         self.best = -np.inf
         self.rank = 0
 
     def look(self, steps: Any, before: Array, block: Array) -> None:
-        """The states of one chunk, after the state before it."""
+        """The states of one block, after the state before it."""
         if self.kernel is None:
             return
         where = steps.layout.starts
         if not len(self.states):
             self.states, self.values = before[None, :].copy(), self._values(where, before[None, :])
-            self._most_regular(where)
         times = np.concatenate((self.states[-1:, 0], block[:, 0]))
         block = block[np.diff(times) > 0]  # accepted steps
         if not len(block):
@@ -71,7 +79,7 @@ class SingularPoses:
         g = self.values
         middle, sides = g[1:-1], np.maximum(g[:-2], g[2:])
         lowest = (middle < g[:-2]) & (middle <= g[2:])
-        sharp = (middle < sides + 2 * np.log(SHARP)) | (middle < self.best + 2 * np.log(LOWEST))
+        sharp = (middle < sides + 2 * np.log(LIMITS.sharp)) | (middle < self.best + 2 * np.log(LIMITS.lowest))
         for k in np.flatnonzero(lowest & sharp) + 1:
             self._locate(steps, int(k))
         self.states, self.values = self.states[-2:].copy(), self.values[-2:].copy()
@@ -86,7 +94,7 @@ class SingularPoses:
         if self.values[k] > self.best:
             self.best = float(self.values[k])
             singular = np.linalg.svd(self._rows(where, self.states[k]), compute_uv=False)
-            self.rank = matrices.rank_of(singular, REDUNDANT)
+            self.rank = matrices.rank_of(singular, LIMITS.redundant)
 
     def _rows(self, where: Any, x: Array) -> Array:
         eqs = self.eqs
@@ -98,7 +106,7 @@ class SingularPoses:
         """Smallest singular value along the run between the steps next to step k; its square is smooth."""
         from scipy.optimize import minimize_scalar
 
-        if len(self.found) >= MOST:
+        if len(self.found) >= LIMITS.most:
             self.more = True
             return
         where = steps.layout.starts
@@ -123,9 +131,9 @@ class SingularPoses:
         left_over = int(np.count_nonzero(singular > NEAR_SINGULAR * singular[0]))
         weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be distinguished here
         owners = dict.fromkeys(
-            row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > SHARE * weight.max()
+            row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > LIMITS.share * weight.max()
         )
-        regular = np.flatnonzero(self.values > self.best + 2 * (self.rank - left_over) * np.log(REGULAR))
+        regular = np.flatnonzero(self.values > self.best + 2 * (self.rank - left_over) * np.log(LIMITS.regular))
         first = int(max(regular[regular < k], default=k - 1))
         last = int(min(regular[regular > k], default=k + 1))
         self.found.append({
@@ -191,10 +199,10 @@ def _volume(eqs: EquationsOfMotion) -> Kernel:
         A, _ = eqs.functions["rows"](s.q, s.v, s.z, ca.SX.zeros(eqs.nu), s.p, s.t)
         length = ca.sqrt(ca.densify(ca.sum2(A * A)) + 1e-60)
         unit = ca.sparsify(ca.diag(1 / length) @ A)
-        G = ca.triu(ca.sparsify(unit @ unit.T)) + EPSILON * ca.SX.eye(len(eqs.rows))
+        G = ca.triu(ca.sparsify(unit @ unit.T)) + LIMITS.epsilon * ca.SX.eye(len(eqs.rows))
         pivots = ca.ldl(ca.triu2symm(G))[0]
         value = ca.sum1(ca.log(ca.fmax(ca.densify(ca.vec(pivots)), 1e-30)))
         function = ca.Function("volume", [s.q, s.v, s.z, s.p, s.t], [value], {"cse": True})
-        return Kernel(function, compiled=eqs.use_c)
+        return Kernel(function)
 
     return eqs.cached("volume of the rows", make)  # type: ignore[no-any-return]

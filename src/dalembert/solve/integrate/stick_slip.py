@@ -38,16 +38,24 @@ from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.integrate.events import Event, EventView, Switch, speeds_after
 
-SLACK = 1e-12  # m/s or rad/s per (1 + fastest speed) that a sliding coordinate may go backwards before it counts
-STILL = 1e-10  # the same, below which a coordinate at an event or a start counts as standing still
-STOPPED = 1e-7  # the same: a larger change of speeds to make a coordinate stand still would be an impact
-REACHED = 1e-7  # largest distance of a coordinate from its limit at its event, as a share of the limit
-OVER = 1e-9  # share of the limit that counts as beyond it
-BACKWARDS = 1e-7  # of the acceleration the limit gives: more against the direction of sliding is a contradiction
-PASSES = 20  # of friction and reactions, eight in each
-SETTLED = 1e-10  # last change of the reactions
-MOST_TOGETHER = 6  # coordinates of which all combinations are tried
-ENDLESS = 60  # changes at one instant
+
+@dataclass(frozen=True)
+class StickSlipLimits:
+    """Limits of the decision between sticking and sliding. Speeds are per 1 + fastest speed [m/s or rad/s]."""
+
+    slack: float = 1e-12  # speed backwards of a sliding coordinate before it counts: some thousand roundings
+    still: float = 1e-10  # speed at an event or a start that counts as zero: 100 times the slack
+    stopped: float = 1e-7  # change of speeds that stops a coordinate; a larger one would be an impact
+    reached: float = 1e-7  # distance of a coordinate from its limit at its event, as a share of the limit
+    over: float = 1e-9  # share of the limit that counts as beyond it: above `settled`, below `reached`
+    backwards: float = 1e-7  # acceleration against the sliding that contradicts it, over that which the limit gives
+    passes: int = 20  # of friction and reactions, eight in each
+    settled: float = 1e-10  # last change of the reactions
+    together: int = 6  # coordinates of which all combinations are tried: 3⁶ = 729
+    endless: int = 60  # changes at one instant: ten of each coordinate tried together
+
+
+LIMITS = StickSlipLimits()
 
 
 def exact(eqs: EquationsOfMotion) -> EquationsOfMotion:
@@ -57,9 +65,8 @@ def exact(eqs: EquationsOfMotion) -> EquationsOfMotion:
         return eqs
     values = dict(zip(full.parameters.names, full.parameter_values, strict=True))
     values |= dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
-    copy = replace(full, parameter_values=tuple(values.values()), use_c=eqs.use_c)
-    if not eqs.use_c:
-        object.__setattr__(copy, "_kernels", full._kernels)
+    copy = replace(full, parameter_values=tuple(values.values()))
+    object.__setattr__(copy, "_kernels", full._kernels)
     return copy
 
 
@@ -74,7 +81,7 @@ def convert(state: State, to: EquationsOfMotion) -> State:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FrictionModes:
     """Modes that agree with the laws of friction, and the names of the coordinates that stand still."""
 
     sliding: Array
@@ -116,7 +123,7 @@ class StickSlip:
         rate, static, _ = eqs.functions["friction"](q, v, p, t, lam)
         d, k = self.dry[which], self.places[which]
         sliding = p[eqs.parameters.index[d.sliding]]
-        slack = SLACK * (1 + ca.norm_inf(v))
+        slack = LIMITS.slack * (1 + ca.norm_inf(v))
         return ca.if_else(sliding == 0, static[k] - ca.fabs(lam[d.row]), sliding * rate[k] + slack)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
@@ -129,11 +136,11 @@ class StickSlip:
         v = speeds_after(eqs, state, switch.velocity, "the start")
         return eqs, eqs.state(state.q, v, state.z, state.t, lam=found.lam)
 
-    def changed(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> Switch:
+    def change(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> Switch:
         """What changes at an event, `fired` the coordinates it is about."""
         self.repeats = self.repeats + 1 if state.t <= self.last else 0
         self.last = state.t
-        if self.repeats > ENDLESS:
+        if self.repeats > LIMITS.endless:
             names = ", ".join(sorted({repr(self.dry[k].name) for k in fired})) or "of the joints"
             raise ConvergenceError(
                 "stick-slip-cycle",
@@ -146,12 +153,12 @@ class StickSlip:
         self._note(state.t, found)
         return found.switch(self.dry)
 
-    def released(self, switch: Switch) -> Switch:
+    def release(self, switch: Switch) -> Switch:
         """A user's switch with nothing held by friction: what sticks after it is decided anew."""
         free = {d.sliding: 1.0 for d in self.dry}
         return replace(switch, parameters={**switch.parameters, **free}) if free else switch
 
-    def _note(self, t: float, found: Found) -> None:
+    def _note(self, t: float, found: FrictionModes) -> None:
         words = {0.0: "sticks", 1.0: "slides forward", -1.0: "slides backward"}
         for d, old, new in zip(self.dry, self.now, found.sliding, strict=True):
             if old != new:
@@ -164,13 +171,13 @@ class StickSlip:
     def _with(self, eqs: EquationsOfMotion, sliding: Array) -> EquationsOfMotion:
         return eqs.replace(**{d.sliding: float(mode) for d, mode in zip(self.dry, sliding, strict=True)})
 
-    def decide(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> Found:
+    def decide(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> FrictionModes:
         """Modes with which friction, rates and accelerations agree."""
         old = self._sliding(eqs)
         slow = 1 + float(np.abs(state.v).max(initial=0.0))
         rate = eqs.kernel("friction")(state.q, state.v, eqs.p, state.t, state.lam)[0][self.places]
         late = float(np.abs(rate[list(fired)]).max(initial=0.0)) if len(fired) else 0.0
-        still = np.abs(rate) <= STILL * slow + 10 * min(late, STOPPED)
+        still = np.abs(rate) <= LIMITS.still * slow + 10 * min(late, LIMITS.stopped)
         still[list(fired)] = True
         modes = np.where(rate >= 0, 1.0, -1.0)
         passing = np.zeros(len(modes), dtype=bool)
@@ -179,7 +186,7 @@ class StickSlip:
             only[k] = 0.0
             try:
                 stopped = speeds_after(self._with(eqs, only), state, {}, "friction")
-                passing[k] = np.abs(stopped - state.v).max() > STOPPED * slow
+                passing[k] = np.abs(stopped - state.v).max() > LIMITS.stopped * slow
             except ModelError:  # no impact of the joints stops it
                 passing[k] = True
         for i in fired:
@@ -215,11 +222,11 @@ class _Judge:
         run, s = self.run, self.state
         p = run._with(self.eqs, modes).p
         lam = np.array(s.lam)
-        for _ in range(PASSES):
+        for _ in range(LIMITS.passes):
             _, a, _, _, lam, change = self.forward(s.q, s.v, s.z, self.u, p, s.t, lam)
-            if not float(change[0]) > SETTLED:
+            if not float(change[0]) > LIMITS.settled:
                 break
-        settled = bool(float(change[0]) <= 1e3 * SETTLED)
+        settled = bool(float(change[0]) <= 1e3 * LIMITS.settled)
         _, static, kinetic = (x[run.places] for x in self.eqs.kernel("friction")(s.q, s.v, p, s.t, lam))
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(modes == 0, np.abs(lam[run.rows]) / static, 0.0)
@@ -229,14 +236,14 @@ class _Judge:
     def verdict(self, modes: Array) -> tuple[Array, Array, int, int, bool]:
         """(λ, shares, the coordinate to release, the one to take back (-1: none), whether reactions settled)."""
         lam, share, ahead, settled = self.evaluate(modes)
-        limit = np.where([k in self.reached for k in range(len(modes))], 1 - REACHED, 1 + OVER)
+        limit = np.where([k in self.reached for k in range(len(modes))], 1 - LIMITS.reached, 1 + LIMITS.over)
         over = np.where(modes == 0, share / limit, 0.0)
         release = int(np.argmax(over)) if over.max(initial=0.0) > 1 else -1
-        moving = [k for k in self.free if modes[k] != 0 and ahead[k] < -BACKWARDS]
+        moving = [k for k in self.free if modes[k] != 0 and ahead[k] < -LIMITS.backwards]
         back = min(moving, key=lambda k: ahead[k]) if moving else -1
         return lam, share, release, back, settled
 
-    def search(self, modes: Array, names: tuple[str, ...]) -> Found:
+    def search(self, modes: Array, names: tuple[str, ...]) -> FrictionModes:
         seen: set[tuple[float, ...]] = set()
         while tuple(modes) not in seen:
             seen.add(tuple(modes))
@@ -248,14 +255,14 @@ class _Judge:
                 modes[back] = 0.0
                 self.reached.discard(back)
             elif settled or not self.free:  # all slide: the run reports what does not settle
-                return Found(modes, lam, share, names)
-        if len(self.free) <= MOST_TOGETHER:
+                return FrictionModes(modes, lam, share, names)
+        if len(self.free) <= LIMITS.together:
             self.reached.clear()
             for some in product((0.0, 1.0, -1.0), repeat=len(self.free)):
                 modes[self.free] = some
                 lam, share, release, back, settled = self.verdict(modes)
                 if release < 0 and back < 0 and settled:
-                    return Found(modes, lam, share, names)
+                    return FrictionModes(modes, lam, share, names)
         own = ", ".join(repr(self.run.dry[k].name) for k in self.free)
         raise ConvergenceError(
             "no-solution",
@@ -271,7 +278,7 @@ class _Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedModes:
     """A machine near one state: what slides has its effort, what sticks is held by a holonomic row."""
 
     eqs: EquationsOfMotion
@@ -280,20 +287,20 @@ class Fixed:
     share: dict[str, float]  # of the limit at rest, of what sticks
 
 
-def fixed(eqs: EquationsOfMotion, state: State, u: Array, *, without: bool = False) -> Fixed:
+def fix_modes(eqs: EquationsOfMotion, state: State, u: Array, *, without: bool = False) -> FixedModes:
     """The equations that hold near a state, without events; the same ones where no friction is exact.
 
     without : leave exact Coulomb friction out.
     """
     if eqs.stick_slip is None:
-        return Fixed(eqs, state, {}, {})
+        return FixedModes(eqs, state, {}, {})
     full = exact(eqs)
     run = StickSlip(full)
     if without:
         made = full.cached(("modes fixed", ()), lambda: _with_fixed_modes(full, eqs, run, ()))
         free = replace(made, parameter_values=full.parameter_values)  # no direction of sliding, and no row
         object.__setattr__(free, "_kernels", made._kernels)
-        return Fixed(free, free.state(state.q, state.v, state.z, state.t, lam=state.lam), {}, {})
+        return FixedModes(free, free.state(state.q, state.v, state.z, state.t, lam=state.lam), {}, {})
     here = convert(state, full)
     found = run.decide(full, here, u)
     sticking = tuple(k for k, mode in enumerate(found.sliding) if mode == 0)
@@ -305,7 +312,7 @@ def fixed(eqs: EquationsOfMotion, state: State, u: Array, *, without: bool = Fal
     lam = np.concatenate((found.lam[: len(eqs.rows)], found.lam[[run.rows[k] for k in sticking]]))
     here = copy.state(state.q, state.v, state.z, state.t, lam=lam)
     sliding = {d.coordinate: float(mode) for d, mode in zip(run.dry, found.sliding, strict=True)}
-    return Fixed(copy, here, sliding, {run.dry[k].coordinate: float(found.share[k]) for k in sticking})
+    return FixedModes(copy, here, sliding, {run.dry[k].coordinate: float(found.share[k]) for k in sticking})
 
 
 def _with_fixed_modes(

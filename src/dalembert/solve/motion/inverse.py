@@ -181,7 +181,7 @@ class _ForceBalance:
             affine = not unknown.shape[0] or ca.jacobian(ca.vertcat(ca.vec(W), ca.vec(L)), unknown).nnz() == 0
             inputs = [s.q, s.v, s.a, s.z, s.u, s.lam, s.p, s.t]
             function = build_function("balance", inputs, [residual, W, L])
-            return Kernel(function, compiled=eqs.use_c), affine
+            return Kernel(function), affine
 
         return eqs.cached(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
 

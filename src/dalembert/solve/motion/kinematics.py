@@ -24,7 +24,7 @@ from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.integrate.open_run import sample_times
-from dalembert.solve.motion.native_functions import CHUNK, analysis, stacked
+from dalembert.solve.motion.native_functions import analysis, stacked
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import Motion, RecordMotion, read_motion
@@ -33,6 +33,7 @@ TOLERANCE = 1e-10  # of the gaps, in m or rad, times (1 + largest coordinate); N
 RATE_TOLERANCE = 1e-8  # of what the prescribed rates disagree by, times (1 + largest speed)
 RANK = 1e-9
 LEAST_STEPS = 1000  # of a run with velocity rows, whose positions are integrated
+BLOCK = 256  # samples in one call; those after a failed one are computed again
 SUBDIVISIONS = (8, 64)
 
 
@@ -146,13 +147,13 @@ class _MotionAnalysis:
             grid = np.append((grid[:-1, None] + np.diff(grid)[:, None] * parts).ravel(), grid[-1])
         last = 1
         w = self._orders(grid[:-1], grid[1:]) if len(grid) > 1 else np.zeros((0, 1))
+        self.tools.step.expect(len(w))
         done = 0
         while done < len(w):
-            block = w[done : done + CHUNK]
+            block = w[done : done + BLOCK]
             count = len(block)
-            padded = np.vstack((block, np.repeat(block[-1:], CHUNK - count, axis=0)))
-            x, report = self.tools.chunk.raw(self.samples[-1], padded.ravel(), np.tile(eqs.p, CHUNK))
-            x, report = x.reshape(CHUNK, -1)[:count].copy(), report.reshape(CHUNK, 4)[:count].copy()
+            rows = self.tools.step.run(count, self.samples[-1], block, eqs.p)
+            x, report = rows[:, :-4], rows[:, -4:]
             fine = self._sound(x, report) & (report[:, 2] <= 0.3 * report[:, 3] + 1e-6)
             good = count if fine.all() else int(np.argmin(fine))
             self.samples.extend(x[:good])

@@ -11,14 +11,13 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Kernel, kernel_family
+from dalembert.expressions import Kernel
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
 from dalembert.solve.constrained.solve import build_function, normalised
 from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
 
 SX, MX = ca.SX, ca.MX
 ITERATIONS = 3  # of two corrections each: order three in the gap
-CHUNK = 64
 
 
 class Analysis:
@@ -44,9 +43,7 @@ class Analysis:
         move = normalised(eqs, q + N @ v)
         self.move = ca.Function("move", [q, v, p, t], [ca.densify(move)])
         drift = ca.Function("drift", [q, v, p, t], [ca.densify(N @ v + n)])
-        step = self._step(drift)
-        family = [step, step.mapaccum("kinematic_chunk", CHUNK), self.newton, self.rates]
-        self.step, self.chunk, self.newton_kernel, self.rates_kernel = kernel_family(family, compiled=eqs.use_c)
+        self.step, self.newton_kernel, self.rates_kernel = map(Kernel, (self._step(drift), self.newton, self.rates))
 
     def _spins(self, q: object, p: object, t: object) -> Any:
         """Rows of the idle spins that are held at rest."""
@@ -163,6 +160,6 @@ def stacked(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
         h, _, H, _ = target_function(eqs, targets)(x.q, still, x.p, x.t)
         J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
         outputs = [J, h, target_gap(eqs, targets, h, x.q, s)]
-        return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs), compiled=eqs.use_c)
+        return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs))
 
     return eqs.cached(("kinematic stack", targets), make)  # type: ignore[no-any-return]

@@ -209,7 +209,7 @@ class FunctionMotion:
         self.targets = targets_of(eqs, entries)
         columns = zip(*entries.values(), strict=True) if entries else [[SX.zeros(0, 1)]] * 3
         outputs = [ca.densify(ca.vertcat(*x)) for x in columns]
-        self._kernel = Kernel(ca.Function("motion", [t], outputs), native=None)
+        self._kernel = Kernel(ca.Function("motion", [t], outputs))
 
     @staticmethod
     def _value(name: str, function: object, t: object) -> Any:

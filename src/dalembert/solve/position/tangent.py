@@ -119,7 +119,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
         shapes.append((x.shape[0],) if k in vectors else x.shape)
     inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]
     function = build_function("tangent", inputs, outputs, sparse=True)
-    return Kernel(function, native=function)
+    return Kernel(function)
 
 
 class Saddle:
@@ -308,7 +308,7 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant
             seen = (rows / lengths[:, None]) @ Z
             seen = seen - (seen @ basis) @ basis.T
             seen = seen - (seen @ basis) @ basis.T
-            sizes, order = ties.pivoted(seen.T)
+            sizes, order = ties.pivot_columns(seen.T)
             for k, size in enumerate(sizes):
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break

@@ -1,8 +1,10 @@
 """Equilibrium: where a machine stays at rest, and motions that stay the same.
 
-Rest: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0. From a pose the machine sinks as if in honey: steps of
-(K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's method),
-so that a stable equilibrium is found where there is one; no potential is needed.
+Rest: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0. From a pose the machine follows the forces as in a viscous fluid:
+steps of (K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's
+method), so that a stable equilibrium is found where there is one; no potential is needed.
+Internal states follow the pose where ∂g/∂z is regular. An integrator has ∂g/∂z = 0, and the pose follows from it: then
+Newton's method takes (ξ, z, λ) together.
 Steady motion: the same rows with v and a as unknowns too, constant rates of the named coordinates, see `steady_motion`.
 """
 
@@ -19,16 +21,11 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
-from dalembert.solve.integrate.stick_slip import convert, fixed
+from dalembert.solve.integrate.stick_slip import convert, fix_modes
 from dalembert.solve.position.assemble import DENSE, assemble, check_start
 from dalembert.solve.position.tangent import Instant, accelerations, named_values
-from dalembert.solve.rest.internal_states import rest_with_memory
-from dalembert.solve.rest.rest_equations import GOOD_ENOUGH, STEP, Place, Rest
+from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
 from dalembert.solve.rest.steady_motion import steady_motion
-
-TOLERANCE = 1e-12  # of the left-over force, relative to the largest force
-ITERATIONS = 600
-KICKS = 6  # away from unstable equilibria
 
 
 def equilibrium(
@@ -91,19 +88,19 @@ def equilibrium(
     if rates is not None:
         if eqs.stick_slip is None:
             return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
-        near = fixed(eqs, _moving(eqs, start, guess, held, rates, t), u)
+        near = fix_modes(eqs, _moving(eqs, start, guess, held, rates, t), u)
         found = steady_motion(near.eqs, start=near.state, guess=guess, u=u, hold=held, rates=rates, t=t)
         return replace(convert(found, eqs), friction=near.share)
     pose = _first_pose(eqs, start, guess, held, t)
     if eqs.stick_slip is None:
         return _at_rest(eqs, pose, start, guess, u, held, t)
-    here = resting(eqs, pose, u, held, guess) if start is not None or guess or held else None
+    here = _stick(eqs, pose, u, held, guess) if start is not None or guess or held else None
     if isinstance(here, State):
         return here
     try:
         free = _at_rest(eqs, pose, start, guess, u, held, t)
     except ConvergenceError as problem:
-        here = resting(eqs, pose, u, held, guess) if here is None else here
+        here = _stick(eqs, pose, u, held, guess) if here is None else here
         if isinstance(here, State):
             return here
         both = replace(problem.finding, problem=f"{problem.finding.problem} {here}")
@@ -126,7 +123,7 @@ def _moving(
     return assemble(eqs, start=pose, velocity={**speeds, **{n: v for n, v in rates.items() if v is not None}}, t=t)
 
 
-def resting(
+def _stick(
     eqs: EquationsOfMotion, pose: State, u: Array, held: Mapping[str, float], guess: Mapping[str, float] | None
 ) -> State | str:
     """Rest with every coordinate that has exact friction where it is; else a sentence on what friction cannot hold."""
@@ -138,15 +135,15 @@ def resting(
     if place is None:
         raise AssemblyError("joint-open", f"cannot close the joints of {eqs.name!r} at the start.")
     problem.check_still(place)
-    if problem.error(place) > TOLERANCE:
-        place = _polish(problem, (_newton(problem, place) if guess else None) or _fallen(problem, place))
-    if problem.error(place) > GOOD_ENOUGH:
+    if problem.error(place) > LIMITS.converged:
+        place = _polish(problem, (_newton(problem, place) if guess else None) or _fall(problem, place))
+    if problem.error(place) > LIMITS.accepted:
         return "With friction holding its joints where they are, the rest of the machine finds no equilibrium either."
     found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
-    near = fixed(eqs, found, u)
+    near = fix_modes(eqs, found, u)
     x = accelerations(near.eqs, Instant(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
     M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
-    if float(np.abs(M @ x.a).max(initial=0.0)) <= GOOD_ENOUGH * place.scale:
+    if float(np.abs(M @ x.a).max(initial=0.0)) <= LIMITS.accepted * place.scale:
         lam = x.lam[: len(eqs.rows)]
         at_limit = {d.coordinate: 1.0 for d in dry}  # released although another holds it: it carries its limit
         return replace(eqs.state(found.q, None, found.z, found.t, lam=lam), friction=at_limit | near.share)
@@ -181,13 +178,13 @@ def _at_rest(
         found = _newton(problem, place)
         if found is None:
             found = _sink(problem, place)
-    elif start is not None and problem.error(place) <= GOOD_ENOUGH:
+    elif start is not None and problem.error(place) <= LIMITS.accepted:
         found = place
     else:
-        found = _fallen(problem, place)
+        found = _fall(problem, place)
     found = _polish(problem, found)
-    if eqs.nz and problem.error(found) > GOOD_ENOUGH:  # internal states that do not follow the pose: integrators
-        rest = rest_with_memory(problem, place.q, place.z)
+    if eqs.nz and problem.error(found) > LIMITS.accepted:  # internal states that do not follow the pose: integrators
+        rest = _settle_integrators(problem, place.q, place.z)
         found = (None if rest is None else problem.settle(*rest)) or found
     problem.check_found(found)
     state = eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
@@ -212,47 +209,40 @@ def _sink(problem: Rest, place: Place) -> Place:
     first = problem.accelerations(place)
     if first == 0.0:
         return place
-    mu = first / STEP
+    mu = first / LIMITS.step
     began = place.q
     smallest = 1e-9 * mu
-    for _ in range(ITERATIONS):
-        if problem.error(place) <= TOLERANCE or problem.is_lost(began, place.q):
+    for _ in range(LIMITS.descent):
+        if problem.error(place) <= LIMITS.converged or problem.is_lost(began, place.q):
             break
         change = problem.step(place, mu)
         size = float(np.abs(change).max(initial=0.0))
         along = float(place.left @ change)
-        if not np.isfinite(size) or along <= 0.0:  # uphill: a Newton step towards an unstable equilibrium
-            if mu > 1e12 * first:
+        trial = None
+        if np.isfinite(size) and along > 0.0:  # else uphill: a Newton step towards an unstable equilibrium
+            share = problem.share(change)
+            change, along = share * change, share * along
+            trial = problem.settle(problem.move(place.q, change), place.z)
+        if trial is not None:
+            before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
+            if after < 0.9 * before or float(trial.left @ change) >= -0.5 * along:
+                shorter = 0.5 if after > before else max(0.05, min(0.5, after / before))
+                mu = mu * shorter if mu > smallest else 0.0
+                place = trial
+                continue
+            if problem.error(place) <= LIMITS.accepted or size <= 1e-14:
                 break
-            mu = max(4 * mu, 1e-3 * first)
-            continue
-        share = problem.share(change)
-        change, along = share * change, share * along
-        trial = problem.settle(problem.move(place.q, change), place.z)
-        if trial is None:
-            mu = max(4 * mu, 1e-3 * first)
-            if mu > 1e12 * first:
-                break
-            continue
-        before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
-        if after < 0.9 * before or float(trial.left @ change) >= -0.5 * along:
-            shorter = 0.5 if after > before else max(0.05, min(0.5, after / before))
-            mu = mu * shorter if mu > smallest else 0.0
-            place = trial
-        elif problem.error(place) <= GOOD_ENOUGH or size <= 1e-14:
+        mu = max(4 * mu, 1e-3 * first)
+        if mu > 1e12 * first:
             break
-        else:
-            mu = max(4 * mu, 1e-3 * first)
-            if mu > 1e12 * first:
-                break
     return place
 
 
-def _fallen(problem: Rest, place: Place) -> Place:
-    """Where the machine comes to rest; where it falls for ever or to pieces, the nearest equilibrium of any kind."""
+def _fall(problem: Rest, place: Place) -> Place:
+    """Where the machine comes to rest; where it falls for ever or comes apart, the nearest equilibrium of any kind."""
     try:
         found = _sink(problem, place)
-        for k in range(KICKS if problem.eqs.nv <= DENSE else 0):
+        for k in range(LIMITS.perturbations if problem.eqs.nv <= DENSE else 0):
             away = problem.unstable_direction(found)
             if away is None:
                 break
@@ -265,7 +255,7 @@ def _fallen(problem: Rest, place: Place) -> Place:
         if nearest is None:
             raise
         return nearest
-    if problem.error(found) <= GOOD_ENOUGH or problem.eqs.nz:
+    if problem.error(found) <= LIMITS.accepted or problem.eqs.nz:
         return found
     try:
         return _newton(problem, place) or found
@@ -275,8 +265,8 @@ def _fallen(problem: Rest, place: Place) -> Place:
 
 def _newton(problem: Rest, place: Place) -> Place | None:
     """Newton's method to the nearest equilibrium of any kind; None where it loses its way."""
-    for _ in range(60):
-        if problem.error(place) <= TOLERANCE:
+    for _ in range(LIMITS.newton):
+        if problem.error(place) <= LIMITS.converged:
             return place
         change = problem.step(place, 0.0)
         size = float(np.abs(change).max(initial=0.0))
@@ -292,8 +282,8 @@ def _newton(problem: Rest, place: Place) -> Place | None:
                 break
             fraction /= 2
             if fraction < 1e-3:
-                return place if problem.error(place) <= GOOD_ENOUGH else None
-    return place if problem.error(place) <= GOOD_ENOUGH else None
+                return place if problem.error(place) <= LIMITS.accepted else None
+    return place if problem.error(place) <= LIMITS.accepted else None
 
 
 def _polish(problem: Rest, place: Place) -> Place:
@@ -306,3 +296,35 @@ def _polish(problem: Rest, place: Place) -> Place:
             break
         place = trial
     return place
+
+
+def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array] | None:
+    """Pose and internal states at rest, nearest to these; None where Newton's method does not get there.
+
+    f + Aᵀλ = 0 ,   φ = 0 ,   g(q, z) = 0     on (ξ, z, λ) together
+    """
+    lam = np.zeros(len(problem.eqs.rows) + len(problem.held))
+    before = np.inf
+    for _ in range(LIMITS.newton):
+        now = problem.forces(q, z, lam)
+        A = now.A.toarray()
+        left = now.f + A.T @ lam
+        size = float(np.linalg.norm(np.concatenate((left, now.gap, now.g))))
+        if not np.isfinite(size) or size > 1e6 * max(before, 1.0):
+            return None
+        if size <= 1e-13 * (1 + float(np.abs(now.f).max(initial=0.0))):
+            return q, z
+        before = min(before, size)
+        rows, nz = len(lam), len(z)
+        matrix = np.block([
+            [now.K.toarray(), -now.f_z.toarray(), -A.T],
+            [A, np.zeros((rows, nz + rows))],
+            [now.g_x.toarray(), now.g_z.toarray(), np.zeros((nz, rows))],
+        ])  # fmt: skip
+        change = np.linalg.lstsq(matrix, np.concatenate((left, -now.gap, -now.g)), rcond=1e-12)[0]
+        move = change[: problem.eqs.nv]
+        share = problem.share(move)
+        q = problem.move(q, share * move)
+        z = z + share * change[len(move) : len(move) + nz]
+        lam = lam + share * change[len(move) + nz :]
+    return (q, z) if before <= LIMITS.accepted * (1 + float(np.abs(now.f).max(initial=0.0))) else None

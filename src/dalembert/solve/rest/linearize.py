@@ -27,19 +27,27 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.solve.integrate.inputs import read_inputs
-from dalembert.solve.integrate.stick_slip import fixed
+from dalembert.solve.integrate.stick_slip import fix_modes
 from dalembert.solve.position.assemble import assemble, check_start
 from dalembert.solve.position.chart import Chart, solve_rows
 from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.steady_motion import later
 
-MOVING = 1e-9  # m/s or rad/s, below it a state is at rest
-STEADY = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the error of
-#                the short reference run (some 1e-10), far below any true periodic term
-ROUNDING = 1e-12  # of a sum, relative to the sum of its terms' sizes: what passes for zero
-FROZEN_NODES = 16  # exact for polynomials of degree 31
-IGNORABLE = 1e-9  # influence of a coordinate, relative to the largest entry, that passes for none
+
+@dataclass(frozen=True)
+class LinearizationLimits:
+    """When an entry of a linear model passes for zero or for constant."""
+
+    moving: float = 1e-9  # m/s or rad/s, below it a state is at rest
+    steady: float = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the
+    #                       error of the short reference run (some 1e-10), far below any true periodic term
+    rounding: float = 1e-12  # of a sum, relative to the sum of its terms' sizes
+    ignorable: float = 1e-9  # influence of a coordinate, relative to the largest entry
+    nodes: int = 16  # of the mean of frozen coefficients; exact for polynomials of degree 31
+
+
+LIMITS = LinearizationLimits()
 
 
 def linearize(
@@ -105,8 +113,8 @@ def linearize(
     wanted = _wanted_outputs(eqs, outputs)
     x = accelerations(eqs, Instant(at.q, at.v, at.z, u, at.t, np.zeros(eqs.nv), at.lam))
     if frozen:
-        return _frozen(eqs, x, equilibrium(eqs, start=eqs.state(at.q, None, at.z, at.t), inputs=inputs), named, wanted)
-    moving = bool(np.abs(at.v).max(initial=0.0) > MOVING)
+        return _freeze(eqs, x, equilibrium(eqs, start=eqs.state(at.q, None, at.z, at.t), inputs=inputs), named, wanted)
+    moving = bool(np.abs(at.v).max(initial=0.0) > LIMITS.moving)
     then: Instant | None = None
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.quaternions else (False,):
@@ -144,7 +152,7 @@ def _without_dry_friction(
 ) -> tuple[EquationsOfMotion, State, dict[str, str]]:
     """Equations that can be differentiated at a state, the state, and by coordinate or contact what friction does."""
     notes: dict[str, str] = {}
-    near = fixed(eqs, at, u, without=not friction)
+    near = fix_modes(eqs, at, u, without=not friction)
     for d in (d for d in eqs.dry if d.speed is None):
         mode = near.sliding.get(d.coordinate)
         if mode is None:
@@ -308,7 +316,7 @@ def _output_kernel(eqs: EquationsOfMotion) -> Kernel:
     N, _ = eqs.functions["kinematics"](s.q, s.p, s.t)
     parts = [ca.jacobian(y, s.q) @ N] + [ca.jacobian(y, w) for w in (s.v, s.a, s.lam, s.z, s.u)]
     function = ca.Function("output_derivatives", [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t], parts)
-    return Kernel(function, native=function)
+    return Kernel(function)
 
 
 def _result(
@@ -335,7 +343,7 @@ def _result(
     size = float(np.abs(first.A).max(initial=0.0)) + float(np.abs(first.C).max(initial=0.0))
     for k in dropped:
         influence = np.concatenate((first.A[keep, k], first.C[:, k]))
-        if float(np.abs(influence).max(initial=0.0)) > IGNORABLE * size:
+        if float(np.abs(influence).max(initial=0.0)) > LIMITS.ignorable * size:
             raise ModelError(
                 "dependent-coordinates",
                 f"coordinates: {chart.positions[k].name!r} is an independent coordinate of {eqs.name!r} too, and the "
@@ -364,7 +372,7 @@ def _without_cyclic(eqs: EquationsOfMotion, chart: Chart, A: Array) -> Array:
         limit[ns : ns + nw] = np.nan_to_num(of_s / of_w[:, None] * spin**2)
     limit[:ns] = spin
     for k in range(ns):
-        if np.all(np.abs(A[:, k]) <= ROUNDING * limit[:, k]):
+        if np.all(np.abs(A[:, k]) <= LIMITS.rounding * limit[:, k]):
             A[:, k] = 0.0
     return A
 
@@ -384,7 +392,7 @@ def _second_order(eqs: EquationsOfMotion, chart: Chart, first: _FirstOrder) -> t
     P_w = solve_rows(T.A, S, -T.R2_v @ W, -S_v @ W)
     K = _product(W.T, (T.R1_x, X), (T.R1_v, V), (T.M, P), size=heavy * spin**2)
     C = _product(W.T, (T.R1_v, W), (T.M, P_w), size=heavy * spin)
-    if float(np.abs(C + C.T).max()) <= ROUNDING * float(np.abs(C).max()):
+    if float(np.abs(C + C.T).max()) <= LIMITS.rounding * float(np.abs(C).max()):
         C = 0.5 * (C - C.T)  # nothing dissipates
     return M, C, K, _product(W.T, (-T.R1_u, np.eye(eqs.nu)))
 
@@ -402,10 +410,10 @@ def _product(left: Array, *pairs: tuple[Array, Array], size: Array | float = 0.0
     """left (Σ a b), with entries that are nothing but rounding of their terms (or of `size`) set to zero."""
     total = left @ sum(a @ b for a, b in pairs)
     terms_ = np.abs(left) @ sum(np.abs(a) @ np.abs(b) for a, b in pairs) + size
-    return np.asarray(np.where(np.abs(total) <= ROUNDING * terms_, 0.0, total))
+    return np.asarray(np.where(np.abs(total) <= LIMITS.rounding * terms_, 0.0, total))
 
 
-def _frozen(
+def _freeze(
     eqs: EquationsOfMotion, x: Instant, rest: State, named: list[str] | None, wanted: list[tuple[str, int]]
 ) -> StateSpace:
     """A(x) = ∫₀¹ ∂ẋ/∂x at x₀ + τ (x - x₀) dτ, by Gauss's rule: the mean of Jacobians has A(x) (x - x₀) = ẋ."""
@@ -419,7 +427,7 @@ def _frozen(
     last = _first_order(eqs, x, here, wanted)
     A, C = np.zeros_like(last.A), np.zeros_like(last.C)
     state = rest
-    for node, weight in zip(*np.polynomial.legendre.leggauss(FROZEN_NODES), strict=True):
+    for node, weight in zip(*np.polynomial.legendre.leggauss(LIMITS.nodes), strict=True):
         tau = 0.5 * (1 + node)
         place = {c.name: (1 - tau) * rest[c.name] + tau * end[c.name] for c in here.positions}
         speed = {c.rate_name: tau * end[c.rate_name] for c in here.speeds}
@@ -447,10 +455,10 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
     change[dropped] = 0.0
     change[:, dropped] = 0.0
     size = max(float(np.abs(now.A).max(initial=0.0)), 1e-300)
-    if float(change.max(initial=0.0)) <= STEADY * size:
+    if float(change.max(initial=0.0)) <= LIMITS.steady * size:
         moved = np.abs(np.hstack((then.C - now.C, then.D - now.D)))
         size = float(np.abs(now.C).max(initial=0.0)) + float(np.abs(now.D).max(initial=0.0)) + 1e-300
-        if float(moved.max(initial=0.0)) <= STEADY * size:
+        if float(moved.max(initial=0.0)) <= LIMITS.steady * size:
             return None
         output = now.outputs[int(np.argmax(moved.max(axis=1)))]
         return ModelError(
@@ -460,10 +468,10 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
             Advice("Leave it out with {}.", Argument("outputs")),
         )
     drop = _cyclic(now.A, [k for k in range(len(chart.positions)) if k not in dropped], size)
-    drop = [k for k in drop if float(change[k].max()) > STEADY * size]
+    drop = [k for k in drop if float(change[k].max()) > LIMITS.steady * size]
     rest = change.copy()
     rest[drop] = 0.0
-    if float(rest.max(initial=0.0)) <= STEADY * size:
+    if float(rest.max(initial=0.0)) <= LIMITS.steady * size:
         names = ", ".join(repr(states[k]) for k in drop)
         keep = [c.name for k, c in enumerate(chart.positions) if k not in drop and c in chart.kept]
         return ModelError(
@@ -488,7 +496,7 @@ def _cyclic(A: Array, positions: list[int], size: float) -> list[int]:
     found = list(positions)
     while True:
         outside = [k for k in range(len(A)) if k not in found]
-        rest = [k for k in found if float(np.abs(A[outside, k]).max(initial=0.0)) <= IGNORABLE * size]
+        rest = [k for k in found if float(np.abs(A[outside, k]).max(initial=0.0)) <= LIMITS.ignorable * size]
         if rest == found:
             return found
         found = rest

@@ -22,10 +22,28 @@ from dalembert.expressions import Array, Kernel
 from dalembert.solve.position.assemble import DENSE, least_change, normalised_numbers
 from dalembert.solve.position.tangent import Instant, choose, measure_candidate, split, terms, turn_candidates
 
-GOOD_ENOUGH = 1e-9  # left-over force, relative to the largest force, where rounding stops the iteration
-SOFT = 1e-9  # of the largest stiffness: below it a direction may be free
-SMALL = 40  # speeds; above it steps are solved with sparse factors, slightly regularised
-STEP = 0.4  # longest step: in radians, and as a share of the machine's size
+
+@dataclass(frozen=True)
+class RestLimits:
+    """Limits of the search for rest. Forces are relative to the largest force, stiffnesses to the largest stiffness."""
+
+    converged: float = 1e-12  # unbalanced force that ends the iteration: some hundred roundings of the largest force
+    accepted: float = 1e-9  # unbalanced force of an equilibrium, where rounding stops the iteration earlier
+    still: float = 1e-9  # speed of a driven joint at rest [m/s or rad/s]: rounding of a law of time
+    effort: float = 1e-7  # effort along a held coordinate that passes for none: the accepted force, times 100
+    unbalanced_rate: float = 1e-6  # of an internal state, per 1 + its size: then the state is named, not the force
+    soft: float = 1e-9  # stiffness below which a direction may be free: `accepted` over a change of 1 rad
+    unstable: float = 1e-7  # negative stiffness of an unstable equilibrium: 100 times the error of a soft direction
+    near: float = 1e-6  # unbalanced force from which on the sign of a stiffness means anything
+    step: float = 0.4  # longest step: in radians, and as a share of the machine's size; a turn takes 16
+    far: float = 60.0  # times the size of the machine: what is moved farther falls for ever
+    small: int = 40  # speeds; above it steps are solved with sparse factors, slightly regularised
+    descent: int = 600  # steps along the forces: 60 sizes of the machine in steps of 0.4, four times
+    newton: int = 60  # steps of Newton's method: it halves a step ten times or doubles its digits in five
+    perturbations: int = 6  # moves away from unstable equilibria, of 0.05 rad, doubled each time: up to a quarter turn
+
+
+LIMITS = RestLimits()
 
 
 @dataclass(frozen=True)
@@ -71,20 +89,20 @@ class Rest:
         self.values = np.array(list(held.values()))
         self.still = np.zeros(eqs.nv)
         self.kernel: Kernel = eqs.cached("rest terms", lambda: _rest_kernel(eqs))
-        self.limits = np.full(eqs.nv, STEP)
+        self.limits = np.full(eqs.nv, LIMITS.step)
 
     def measure_size(self, q: Array) -> None:
         """Lengths may change by a share of the size of the machine, here the farthest coordinate."""
         metres = [k for k, unit in enumerate(self.eqs.coordinates.units) if unit == "m"]
         size = float(np.abs(q[metres]).max(initial=0.0))
         lengths = [k for k, unit in enumerate(self.eqs.speeds.units) if unit == "m/s"]
-        self.limits[lengths] = STEP * (size if size > 0 else 1.0)
+        self.limits[lengths] = LIMITS.step * (size if size > 0 else 1.0)
 
     def is_lost(self, began: Array, q: Array) -> bool:
-        """Whether something falls for ever: sixty times the size of the machine away."""
-        farthest = float(self.limits.max(initial=0.0)) / STEP
+        """Whether something falls for ever."""
+        farthest = float(self.limits.max(initial=0.0)) / LIMITS.step
         metres = [k for k, unit in enumerate(self.eqs.coordinates.units) if unit == "m"]
-        return float(np.abs(q[metres] - began[metres]).max(initial=0.0)) > 60 * max(farthest, 1e-300)
+        return float(np.abs(q[metres] - began[metres]).max(initial=0.0)) > LIMITS.far * max(farthest, 1e-300)
 
     def share(self, change: Array) -> float:
         """How much of a step may be taken."""
@@ -96,7 +114,7 @@ class Rest:
         raw = self.kernel.raw(q, z, self.u, eqs.p, self.t, lam[: len(eqs.rows)])
         result: list[Any] = []
         for k, values in enumerate(raw):
-            sparsity = self.kernel.native.sparsity_out(k)
+            sparsity = self.kernel.function.sparsity_out(k)
             if sparsity.shape[1] == 1 and k in (0, 3, 7):
                 result.append(values.copy())
             else:
@@ -139,7 +157,7 @@ class Rest:
         left = f + A.T @ lam
         parts = abs(A.T) @ np.abs(lam)
         # forces that cancel inside f leave no trace but their stiffness; and 1 m/s² is no small acceleration
-        stiff = float((abs(now.K) @ (self.limits / STEP)).max(initial=0.0))
+        stiff = float((abs(now.K) @ (self.limits / LIMITS.step)).max(initial=0.0))
         heavy = float(now.M.diagonal().max(initial=0.0))
         scale = max(float(np.abs(f).max(initial=0.0)), float(parts.max(initial=0.0)), stiff, heavy)
         return Place(q, z, lam, left, now.g, scale)
@@ -161,7 +179,7 @@ class Rest:
         A = (diags(1 / lengths) @ A).tocsc()
         count = A.shape[0]
         right = np.concatenate((place.left / size, np.zeros(count)))
-        if eqs.nv <= SMALL:
+        if eqs.nv <= LIMITS.small:
             matrix = np.block([[(K / size).toarray(), A.T.toarray()], [A.toarray(), np.zeros((count, count))]])
             return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-11)[0][: eqs.nv])
         regular = 1e-11
@@ -176,7 +194,7 @@ class Rest:
 
     def unstable_direction(self, place: Place) -> Array | None:
         """A direction in which the machine would fall away from this pose, largest entry 1; None where stable."""
-        if self.error(place) > 1e-6:
+        if self.error(place) > LIMITS.near:
             return None
         now = self.forces(place.q, place.z, place.lam)
         K = now.stiffness().toarray()
@@ -185,7 +203,7 @@ class Rest:
             return None
         reduced = Z.T @ K @ Z
         values, vectors = np.linalg.eigh(0.5 * (reduced + reduced.T))
-        if values[0] >= -1e-7 * max(float(np.abs(K).max()), 1e-300):
+        if values[0] >= -LIMITS.unstable * max(float(np.abs(K).max()), 1e-300):
             return None
         direction = Z @ vectors[:, 0]
         return np.asarray(direction / np.abs(direction).max())
@@ -199,7 +217,7 @@ class Rest:
             return ()
         K = now.stiffness().toarray()
         _, sigma, Vt = np.linalg.svd(Z.T @ K @ Z)
-        D = Z @ Vt[np.count_nonzero(sigma > SOFT * max(float(np.abs(K).max()), 1e-300)) :].T
+        D = Z @ Vt[np.count_nonzero(sigma > LIMITS.soft * max(float(np.abs(K).max()), 1e-300)) :].T
         kept = [direction for direction in D.T if self._goes_on(place, direction)]
         if not kept:
             return ()
@@ -218,17 +236,17 @@ class Rest:
         first = self.settle(self.move(place.q, 0.25 * direction / (np.abs(direction) / self.limits).max()), place.z)
         trial = first
         for _ in range(6):
-            if trial is None or self.error(trial) <= GOOD_ENOUGH:
+            if trial is None or self.error(trial) <= LIMITS.accepted:
                 break
             trial = self.settle(self.move(trial.q, self.step(trial, 0.0)), trial.z)
-        if first is None or trial is None or self.error(trial) > GOOD_ENOUGH:
+        if first is None or trial is None or self.error(trial) > LIMITS.accepted:
             return False
         went = first.q - place.q
         return bool((trial.q - place.q) @ went >= 0.5 * (went @ went))
 
     def check_still(self, place: Place) -> None:
         (c,) = self.eqs.kernel("rates")(place.q, self.still, self.eqs.p, self.t)
-        if c.size and float(np.abs(c).max()) > 1e-9:
+        if c.size and float(np.abs(c).max()) > LIMITS.still:
             owner = self.eqs.rows[self.eqs.rate_rows[int(np.argmax(np.abs(c)))]].owner
             said = f"{owner!r} moves at t = {self.t:g} s, so {self.eqs.name!r} cannot be at rest"
             A = self.forces(place.q, place.z, place.lam).A
@@ -252,8 +270,8 @@ class Rest:
     def check_found(self, place: Place) -> None:
         eqs = self.eqs
         worst = int(np.argmax(np.abs(place.left))) if eqs.nv else 0
-        if self.error(place) > GOOD_ENOUGH:
-            if eqs.nz and float(np.abs(place.g).max()) > 1e-6 * (1 + float(np.abs(place.z).max())):
+        if self.error(place) > LIMITS.accepted:
+            if eqs.nz and float(np.abs(place.g).max()) > LIMITS.unbalanced_rate * (1 + float(np.abs(place.z).max())):
                 name = eqs.internal.names[int(np.argmax(np.abs(place.g)))]
                 raise ConvergenceError(
                     "no-solution",
@@ -272,7 +290,7 @@ class Rest:
                 where={"speed": eqs.speeds.names[worst]},
             )
         kept = np.abs(place.lam[len(eqs.rows) :])
-        if kept.size and float(kept.max()) > 1e-7 * place.scale:
+        if kept.size and float(kept.max()) > LIMITS.effort * place.scale:
             k = int(np.argmax(kept))
             name = eqs.measures.names[self.held[k]]
             unit = "N m" if eqs.measures.units[self.held[k]] == "rad" else "N"
@@ -285,7 +303,7 @@ class Rest:
 
 def _fit(matrix: csc_matrix, right: Array) -> Array:
     """x of least squares (and least length) with matrix x = right."""
-    if matrix.shape[0] <= SMALL:
+    if matrix.shape[0] <= LIMITS.small:
         return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=1e-10)[0])
     normal = (matrix.T @ matrix).tocsc()
     shift = 1e-12 * float(normal.diagonal().max(initial=1.0))
@@ -308,4 +326,4 @@ def _rest_kernel(eqs: EquationsOfMotion) -> Kernel:
     outputs = [ca.densify(f), ca.jacobian(f, s.z), K, ca.densify(g), ca.jacobian(g, s.q) @ N, ca.jacobian(g, s.z)]
     outputs += [F["inertia"](s.q, s.p, s.t), ca.densify(F["position"](s.q, s.p, s.t)), A]
     function = ca.Function("rest", [s.q, s.z, s.u, s.p, s.t, s.lam], outputs, {"cse": eqs.nv < 600})
-    return Kernel(function, native=function)
+    return Kernel(function)

@@ -11,6 +11,7 @@ they started: every step is the shortest one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, u
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
+from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.position.assemble import assemble, normalised_numbers
 from dalembert.solve.position.tangent import (
     Candidate,
@@ -32,11 +34,21 @@ from dalembert.solve.position.tangent import (
     terms,
 )
 
-TOLERANCE = 1e-12
-GOOD_ENOUGH = 1e-8
-ITERATIONS = 80
-RESTARTS = 8
-LASTING = 1e-6  # acceleration a moment later, relative to 1 + speeds + accelerations: the run there is good to 1e-9
+
+@dataclass(frozen=True)
+class SteadyMotionLimits:
+    """Limits of the search for a steady motion. Residuals are relative to 1 + speeds + accelerations."""
+
+    converged: float = 1e-12  # residual that ends the iteration: rounding of some hundred terms
+    accepted: float = 1e-8  # residual of a steady motion, where rounding stops the iteration: √ε
+    lasting: float = 1e-6  # acceleration a moment later: the short run to that moment is good to 1e-9
+    moving: float = 1e-9  # speed from which on a state moves [m/s or rad/s]
+    iterations: int = 80  # Gauss-Newton steps of at most 0.5 rad: six turns
+    restarts: int = 8  # initial poses, each 0.15 rad farther from the first: up to 1.2 rad
+    restarted: int = 120  # speeds; a larger machine has one initial pose, for its cost
+
+
+LIMITS = SteadyMotionLimits()
 
 
 def steady_motion(
@@ -62,7 +74,7 @@ def steady_motion(
     problem = _Steady(eqs, u, hold, [c for c, _ in asked], [value is None for _, value in asked], values, t)
     best: _Try | None = None
     random = np.random.default_rng(0)
-    for k in range(RESTARTS + 1 if eqs.nv <= 120 else 1):
+    for k in range(LIMITS.restarts + 1 if eqs.nv <= LIMITS.restarted else 1):
         q = np.array(first.q)
         if k:
             T0 = terms(eqs, problem.point(q, np.zeros(eqs.nv), np.array(first.z), np.zeros(len(eqs.rows))))
@@ -71,9 +83,9 @@ def steady_motion(
         found = problem.solve(q, np.array(first.z))
         if found is not None and (best is None or found.error < best.error):
             best = found
-        if best is not None and best.error <= GOOD_ENOUGH:
+        if best is not None and best.error <= LIMITS.accepted:
             break
-    if best is None or best.error > GOOD_ENOUGH:
+    if best is None or best.error > LIMITS.accepted:
         raise problem.error(best)
     x = best.x
     problem.check_lasting(x)
@@ -126,9 +138,12 @@ def _pose(
         return assemble(eqs, hold, guess=guess, start=start, t=t)
 
 
+@dataclass(frozen=True)
 class _Try:
-    def __init__(self, x: Instant, error: float, worst: str, by: float) -> None:
-        self.x, self.error, self.worst, self.by = x, error, worst, by
+    x: Instant
+    error: float
+    worst: str
+    by: float
 
 
 class _Steady:
@@ -238,11 +253,11 @@ class _Steady:
         scale = max(1e-12, float(np.abs(T.f).max(initial=0.0)), float(np.abs(T.M @ x.a).max(initial=0.0)))
         residual, J, names = self.rows(T, x, w, scale)
         damping = 0.0
-        for _ in range(ITERATIONS):
+        for _ in range(LIMITS.iterations):
             error = float(np.abs(residual).max(initial=0.0))
             if not np.isfinite(error):
                 return None
-            if error <= TOLERANCE * self.size(x):
+            if error <= LIMITS.converged * self.size(x):
                 break
             change = _shortest(J, residual, damping)
             longest = float(np.abs(change[:nv]).max(initial=0.0))
@@ -256,7 +271,7 @@ class _Steady:
             if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)) * (1 - 1e-6):
                 x, w, residual, J = trial, w_new, residual_new, J_new
                 damping = 0.0 if damping < 1e-9 else damping / 10
-            elif error <= GOOD_ENOUGH * self.size(x) and damping == 0.0:
+            elif error <= LIMITS.accepted * self.size(x) and damping == 0.0:
                 break
             else:
                 damping = max(10 * damping, 1e-8)
@@ -267,13 +282,13 @@ class _Steady:
 
     def check_lasting(self, x: Instant) -> None:
         """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
-        if not float(np.abs(x.v).max(initial=0.0)) > 1e-9:
+        if not float(np.abs(x.v).max(initial=0.0)) > LIMITS.moving:
             return
         then = later(self.eqs, x)
         T = terms(self.eqs, then)
         changes = {c.rate_name: c.rows(T, then)[5] for c in self.speeds}
         worst = max(changes, key=lambda name: abs(changes[name]))
-        if abs(changes[worst]) > LASTING * self.size(then):
+        if abs(changes[worst]) > LIMITS.lasting * self.size(then):
             raise ConvergenceError(
                 "no-solution",
                 f"no steady motion of {self.eqs.name!r} found: the forces balance at one instant only, a moment later "
@@ -313,15 +328,12 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
         (g,) = eqs.kernel("internal")(*y, x.u, eqs.p, t, lam)
         return N.reshape(eqs.nq, eqs.nv) @ y[1] + n, here.a, g
 
-    def ahead(y: tuple[Array, ...], h: float, k: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(part + h * rate for part, rate in zip(y, k, strict=True))
-
     for _ in range(steps):
-        k1 = slope(y, t)
-        k2 = slope(ahead(y, h / 2, k1), t + h / 2)
-        k3 = slope(ahead(y, h / 2, k2), t + h / 2)
-        k4 = slope(ahead(y, h, k3), t + h)
-        y = ahead(y, h / 6, tuple(a + 2 * b + 2 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
+        stages: list[tuple[Array, ...]] = []
+        for node, row in zip(CLASSIC.nodes, CLASSIC.matrix, strict=True):
+            trial = tuple(part + h * combine(row[: len(stages)], stages, i) for i, part in enumerate(y))
+            stages.append(slope(trial, t + node * h))
+        y = tuple(part + h * combine(CLASSIC.weights, stages, i) for i, part in enumerate(y))
         t += h
     q = normalised_numbers(eqs, y[0])
     closed = assemble(eqs, start=eqs.state(q, y[1], y[2], t, lam=lam), t=t)

@@ -10,25 +10,16 @@ import casadi as ca
 
 from dalembert.core.errors import DataError
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array
 from dalembert.numerics.runge_kutta import dormand_prince
 from dalembert.solve.constrained.solve import Baumgarte
 from dalembert.solve.integrate.explicit_step import ExplicitStepper
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.method import (
-    MAX_STEPS,
-    OneStep,
-    check_control,
-    control_numbers,
-    guess_step,
-    integrator,
-    option,
-)
+from dalembert.solve.integrate.method import MAX_STEPS, ErrorControlled, integrator, option
 
 
 @integrator
 @dataclass(frozen=True)
-class DormandPrince(OneStep):
+class DormandPrince(ErrorControlled):
     """Dormand-Prince of order 8(5,3) or 5(4) with error control, then projection onto the joints. The default.
 
     The local error of every coordinate, speed and internal state is kept below atol + rtol |x|.
@@ -51,23 +42,11 @@ class DormandPrince(OneStep):
     def __post_init__(self) -> None:
         if self.order not in (5, 8):
             raise DataError("unknown-choice", f"order must be 5 or 8, got {self.order!r}.", where={"argument": "order"})
-        check_control(self)
-
-    @property
-    def attempts(self) -> int | None:
-        return self.max_steps if self.step is None else None
-
-    def initial_step(self, span: float) -> float:
-        return guess_step(self, span)
+        super().__post_init__()
 
     def structure(self) -> Hashable:
         return self.order, self.step is None, self.stabilise
 
-    def numbers(self, *, controlled: bool = True) -> Array:
-        return control_numbers(self, controlled)
-
     def stepper(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None = None) -> ExplicitStepper:
         table = dormand_prince(self.order)
-        return ExplicitStepper(
-            eqs, table, inputs, events, controlled=self.step is None, stabilise=self.stabilise
-        )  # fmt: skip
+        return ExplicitStepper(eqs, table, inputs, events, controlled=self.step is None, stabilise=self.stabilise)

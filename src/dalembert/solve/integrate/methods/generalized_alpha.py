@@ -28,7 +28,6 @@ from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.column import Column
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep, integrator, option
-from dalembert.solve.integrate.native_steps import inline_step
 
 MX = ca.MX
 SX = ca.SX
@@ -180,7 +179,7 @@ class AlphaStepper:
 
     def step(self) -> ca.Function:
         x = MX.sym("x", self.layout.size)
-        return inline_step(ca.Function("step", self.column.arguments(x), [self._step(x)]), JACOBIANS, self.factor)
+        return ca.Function("step", self.column.arguments(x), [self._step(x)])
 
     def _step(self, x0: Expr) -> Expr:
         eqs, column = self.eqs, self.column

@@ -26,23 +26,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array
 from dalembert.solve.constrained.elimination import Elimination
 from dalembert.solve.constrained.solve import TINY, projection_function
 from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.column import Column, does_work
 from dalembert.solve.integrate.explicit_step import SAFETY
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.method import (
-    MAX_STEPS,
-    OneStep,
-    check_control,
-    control_numbers,
-    guess_step,
-    integrator,
-    option,
-)
-from dalembert.solve.integrate.native_steps import inline_step
+from dalembert.solve.integrate.method import MAX_STEPS, ErrorControlled, integrator, option
 
 MX = ca.MX
 SX = ca.SX
@@ -89,7 +79,7 @@ COUPLINGS: tuple[tuple[float, ...], ...] = (
 
 @integrator
 @dataclass(frozen=True)
-class Rosenbrock(OneStep):
+class Rosenbrock(ErrorControlled):
     """Linearly implicit method of order 5 for stiff machines (Rodas5P), then projection onto the joints.
 
     It needs no iteration: every step solves linear systems with the exact Jacobian. It is L-stable: springs and dampers
@@ -106,21 +96,8 @@ class Rosenbrock(OneStep):
     max_step: float = field(default=float("inf"), metadata=option("longest step", "s"))
     max_steps: int = field(default=MAX_STEPS, metadata=option("most steps for a thousandth of the run"))
 
-    def __post_init__(self) -> None:
-        check_control(self)
-
-    @property
-    def attempts(self) -> int | None:
-        return self.max_steps if self.step is None else None
-
-    def initial_step(self, span: float) -> float:
-        return guess_step(self, span)
-
     def structure(self) -> Hashable:
         return None
-
-    def numbers(self, *, controlled: bool = True) -> Array:
-        return control_numbers(self, controlled)
 
     def stepper(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None = None) -> RosenbrockStepper:
         return RosenbrockStepper(eqs, inputs, events)
@@ -175,8 +152,7 @@ class RosenbrockStepper:
 
     def step(self) -> ca.Function:
         x = MX.sym("x", self.layout.size)
-        step = ca.Function("step", self.column.arguments(x), [self._attempt(x)])
-        return inline_step(step, 1, self.factor)
+        return ca.Function("step", self.column.arguments(x), [self._attempt(x)])
 
     def _stages(self, x: dict[str, Any], h: Any) -> tuple[dict[str, Any], Any]:
         """State after the stages, and the last stage."""

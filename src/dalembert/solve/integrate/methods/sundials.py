@@ -32,17 +32,26 @@ from dalembert.solve.integrate.method import Method, integrator, option
 
 MX = ca.MX
 SX = ca.SX
-IDAS_EPSILON = 1e-9  # of the joints' mobility, times the change of λ: keeps redundant rows solvable
-LAMBDA = 1e-6  # scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop its iteration
 FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, fast beside the drift
-PIECES = 16  # of a run; each is one call of the solver
-MOST = 4096  # samples of a piece
-LOOKS = 512  # an event is looked for at least this often in a run
-SHARE = 0.02  # of the tolerance for one step: errors of the steps of a swinging pendulum add up to a hundred times that
-TIGHTEST = 1e-12  # SUNDIALS is asked for no less, unless the user does
-OPEN = 1e-5  # m or rad, of a joint after the projection: the motion has left it
-SHORTEST = 1e-13  # step of CVODES, of a piece
-EVEN = 1e-9  # relative difference of sample intervals that counts as none
+
+
+@dataclass(frozen=True)
+class SundialsLimits:
+    """Numbers with which SUNDIALS integrates a machine."""
+
+    epsilon: float = 1e-9  # of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS
+    multiplier: float = 1e-6  # scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop it
+    pieces: int = 16  # of a run; each is one call of the solver
+    samples: int = 4096  # most of a piece
+    looks: int = 512  # an event is looked for at least this often in a run
+    share: float = 0.02  # of the tolerance for one step: errors of a swinging pendulum add up to a hundred times that
+    tightest: float = 1e-12  # SUNDIALS is asked for no less, unless the user does
+    open: float = 1e-5  # m or rad, of a joint after the projection: the motion has left it
+    shortest: float = 1e-13  # step of CVODES, of a piece
+    even: float = 1e-9  # relative difference of sample intervals that counts as none
+
+
+LIMITS = SundialsLimits()
 
 
 @integrator
@@ -82,7 +91,8 @@ class Sundials(Method):
 class SundialsSteps:
     """The interface of `NativeSteps`; a block is a piece of the run, its rows are the samples there."""
 
-    sizes: tuple[int, ...] = (1,)
+    largest_block: int = 1
+    pace: float = 0.0
 
     def __init__(
         self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: object
@@ -96,25 +106,27 @@ class SundialsSteps:
         def make() -> tuple[Layout, Kernel, Kernel, dict[str, Any]]:
             column = Column(eqs, inputs, events)
             build = _cvodes if method.solver == "cvodes" else _idas
-            project = Kernel(projection_function(eqs, 2), compiled=eqs.use_c)
-            return column.layout, Kernel(column.start(), compiled=eqs.use_c), project, build(eqs, inputs)
+            project = Kernel(projection_function(eqs, 2))
+            return column.layout, Kernel(column.start()), project, build(eqs, inputs)
 
         self.layout: Layout
         self.layout, self._begin, self._project, self._problem = eqs.cached((*self.key, events_key), make)
         self.where = self.layout.starts
-        self.engine = self._begin.engine
 
     def plan(self, times: Array, span: float) -> None:
         """Take note of the samples to come: how many go into a piece, and how far apart events are looked for."""
         self.times = times
-        self.count = min(max(-(-len(times) // PIECES), 1), MOST)
+        self.count = min(max(-(-len(times) // LIMITS.pieces), 1), LIMITS.samples)
         if self.layout.ne:
-            self.longest = span / LOOKS
+            self.longest = span / LIMITS.looks
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
-    def block(self, x: Array, size: int, end: float) -> Array:
+    def expect(self, attempts: int) -> None:
+        """Sundials evaluates its functions itself."""
+
+    def block(self, x: Array, attempts: int, end: float) -> Array:
         """States at the next samples, at most to `end`."""
         t = float(x[0])
         first = int(np.searchsorted(self.times, t + 1e-12 * max(1.0, abs(t)), side="right"))
@@ -126,7 +138,7 @@ class SundialsSteps:
             times, gaps = times[:1], gaps[:1]
         elif not _even(gaps) and _even(gaps[:-1]):  # before an end that is no multiple of the interval
             times, gaps = times[:-1], gaps[:-1]
-        between = int(np.ceil(gaps.max() / self.longest * (1 - EVEN))) if np.isfinite(self.longest) else 1
+        between = int(np.ceil(gaps.max() / self.longest * (1 - LIMITS.even))) if np.isfinite(self.longest) else 1
         if between > 1:
             before = np.arange(between - 1, -1, -1) / between  # the last of each is the sample itself
             times = (times[:, None] - gaps[:, None] * before).reshape(-1)
@@ -136,7 +148,7 @@ class SundialsSteps:
             if self.count == 1:
                 raise
             self.count = max(min(self.count, len(times)) // 2, 1)  # to keep what is sound before the failure
-            return self.block(x, size, end)
+            return self.block(x, attempts, end)
 
     def to(self, states: Array, times: Array) -> Array:
         return np.vstack([self.reach(x, float(t)) for x, t in zip(states, times, strict=True)])
@@ -155,7 +167,11 @@ class SundialsSteps:
         integrate = self._integrator(times, t0)
         y = np.concatenate((part["q"], part["v"], part["z"], part["work"]))
         data = np.concatenate((self.p, self.constants, [t0, end - t0], part["lam"]))
-        start = {} if self.method.solver == "cvodes" else {"z0": np.concatenate((part["a"], LAMBDA * part["lam"]))}
+        start = (
+            {}
+            if self.method.solver == "cvodes"
+            else {"z0": np.concatenate((part["a"], LIMITS.multiplier * part["lam"]))}
+        )
         try:
             y = np.asarray(integrate(x0=y, p=data, **start)["xf"]).T
         except RuntimeError as error:
@@ -168,7 +184,7 @@ class SundialsSteps:
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
         at = times[:, None]
         q, v = self._project.many(y[:, :nq], y[:, nq : nq + nv], self.p, at)
-        sound = self._closed(q, times, t0)
+        sound = self._count_sound(q, times, t0)
         z, work = y[:, nq + nv : nq + nv + nz], y[:, -1:]
         rows = np.asarray(self._begin.many(at, x[1], q, v, z, work, part["lam"], self.p, self.constants)[0])
         accepted, rejected = self.where["accepted"][0], self.where["rejected"][0]
@@ -177,13 +193,13 @@ class SundialsSteps:
         rows[:, rejected] = x[rejected]
         return rows[:sound]
 
-    def _closed(self, q: Array, times: Array, t0: float) -> int:
+    def _count_sound(self, q: Array, times: Array, t0: float) -> int:
         """How many states from the first on have their joints closed."""
         eqs = self.eqs
         if not eqs.holonomic_rows:
             return len(times)
         gaps = np.abs(eqs.kernel("position").many(q, self.p, times[:, None])[0]).reshape(len(times), -1)
-        bad = np.flatnonzero(~(gaps.max(axis=1) <= OPEN))
+        bad = np.flatnonzero(~(gaps.max(axis=1) <= LIMITS.open))
         if len(bad) and bad[0] == 0:
             owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(gaps[0]))]].owner
             raise ConvergenceError(
@@ -210,7 +226,7 @@ class SundialsSteps:
 
 
 def _even(gaps: Array) -> bool:
-    return bool(len(gaps)) and bool(np.ptp(gaps) <= EVEN * gaps.max())
+    return bool(len(gaps)) and bool(np.ptp(gaps) <= LIMITS.even * gaps.max())
 
 
 def _reason(text: str) -> str:
@@ -226,10 +242,13 @@ def _symbols(eqs: EquationsOfMotion) -> tuple[Any, dict[str, Any]]:
 
 
 def _integrator(problem: dict[str, Any], method: Sundials, grid: Array) -> ca.Function:
-    local = {name: max(SHARE * x, min(x, TIGHTEST)) for name, x in (("reltol", method.rtol), ("abstol", method.atol))}
+    local = {
+        name: max(LIMITS.share * x, min(x, LIMITS.tightest))
+        for name, x in (("reltol", method.rtol), ("abstol", method.atol))
+    }
     options = {**local, "max_num_steps": int(method.max_steps), "show_eval_warnings": False}
     if method.solver == "cvodes":
-        options["min_step_size"] = SHORTEST  # else it takes all its steps without moving where the motion ends
+        options["min_step_size"] = LIMITS.shortest  # else it takes all its steps without moving where the motion ends
     if method.solver == "idas":
         options |= {"suppress_algebraic": True, "calc_ic": False}
     return ca.integrator("sundials", method.solver, problem, 0.0, grid.tolist(), options)
@@ -250,7 +269,7 @@ def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
     y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
     w = MX.sym("w", eqs.nv + len(eqs.rows))
     q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
-    a, lam = w[: eqs.nv], w[eqs.nv :] / LAMBDA
+    a, lam = w[: eqs.nv], w[eqs.nv :] / LIMITS.multiplier
     t = d["t0"] + d["span"] * tau**2
     slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
@@ -274,7 +293,7 @@ def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
     scale = 1 / ca.sqrt(length + TINY)
     mobility = length / (ca.mmax(M) + TINY)
     dynamics = M @ s.a - F["forces"](*arguments, s.lam) - A.T @ s.lam
-    joints = scale * (A @ s.a - b + IDAS_EPSILON * mobility * (s.lam - before))
+    joints = scale * (A @ s.a - b + LIMITS.epsilon * mobility * (s.lam - before))
     slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
     inputs = [*arguments, s.lam, s.a]
     cse = {"cse": eqs.nv < 600}

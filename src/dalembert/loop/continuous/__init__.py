@@ -1,1 +1,0 @@
-"""Continuous laws and observers, written into the equations of their machine."""
