@@ -56,11 +56,11 @@ def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = Fa
     """
     if llvm() is None:
         raise Untranslatable("the package llvmlite cannot be imported")
-    program = read(function)
-    source = LlvmCode(program, lanes).source()
-    if lanes == 1 and _makes_built_ins():
-        source += _once_text()
-    with _lock:
+    with _lock:  # CasADi has locks of its own, which no child may inherit either
+        program = read(function)
+        source = LlvmCode(program, lanes).source()
+        if lanes == 1 and _makes_built_ins():
+            source += _once_text()
         library, machine = llvm(), _target_machine(optimise)
         module = library.parse_assembly(source)
         data = machine.emit_object(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
@@ -37,9 +38,7 @@ def accelerations_along(
     v, z = (_block(record, group.names) for group in (eqs.speeds, eqs.internal))
     known = {name: record for name in eqs.inputs.names if name in record}
     u = read_inputs(eqs, known if inputs is None else inputs).values(eqs, record.time)
-    kernel = eqs.cached("forward along a record", lambda: Kernel(forward_function(eqs)))
-    lam = np.zeros(len(eqs.rows))
-    _, a, _, _, _, change = kernel.many(q, v, z, u, eqs.p, record.time[:, None], lam)
+    a, change = eqs.cached("accelerations", lambda: _kernel(eqs)).many(q, v, z, u, eqs.p, record.time[:, None])
     if depends_on_reactions(eqs) and float(np.max(change, initial=0.0)) > THRESHOLDS.friction:
         worst = int(np.argmax(change))
         raise ConvergenceError(
@@ -50,6 +49,15 @@ def accelerations_along(
     names = [acceleration_name(name, eqs.speeds.index) for name in eqs.speeds.names]
     units = [f"{unit}^2" if unit.endswith("/s") else "" for unit in eqs.speeds.units]
     return Record(record.time, a, names, units, name=eqs.name)
+
+
+def _kernel(eqs: EquationsOfMotion) -> Kernel:
+    """(q, v, z, u, p, t) -> v̇ and the last change of the reactions, from reactions of zero."""
+    forward = forward_function(eqs)
+    symbols = [ca.MX.sym(forward.name_in(i), forward.size1_in(i)) for i in range(6)]
+    _, a, _, _, _, change = forward(*symbols, ca.MX.zeros(len(eqs.rows)))
+    function = ca.Function("accelerations", symbols, [a, change])
+    return Kernel(function.expand() if forward.is_a("SXFunction") else function)
 
 
 def _block(record: Record, names: tuple[str, ...]) -> Array:
