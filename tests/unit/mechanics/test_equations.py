@@ -100,13 +100,6 @@ def test_a_replaced_parameter_equals_a_rebuilt_machine(eqs: da.EquationsOfMotion
             np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-14)  # other order of a few operations
 
 
-def test_compiled_is_a_copy(eqs: da.EquationsOfMotion) -> None:
-    fast = eqs.compiled()
-    assert (fast.use_c, eqs.use_c) == (True, False)
-    assert fast.compiled() is fast
-    assert fast.replace(length=0.5).use_c
-
-
 def test_equations_and_states_survive_pickling(eqs: da.EquationsOfMotion) -> None:
     state = da.assemble(eqs, {"pin": 0.4}, velocity={"rail": 1.0}, internal={"motor.effort": 2.0})
     copy = pickle.loads(pickle.dumps(state))  # noqa: S301 (our own bytes)
@@ -164,7 +157,6 @@ def test_a_mechanism_may_be_changed_after_its_equations_were_made() -> None:
 def test_the_same_description_has_the_same_hash_and_a_copy_keeps_it(eqs: da.EquationsOfMotion) -> None:
     assert da.equations(machine()).content_hash == eqs.content_hash
     assert pickle.loads(pickle.dumps(eqs)).content_hash == eqs.content_hash  # noqa: S301
-    assert eqs.compiled().content_hash == eqs.content_hash
     assert len(eqs.content_hash) == 64
 
 
