@@ -44,6 +44,7 @@ BINARY = frozenset(
 VIEWS = frozenset(operations("RESHAPE SPARSITY_CAST"))
 JOINED = frozenset(operations("VERTCAT HORZCAT DIAGCAT"))
 SPLIT = frozenset(operations("VERTSPLIT HORZSPLIT DIAGSPLIT"))
+JOIN = {ca.OP_VERTSPLIT: ca.vertcat, ca.OP_HORZSPLIT: ca.horzcat, ca.OP_DIAGSPLIT: ca.diagcat}
 # Operations that CasADi expands to scalar code in the order in which it evaluates them.
 EXPANDED = frozenset(
     operations(
@@ -294,8 +295,10 @@ class Program:
         if key in self._done:
             return self._done[key]
         symbols = [ca.MX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
-        (alone,) = ca.graph_substitute([node], list(dependencies), symbols)
-        function = ca.Function("operation", symbols, [alone]).expand()
+        try:
+            function = ca.Function("operation", symbols, [separate(node, dependencies, symbols)]).expand()
+        except RuntimeError as problem:  # an operand that cannot be separated
+            raise Untranslatable(f"the matrix operation {_operation_names().get(node.op(), node.op())}") from problem
         self.functions += [function, node]
         return self._scalar(key, function)
 
@@ -304,6 +307,24 @@ class Program:
         callees = [call.routine for call in code.calls.values()]
         passed = max((sum(r.inputs) + sum(r.outputs) for r in callees), default=0)
         return self.add(key, function, code, code.registers + passed + max((r.work for r in callees), default=0))
+
+
+def separate(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
+    """An operation with symbols for its operands.
+
+    `graph_substitute` does not find the parts of a split: there the split value is replaced, by its parts put together.
+    """
+    (alone,) = ca.graph_substitute([node], list(dependencies), list(symbols))
+    parts: dict[Any, tuple[Any, dict[int, Any]]] = {}
+    for value, symbol in zip(dependencies, symbols, strict=True):
+        if value.is_output() and value.dep(0).op() in SPLIT:
+            split = value.dep(0)
+            parts.setdefault(hash(split), (split, {}))[1][value.which_output()] = symbol
+    for split, known in parts.values():
+        every = [split.get_output(i) for i in range(len(split.info()["offset"]) - 1)]
+        whole = JOIN[split.op()](*(known.get(i, ca.MX(part.sparsity())) for i, part in enumerate(every)))
+        (alone,) = ca.graph_substitute([alone], [split.dep(0)], [whole])
+    return alone
 
 
 def read(function: ca.Function) -> Program:
