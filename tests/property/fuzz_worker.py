@@ -149,8 +149,8 @@ def sweep_store() -> list[bytes]:
     from dalembert.sweeps import store
 
     points = np.arange(6.0).reshape(3, 2)
-    head = {"names": ["mass", "length"], "count": 3, "points": store.packed(points), "seed": 1, "trial": "t"}
-    lines = [{"index": k, "results": {"f": 1.5 * k, "shape": store.packed(points[k])}} for k in range(2)]
+    head = {"names": ["mass", "length"], "count": 3, "points": store.pack(points), "seed": 1, "trial": "t"}
+    lines = [{"index": k, "results": {"f": 1.5 * k, "shape": store.pack(points[k])}} for k in range(2)]
     lines.append({"index": 2, "error": "did not close"})
     text = "\n".join(json.dumps(line) for line in lines) + "\n"
     return [(json.dumps({"format": store.FORMAT, **head}, indent=1) + "\n-----\n" + text).encode()]

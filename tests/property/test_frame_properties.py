@@ -209,6 +209,6 @@ def test_a_small_load_changes_the_frequencies_by_its_geometric_stiffness_only(se
     step = 1e-4 * find_buckling(model, "gravity", count=1).critical
     up, down = (prestress(model, {"gravity": s * step}).modes(1).frequencies[0] ** 2 for s in (1, -1))
     modes = model.modes(1)
-    shape = modes.normalised("mass").shapes[:, 0].real
+    shape = modes.normalise("mass").shapes[:, 0].real
     slope = shape @ ((model.reduce(prestress(model, "gravity").K) - model.reduce(model.K)) @ shape)
     assert (up - down) / (2 * step) == pytest.approx(slope, rel=1e-3, abs=1e-6 * modes.frequencies[0] ** 2 / step)

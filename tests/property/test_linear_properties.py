@@ -84,7 +84,7 @@ def test_undamped_modes_are_orthogonal_in_mass_and_stiffness(case):  # P4
     stiffness = modes.shapes.T @ system.K @ modes.shapes
     np.testing.assert_allclose(stiffness, np.diag(modes.frequencies**2), atol=1e-11 * scale)
     for how in ("largest", "unit", "mass"):
-        sized = modes.normalised(how)
+        sized = modes.normalise(how)
         ratio = sized.modal_stiffnesses / sized.modal_masses
         np.testing.assert_allclose(ratio, modes.frequencies**2, rtol=1e-9, atol=1e-12 * scale)
 

@@ -136,7 +136,7 @@ def test_the_start_of_the_source_is_no_trouble() -> None:
 @pytest.mark.spec("000-T9", "000-77", "000-76")
 def test_on_the_estimate_of_the_continuous_filter_the_trend_is_that_of_the_source() -> None:
     """Acceptance of AT-9, and beside the filter of samples: the same reductions to half a point, no worse errors."""
-    found, sampled = servo.estimated(continuous=True), servo.estimated()
+    found, sampled = servo.hold_on_estimate(continuous=True), servo.hold_on_estimate()
     x1, x2, x3, v1, v2, v3 = found.reductions
     assert v3 > 98.0 and x3 > 85.0
     assert 60.0 < v1 < 75.0 and 60.0 < v2 < 75.0

@@ -151,7 +151,7 @@ def test_case_f_pushes_straight_along_its_constraint(eqs: da.EquationsOfMotion) 
 def test_on_an_estimate_the_law_is_that_of_the_source_at_the_estimate() -> None:
     """Four seconds of AT-9: the force driven is that of item 75 at ẑ, with ω² x₃ + 2 ω x₃′ to hold against noise; of
     the acceptance what does not need 50 s: x₃′ > 95 %, x₃ > 85 %, estimates better than 1e-3 after a second."""
-    found = euk.estimated(4.0)
+    found = euk.hold_on_estimate(4.0)
     _, _, x3, _, _, v3 = found.reductions
     assert v3 > 95.0 and x3 > 85.0
     assert found.errors[:3].max() < 1e-3

@@ -12,12 +12,12 @@ from dalembert.studies import excavator as study
 
 
 @pytest.fixture(scope="module")
-def scene() -> study.Scene:
-    return study.scene()
+def scene() -> study.Dig:
+    return study.simulate_dig()
 
 
 @pytest.fixture(scope="module")
-def first(scene: study.Scene) -> da.estimate.ExtendedKalman:
+def first(scene: study.Dig) -> da.estimate.ExtendedKalman:
     return study.motion_filter(scene)
 
 
@@ -84,7 +84,7 @@ def test_forces_put_in_come_out_of_the_balance() -> None:
 
 
 @pytest.mark.spec("004-T4", "004-C31")
-def test_inverse_dynamics_and_the_balance_agree_to_rounding(scene: study.Scene) -> None:
+def test_inverse_dynamics_and_the_balance_agree_to_rounding(scene: study.Dig) -> None:
     found = model().algebraic(scene.truth, scene.truth)
     for name in study.UNKNOWN:
         assert np.abs(found[name] - scene.forces[name]).max() < 1e-10 * 4e4  # of the largest force
@@ -92,7 +92,7 @@ def test_inverse_dynamics_and_the_balance_agree_to_rounding(scene: study.Scene) 
 
 @pytest.mark.spec("004-C27", "004-T4")
 def test_digging_forces_come_with_little_delay_and_less_noise_than_by_a_random_walk(
-    scene: study.Scene, first: da.estimate.ExtendedKalman
+    scene: study.Dig, first: da.estimate.ExtendedKalman
 ) -> None:
     """(ii) later by less than 1/(2π 10 Hz) = 16 ms at 0.5 Hz; (v) the 10 Hz model is the quieter one."""
     band, walk = (da.estimate.TwoStage(first, study.force_filter(kind)).run(scene.sensors) for kind in ("band", "walk"))
@@ -103,7 +103,7 @@ def test_digging_forces_come_with_little_delay_and_less_noise_than_by_a_random_w
         assert study.errors(scene, band)[name] < study.errors(scene, walk)[name] < 4e3
 
 
-def noisy(scene: study.Scene, size: float, seed: int) -> da.Record:
+def noisy(scene: study.Dig, size: float, seed: int) -> da.Record:
     """The sensors with fresh noise of the cylinders, ``size`` times that of the study."""
     rng = np.random.default_rng(seed)
     data = np.array(scene.sensors.data)
@@ -113,7 +113,7 @@ def noisy(scene: study.Scene, size: float, seed: int) -> da.Record:
 
 
 @pytest.mark.spec("004-T4")
-def test_the_rms_error_of_the_payload_is_the_noise_of_the_cylinders_times_that_of_the_map(scene: study.Scene) -> None:
+def test_the_rms_error_of_the_payload_is_the_noise_of_the_cylinders_times_that_of_the_map(scene: study.Dig) -> None:
     """(iii) σ √(mean of Σ (lever_i B⁻¹_{3i})²) with the map B of C31, for noise of 1, 3 and 9 times, drawn anew each
     time; an rms of 3800 samples scatters by 1/√7600 = 1.1 %, of which four times is allowed."""
     kept = np.flatnonzero(scene.truth.time >= study.SETTLED)
@@ -132,7 +132,7 @@ def test_the_rms_error_of_the_payload_is_the_noise_of_the_cylinders_times_that_o
 
 @pytest.mark.spec("004-T4")
 def test_the_rms_error_of_the_filtered_payload_grows_with_the_noise_of_the_cylinders(
-    scene: study.Scene, first: da.estimate.ExtendedKalman
+    scene: study.Dig, first: da.estimate.ExtendedKalman
 ) -> None:
     """(iii) through both stages with one filter: e = e₀ + s e₁, so rms² is a parabola in s; for large noise it is in
     proportion to s, and never less than what is left without noise."""

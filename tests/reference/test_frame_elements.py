@@ -637,7 +637,7 @@ def test_element_forces_cancel_at_points_without_load():
     s = assemble(spatial_cantilever(turned([1, 2, 3], 0.7)))
     solution = solve_static(s, {"tip.x": 1.0, "tip.z": -2.0, "tip.ry": 0.5})
     group = s.groups[0]
-    at_points = group.scatter(group.end_forces(solution.u), group.transform())
+    at_points = group.scatter(group.state(solution.u, {}).end_forces, group.transform())
     inner = [i for i, name in enumerate(s.coordinates) if name.startswith("beam[")]
     np.testing.assert_allclose(at_points[inner], 0, atol=1e-9 * np.abs(at_points).max())
     np.testing.assert_allclose(at_points[s.held], solution.reaction.array[s.held], rtol=1e-8, atol=1e-9)

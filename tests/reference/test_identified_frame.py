@@ -75,7 +75,7 @@ def n4sid() -> Identified:
 
 def modal_values(fit: Identified) -> np.ndarray:
     """Rows f [Hz], ξ, moduli of a2/a1 and a3/a1, their phases [rad]; one column per mode."""
-    shapes = fit.modes().normalised("a1").shapes
+    shapes = fit.modes().normalise("a1").shapes
     return np.vstack([fit.frequencies_hz, fit.damping_ratios, np.abs(shapes[1:]), np.angle(shapes[1:])])
 
 

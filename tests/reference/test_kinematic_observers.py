@@ -214,7 +214,7 @@ def run() -> da.Record:
 
 @pytest.fixture(scope="module")
 def data(run) -> da.Record:
-    return crank.measured(run, 0)
+    return crank.read_sensors(run, 0)
 
 
 @pytest.mark.spec("004-C18")
@@ -292,7 +292,7 @@ def test_whatever_the_noise_both_filters_fail_without_switching_and_hold_with_it
     """Other draws than that above: eight dead points within 2 s."""
     bare, switching = (crank.filters(crank.observer(window))[name] for window in (None, crank.SOURCE_WINDOW))
     for seed in (1, 2, 3):
-        short = crank.measured(run.between(None, 2.0), seed)
+        short = crank.read_sensors(run.between(None, 2.0), seed)
         with pytest.raises(da.errors.ConvergenceError) as caught:
             bare.run(short)
         assert any(Argument("switching", Call("da.estimate.Switching")) in one.parts for one in caught.value.advice)

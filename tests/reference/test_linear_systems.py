@@ -186,7 +186,7 @@ def test_three_storey_frame_with_pendulum_as_lumped_masses():
     M[2, 3] = M[3, 2] = m4 * L4
     K = np.array([[k1 + k2, -k2, 0, 0], [-k2, k2 + k3, -k3, 0], [0, -k3, k3, 0], [0, 0, 0, m4 * g * L4]])
     system = SecondOrder(M, K, coordinates=["x1", "x2", "x3", "phi"])
-    modes = system.modes().normalised("x1")
+    modes = system.modes().normalise("x1")
     # the spec's tolerances: 1e-3 Hz and 1e-3 of the recomputed shapes
     np.testing.assert_allclose(modes.frequencies_hz, [1.09961, 1.98459, 5.79019, 8.82485], atol=FIVE)
     np.testing.assert_allclose(modes.frequencies_hz, [1.099, 1.985, 5.790, 8.825], atol=1e-3)

@@ -140,8 +140,8 @@ def test_the_peaks_before_and_after_are_compared() -> None:
 def test_the_pendulum_joins_a_frame_as_it_joins_the_machine() -> None:
     """Item 81 by hand against the linearized machine."""
     pendulum = rig.Pendulum()
-    machine = rig.lumped(pendulum=pendulum)
-    joined = rig.with_pendulum(rig.lumped(), pendulum, "floor3.x")
+    machine = rig.linearize_rig(pendulum=pendulum)
+    joined = rig.with_pendulum(rig.linearize_rig(), pendulum, "floor3.x")
     assert np.abs(joined.M - machine.M).max() < 1e-12
     assert np.abs(joined.K - machine.K).max() < 1e-9
     assert np.abs(joined.C - machine.C).max() < 1e-12

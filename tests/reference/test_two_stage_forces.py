@@ -16,17 +16,17 @@ from tests.helpers.findings import raises
 
 
 @pytest.fixture(scope="module")
-def swinging() -> study.Scene:
-    return study.scene("swinging")
+def swinging() -> study.ForceTest:
+    return study.simulate_test("swinging")
 
 
 @pytest.fixture(scope="module")
-def motion(swinging: study.Scene) -> object:
+def motion(swinging: study.ForceTest) -> object:
     return study.motion_filter("EKF", swinging)
 
 
 @pytest.fixture(scope="module")
-def two(swinging: study.Scene, motion: object) -> da.estimate.TwoStageEstimate:
+def two(swinging: study.ForceTest, motion: object) -> da.estimate.TwoStageEstimate:
     return da.estimate.TwoStage(motion, study.force_filter("EKF")).run(swinging.sensors)
 
 
@@ -71,7 +71,7 @@ def test_the_balance_of_the_mechanism_is_that_of_the_formulas() -> None:
 
 @pytest.mark.spec("004-C23", "004-C24", "004-T3")
 def test_the_oscillation_scene_meets_the_bounds_of_the_spec(
-    swinging: study.Scene, two: da.estimate.TwoStageEstimate
+    swinging: study.ForceTest, two: da.estimate.TwoStageEstimate
 ) -> None:
     """T3.3b: RMS < 0.06 rad/s, < 1.5 rad/s², < 5 N."""
     wrong = study.errors(swinging, two)
@@ -79,7 +79,7 @@ def test_the_oscillation_scene_meets_the_bounds_of_the_spec(
 
 
 @pytest.mark.spec("004-C23", "004-T3")
-def test_nothing_goes_back_from_forces_to_motion(swinging: study.Scene, motion: object) -> None:
+def test_nothing_goes_back_from_forces_to_motion(swinging: study.ForceTest, motion: object) -> None:
     """T3.3a: the first stage is the same to the bit whatever masses, torque, force and walk the second is told."""
     again = da.estimate.TwoStage(motion, study.force_filter("EKF")).run(swinging.sensors)
     heavy = da.estimate.model_forces(
@@ -98,7 +98,7 @@ def test_nothing_goes_back_from_forces_to_motion(swinging: study.Scene, motion: 
 
 
 @pytest.mark.spec("004-T3")
-def test_both_filters_agree_within_three_percent(swinging: study.Scene, two: da.estimate.TwoStageEstimate) -> None:
+def test_both_filters_agree_within_three_percent(swinging: study.ForceTest, two: da.estimate.TwoStageEstimate) -> None:
     """T3.3d, in two stages."""
     other = da.estimate.TwoStage(study.motion_filter("SS-UKF", swinging), study.force_filter("SS-UKF"))
     a, b = study.errors(swinging, two), study.errors(swinging, other.run(swinging.sensors))
@@ -107,7 +107,7 @@ def test_both_filters_agree_within_three_percent(swinging: study.Scene, two: da.
 
 @pytest.mark.slow
 @pytest.mark.spec("004-T3")
-def test_both_filters_agree_within_three_percent_in_one_stage_too(swinging: study.Scene) -> None:
+def test_both_filters_agree_within_three_percent_in_one_stage_too(swinging: study.ForceTest) -> None:
     """T3.3d, the benchmark."""
     runs = [study.single_stage(kind, swinging).run(swinging.sensors) for kind in ("EKF", "SS-UKF")]
     a, b = (study.errors(swinging, found, study._acceleration(found, swinging)) for found in runs)
@@ -115,7 +115,7 @@ def test_both_filters_agree_within_three_percent_in_one_stage_too(swinging: stud
 
 
 @pytest.mark.spec("004-C25", "004-T3")
-def test_both_forms_agree_away_from_dead_centres(swinging: study.Scene, motion: object) -> None:
+def test_both_forms_agree_away_from_dead_centres(swinging: study.ForceTest, motion: object) -> None:
     """T3.3e: within 10 %, when told the same noise."""
     found = []
     for form in ("known-from-unknown", "unknown-from-known"):
@@ -140,7 +140,7 @@ def test_the_force_cannot_be_told_at_a_dead_centre() -> None:
 
 
 @pytest.mark.spec("004-C29", "004-T3")
-def test_a_random_walk_too_small_spoils_the_single_stage_only(swinging: study.Scene, motion: object) -> None:
+def test_a_random_walk_too_small_spoils_the_single_stage_only(swinging: study.ForceTest, motion: object) -> None:
     """T3.3c: the speed of the benchmark varies by more than ten, that of the first stage by nothing."""
     speeds = [
         study.errors(swinging, found, np.zeros(len(found.time)))["speed"]
@@ -255,7 +255,7 @@ def test_the_single_stage_of_two_freedoms_is_that_of_the_arm_in_closed_form() ->
 
 
 @pytest.mark.spec("004-C29")
-def test_a_well_tuned_single_stage_is_as_good(swinging: study.Scene, two: da.estimate.TwoStageEstimate) -> None:
+def test_a_well_tuned_single_stage_is_as_good(swinging: study.ForceTest, two: da.estimate.TwoStageEstimate) -> None:
     """The honest comparison: no ranking of the force errors is asserted, only that both are small."""
     one = study.errors(swinging, study.single_stage("EKF", swinging).run(swinging.sensors), np.zeros(5001))
     assert one["speed"] < 0.06 and one["force"] < 5.0
@@ -263,7 +263,7 @@ def test_a_well_tuned_single_stage_is_as_good(swinging: study.Scene, two: da.est
 
 @pytest.mark.slow
 @pytest.mark.spec("004-T3")
-def test_the_benchmark_is_tuned_as_its_own_likelihood_would(swinging: study.Scene) -> None:
+def test_the_benchmark_is_tuned_as_its_own_likelihood_would(swinging: study.ForceTest) -> None:
     """No straw man: half and twice the walk, and half and twice the noise of the accelerometer, explain less."""
     usual = study.single_stage("EKF", swinging)
     best = usual.run(swinging.sensors).log_likelihood
@@ -293,7 +293,7 @@ def test_with_current_kinematics_the_prediction_is_not_late() -> None:
 
 
 def motion_of(truth: da.Record) -> object:
-    scene = study.Scene("exact", truth, np.zeros(len(truth)), truth, None)
+    scene = study.ForceTest("exact", truth, np.zeros(len(truth)), truth, None)
     return study.motion_filter("EKF", scene)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,17 @@ from dalembert.estimate.models.process import machine_names
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import symmetric
 
-INDEFINITE = 1e-10  # of a weight: eigenvalues below minus this, relative to the largest, are not rounding
+
+@dataclass(frozen=True)
+class MatrixThresholds:
+    """Limits of eigenvalues, relative to the largest, and of condition numbers."""
+
+    indefinite: float = 1e-10  # of a weight: an eigenvalue below minus this is no rounding of sums and products
+    zero: float = 1e-14  # of a positive matrix: an eigenvalue below it is 50 roundings of zero
+    condition: float = 1e12  # of a matrix to be inverted: above it less than four digits of the result are left
+
+
+THRESHOLDS = MatrixThresholds()
 Weight = Any  # a number, a vector (diagonal), a matrix, or a mapping of names to diagonal entries
 
 
@@ -61,25 +72,24 @@ def plant(system: object, *, dt: float | None = None, what: str = "a design") ->
 
 def choose_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tuple[str, ...]:
     """The inputs the law drives, all when left out; by name, in the given order."""
-    names = system.inputs if inputs is None else names_asked("input", inputs)
-    for name in names:
-        if name not in system.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, system.inputs, "this system"))
+    names = _choose("input", system.inputs, inputs)
     if not names:
         raise DataError("empty", "there is no input to drive: the system has none, or none was chosen.")
-    if len(set(names)) < len(names):
-        raise DataError("duplicate", f"an input is named twice: {', '.join(names)}.")
     return names
 
 
 def choose_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> tuple[str, ...]:
     """Outputs by name, all when left out."""
-    names = system.outputs if outputs is None else names_asked("output", outputs)
+    return _choose("output", system.outputs, outputs)
+
+
+def _choose(kind: str, known: tuple[str, ...], given: str | Iterable[str] | None) -> tuple[str, ...]:
+    names = known if given is None else names_asked(kind, given)
     for name in names:
-        if name not in system.outputs:
-            raise DataError("unknown-name", unknown_name("output", name, system.outputs, "this system"))
+        if name not in known:
+            raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))
     if len(set(names)) < len(names):
-        raise DataError("duplicate", f"an output is named twice: {', '.join(names)}.")
+        raise DataError("duplicate", f"an {kind} is named twice: {', '.join(names)}.")
     return names
 
 
@@ -132,7 +142,7 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
     """Refuse an indefinite weight, and a singular one where it must be positive."""
     values, vectors = np.linalg.eigh(matrix) if len(matrix) else (np.ones(1), np.eye(1))
     largest = max(float(np.abs(values).max()), np.finfo(float).tiny)
-    floor = 1e-14 * largest if positive else -INDEFINITE * largest
+    floor = THRESHOLDS.zero * largest if positive else -THRESHOLDS.indefinite * largest
     if values[0] > floor or (not positive and values[0] >= floor):
         return
     at = [name for name, part in zip(names, np.abs(vectors[:, 0]), strict=False) if part > 0.3]
@@ -141,6 +151,13 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
         "not-positive-definite",
         f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of {listed(at, {})}.",
     )
+
+
+def factor_weight(matrix: FloatArray) -> FloatArray:
+    """C (k, n) with Cᵀ C = matrix, which is positive semidefinite of rank k."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    keep = values > THRESHOLDS.zero * max(float(values[-1]), 0.0)
+    return np.asarray((vectors[:, keep] * np.sqrt(values[keep])).T)
 
 
 def cross_weight(symbol: str, given: object, rows: int, columns: int, why: str) -> FloatArray:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
+IntArray = NDArray[np.intp]
 # A stored matrix: FloatArray, or scipy.sparse.csc_array in a sparse system (SciPy has no types of its own).
 Matrix = Any
 

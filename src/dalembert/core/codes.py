@@ -92,7 +92,6 @@ CODES: dict[str, str] = {
     "no-scene": "a record or equations without anything to draw",
     # limits of use
     "not-supported": "a combination that this function does not cover",
-    "needs-damping": "a result that exists only with damping",
     "too-large": "a size or a count beyond the bounds that protect memory and time",
     "no-c-code": "an operation that has no C code",
     "not-picklable": "an object that cannot be sent to another process",
@@ -116,7 +115,6 @@ CODES: dict[str, str] = {
     "diverged": "values grew beyond every bound",
     "singular-law": "a control law at a pose where it has no solution",
     "interrupted": "stopped from the keyboard or by a signal",
-    "timeout": "the time allowed is over",
     "joint-open": "a joint that is not closed",
     "friction-unsettled": "friction and reactions that do not settle on common values",
     "step-too-small": "a time step that fell to the rounding of the time",

@@ -51,7 +51,7 @@ def sections(reader: str, path: Path, arguments: list[Any], *, memory: int | Non
     memory : bytes that it may take [bytes]; more ends in `FileFormatError` (Linux only).
     """
     with _lock:
-        helper = _started()
+        helper = _start_helper()
         if helper is None:
             yield from _reader(reader)(path, *arguments)
             return
@@ -105,7 +105,7 @@ class _Refused(Exception):
         self.error = error
 
 
-def _started() -> subprocess.Popen[bytes] | None:
+def _start_helper() -> subprocess.Popen[bytes] | None:
     """The helper, started where it is not there; None where Python cannot start another (embedded, no processes)."""
     global _helper
     if _helper is not None and _helper.poll() is None:
@@ -191,7 +191,7 @@ def serve() -> None:
             reader, path, arguments, memory = json.loads(job)
             try:
                 read = _reader(reader)
-                with _bounded(Path(path), memory):
+                with _limit_resources(Path(path), memory):
                     for section in read(Path(path), *arguments):
                         _hand_over(out, section)
             except DalembertError as error:
@@ -206,7 +206,7 @@ def serve() -> None:
 
 
 @contextlib.contextmanager
-def _bounded(path: Path, memory: int | None) -> Iterator[None]:
+def _limit_resources(path: Path, memory: int | None) -> Iterator[None]:
     """Bounds on processor time (the signal ends the process) and on address space, where the system has them."""
     limit: tuple[int, int] | None = None
     size = path.stat().st_size if path.is_file() else 0

@@ -81,7 +81,7 @@ class Steps:
         self._title, self._plan = title, dict(plan)
         self._total = sum(self._plan.values()) or 1.0
         self._start = time.monotonic()
-        self._done = 0.0  # expected seconds of what is done
+        self._before = self._done = 0.0  # expected seconds of the steps before this one, and of all that is done
         self._now: str | None = None
         self._estimate = self._total
         self._bar: Any = None
@@ -92,17 +92,14 @@ class Steps:
         """A step of the plan begins; those before it are done."""
         if name not in self._plan:
             raise DataError("unknown-name", unknown_name("step", name, self._plan, self._title))
-        names = list(self._plan)
-        self._now = name
-        self._done = sum(self._plan[one] for one in names[: names.index(name)])
-        self._show(f"{self._title}: {name} ({names.index(name) + 1} of {len(names)})")
+        self._now, place = name, list(self._plan).index(name)
+        self._before = self._done = sum(list(self._plan.values())[:place])
+        self._show(f"{self._title}: {name} ({place + 1} of {len(self._plan)})")
 
     def within(self, fraction: float) -> None:
         """How far the step that runs has come."""
         if self._now is not None:
-            names = list(self._plan)
-            before = sum(self._plan[one] for one in names[: names.index(self._now)])
-            self._done = before + min(max(fraction, 0.0), 1.0) * self._plan[self._now]
+            self._done = self._before + min(max(fraction, 0.0), 1.0) * self._plan[self._now]
             self._show(None)
 
     def left(self) -> float:
@@ -141,16 +138,16 @@ _steps: ContextVar[Steps | None] = ContextVar("dalembert_steps", default=None)
 
 
 def step(name: str) -> None:
-    """Tell whoever watches the steps that this one begins; nobody may."""
-    watching = _steps.get()
-    if watching is not None:
-        watching.begin(name)
+    """Begin a step of the surrounding :class:`Steps`, if there is one."""
+    steps = _steps.get()
+    if steps is not None:
+        steps.begin(name)
 
 
 def within() -> Setting:
     """A ``progress=`` for the one long thing inside a step: its part of the bar, where steps are shown."""
-    watching = _steps.get()
-    return None if watching is None else watching.within
+    steps = _steps.get()
+    return None if steps is None else steps.within
 
 
 def _bar(title: str, left: Any) -> tuple[Any, Any]:

@@ -46,6 +46,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     group : entry points of this group name modules that declare further kinds.
     order : sort key of a kind.  error : raised for an unknown or taken name.
     report : called with a message for an entry point that does not load; a warning by default.
+    added : called with the name and the kind after each registration.
 
     Examples
     --------
@@ -66,6 +67,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         order: Callable[[Kind], Any] | None = None,
         error: type[DalembertError] = ModelError,
         report: Callable[[str], None] = _warn,
+        added: Callable[[str, Kind], None] | None = None,
     ) -> None:
         self.sort = sort
         self.group = group
@@ -73,6 +75,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         self._order = order
         self._error = error
         self._report = report
+        self._added = added
         self._kinds: dict[str, Kind] = {}
         self._homes: dict[str, str] = {}
         self._loaded: set[str] = set()  # "package", "group"
@@ -90,6 +93,8 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             problem = f"{self._homes[name]} already declares a {self.sort} {name!r}."
             raise self._error("taken-name", problem, where={"name": name, "module": self._homes[name]})
         self._kinds[name], self._homes[name] = kind, home
+        if self._added is not None:
+            self._added(name, kind)
         return kind
 
     def unregister(self, name: str) -> None:

@@ -44,9 +44,9 @@ def spread(value: float, deviation: float | None) -> str:
     return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
 
 
-def labelled(symbol: str, array: Matrix, rows: Sequence[str], *, most: int = 8) -> list[str]:
+def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     """Lines that show a matrix with the names of its rows; only its size where it is large."""
-    if max(array.shape) > most:
+    if max(array.shape) > 8:
         count = array.count_nonzero() if scipy.sparse.issparse(array) else np.count_nonzero(array)
         return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
     if scipy.sparse.issparse(array):

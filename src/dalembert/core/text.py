@@ -11,12 +11,12 @@ def counted(number: int, word: str) -> str:
     return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
 
-def dashed(name: str) -> str:
+def to_option(name: str) -> str:
     """The name of a class as a choice on the command line.
 
     Examples
     --------
-    >>> dashed("GeneralizedAlpha"), dashed("RK4")
+    >>> to_option("GeneralizedAlpha"), to_option("RK4")
     ('generalized-alpha', 'rk4')
     """
     return name.lower() if name.isupper() or name[-1].isdigit() else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
@@ -28,6 +28,6 @@ def listed(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) ->
     return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
-def complex_text(s: complex, digits: int = 5) -> str:
+def complex_text(s: complex) -> str:
     """``"-1.5"``, ``"0+3.1416i"``."""
-    return f"{s.real + 0.0:.{digits}g}" if s.imag == 0.0 else f"{s.real + 0.0:.{digits}g}{s.imag:+.{digits}g}i"
+    return f"{s.real + 0.0:.5g}" if s.imag == 0.0 else f"{s.real + 0.0:.5g}{s.imag:+.5g}i"

@@ -71,30 +71,36 @@ class EquationsOfMotion:
     """
 
     name: str
+    functions: Mapping[str, ca.Function]
+    # arguments and results of the functions, in their order
     coordinates: Channels
     speeds: Channels
-    functions: Mapping[str, ca.Function]
     internal: Channels = NONE
     inputs: Channels = NONE
     parameters: Channels = NONE
     parameter_values: tuple[float, ...] = ()
+    outputs: Channels = NONE
     measures: Channels = NONE
     measure_rates: Channels = NONE
     recorded_measures: tuple[int, ...] = ()
-    outputs: Channels = NONE
+    # constraint rows and their owners
     rows: tuple[Row, ...] = ()
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
+    joints: tuple[JointInfo, ...] = ()
+    reaction_channels: Channels = NONE
+    # coordinates of special kinds
     quaternions: tuple[QuaternionBlock, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
     unrecorded: frozenset[str] = frozenset()  # coordinates and internal states that no record holds: counters, seeds
+    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
+    # names and values for users
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
     resting_inputs: Mapping[str, float] = field(default_factory=dict)  # values of inputs that are not given, if not 0
-    joints: tuple[JointInfo, ...] = ()
-    reaction_channels: Channels = NONE
+    # dry friction
     friction_joints: tuple[str, ...] = ()
     dry: tuple[DryFriction, ...] = ()
     stick_slip: EquationsOfMotion | None = None
-    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
+    # assembly, picture and evaluation
     placement: Placement = field(default_factory=Placement)
     scene: Scene | None = None
 
@@ -229,20 +235,18 @@ class EquationsOfMotion:
 
         return self.cached("parameters in use", find)  # type: ignore[no-any-return]
 
+    def has_inertia(self, p: Array) -> Any:
+        """For every row of parameters, whether no mass or inertia is negative."""
+        M = self.kernel("inertia").many(np.asarray(self.placement.q), p, 0.0)[0]
+        return (np.diagonal(M, axis1=1, axis2=2) >= 0).all(axis=1)
+
     def _check_inertia(self, changed: Mapping[str, Any]) -> None:
         """A changed parameter may not make a mass negative."""
-
-        def find() -> tuple[list[int], list[int]]:
-            rows, columns = self.functions["inertia"].sparsity_out(0).get_triplet()
-            places = [k for k, (i, j) in enumerate(zip(rows, columns, strict=True)) if i == j]
-            return places, [rows[k] for k in places]
-
-        places, speeds = self.cached("diagonal of the inertia", find)
-        masses = self.kernel("inertia").raw(self.placement.q, self.p, 0.0)[0][places]
+        masses = self.kernel("inertia").sparse(0, self.placement.q, self.p, 0.0).diagonal()
         if not (masses >= 0).all():
             k = int(np.flatnonzero(~(masses >= 0))[0])
             shown = ", ".join(f"{key}={value:g}" for key, value in changed.items())
-            name = self.speeds.names[speeds[k]]
+            name = self.speeds.names[k]
             raise ModelError(
                 "negative", f"{shown} makes the inertia of {name!r} {masses[k]:g}; it must not be negative.",
                 where={"speed": name}, evidence={"inertia": float(masses[k])},
@@ -265,11 +269,11 @@ class EquationsOfMotion:
             self._kernels[key] = make()
         return self._kernels[key]
 
-    def cached_family(self, kind: str, key: object, make: Callable[[], Any], most: int = 8) -> Any:
-        """One of the things of a kind (a closed loop), kept for its next use; only the newest are kept."""
+    def cached_family(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
+        """One of the things of a kind (a closed loop), kept for its next use; only the newest eight are kept."""
         family: dict[Any, Any] = self.cached(("family", kind), dict)
         if key not in family:
-            while len(family) >= most:
+            while len(family) >= 8:
                 family.pop(next(iter(family)))
             family[key] = make()
         return family[key]

@@ -10,7 +10,7 @@ P is the power of everything that V does not hold; with M(q) its term E_q q̇ ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert.equations.equations_of_motion import EquationsOfMotion
 
 SX = ca.SX
+Functions = Mapping[str, ca.Function]
 ARGUMENTS = {  # of every function of the equations, in order
     "kinematics": "q p t",
     "inertia": "q p t",
@@ -68,26 +69,13 @@ def complete(eqs: EquationsOfMotion) -> dict[str, ca.Function]:
         if name not in ARGUMENTS:
             raise ModelError("unknown-name", unknown_name("function", name, ARGUMENTS, f"equations {eqs.name!r}"))
     _check_arguments(eqs, given)
-    missing = [name for name in _NEEDED if name not in given]
+    missing = [name for name in _NEEDED if name not in given or (name == "measures" and given[name].n_out() == 1)]
     if missing:
         s = eqs.symbols()
         for name in missing:
-            parts = _NEEDED[name](eqs, given, s)
-            given[name] = ca.Function(name, s.arguments(name), parts, {"cse": True})
-    if given["measures"].n_out() == 1:
-        given["measures"] = _derive_measures(given)
+            given[name] = ca.Function(name, s.arguments(name), _NEEDED[name](eqs, given, s), {"cse": True})
     _check_shapes(eqs, given)
     return given
-
-
-def _derive_measures(given: Mapping[str, ca.Function]) -> ca.Function:
-    """s, ṡ, S and bias of measures given by their values alone."""
-    q, v, p, t = (SX.sym(name, given["measures"].numel_in(k)) for k, name in enumerate("qvpt"))
-    value = given["measures"](q, v, p, t)
-    N, n = given["kinematics"](q, p, t)
-    rate = ca.jtimes(value, q, N @ v + n) + ca.jacobian(value, t)
-    bias = ca.jtimes(rate, q, N @ v + n) + ca.jacobian(rate, t)
-    return ca.Function("measures", [q, v, p, t], [value, rate, ca.jacobian(value, q) @ N, bias], {"cse": True})
 
 
 def default_measures(eqs: EquationsOfMotion) -> tuple[Channels, Channels]:
@@ -129,73 +117,44 @@ def _require(eqs: EquationsOfMotion, name: str, what: str) -> ModelError:
     )  # fmt: skip
 
 
-def _rate(given: Mapping[str, ca.Function], s: Symbols, value: object) -> Any:
+def _rate(given: Functions, s: Symbols, value: object) -> Any:
     """Time derivative of an expression of (q, v, t) at v̇ = 0."""
     N, n = given["kinematics"](s.q, s.p, s.t)
     return ca.jtimes(value, s.q, N @ s.v + n) + ca.jacobian(value, s.t)
 
 
-def _kinematics(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
+def _kinematics(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
     if eqs.nq != eqs.nv:
         raise _require(eqs, "kinematics", f"{eqs.nq} coordinates and {eqs.nv} speeds")
     return [SX.eye(eqs.nq), SX.zeros(eqs.nq)]
 
 
-def _inertia(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    if eqs.nv:
-        raise _require(eqs, "inertia", f"{eqs.nv} speeds")
-    return [SX(0, 0)]
-
-
-def _forces(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    if eqs.nv:
-        raise _require(eqs, "forces", f"{eqs.nv} speeds")
-    return [SX(0, 1)]
-
-
-def _position(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    if eqs.holonomic_rows:
-        raise _require(eqs, "position", f"{len(eqs.holonomic_rows)} holonomic rows")
-    return [SX(0, 1)]
-
-
-def _rates(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
+def _rates(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
     if any(row.level not in (HOLONOMIC, ACCELERATION) for row in eqs.rows):
         raise _require(eqs, "rates", "rows at velocity level")
     return [_rate(given, s, given["position"](s.q, s.p, s.t))]
 
 
-def _rows(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
+def _rows(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
     if any(row.level == ACCELERATION for row in eqs.rows):
         raise _require(eqs, "rows", "rows at acceleration level")
     rates = given["rates"](s.q, s.v, s.p, s.t)
     return [ca.jacobian(rates, s.v), -_rate(given, s, rates)]
 
 
-def _internal(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    if eqs.nz:
-        raise _require(eqs, "internal", f"{eqs.nz} internal states")
-    return [SX(0, 1)]
+def _measures(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
+    """s, ṡ, S and bias; of measures given by their values alone, or of the coordinates."""
+    values = given["measures"](s.q, s.v, s.p, s.t) if "measures" in given else s.q[measured_coordinates(eqs)]
+    N, _ = given["kinematics"](s.q, s.p, s.t)
+    rates = _rate(given, s, values)
+    return [values, rates, ca.jacobian(values, s.q) @ N, _rate(given, s, rates)]
 
 
-def _outputs(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    if eqs.ny:
-        raise _require(eqs, "outputs", f"{eqs.ny} outputs")
-    return [SX(0, 1)]
-
-
-def _measures(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    places = measured_coordinates(eqs)
-    N, n = given["kinematics"](s.q, s.p, s.t)
-    rates = (N @ s.v + n)[places]
-    return [s.q[places], rates, N[places, :], _rate(given, s, rates)]
-
-
-def _energy(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
+def _energy(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
     return [0.5 * ca.dot(s.v, given["inertia"](s.q, s.p, s.t) @ s.v), SX(0)]
 
 
-def _power(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
+def _power(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
     energy = sum(given["energy"](s.q, s.v, s.z, s.p, s.t), SX(0))
     A, _ = given["rows"](*s.arguments("rows"))
     efforts = given["forces"](*s.arguments("forces")) + A.T @ s.lam
@@ -203,22 +162,36 @@ def _power(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols)
     return [_rate(given, s, energy) + ca.dot(s.v, efforts) + inner]
 
 
-def _nothing(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    return [SX(0, 1)]
+def _absent(name: str, count: Callable[[EquationsOfMotion], int], what: str, shape: tuple[int, int] = (0, 1)) -> Any:
+    """A function without results, where the equations have none of ``what``; else the producer must give it."""
+
+    def derive(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
+        if count(eqs):
+            raise _require(eqs, name, f"{count(eqs)} {what}")
+        return [SX(*shape)]
+
+    return derive
 
 
-def _no_axes(eqs: EquationsOfMotion, given: Mapping[str, ca.Function], s: Symbols) -> list[Any]:
-    return [SX(3, 0)]
+_NEEDED: dict[str, Callable[[EquationsOfMotion, Functions, Symbols], list[Any]]] = {
+    # in the order in which each may stand on those before it
+    "kinematics": _kinematics,
+    "inertia": _absent("inertia", lambda eqs: eqs.nv, "speeds", (0, 0)),
+    "forces": _absent("forces", lambda eqs: eqs.nv, "speeds"),
+    "position": _absent("position", lambda eqs: len(eqs.holonomic_rows), "holonomic rows"),
+    "rates": _rates,
+    "rows": _rows,
+    "internal": _absent("internal", lambda eqs: eqs.nz, "internal states"),
+    "outputs": _absent("outputs", lambda eqs: eqs.ny, "outputs"),
+    "energy": _energy,
+    "power": _power,
+    "measures": _measures,
+    "reactions": lambda *_: [SX(0, 1)],
+    "joint_axes": lambda *_: [SX(3, 0)],
+}
 
 
-_NEEDED = {  # in the order in which each may stand on those before it
-    "kinematics": _kinematics, "inertia": _inertia, "forces": _forces, "position": _position, "rates": _rates,
-    "rows": _rows, "internal": _internal, "outputs": _outputs, "energy": _energy, "power": _power,
-    "measures": _measures, "reactions": _nothing, "joint_axes": _no_axes,
-}  # fmt: skip
-
-
-def _check_arguments(eqs: EquationsOfMotion, given: Mapping[str, ca.Function]) -> None:
+def _check_arguments(eqs: EquationsOfMotion, given: Functions) -> None:
     """Every argument has the size that the names of the equations give."""
     sizes = {"q": eqs.nq, "v": eqs.nv, "a": eqs.nv, "z": eqs.nz, "u": eqs.nu, "p": len(eqs.parameters), "t": 1}
     sizes["lam"] = len(eqs.rows)
@@ -232,7 +205,7 @@ def _check_arguments(eqs: EquationsOfMotion, given: Mapping[str, ca.Function]) -
             )  # fmt: skip
 
 
-def _check_shapes(eqs: EquationsOfMotion, given: Mapping[str, ca.Function]) -> None:
+def _check_shapes(eqs: EquationsOfMotion, given: Functions) -> None:
     """Every result has the shape that the names of the equations give."""
     nv, rows = eqs.nv, len(eqs.rows)
     measured = len(eqs.measures)

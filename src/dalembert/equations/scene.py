@@ -111,7 +111,7 @@ def _optional(read: Read) -> Read:
     return lambda given, what: None if given is None else read(given, what)
 
 
-def _named(read: Read) -> Read:
+def _mapping(read: Read) -> Read:
     def check(given: object, what: str) -> dict[str, Any]:
         if not isinstance(given, Mapping):
             raise _refuse(given, what, "a table of names")
@@ -291,7 +291,7 @@ _READERS: dict[str, Read] = {  # by the annotation of a field
     "Place | None": _optional(_place), "End": _end, "str | Place": _axis, "tuple[str, ...]": _list(_text),
     "tuple[float, ...]": _list(_number), "tuple[Place, ...]": _list(_place),
     "tuple[Place, ...] | None": _optional(_list(_place)), "tuple[tuple[Place, ...], ...]": _list(_list(_place)),
-    "tuple[tuple[int, int], ...]": _list(_line), "Mapping[str, Place]": _named(_place), "tuple[Any, ...]": _triangles,
+    "tuple[tuple[int, int], ...]": _list(_line), "Mapping[str, Place]": _mapping(_place), "tuple[Any, ...]": _triangles,
     "SceneShape | None": _optional(_as(SceneShape)), "SceneSide | None": _optional(_as(SceneSide)),
     **{f"tuple[{kind.__name__}, ...]": _list(_as(kind)) for kind in (
         SceneBody, SceneJoint, SceneSpring, SceneJointSpring, SceneForce, SceneTorque)},

@@ -11,7 +11,7 @@ a `Quantity` is a number that may stay symbolic in a model.
 
 from dalembert.expressions.calling import call_user, of_time, one_value
 from dalembert.expressions.installation import doctor, engine
-from dalembert.expressions.kernels import FLAT_LIMIT, Array, Expr, Kernel
+from dalembert.expressions.kernels import FLAT_LIMIT, Array, Expr, Kernel, cores, run_together, spread_over_cores
 from dalembert.expressions.quantities import (
     Quantity,
     absolute,
@@ -48,6 +48,7 @@ __all__ = [
     "atan",
     "atan2",
     "call_user",
+    "cores",
     "cos",
     "cosh",
     "doctor",
@@ -59,9 +60,11 @@ __all__ = [
     "of_time",
     "one_value",
     "pi",
+    "run_together",
     "sign",
     "sin",
     "sinh",
+    "spread_over_cores",
     "sqrt",
     "table",
     "tan",

@@ -8,10 +8,11 @@ the parts of a vector, spread over the cores.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -22,6 +23,7 @@ from dalembert.expressions.native import LANES, Native, compile_native
 from dalembert.expressions.program import Untranslatable
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
 # Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it.
@@ -61,6 +63,7 @@ class Kernel:
         self.in_batches = 0
         self.code: Native | None = None
         self._lanes: Native | None = None
+        self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
         self.width = sum(a.size for a in self._outputs)
 
@@ -78,7 +81,7 @@ class Kernel:
 
     def _settle(self) -> None:
         self._settled = True
-        native = self._compile(1)
+        native = self._compile(1, optimise=self.optimise)
         if native is None:
             return
         arrays = [*self._inputs, *self._outputs]
@@ -86,12 +89,12 @@ class Kernel:
         self._run = native.trigger(native.table(arrays, self._work, [0] * len(arrays)))
         self.code = native
 
-    def _compile(self, lanes: int) -> Native | None:
+    def _compile(self, lanes: int, *, optimise: bool) -> Native | None:
         name = self.function.name()
         if name in interpreted and lanes > 1:
             return None
         try:
-            return compile_native(self.function, lanes=lanes, optimise=self.optimise)
+            return compile_native(self.function, lanes=lanes, optimise=optimise)
         except Untranslatable as reason:
             interpreted[name] = str(reason)
             return None
@@ -156,7 +159,8 @@ class Kernel:
             raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
         self.expect(count)
         if self.code is None:
-            self._repeat(rows, arrays, strides, count)
+            with self._buffers:
+                self._repeat(rows, arrays, strides, count)
         else:
             self._loop(self.code, rows[0], arrays, strides, rows[1:], count)
         return rows[1:]
@@ -210,6 +214,12 @@ class Kernel:
         table = native.table([state, *arrays, *results], work, [width, *strides, *[width] * len(results)])
         native.loop(table, count)
 
+    def together(self) -> Native | None:
+        """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
+        if self._lanes is None and not (self._settled and self.code is None):
+            self._lanes = self._compile(LANES, optimise=True)  # for so many evaluations the best code pays
+        return self._lanes
+
     # -- batches -----------------------------------------------------------------------------------------------------
     def many(self, *arguments: Any) -> list[Array]:
         """Evaluate a batch: every argument (batch, n) or (n,) for all alike; outputs (batch, rows[, columns])."""
@@ -249,22 +259,22 @@ class Kernel:
         """Rows of results for a batch of arguments."""
         batch = len(rows)
         self.in_batches += batch
-        if self._lanes is None and self.in_batches >= LANES_AFTER and not (self._settled and self.code is None):
-            self._lanes = self._compile(LANES)
-        if self._lanes is None:
-            self.expect(batch)
-        native = self._lanes or self.code
+        native = self.together() if self.in_batches >= LANES_AFTER else self._lanes
         if native is None:
-            self._interpret(rows, arrays)
+            self.expect(batch)
+            native = self.code
+        if native is None:
+            with self._buffers:
+                self._interpret(rows, arrays)
             return
         fill = _fill_lanes if native.lanes > 1 else _fill_rows
-        threads = min(_cores(), batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
+        threads = min(cores(), batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
         if threads == 1:
             fill(native, arrays, rows, 0, batch)
             return
         share = -(-batch // threads // native.lanes) * native.lanes
         starts = range(0, batch, share)
-        list(_pool().map(lambda a: fill(native, arrays, rows, a, min(a + share, batch)), starts))
+        spread_over_cores(lambda k: fill(native, arrays, rows, starts[k], min(starts[k] + share, batch)), len(starts))
 
     def _interpret(self, rows: Array, arrays: list[Array]) -> None:
         bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
@@ -282,6 +292,35 @@ class Kernel:
                 row[a:b] = values
         if not self._settled:
             self._note(len(rows))
+
+
+# -- several machines ------------------------------------------------------------------------------------------------
+def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
+    """`count` evaluations of every lane, each with the first result of the one before as first argument.
+
+    states : (lanes, n).  arguments : (n,) for all lanes, or (lanes, n).  Returns (count, width, lanes).
+    """
+    lanes, width = native.lanes, sum(native.main.outputs)
+    rows = np.empty((count + 1, width, lanes))
+    rows[0, : states.shape[1]] = states.T
+    given = [
+        np.ascontiguousarray(a.T) if a.ndim == 2 else np.repeat(a.reshape(-1), lanes)
+        for a in (np.asarray(a, dtype=float) for a in arguments)
+    ]
+    flat = rows[1:].reshape(-1)
+    starts = np.cumsum([0, *native.main.outputs])[:-1].tolist()
+    results = [flat[start * lanes :] for start in starts]
+    work = native.work()
+    strides = [width, *[0] * len(given), *[width] * len(results)]
+    native.loop(native.table([rows[0], *given, *results], work, strides), count)
+    return rows[1:]
+
+
+def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]:
+    """task(0), ..., task(count - 1) on the cores of this machine, in threads; results in order."""
+    if count == 1 or cores() == 1:
+        return [task(k) for k in range(count)]
+    return list(_pool().map(task, range(count)))
 
 
 # -- parts of a batch ------------------------------------------------------------------------------------------------
@@ -329,13 +368,14 @@ def _fill_lanes(native: Native, arrays: list[Array], rows: Array, first: int, la
         at += size
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_cores(), thread_name_prefix="dalembert")
+    return ThreadPoolExecutor(cores(), thread_name_prefix="dalembert")
 
 
 if hasattr(os, "register_at_fork"):

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dalembert.identify.realization.okid import okid as okid
     from dalembert.identify.realization.okid_era import okid_era as okid_era
     from dalembert.identify.records.data import Data as Data
-    from dalembert.identify.records.data import IdentificationWarning as IdentificationWarning
     from dalembert.identify.records.data import read_data as read_data
     from dalembert.identify.records.prepare import average as average
     from dalembert.identify.records.prepare import bandpass as bandpass
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from dalembert.identify.records.repair import Repair as Repair
     from dalembert.identify.records.repair import hampel as hampel
     from dalembert.identify.records.repair import repair as repair
+    from dalembert.identify.records.reporting import IdentificationWarning as IdentificationWarning
     from dalembert.identify.records.synchronise import Synchronised as Synchronised
     from dalembert.identify.records.synchronise import delay as delay
     from dalembert.identify.records.synchronise import shift as shift

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from dalembert.linear.eigen.classify import Classification as Classification
     from dalembert.linear.eigen.roots import Roots as Roots
     from dalembert.linear.eigen.stability import Stability as Stability
+    from dalembert.linear.families.sweeps import AxisCrossing as AxisCrossing
     from dalembert.linear.families.sweeps import CriticalSpeed as CriticalSpeed
-    from dalembert.linear.families.sweeps import Crossing as Crossing
     from dalembert.linear.families.sweeps import Sweep as Sweep
     from dalembert.linear.families.sweeps import campbell as campbell
     from dalembert.linear.families.sweeps import root_locus as root_locus

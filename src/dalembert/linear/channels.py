@@ -1,8 +1,30 @@
-"""Units of the channels of a linear system."""
+"""Names and units of the channels of a linear system."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
+from dalembert.core.text import listed
+
+
+def places(kind: str, names: Sequence[str], known: Sequence[str], where: str) -> list[int]:
+    """Places of the names among the known ones."""
+    at = {name: i for i, name in enumerate(known)}
+    for name in names:
+        if name not in at:
+            raise DataError("unknown-name", unknown_name(kind, name, known, where))
+    return [at[name] for name in names]
+
+
+def place(kind: str, name: str | None, known: Sequence[str], where: str) -> int:
+    """Place of one name; a name left out is that of the only channel there is."""
+    if name is None and len(known) != 1:
+        problem = f"{where} has {len(known) or 'no'} {kind}s: {listed(known, {}) or '(none)'}."
+        raise DataError("missing-argument", problem, Advice("Name one: {}.", Argument(kind)))
+    return 0 if name is None else places(kind, [name], known, where)[0]
 
 
 def input_units(system: Any) -> dict[str, str]:

@@ -7,6 +7,7 @@ participation in a direction r:  Γ = φᴴ M r / m,  effective mass |φᴴ M r|
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,26 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.notebook import small_table
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text, counted, listed
+from dalembert.linear.channels import places
 from dalembert.numerics import ties
 
-# Real part of a computed eigenvalue, relative to the largest modulus, below which a mode neither grows nor decays:
-# companion-form rounding is some hundred times 2⁻⁵².
-REAL_PART_TOLERANCE = 1e-12
-# Rounding of K leaves |s| of a rigid body about 2⁻²⁶ of the largest; it counts as 0 only if it is slow absolutely.
-RIGID_SHARE, RIGID_RATE = 6e-8, 1e-5  # of the largest |s|; rad/s
 Direction = str | Mapping[str, float] | ArrayLike
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """How the motion of a mode is named from its eigenvalue s."""
+
+    # Real part relative to the largest |s|, below which a mode neither grows nor decays: companion-form rounding is
+    # some hundred times 2⁻⁵².
+    decay: float = 1e-12
+    # A rigid body is slow against the largest |s| (rounding of K leaves 2⁻²⁶ of it) ...
+    rigid_share: float = 6e-8
+    # ... and in absolute terms [rad/s]: a period of a week.
+    rigid_rate: float = 1e-5
+
+
+LIMITS = MotionLimits()
 
 
 @frozen(init=False)
@@ -198,7 +211,7 @@ class Modes:
             shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
         return shares
 
-    def normalised(self, how: str) -> Modes:
+    def normalise(self, how: str) -> Modes:
         """Copy with another normalisation of the shapes.
 
         Parameters
@@ -226,7 +239,7 @@ class Modes:
                     "no-motion", f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1."
                 )
             factor = 1.0 / row
-        return self._changed(factor=factor)
+        return self._copy(factor=factor)
 
     def select(self, numbers: Iterable[int] | None = None, *, band: tuple[float, float] | None = None) -> Modes:
         """Copy with some of the modes, by their numbers in the table (from 1), or by frequency.
@@ -248,7 +261,7 @@ class Modes:
             low, high = band
             size = self.frequencies[chosen]
             chosen = chosen[(size >= low) & (size <= high)]
-        return self._changed(chosen=chosen)
+        return self._copy(chosen=chosen)
 
     def mac(self, other: Modes | None = None) -> FloatArray:
         """Modal assurance criterion \\|φᴴψ\\|² / (φᴴφ ψᴴψ) of every mode against every mode of ``other``.
@@ -317,12 +330,8 @@ class Modes:
             vector[matching(direction, self.coordinates, "these Modes")] = 1.0
             return vector
         if isinstance(direction, Mapping):
-            places = {name: i for i, name in enumerate(self.coordinates)}
             vector = np.zeros(n)
-            for name, value in direction.items():
-                if name not in places:
-                    raise DataError("unknown-name", unknown_name("coordinate", name, self.coordinates, "these Modes"))
-                vector[places[name]] = value
+            vector[places("coordinate", [*direction], self.coordinates, "these Modes")] = [*direction.values()]
             return vector
         vector = np.asarray(direction, dtype=np.float64)
         if vector.shape != (n,) or not np.isfinite(vector).all():
@@ -340,7 +349,7 @@ class Modes:
             )
         return value
 
-    def _changed(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:
+    def _copy(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:
         columns = [
             None if array is None else (array * factor)[:, chosen]
             for array in (self.shapes, self._momenta, self._restoring)
@@ -353,10 +362,10 @@ class Modes:
     def _still(self) -> Any:
         """Which modes are rigid-body modes up to rounding."""
         size = np.abs(self.eigenvalues)
-        return (size <= RIGID_SHARE * size.max(initial=0.0)) & (size < RIGID_RATE)
+        return (size <= LIMITS.rigid_share * size.max(initial=0.0)) & (size < LIMITS.rigid_rate)
 
     def _kinds(self) -> list[str]:
-        noise = REAL_PART_TOLERANCE * np.abs(self.eigenvalues).max(initial=0.0)
+        noise = LIMITS.decay * np.abs(self.eigenvalues).max(initial=0.0)
         kinds = []
         for s, still in zip(self.eigenvalues, self._still(), strict=True):
             if s == 0.0:

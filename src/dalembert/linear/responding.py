@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -51,26 +51,22 @@ class Responding:
         """Response to sampled inputs; see :func:`dalembert.linear.response`."""
         from dalembert.linear.responses.time_response import response
 
-        this: Any = self
-        return response(this, inputs, **options)
+        return response(cast(Any, self), inputs, **options)
 
     def free_response(self, start: Mapping[str, float] | ArrayLike, times: ArrayLike, **options: Any) -> Record:
         """Motion from an initial state; see :func:`dalembert.linear.free_response`."""
         from dalembert.linear.responses.time_response import free_response
 
-        this: Any = self
-        return free_response(this, start, times, **options)
+        return free_response(cast(Any, self), start, times, **options)
 
     def step_response(self, times: ArrayLike, **options: Any) -> Record:
         """Response to an input switched on; see :func:`dalembert.linear.step_response`."""
         from dalembert.linear.responses.time_response import step_response
 
-        this: Any = self
-        return step_response(this, times, **options)
+        return step_response(cast(Any, self), times, **options)
 
     def impulse_response(self, times: ArrayLike, **options: Any) -> Record:
         """Response to an impulse at t = 0; see :func:`dalembert.linear.impulse_response`."""
         from dalembert.linear.responses.time_response import impulse_response
 
-        this: Any = self
-        return impulse_response(this, times, **options)
+        return impulse_response(cast(Any, self), times, **options)

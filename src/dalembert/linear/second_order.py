@@ -13,32 +13,35 @@ States of the first-order form are positions first, (x, x′); Genta has velocit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, names_or_numbered, numbered, unique_names
-from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
+from dalembert.core.arguments import known_units, names_or_numbered, numbered, real_number, unique_names, whole_number
+from dalembert.core.arrays import ComplexArray, FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.tables import labelled
+from dalembert.core.tables import matrix_lines
 from dalembert.core.text import counted, listed
 from dalembert.linear import storage
-from dalembert.linear.eigen import eigenmodes, massless, stability
+from dalembert.linear.eigen import arnoldi, massless, quadratic, stability
 from dalembert.linear.eigen.classify import Classification
 from dalembert.linear.eigen.stability import Stability
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
 from dalembert.linear.state_space import StateSpace
-
-if TYPE_CHECKING:
-    pass
+from dalembert.numerics import ties
 
 # Largest sparse system that is made dense without ``force``: 5000 x 5000 doubles are 200 MB each.
 DENSE_LIMIT = 5000
+# Sparse systems up to this size, and searches for more than half of all modes, are quicker and safer when dense.
+SMALL = 300
+DEFAULT_COUNT = 20
+# A frequency at the end of a band is in it.
+BAND_ROUNDING = 1e-9
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
@@ -254,7 +257,22 @@ class SecondOrder(Responding):
         band : (low, high), optional
             All modes with frequencies between these [rad/s], ends included; counted by inertia when sparse.
         """
-        return eigenmodes.find(self, count, near, band)
+        count, near, band = _check_selection(count, near, band)
+        small = self.nq <= SMALL or (count is not None and count > self.nq // 2)
+        solved = self.dense() if self.is_sparse and small else self
+        if solved.is_sparse:
+            values, shapes = arnoldi.solve(solved, count or DEFAULT_COUNT, near, band)
+            count = count or (None if band else DEFAULT_COUNT)
+        else:
+            values, shapes = quadratic.solve(
+                solved.M, solved.C, solved.G, solved.K, solved.H, solved.K_loss, solved.coordinates
+            )
+        chosen = _choose(values, count, near, band)
+        shapes = quadratic.normalise(shapes[:, chosen], self.M)
+        return Modes(
+            values[chosen], shapes, self.coordinates, momenta=self.M @ shapes, restoring=self.K @ shapes,
+            provenance=self.provenance,
+        )  # fmt: skip
 
     def state_space(self) -> StateSpace:
         """First-order form on the states (x, x′), named ``x`` and ``x.rate``.
@@ -340,7 +358,7 @@ class SecondOrder(Responding):
             array = getattr(self, symbol)
             if 0 not in array.shape and (symbol in "MK" or storage.nonzero(array)):
                 rows = self.outputs if symbol[0] in "YD" else self.coordinates
-                lines += labelled(symbol, array, rows)
+                lines += matrix_lines(symbol, array, rows)
         return "\n".join(lines)
 
 
@@ -359,3 +377,39 @@ def _outputs(given: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[st
         symbol: result[symbol] if symbol in result else storage.zeros(ny or 0, width, sparse=sparse)
         for symbol, width in widths.items()
     }
+
+
+def _check_selection(
+    count: int | None, near: float, band: tuple[float, float] | None
+) -> tuple[int | None, float, tuple[float, float] | None]:
+    if count is not None:
+        count = whole_number("count", count, 1)
+    near = real_number("near", near)
+    if near < 0.0:
+        raise DataError("negative", f"near must be a frequency ≥ 0 in rad/s, got {near!r}.")
+    if band is None:
+        return count, near, None
+    if near:
+        raise DataError("conflicting-arguments", "give near or band, not both.")
+    try:
+        low, high = (float(end) for end in band)
+    except (TypeError, ValueError) as error:
+        raise DataError("out-of-range", f"band must be (low, high) in rad/s, got {band!r}.") from error
+    if not (0.0 <= low < high < np.inf):
+        raise DataError("out-of-range", f"band must be (low, high) with 0 ≤ low < high in rad/s, got {band!r}.")
+    return count, 0.0, (low, high)
+
+
+def _choose(values: ComplexArray, count: int | None, near: float, band: tuple[float, float] | None) -> Any:
+    """Indices of the wanted eigenvalues, ascending in modulus; of equal ones growth before decay."""
+    size = np.abs(values)
+    order = ties.by_modulus(values)
+    if band is not None:
+        low, high = band
+        inside = (size >= low * (1.0 - BAND_ROUNDING)) & (size <= high * (1.0 + BAND_ROUNDING))
+        order = order[inside[order]]
+        near = low
+    if count is not None and count < len(order):
+        nearest = np.argsort(ties.ranks(np.abs(size[order] - near), float(size.max())), kind="stable")[:count]
+        order = order[np.sort(nearest)]
+    return order

@@ -14,14 +14,19 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, matrix, numbered, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
+<<<<<<< HEAD
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import matrix_lines
+=======
+from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.tables import labelled
+>>>>>>> house-b
 from dalembert.core.text import counted, listed
 from dalembert.linear.eigen import roots
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
 from dalembert.linear.transforms import balanced_truncation as balance
-from dalembert.linear.transforms import forms, gramians, interconnect, interop, norms, sampling
+from dalembert.linear.transforms import forms, gramians, interconnect, norms, sampling
 
 if TYPE_CHECKING:
     from dalembert.linear.eigen.stability import Stability
@@ -205,9 +210,9 @@ class StateSpace(Responding):
         """Orthogonal change of states to block upper triangular A, blocks of size 1 (real poles) and 2 (pairs)."""
         return forms.schur_form(self)
 
-    def balanced(self) -> StateSpace:
+    def balanced_form(self) -> StateSpace:
         """The system in states whose gramians are both diagonal and equal to the Hankel singular values."""
-        return balance.balanced(self)
+        return balance.balanced_form(self)
 
     def stable_split(self) -> tuple[StateSpace, StateSpace]:
         """Two systems whose sum is this one: the asymptotically stable part (with D), and the rest."""
@@ -344,21 +349,72 @@ class StateSpace(Responding):
 
     def to_control(self) -> Any:
         """``control.StateSpace`` of python-control with the same names."""
-        return interop.to_control(self)
+        control = require_extra("control", "control")
+        return control.StateSpace(
+            self.A, self.B, self.C, self.D, 0 if self.dt is None else self.dt,
+            states=list(self.states), inputs=list(self.inputs), outputs=list(self.outputs),
+            remove_useless_states=False,
+        )  # fmt: skip
 
     @classmethod
-    def from_control(cls, other: object, *, units: Mapping[str, str] | None = None) -> StateSpace:
+    def from_control(cls, other: Any, *, units: Mapping[str, str] | None = None) -> StateSpace:
         """From a linear system of python-control, names included."""
-        return interop.from_control(cls, other, units)
+        control = require_extra("control", "control")
+        if not isinstance(other, control.StateSpace):
+            if not isinstance(other, control.lti.LTI):
+                raise DataError(
+                    "wrong-type", f"from_control needs a linear system of python-control, got {type(other).__name__}."
+                )
+            try:
+                other = control.ss(other)
+            except (TypeError, ValueError, NotImplementedError) as error:
+                raise DataError(
+                    "not-proper",
+                    f"python-control finds no state space of this {type(other).__name__}: {error}. Transfer functions "
+                    "must be proper; those with several inputs or outputs are converted entry by entry (and joined by "
+                    "connect).",
+                ) from error
+        if other.dt is True:
+            raise DataError(
+                "missing-argument",
+                "this python-control system is sampled with an unknown time (dt = True); set its dt first.",
+            )
+        return cls(
+            other.A, other.B, other.C, other.D, other.dt or None,
+            states=other.state_labels, inputs=other.input_labels, outputs=other.output_labels,
+            units=units, provenance={"from": "python-control"},
+        )  # fmt: skip
 
     def to_scipy(self) -> Any:
         """``scipy.signal.StateSpace``, continuous or sampled, without names."""
-        return interop.to_scipy(self)
+        import scipy.signal  # slow to import
+
+        matrices = (self.A, self.B, self.C, self.D)
+        return scipy.signal.StateSpace(*matrices) if self.dt is None else scipy.signal.StateSpace(*matrices, dt=self.dt)
 
     @classmethod
     def from_scipy(cls, other: object, **names: Any) -> StateSpace:
         """From a ``scipy.signal`` lti or dlti system; ``states=``, ``inputs=``, ``outputs=``, ``units=`` as here."""
-        return interop.from_scipy(cls, other, names)
+        import scipy.signal
+
+        if not isinstance(other, (scipy.signal.lti, scipy.signal.dlti)):
+            raise DataError(
+                "wrong-type", f"from_scipy needs a scipy.signal lti or dlti system, got {type(other).__name__}."
+            )
+        dt = other.dt
+        if dt is True:
+            raise DataError(
+                "missing-argument",
+                "this scipy.signal system is sampled with an unknown time (dt = True); set its dt first.",
+            )
+        try:
+            space = other.to_ss()
+        except ValueError as error:
+            raise DataError(
+                "not-proper", f"scipy.signal finds no state space of this {type(other).__name__}: {error}"
+            ) from error
+        D = np.asarray(space.D).reshape(len(space.C), space.B.shape[1])
+        return cls(space.A, space.B, space.C, D, dt, provenance={"from": "scipy.signal"}, **names)
 
     def __repr__(self) -> str:
         time = "continuous" if self.dt is None else f"discrete, dt = {self.dt:g} s"
@@ -370,5 +426,5 @@ class StateSpace(Responding):
         for symbol, array, rows in (("A", self.A, self.states), ("B", self.B, self.states),
                                     ("C", self.C, self.outputs), ("D", self.D, self.outputs)):  # fmt: skip
             if array.size and (symbol == "A" or np.any(array)):
-                lines += labelled(symbol, array, rows)
+                lines += matrix_lines(symbol, array, rows)
         return "\n".join(lines)

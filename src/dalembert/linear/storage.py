@@ -15,7 +15,7 @@ import scipy.sparse
 
 from dalembert.core.arguments import fit, matrix
 from dalembert.core.arguments import square as square_matrix
-from dalembert.core.arrays import Matrix
+from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 
 # Asymmetry, relative to the largest entry, up to which a matrix counts as symmetric (or skew) and is made exactly so:
@@ -104,6 +104,11 @@ def split(full: Matrix) -> tuple[Matrix, Matrix]:
 def nonzero(array: Matrix) -> bool:
     """Whether any entry is not 0."""
     return bool(np.any(array.data if scipy.sparse.issparse(array) else array))
+
+
+def dense(array: Matrix) -> FloatArray:
+    """The matrix as a NumPy array."""
+    return np.asarray(array.toarray() if scipy.sparse.issparse(array) else array)
 
 
 def _same_pattern(a: Any, b: Any) -> bool:

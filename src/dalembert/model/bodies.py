@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.expressions.quantities import Scalar as Scalar
 from dalembert.model.inertia import Composite, Matrix, Shape
-
-if TYPE_CHECKING:
-    pass
 
 Vector = Iterable[Scalar]
 Place = Union["Body", "Point", "Frame"]
@@ -145,6 +142,16 @@ def apply(a: Matrix, v: Sequence[Any]) -> tuple[Any, Any, Any]:
     return tuple(sum(a[i][k] * v[k] for k in range(3)) for i in range(3))
 
 
+def entries(p: Any) -> Any:
+    """The nine entries of the matrix of a unit quaternion, row by row."""
+    w, x, y, z = p[0], p[1], p[2], p[3]
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+
+
 def rotation_matrix(rotation: Any, what: str) -> Matrix:
     """Rotation given as None, by `da.rotation`, a quaternion (scalar first) or a 3x3 matrix."""
     if rotation is None:
@@ -163,12 +170,8 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
         n = math.sqrt(w * w + x * x + y * y + z * z)
         if n < THRESHOLDS.length:
             raise ModelError("zero-length", f"{what}: the quaternion is zero.")
-        w, x, y, z = w / n, x / n, y / n, z / n
-        return (
-            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-        )
+        found: Matrix = entries((w / n, x / n, y / n, z / n))
+        return found
     if len(items) == 3 and not any(is_number(c) for c in items):
         rows = tuple(tuple(float(c) for c in vector(row, 3, what)) for row in items)
         product = matmul(rows, transpose(rows))  # type: ignore[arg-type]

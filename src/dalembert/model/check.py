@@ -40,16 +40,17 @@ def find_problems(m: Mechanism) -> list[Finding]:
     names = _name_problems(m)
     if not all(isinstance(part.name, str) for part in m.parts()):
         return names  # nothing else can be distinguished
+    coordinates = _Coordinates(m)
     return [
         *names,
         *(problem for body in m.bodies for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)),
         *_body_problems(m),
-        *_coordinate_problems(m),
-        *_force_problems(m),
-        *_sensor_problems(m),
+        *_coordinate_problems(m, coordinates),
+        *_force_problems(m, coordinates),
+        *_sensor_problems(m, coordinates),
         *_channel_problems(m),
         *_parameter_problems(m),
-        *_disconnected(m),
+        *_connection_problems(m),
     ]
 
 
@@ -65,16 +66,7 @@ def _name_problems(m: Mechanism) -> list[Finding]:
     problems: list[Finding] = []
     if not m.bodies:
         problems.append(Finding("no-bodies", f"{_where(m)} has no bodies."))
-    named: list[tuple[str, Any]] = [
-        *(("body", b.name) for b in m.bodies),
-        *(("joint", j.name) for j in m.joints),
-        *(("gear", c.name) for c in m.couplers),
-        *(("driver", d.name) for d in m.drivers),
-        *(("constraint", c.name) for c in m.constraints),
-        *(("variable", v.name) for v in m.variables),
-        *(("force", f.name) for f in m.forces),
-        *(("sensor", s.name) for s in m.sensors),
-    ]
+    named: list[tuple[str, Any]] = [(kind, part.name) for kind, part in m.named_parts()]
     for kind, name in [*named, *(("input", channel) for channel in m.inputs())]:
         if not _is_name(name):
             problem = f"{kind} name must be a non-empty line of text without outer blanks, got {name!r}."
@@ -95,23 +87,23 @@ def _body_problems(m: Mechanism) -> list[Finding]:
     problems: list[Finding] = []
     own = {id(b) for b in m.bodies} | {id(m.ground)}
 
-    def owned(what: str, part: str, *bodies: Body | None) -> None:
+    def require_own(what: str, part: str, *bodies: Body | None) -> None:
         for body in bodies:
             if body is not None and id(body) not in own:
                 problem = f"{what} uses body {body.name!r} of another mechanism."
                 problems.append(Finding("wrong-owner", problem, {"part": part, "body": body.name}))
 
     for joint in m.joints:
-        owned(f"joint {joint.name!r}", joint.name, joint.a.body, joint.b.body)
+        require_own(f"joint {joint.name!r}", joint.name, joint.a.body, joint.b.body)
         if joint.a.body is joint.b.body:
             problems.append(_to_itself(f"joint {joint.name!r}", joint.name, joint.a.body))
     for force in m.forces:
         bodies = force.bodies()
-        owned(force.what, force.name, *bodies)
+        require_own(force.what, force.name, *bodies)
         if len(bodies) == 2 and bodies[0] is bodies[1]:
             problems.append(_to_itself(force.what, force.name, bodies[0]))
     for sensor in m.sensors:
-        owned(f"sensor {sensor.name!r}", sensor.name, *sensor.measure.bodies())
+        require_own(f"sensor {sensor.name!r}", sensor.name, *sensor.measure.bodies())
     return problems
 
 
@@ -160,9 +152,8 @@ class _Coordinates:
         return "" if not owner else "rad" if part == "angle" else "m"
 
 
-def _coordinate_problems(m: Mechanism) -> list[Finding]:
+def _coordinate_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
     """Couplers and drivers."""
-    coordinates = _Coordinates(m)
     problems: list[Finding] = []
     for coupler in m.couplers:
         what = f"{coupler.kind} {coupler.name!r}"
@@ -200,17 +191,15 @@ def _coordinate_problems(m: Mechanism) -> list[Finding]:
     return problems
 
 
-def _force_problems(m: Mechanism) -> list[Finding]:
-    coordinates = _Coordinates(m)
-    problems: list[Finding] = []
-    for force in m.forces:
-        problems += coordinates.missing_names(force.what, force.name, force)
-        problems += force.problems(coordinates.joints)
-    return problems
+def _force_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
+    return [
+        one
+        for force in m.forces
+        for one in (*coordinates.missing_names(force.what, force.name, force), *force.problems(coordinates.joints))
+    ]
 
 
-def _sensor_problems(m: Mechanism) -> list[Finding]:
-    coordinates = _Coordinates(m)
+def _sensor_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
     problems: list[Finding] = []
     known = {name: (full, coordinates.unit(name)) for name, full in coordinates.names.items()}
     forces = {force.name: force for force in m.forces}
@@ -274,7 +263,7 @@ def _parameter_problems(m: Mechanism) -> list[Finding]:
     return list(problems.values())
 
 
-def _disconnected(m: Mechanism) -> list[Finding]:
+def _connection_problems(m: Mechanism) -> list[Finding]:
     """A body that nothing ties to the ground while other bodies are tied is most likely a mistake."""
     links: dict[int, set[int]] = {id(b): set() for b in [m.ground, *m.bodies]}
 

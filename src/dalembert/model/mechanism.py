@@ -13,11 +13,12 @@ from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rot
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.force import ForceMethods
-from dalembert.model.joint_methods import JointMethods
 from dalembert.model.joints import JOINTS, Joint
+from dalembert.model.joints.joint import JointMethods
 from dalembert.model.sensors import Measure, Sensor
 
-FORCES.load_package()  # each kind adds its method to `ForceMethods`
+for kinds in (FORCES, JOINTS):
+    kinds.load_package()  # each kind adds its method to `ForceMethods` or `JointMethods`
 
 
 class Mechanism(JointMethods, CouplingMethods, ForceMethods):
@@ -74,19 +75,13 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         def __getattr__(self, name: str) -> Any:
             """``add_<kind>`` of a kind of joint or force that another package declares."""
             kind = name.removeprefix("add_").replace("_", " ")
-            if name.startswith("add_") and kind in FORCES:  # the look at the registry has loaded it
+            if name.startswith("add_") and (kind in FORCES or kind in JOINTS):  # the look at the registry has loaded it
                 return object.__getattribute__(self, name)
-            if not name.startswith("add_") or kind not in JOINTS:
-                raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
-
-            def add(*sides: Any, **options: Any) -> Joint:
-                return self.add_joint(kind, *sides, **options)
-
-            add.__name__, add.__doc__, add.__signature__ = name, JOINTS[kind].doc, JOINTS[kind].signature
-            return add
+            raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
 
         def __dir__(self) -> list[str]:
-            return [*super().__dir__(), *(f"add_{kind.replace(' ', '_')}" for kind in JOINTS)]
+            list(FORCES), list(JOINTS)  # loads those of other packages
+            return list(super().__dir__())
 
     def __repr__(self) -> str:
         kind = "planar" if self.planar else "spatial"
@@ -104,12 +99,17 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         ]  # fmt: skip
         return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
+    def named_parts(self) -> list[tuple[str, Any]]:
+        """Every part that has a name, with the word for what it is."""
+        groups: dict[str, list[Any]] = {
+            "body": self.bodies, "joint": self.joints, "gear": self.couplers, "driver": self.drivers,
+            "constraint": self.constraints, "variable": self.variables, "force": self.forces, "sensor": self.sensors,
+        }  # fmt: skip
+        return [(word, part) for word, group in groups.items() for part in group]
+
     def parts(self) -> list[Any]:
         """Everything that has a name: bodies, joints, gears, drivers, constraints, variables, forces, sensors."""
-        return [
-            *self.bodies, *self.joints, *self.couplers, *self.drivers, *self.constraints, *self.variables,
-            *self.forces, *self.sensors,
-        ]  # fmt: skip
+        return [part for _, part in self.named_parts()]
 
     def __getitem__(self, name: str) -> Any:
         """The part of this name, of a mechanism read from a file for instance: ``m["crank"].at(0.1, 0)``."""
@@ -198,7 +198,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if not isinstance(measure, Measure):
             advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
             raise ModelError("wrong-type", f"sensor {name!r}: expected a measure, got {measure!r}.", advice)
-        sensor = Sensor(name, measure.checked(f"sensor {name!r}"))
+        sensor = Sensor(name, measure.validate(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor
 

@@ -19,10 +19,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
+from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, Frame, Point, name_of, number, vector
 
 Given = Mapping[str, Any]
@@ -115,6 +116,21 @@ class Declared:
             object.__setattr__(self, name, checked if one.check is None else one.check(checked, f"{what}: {name}"))
 
 
+Kind = TypeVar("Kind", bound=Declared)
+
+
+def declare(registry: Registry[Any], kind: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Decorator that makes a class a frozen dataclass and registers it as a kind."""
+
+    def register(cls: type[Kind]) -> type[Kind]:
+        made = dataclass(frozen=True)(cls)
+        made.kind = kind
+        registry.register(kind, made, module=made.__module__)
+        return made
+
+    return register
+
+
 def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:
     if one.many and isinstance(value, Iterable) and not isinstance(value, str):
         items = tuple(value)
@@ -131,42 +147,35 @@ def _check_point(value: Any, what: str, one: Option, part: Declared) -> Point:
         return value.at(*(0.0,) * value.dimension)
     if isinstance(value, Frame):
         return Point(value.body, value.coordinates)
-    _check_place(value, what, one, part)
-    assert isinstance(value, Point)
-    return value
+    found: Point = _check_place(value, what, one, part)
+    return found
 
 
 def _check_frame(value: Any, what: str, one: Option, part: Declared) -> Frame:
     return value if isinstance(value, Frame) else _check_point(value, what, one, part).frame()
 
 
-def _check_place(value: Any, what: str, one: Option, part: Declared) -> Body | Point | Frame:
-    if not isinstance(value, (Body, Point, Frame)):
-        advice = Advice("Points are made by {}.", Call("body.at"))
-        raise ModelError("wrong-type", f"{what}: expected a point of a body, got {value!r}.", advice)
-    return value
+def _of_type(kinds: Any, code: str, words: str, *advice: Advice) -> Callable[[Any, str, Option, Declared], Any]:
+    """A check that a value is of a type; ``words`` stand between its name and the value in the message."""
+
+    def check(value: Any, what: str, one: Option, part: Declared) -> Any:
+        if not isinstance(value, kinds):
+            raise ModelError(code, f"{what}{words}, got {value!r}.", *advice)
+        return value
+
+    return check
 
 
-def _check_body(value: Any, what: str, one: Option, part: Declared) -> Body:
-    if not isinstance(value, Body):
-        raise ModelError("wrong-type", f"{what}: expected a body, got {value!r}.")
-    return value
+_check_place = _of_type(
+    (Body, Point, Frame),
+    "wrong-type",
+    ": expected a point of a body",
+    Advice("Points are made by {}.", Call("body.at")),
+)
 
 
 def _check_name(value: Any, what: str, one: Option, part: Declared) -> str:
     return name_of(value, what)
-
-
-def _check_input(value: Any, what: str, one: Option, part: Declared) -> str:
-    if not isinstance(value, str):
-        raise ModelError("bad-name", f"{what} must be the name of a channel, got {value!r}.")
-    return value
-
-
-def _check_text(value: Any, what: str, one: Option, part: Declared) -> str:
-    if not isinstance(value, str):
-        raise ModelError("wrong-type", f"{what} must be a text, got {value!r}.")
-    return value
 
 
 def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
@@ -174,12 +183,6 @@ def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
         shown = f"{', '.join(map(repr, one.choices[:-1]))} or {one.choices[-1]!r}"
         raise ModelError("unknown-choice", f"{what} must be {shown}, not {value!r}.")
     return str(value)
-
-
-def _check_function(value: Any, what: str, one: Option, part: Declared) -> Any:
-    if not callable(value):
-        raise ModelError("wrong-type", f"{what} must be a function, got {value!r}.")
-    return value
 
 
 def _check_law(value: Any, what: str, one: Option, part: Declared) -> Any:
@@ -203,17 +206,17 @@ _CHECKS: dict[str, Callable[[Any, str, Option, Declared], Any]] = {  # other for
     "point": _check_point,
     "frame": _check_frame,
     "place": _check_place,
-    "body": _check_body,
+    "body": _of_type(Body, "wrong-type", ": expected a body"),
     "coordinate": _check_name,
     "joint": _check_name,
     "named force": _check_name,
-    "input": _check_input,
+    "input": _of_type(str, "bad-name", " must be the name of a channel"),
     "choice": _check_choice,
-    "text": _check_text,
+    "text": _of_type(str, "wrong-type", " must be a text"),
     "law": _check_law,
     "laws": _check_laws,
     "law or laws": _check_law_or_laws,
-    "function": _check_function,
-    "law of extension": _check_function,
+    "function": _of_type(Callable, "wrong-type", " must be a function"),
+    "law of extension": _of_type(Callable, "wrong-type", " must be a function"),
     "model": _keep,
 }

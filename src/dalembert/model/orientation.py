@@ -17,6 +17,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2, cos, is_symbolic, sin, sqrt, where
 from dalembert.model.bodies import THRESHOLDS, rotation_matrix, unit
+from dalembert.model.bodies import entries as entries
 
 SMALL = 1e-4  # square of a turn below which series take over: their next terms are below 1e-16
 LOCKED = 1e-9  # cosine of a pitch from which on roll and yaw are one angle
@@ -52,16 +53,6 @@ def logarithm(p: Any) -> tuple[Any, Any, Any]:
     series = 2 / where(small, p[0], 1.0) * (1 - ratio / 3 + ratio**2 / 5 - ratio**3 / 7)
     factor = where(small, series, 2 * atan2(size, p[0]) / size)
     return (factor * p[1], factor * p[2], factor * p[3])
-
-
-def entries(p: Any) -> list[list[Any]]:
-    """The nine entries of the matrix of a unit quaternion, row by row."""
-    w, x, y, z = p[0], p[1], p[2], p[3]
-    return [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
 
 
 def angles(p: object) -> tuple[Any, Any, Any]:

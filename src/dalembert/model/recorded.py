@@ -58,16 +58,16 @@ class Spline:
         t = minimum(maximum(t, float(self.starts[0])), self.end)
         later = [t >= float(start) for start in self.starts[1:]]
 
-        def chosen(values: FloatArray) -> Any:
+        def choose(values: FloatArray) -> Any:
             result = float(values[0])
             for passed, change in zip(later, np.diff(values), strict=True):
                 result = result + passed * float(change)
             return result
 
-        s = t - chosen(self.starts)
+        s = t - choose(self.starts)
         result: Any = 0.0
         for row in self.pieces:
-            result = result * s + chosen(row)
+            result = result * s + choose(row)
         return result
 
 

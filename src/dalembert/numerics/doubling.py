@@ -25,6 +25,7 @@ with a step of any length is a stable way over a finite horizon: no growing mode
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -33,12 +34,22 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError
 
 Triple = tuple[FloatArray, FloatArray, FloatArray]
-MOST_DOUBLINGS = 60
-OVERFLOW = 1e100  # entries of X beyond which it diverges
-SHORT = 0.5  # ‖Hamiltonian‖ h of the interval that doubling starts from
 
 
-def joined(first: Triple, second: Triple) -> Triple:
+@dataclass(frozen=True)
+class DoublingLimits:
+    """Where doubling starts and ends."""
+
+    short: float = 0.5  # ‖Hamiltonian‖ h of the interval that it starts from: its exponential is then well conditioned
+    change: float = 1e-15  # relative, of X from one doubling to the next where it ends: rounding
+    most: int = 60  # doublings: a motion that decays by more than rounding (2⁻⁵²) in an interval has decayed after 2⁶⁰
+    overflow: float = 1e100  # entries of X beyond which it diverges; their squares are still finite
+
+
+LIMITS = DoublingLimits()
+
+
+def join(first: Triple, second: Triple) -> Triple:
     """Two intervals one after the other as one, (2)."""
     (A1, G1, H1), (A2, G2, H2) = first, second
     n = len(A1)
@@ -52,9 +63,9 @@ def joined(first: Triple, second: Triple) -> Triple:
     return A2 @ WA, 0.5 * (G_ + G_.T), 0.5 * (H_ + H_.T)
 
 
-def doubled(A: FloatArray, G: FloatArray, H: FloatArray) -> Triple:
+def double(A: FloatArray, G: FloatArray, H: FloatArray) -> Triple:
     """Two equal intervals as one."""
-    return joined((A, G, H), (A, G, H))
+    return join((A, G, H), (A, G, H))
 
 
 def back(triple: Triple, X: FloatArray) -> FloatArray:
@@ -70,7 +81,7 @@ def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float) -> Triple:
     n = len(A)
     hamiltonian = np.block([[A, -G], [-Q, -A.T]])
     size = float(np.linalg.norm(hamiltonian, 1)) * h
-    times = max(0, math.ceil(math.log2(size / SHORT))) if size > 0.0 else 0
+    times = max(0, math.ceil(math.log2(size / LIMITS.short))) if size > 0.0 else 0
     # (x, λ) at the end = Φ (x, λ) at the start;   λ = X x
     F = scipy.linalg.expm(hamiltonian * (h / 2.0**times))
     F22 = F[n:, n:].T  # Φ symplectic: A_h = Φ₂₂⁻ᵀ, G_h = -Φ₁₂ Φ₂₂⁻¹, H_h = -Φ₂₂⁻¹ Φ₂₁
@@ -79,20 +90,20 @@ def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float) -> Triple:
     H_h = -A_h.T @ F[n:, :n]
     triple = (A_h, 0.5 * (G_h + G_h.T), 0.5 * (H_h + H_h.T))
     for _ in range(times):
-        triple = doubled(*triple)
+        triple = double(*triple)
     return triple
 
 
-def limit(triple: Triple, tolerance: float = 1e-15) -> FloatArray:
+def limit(triple: Triple) -> FloatArray:
     """X∞ of an interval repeated without end."""
     A, G, H = triple
     with np.errstate(over="ignore", invalid="ignore"):  # of a diverging one, which is refused
-        for _ in range(MOST_DOUBLINGS):
+        for _ in range(LIMITS.most):
             before = H
-            A, G, H = doubled(A, G, H)
-            if not np.abs(H).max() < OVERFLOW:
+            A, G, H = double(A, G, H)
+            if not np.abs(H).max() < LIMITS.overflow:
                 break
-            if np.linalg.norm(H - before) <= tolerance * np.linalg.norm(H):
+            if np.linalg.norm(H - before) <= LIMITS.change * np.linalg.norm(H):
                 return H
     raise ConvergenceError(
         "no-convergence", "doubling does not converge: a mode on the border of stability, or beyond, is not reached."

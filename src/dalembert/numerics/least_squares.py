@@ -74,7 +74,7 @@ class Problem(Protocol[Point]):
     def evaluate(self, point: Point, step: Step) -> Point | None:
         """The point after the step; None where there is none."""
 
-    def settled(self, before: Point, after: Point, step: Step) -> bool:
+    def is_settled(self, before: Point, after: Point, step: Step) -> bool:
         """Whether an accepted step changed so little that it was the last."""
 
     def is_rounding(self, point: Point, trial: Point | None, step: Step) -> bool:
@@ -156,7 +156,7 @@ def minimise(
         values.append(after)
         if keep is not None:
             keep(point)
-        if problem.settled(before, point, step):
+        if problem.is_settled(before, point, step):
             return end(point, Reason.SETTLED, done)
         poor = poor + 1 if idle is not None and ratio < idle[0] else 0
         if idle is not None and poor >= idle[1]:

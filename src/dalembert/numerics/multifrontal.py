@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf
 
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.numerics.nested_dissection import Tree
 
-FloatArray = NDArray[np.float64]
 Block = tuple[FloatArray, FloatArray | None]
 Front = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -108,7 +107,7 @@ def _eliminate(matrix: object, tree: Tree) -> list[Block]:
     return blocks
 
 
-def _insert(front: Front, place: NDArray[np.intp], entries: Any, begin: int, end: int) -> None:
+def _insert(front: Front, place: IntArray, entries: Any, begin: int, end: int) -> None:
     """Put the matrix entries of columns ``begin:end`` into a front."""
     lower, below, _ = front
     first, last = entries.indptr[begin], entries.indptr[end]
@@ -120,7 +119,7 @@ def _insert(front: Front, place: NDArray[np.intp], entries: Any, begin: int, end
     below[rows[~inside] - (end - begin), columns[~inside]] = values[~inside]
 
 
-def _extend_add(front: Front, rows: NDArray[np.intp], update: FloatArray) -> None:
+def _extend_add(front: Front, rows: IntArray, update: FloatArray) -> None:
     """Add the lower triangle of a child's update at ascending ``rows`` of its parent's front."""
     lower, below, rest = front
     own = len(lower)

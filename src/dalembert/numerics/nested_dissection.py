@@ -25,15 +25,24 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_bipartite_matching
 
-IntArray = NDArray[np.intp]
-FloatArray = NDArray[np.float64]
+from dalembert.core.arrays import FloatArray, IntArray
 
-# Measured on cubes of hexahedra: more landmarks or rounds change the fill by less than 3 %.
-_LANDMARKS = 6
-_ROUNDS = 30
-_DIRECTIONS = 3
-_LASTS = 3  # cuts in a row that use the same picture
-_SMALL = 300  # vertices: below, a rough cut is as good
+
+@dataclass(frozen=True)
+class CutSettings:
+    """How a graph is placed in space and cut.
+
+    On cubes of hexahedra more landmarks or rounds change the fill by less than 3 %.
+    """
+
+    landmarks: int = 6
+    rounds: int = 30  # of averaging over neighbours
+    directions: int = 3
+    cuts: int = 3  # in a row that use the same picture
+    small: int = 300  # vertices: below, a rough cut is as good
+
+
+SETTINGS = CutSettings()
 
 
 @dataclass(frozen=True)
@@ -55,13 +64,6 @@ class Tree:
         """How many numbers the dense blocks of the factor hold."""
         own = np.diff(self.starts)
         return int(own @ (own + np.array([len(border) for border in self.borders], dtype=np.int64)))
-
-    @property
-    def operations(self) -> float:
-        """Multiplications and additions of one Cholesky factorisation."""
-        a = np.diff(self.starts).astype(float)
-        b = np.array([len(border) for border in self.borders], dtype=float)
-        return float(np.sum(a**3 / 3 + a * a * b + a * b * b))
 
 
 class _Piece(NamedTuple):
@@ -86,7 +88,7 @@ def dissect(matrix: object, leaf: int = 96) -> Tree:
     graph, group = _merge_twins(matrix)
     weights = np.bincount(group).astype(np.intp)
     blocks, parents = _cut(graph, weights, leaf)
-    vertices = np.concatenate(_along_children(graph, blocks))
+    vertices = np.concatenate(_sort_blocks(graph, blocks))
     vertex_starts = np.concatenate([[0], np.cumsum([len(block) for block in blocks])]).astype(np.intp)
     borders = _vertex_borders(graph[vertices][:, vertices].tocsr(), vertex_starts, parents)
     members = np.argsort(group, kind="stable")
@@ -144,7 +146,7 @@ def _cut(graph: Any, weights: IntArray, leaf: int) -> tuple[list[IntArray], IntA
                 blocks += small
                 parents += [parent] * len(small)
                 continue
-            if place is None or age >= _LASTS:
+            if place is None or age >= SETTINGS.cuts:
                 place, age = _picture(part), 0
             side, separator = _bisect(part, weights[vertices], place)
             left, right = side & ~separator, ~side & ~separator
@@ -157,7 +159,7 @@ def _cut(graph: Any, weights: IntArray, leaf: int) -> tuple[list[IntArray], IntA
     return blocks[::-1], np.array([-1 if parent < 0 else last - parent for parent in parents[::-1]], dtype=np.intp)
 
 
-def _along_children(graph: Any, blocks: list[IntArray]) -> list[IntArray]:
+def _sort_blocks(graph: Any, blocks: list[IntArray]) -> list[IntArray]:
     """Blocks sorted inside by their first neighbour below, so that what a child touches lies together."""
     position = np.full(graph.shape[0], graph.shape[0], dtype=np.intp)
     done, placed = [], 0
@@ -205,7 +207,7 @@ def _bisect(graph: Any, weights: IntArray, place: FloatArray) -> tuple[NDArray[n
     # A cube stretches equally in all directions, so the axes of the picture are arbitrary: look around them.
     tried = [(*halves(direction), direction) for direction in _compass(place.shape[1])]
     cut, side, direction = min(tried, key=lambda trial: trial[0])
-    for step in (0.3, 0.15) if len(weights) > _SMALL else ():
+    for step in (0.3, 0.15) if len(weights) > SETTINGS.small else ():
         for turn in np.eye(place.shape[1]):
             for sign in (step, -step):
                 trial_cut, trial_side = halves(direction + sign * turn)
@@ -229,21 +231,21 @@ def _picture(graph: Any) -> FloatArray:
     distance = distances(graph, 0)
     nearest = np.full(m, np.iinfo(np.intp).max)
     columns: list[FloatArray] = []
-    for _ in range(min(_LANDMARKS, m - 1)):
+    for _ in range(min(SETTINGS.landmarks, m - 1)):
         distance = distances(graph, int(np.argmax(distance if not columns else nearest)))
         columns.append(distance.astype(float))
         nearest = np.minimum(nearest, distance)
     place = np.stack(columns, axis=1)
     degree = np.diff(graph.indptr) + 1.0
     average = (sp.diags_array(1.0 / degree) @ (graph + sp.eye_array(m))).tocsr()
-    for _ in range(_ROUNDS if m > _SMALL else _ROUNDS // 4):
+    for _ in range(SETTINGS.rounds if m > SETTINGS.small else SETTINGS.rounds // 4):
         place = average @ place
     place -= degree @ place / degree.sum()
     root = np.sqrt(degree)[:, None]
     basis = np.linalg.qr(place * root)[0] / root
     stretch = basis.T @ (degree[:, None] * (basis - average @ basis))
     size, turn = np.linalg.eigh(0.5 * (stretch + stretch.T))
-    kept = min(_DIRECTIONS, len(size))
+    kept = min(SETTINGS.directions, len(size))
     # A body of length l has a stretch of about (π/l)²: the root makes the picture as long as the body.
     return np.asarray(basis @ turn[:, :kept] / np.sqrt(np.maximum(size[:kept], 1e-12 * size[-1])))
 

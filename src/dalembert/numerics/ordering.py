@@ -19,15 +19,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.numerics.multifrontal import Cholesky, NotPositive
 from dalembert.numerics.nested_dissection import dissect, distances
 from dalembert.numerics.sparse_factor import Factor as PlainFactor
-
-FloatArray = NDArray[np.float64]
 
 # Unknowns in the widest level from which dense fronts pay (see the table above), and from which size.
 WIDE = 1000
@@ -50,7 +48,7 @@ class SymmetricFactor:
 
     @property
     def negative(self) -> int | None:
-        """How many eigenvalues of A are negative; None where the pivots do not tell."""
+        """How many eigenvalues of A are negative; None where the pivots do not show it."""
         if self.kind == "cholesky":
             return 0
         count: int | None = self._factor.negative  # counted when asked: SuperLU copies its factor out for it
@@ -90,18 +88,6 @@ def factor_symmetric(matrix: Any) -> SymmetricFactor:
         else:
             return SymmetricFactor("cholesky", fronts, fronts.pivots)
     return SymmetricFactor("lu", PlainFactor(matrix), None)
-
-
-def fill_reducing(matrix: Any) -> NDArray[np.intp]:
-    """Order of elimination (n,) by nested dissection, for a sparse matrix of symmetric pattern.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> sorted(fill_reducing(sp.eye_array(3)).tolist())
-    [0, 1, 2]
-    """
-    return dissect(_square(matrix)).order
 
 
 def width(matrix: Any) -> int:

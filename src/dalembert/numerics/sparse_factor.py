@@ -29,12 +29,12 @@ class Factor:
         matrix = matrix.tocsc()
         lu = None
         if symmetric:
-            lu = _factored(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            lu = _factor_lu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
             if lu is not None and not _stable(lu, matrix):
                 lu = None
         self._diagonal = lu is not None and not np.iscomplexobj(matrix) and np.array_equal(lu.perm_r, lu.perm_c)
         if lu is None:
-            lu = _factored(matrix)
+            lu = _factor_lu(matrix)
             if lu is None:
                 raise ArithmeticError("the matrix is exactly singular")
         self._lu = lu
@@ -42,11 +42,11 @@ class Factor:
 
     @property
     def negative(self) -> int | None:
-        """How many eigenvalues of a symmetric A are negative; None where the pivots do not tell."""
+        """How many eigenvalues of a symmetric A are negative; None where the pivots do not show it."""
         return int(np.count_nonzero(self._lu.U.diagonal() < 0.0)) if self._diagonal else None
 
 
-def _factored(matrix: object, **options: Any) -> Any:
+def _factor_lu(matrix: object, **options: Any) -> Any:
     try:
         return scipy.sparse.linalg.splu(matrix, permc_spec="MMD_AT_PLUS_A", **options)
     except RuntimeError as error:

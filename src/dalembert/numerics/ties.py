@@ -7,23 +7,26 @@ other names, other signs or another order on another computer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 
-IntArray = NDArray[np.intp]
-# Relative difference of numbers that count as equal: far above rounding, far below any difference that matters.
-ALIKE = 1e-9
-# Difference relative to the largest number, for those near zero.
-ROUNDING = 1e-14
-# Components of a shape that count as equally large.
-LARGEST = 1e-6
-# QR with pivoting prefers the first column to the last by this share. LAPACK updates the lengths it compares to 1e-8.
-PREFERENCE = 1e-4
+
+@dataclass(frozen=True)
+class TieThresholds:
+    """Relative differences of numbers that are a tie."""
+
+    alike: float = 1e-9  # of two numbers: far above rounding, far below any difference that matters
+    rounding: float = 1e-14  # of numbers near zero, relative to the largest: fifty roundings
+    largest: float = 1e-6  # of components of a shape that count as equally large
+    preference: float = 1e-4  # by which QR prefers the first column to the last; LAPACK compares lengths to 1e-8
+
+
+THRESHOLDS = TieThresholds()
 
 
 def ranks(values: object, size: float | None = None) -> IntArray:
@@ -32,9 +35,9 @@ def ranks(values: object, size: float | None = None) -> IntArray:
     order = np.argsort(values, kind="stable")
     ascending = values[order]
     finite = np.abs(values[np.isfinite(values)])
-    floor = ROUNDING * (float(finite.max(initial=0.0)) if size is None else size)
+    floor = THRESHOLDS.rounding * (float(finite.max(initial=0.0)) if size is None else size)
     with np.errstate(invalid="ignore"):
-        steps = np.diff(ascending) > ALIKE * np.abs(ascending[1:]) + floor
+        steps = np.diff(ascending) > THRESHOLDS.alike * np.abs(ascending[1:]) + floor
     result = np.zeros(len(values), dtype=np.intp)
     result[order[1:]] = np.cumsum(steps | np.isposinf(ascending[1:]) & ~np.isposinf(ascending[:-1]))
     return result
@@ -61,18 +64,19 @@ def by_modulus(s: object) -> IntArray:
 def first_largest(values: object) -> Any:
     """Place of the largest \\|value\\|, of every column of a matrix; the first of those alike."""
     size = np.abs(np.asarray(values))
-    return np.argmax(size >= (1.0 - LARGEST) * size.max(axis=0, initial=0.0), axis=0)
+    return np.argmax(size >= (1.0 - THRESHOLDS.largest) * size.max(axis=0, initial=0.0), axis=0)
 
 
-def pivoted(A: object) -> tuple[FloatArray, IntArray]:
+def pivot_columns(A: object) -> tuple[FloatArray, IntArray]:
     """Sizes \\|R_kk\\| of QR with column pivoting (within 1e-4), and the order of the columns; of equal ones the first.
 
     Examples
     --------
-    >>> pivoted(np.array([[1.0, 1.0 + 1e-15, 0.0], [0.0, 0.0, 0.5]]))[1].tolist()
+    >>> pivot_columns(np.array([[1.0, 1.0 + 1e-15, 0.0], [0.0, 0.0, 0.5]]))[1].tolist()
     [0, 2, 1]
     """
     A = np.asarray(A, dtype=np.float64)
     count = A.shape[1]
-    R, order = scipy.linalg.qr(A * (1.0 - PREFERENCE * np.arange(count) / max(count, 1)), mode="r", pivoting=True)[:2]
+    weights = 1.0 - THRESHOLDS.preference * np.arange(count) / max(count, 1)
+    R, order = scipy.linalg.qr(A * weights, mode="r", pivoting=True)[:2]
     return np.abs(np.diag(R)), order.astype(np.intp)

@@ -8,12 +8,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, unknown_name
 
-Array = npt.NDArray[np.float64]
 
-
-def frozen(array: Array) -> Array:
+def freeze(array: Array) -> Array:
     """The same numbers, read-only."""
     view = array.view()
     view.flags.writeable = False
@@ -49,7 +48,7 @@ def check_time(time: npt.ArrayLike) -> Array:
         )
     if not np.isfinite(float(t[-1]) - float(t[0])):
         raise DataError("out-of-range", f"time runs from {t[0]:.6g} to {t[-1]:.6g} s, which is too long for a number.")
-    return frozen(t)
+    return freeze(t)
 
 
 def check_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
@@ -59,7 +58,7 @@ def check_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) ->
             "wrong-shape",
             f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name.",
         )
-    return frozen(values)
+    return freeze(values)
 
 
 @lru_cache(maxsize=64)  # runs of one machine share their names

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.record.checks import Array
 
 MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
 

@@ -9,18 +9,18 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.notebook import small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
-    Array,
     check_data,
     check_line,
     check_names,
     check_time,
     check_units,
-    frozen,
+    freeze,
     numbers,
 )
 from dalembert.record.interpolate import check_inside, interpolate_cubic, interpolate_linear, regular_times
@@ -250,7 +250,7 @@ class Record:
             vector = self._vector(name)
             if not vector:
                 raise self._unknown(name)
-            return frozen(self._data[:, vector])
+            return freeze(self._data[:, vector])
         if not isinstance(name, (list, tuple)):
             raise DataError(
                 "wrong-type",
@@ -258,7 +258,7 @@ class Record:
                 Advice("For samples use {}.", Call("Record.between")),
             )
         picked = [self[part] for part in name]
-        return frozen(np.column_stack(picked) if picked else np.empty((len(self), 0)))
+        return freeze(np.column_stack(picked) if picked else np.empty((len(self), 0)))
 
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
@@ -362,10 +362,10 @@ class Record:
         made = self._with(wanted, data, self.names, self._units)
         if not sampling.are_samples(self._time, wanted):
             made = made._with_note("resampled", f"resampled by {kind} interpolation")
-        holes = sampling.find_filled(self._time, wanted)
+        holes = sampling.find_interpolated(self._time, wanted)
         if not holes:
             return made
-        sampling.warn_of_filled(holes, self._label())
+        sampling.warn_of_interpolation(holes, self._label())
         return made._with_note("filled", *holes)
 
     # ---- to others

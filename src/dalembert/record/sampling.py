@@ -12,19 +12,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DalembertWarning
 from dalembert.core.findings import Advice, Call
-from dalembert.record.checks import Array
 
-EVEN = 1e-3  # of a step: lets through times that a logger rounded, and no missing sample
-LOST = 1.5  # steps: a longer one has lost samples
-HOLE = 3.0  # steps: over a longer one nobody knows what happened, and values in between are made up
-MOSTLY = 0.9  # share of equal steps from which on a longer one is a gap, and not the way of the record
-MOST_LOST = 1e15  # samples: a time that is nonsense must not overflow the count
 EVERY = "(all)"
 _ROWS_SHOWN = 30
 _BLOCK = 1 << 16  # samples looked at together
 _HOLES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class SamplingThresholds:
+    """Deviations of time steps, in usual steps."""
+
+    even: float = 1e-3  # lets through times that a logger rounded, and no missing sample
+    lost: float = 1.5  # a longer step has lost samples: half-way between one step and two
+    hole: float = 3.0  # over a longer step more than two samples are missing, and values in between are made up
+    mostly: float = 0.9  # share of equal steps from which on a longer one is a gap: below it the record is uneven
+    most_lost: float = 1e15  # samples: a time that is nonsense must not overflow the count
+
+
+THRESHOLDS = SamplingThresholds()
 
 
 class GapWarning(DalembertWarning):
@@ -87,7 +96,7 @@ def is_even(time: Array) -> bool:
     for first in range(0, time.size, _BLOCK):
         some = time[first : first + _BLOCK]
         grid = time[0] + step * np.arange(first, first + some.size)
-        if not np.abs(some - grid).max() <= EVEN * step:
+        if not np.abs(some - grid).max() <= THRESHOLDS.even * step:
             return False
     return True
 
@@ -112,18 +121,18 @@ def find_jumps(time: Array) -> list[Gap]:
     steps = np.diff(time)
     usual = float(np.median(steps))
     # loggers round times: one step must be distinguished from two, no more
-    if (np.abs(steps - usual) < (LOST - 1.0) * usual).mean() < MOSTLY:
+    if (np.abs(steps - usual) < (THRESHOLDS.lost - 1.0) * usual).mean() < THRESHOLDS.mostly:
         return []
-    return [
-        Gap(EVERY, float(time[k]), float(time[k + 1]), max(1, round(min(float(steps[k]) / usual, MOST_LOST)) - 1))
-        for k in np.flatnonzero(steps > LOST * usual)
-    ]
+    places = np.flatnonzero(steps > THRESHOLDS.lost * usual)
+    missing = [max(1, round(min(float(steps[k]) / usual, THRESHOLDS.most_lost)) - 1) for k in places]
+    return [Gap(EVERY, float(time[k]), float(time[k + 1]), n) for k, n in zip(places, missing, strict=True)]
 
 
 def find_holes(time: Array) -> list[Gap]:
     """Jumps of time too long to be bridged by a line."""
     found = find_jumps(time)
-    return [gap for gap in found if gap.stop - gap.start > HOLE * float(np.median(np.diff(time)))] if found else []
+    longest = THRESHOLDS.hole * float(np.median(np.diff(time))) if found else 0.0
+    return [gap for gap in found if gap.stop - gap.start > longest]
 
 
 def describe_gap(gap: Gap, time: Array) -> str:
@@ -138,12 +147,12 @@ def are_samples(times: Array, wanted: Array) -> bool:
     return bool((np.abs(place - np.round(place)) < 1e-9 * len(times)).all())
 
 
-def find_filled(time: Array, wanted: Array) -> list[str]:
+def find_interpolated(time: Array, wanted: Array) -> list[str]:
     """In words the holes that wanted times fall into."""
     return [describe_gap(gap, time) for gap in find_holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
 
 
-def warn_of_filled(holes: Sequence[str], label: str) -> None:
+def warn_of_interpolation(holes: Sequence[str], label: str) -> None:
     """Warn of interpolated samples, at the place of the user's call."""
     more = "; ..." if len(holes) > _HOLES_SHOWN else ""
     warnings.warn(

@@ -147,7 +147,7 @@ def conversion(given: str, expected: str, what: str) -> float:
     >>> conversion("N·m", "N*m", "'torque'")
     1.0
     """
-    one, other = spelled(given), spelled(expected)
+    one, other = normalise_spelling(given), normalise_spelling(expected)
     if not one or not other or one == other:
         return 1.0
     both = f"{what} is in {given} in the record and in {expected} in the model"
@@ -163,7 +163,7 @@ def conversion(given: str, expected: str, what: str) -> float:
     return times * below / (over * own)
 
 
-def spelled(unit: str) -> str:
+def normalise_spelling(unit: str) -> str:
     """One spelling: [N*m], N·m and N m are the same; - stands for no unit."""
     for written, meant in (("**", "^"), ("*", " "), ("·", " "), ("⋅", " ")):
         unit = unit.replace(written, meant)

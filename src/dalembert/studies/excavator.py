@@ -20,7 +20,7 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
-from dalembert.studies.runner import Outcome
+from dalembert.studies.runner import Outcome, rms
 from dalembert.view.plots.figures import COLORS, GREY, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text
 
@@ -29,7 +29,7 @@ LENGTHS, MASSES = (5.7, 2.9, 1.5), (2000.0, 900.0, 700.0)
 LEVERS = (0.9, 0.7, 0.5)
 """Lever arms of the cylinders about boom, stick and bucket pivots [m], taken as constant."""
 PAYLOAD_AT = 0.6
-"""Where the contents of the bucket hang, from its pivot towards the tip, as a share of its length."""
+"""Centre of the contents of the bucket, from its pivot towards the tip, as a share of its length."""
 JOINTS, CYLINDERS = ("boom", "stick", "bucket"), ("boom cylinder", "stick cylinder", "bucket cylinder")
 UNKNOWN = ("dig.x", "dig.z", "payload")
 STEP, SPAN, SETTLED = 5e-3, 20.0, 1.0
@@ -50,7 +50,7 @@ STEPS = {
 
 
 @dataclass(frozen=True)
-class Scene:
+class Dig:
     """The true motion and forces, and the measurements."""
 
     truth: da.Record
@@ -72,8 +72,8 @@ def mechanism(loads: dict[str, Any] | None = None) -> da.Mechanism:
         before = body.at(length / 2, 0.0)
         bodies.append(body)
     bucket = bodies[-1]
-    tip, hung = bucket.at(LENGTHS[2] / 2, 0.0), bucket.at((PAYLOAD_AT - 0.5) * LENGTHS[2], 0.0)
-    for name, point, direction in (("dig.x", tip, (1, 0)), ("dig.z", tip, (0, 1)), ("payload", hung, (0, -1))):
+    tip, load = bucket.at(LENGTHS[2] / 2, 0.0), bucket.at((PAYLOAD_AT - 0.5) * LENGTHS[2], 0.0)
+    for name, point, direction in (("dig.x", tip, (1, 0)), ("dig.z", tip, (0, 1)), ("payload", load, (0, -1))):
         if loads is None:
             m.add_force(name, point, direction, input=name)
         else:
@@ -109,7 +109,7 @@ LOADS: dict[str, Any] = {
 """Digging force at 0.5 Hz, and a bucket that fills between 8 and 12 s [N]."""
 
 
-def scene(noise: float = 1.0) -> Scene:
+def simulate_dig(noise: float = 1.0) -> Dig:
     """Twenty seconds of digging; ``noise`` scales that of the cylinder forces."""
     times: FloatArray = np.arange(round(SPAN / STEP) + 1, dtype=np.float64) * STEP
     truth = da.inverse_dynamics(da.equations(mechanism(LOADS)), motion(), times=times)
@@ -123,15 +123,10 @@ def scene(noise: float = 1.0) -> Scene:
             names.append(name)
             columns.append(truth[name] + deviation * rng.standard_normal(len(times)))
     sensors = da.Record(times, np.column_stack(columns), names, [truth.units[name] for name in names])
-    numeric = {
-        "dig.x": -4e4 * (1 + np.sin(np.pi * times)) / 2,
-        "dig.z": 3e4 * (1 - np.cos(np.pi * times)) / 2,
-        "payload": 1.2e4 * np.clip((times - 8.0) / 4.0, 0.0, 1.0),
-    }
-    return Scene(truth, numeric, sensors)
+    return Dig(truth, {name: load(times) for name, load in LOADS.items()}, sensors)
 
 
-def motion_filter(at: Scene) -> da.estimate.ExtendedKalman:
+def motion_filter(at: Dig) -> da.estimate.ExtendedKalman:
     """First stage: angles, rates and accelerations by Newmark's formula (scheme 2, as the source)."""
     names = [f"{joint}.angle" for joint in JOINTS]
     model = da.estimate.model_kinematics(
@@ -160,13 +155,13 @@ def force_filter(kind: str = "band", noise: float = 1.0) -> da.estimate.Extended
     return da.estimate.ExtendedKalman(model, R=R, Q=model.noise(STEP, 1e6), P0=P0, dt=STEP)
 
 
-def errors(at: Scene, found: Any) -> dict[str, float]:
+def errors(at: Dig, found: Any) -> dict[str, float]:
     """RMS errors of the unknown forces after the settling time [N]."""
     kept = at.truth.time >= SETTLED
-    return {name: float(np.sqrt(np.mean((found[name] - at.forces[name])[kept] ** 2))) for name in UNKNOWN}
+    return {name: rms((found[name] - at.forces[name])[kept]) for name in UNKNOWN}
 
 
-def delay(at: Scene, found: Any, name: str) -> float:
+def delay(at: Dig, found: Any, name: str) -> float:
     """Delay of an estimate [s]: the phase of its 0.5 Hz component."""
     kept = at.truth.time >= 4.0
     t = at.truth.time[kept]
@@ -186,7 +181,7 @@ def bucket_down(model: da.estimate.ForceModel) -> da.Record:
 def study() -> Outcome:
     """Forces by both laws, their errors over the noise, and poses where they are not observable."""
     step("motion and sensors")
-    at = scene()
+    at = simulate_dig()
     step("both laws of the forces")
     first = motion_filter(at)
     found = {kind: da.estimate.TwoStage(first, force_filter(kind)).run(at.sensors) for kind in ("band", "walk")}
@@ -196,7 +191,7 @@ def study() -> Outcome:
     step("better sensors")
     scaled = {}
     for noise in (0.1, 0.3, 1.0):
-        quiet = scene(noise)
+        quiet = simulate_dig(noise)
         scaled[f"{noise:g}"] = errors(
             quiet, da.estimate.TwoStage(first, force_filter("band", noise)).run(quiet.sensors)
         )
@@ -227,13 +222,12 @@ def study() -> Outcome:
     )  # fmt: skip
 
 
-def _rms(at: Scene, found: Any, level: str) -> list[float]:
+def _rms(at: Dig, found: Any, level: str) -> list[float]:
     kept = at.truth.time >= SETTLED
-    names = [f"{joint}.{level}" for joint in JOINTS]
-    return [float(np.sqrt(np.mean((found[name] - at.truth[name])[kept] ** 2))) for name in names]
+    return [rms((found[name] - at.truth[name])[kept]) for name in (f"{joint}.{level}" for joint in JOINTS)]
 
 
-def _pieces(results: dict[str, Any], at: Scene, found: dict[str, Any]) -> list[Piece]:
+def _pieces(results: dict[str, Any], at: Dig, found: dict[str, Any]) -> list[Piece]:
     band, walk = results["band_10_Hz"], results["random_walk"]
     late = max(abs(v) for v in results["delay_s"].values())
     first = Text(
@@ -257,7 +251,7 @@ def _pieces(results: dict[str, Any], at: Scene, found: dict[str, Any]) -> list[P
             Text("The map from the three forces to the joints is singular where tip and payload lie on one vertical, "
                  "or the three pivots on one line. Check of a motion with the bucket hanging down: "
                  f"{results['verdict_bucket_down']}"),
-            Heading("What was assumed"), _assumed()]  # fmt: skip
+            Heading("What was assumed"), _assumptions()]  # fmt: skip
 
 
 def _side_by_side(results: dict[str, Any]) -> Table:
@@ -280,7 +274,7 @@ def _side_by_side(results: dict[str, Any]) -> Table:
     )
 
 
-def _assumed() -> Listing:
+def _assumptions() -> Listing:
     return Listing((
         "Boom, stick and bucket: uniform rods of " + ", ".join(f"{v:g}" for v in LENGTHS) + " m and "
         + ", ".join(f"{v:g}" for v in MASSES) + " kg, in a vertical plane.",
@@ -291,7 +285,7 @@ def _assumed() -> Listing:
     ))  # fmt: skip
 
 
-def _plot(at: Scene, found: Any) -> Any:
+def _plot(at: Dig, found: Any) -> Any:
     figure = new_figure(8.5, 5.6)
     axes: Any = figure.subplots(3, 1, sharex=True)
     for ax, name, colour in zip(axes, UNKNOWN, COLORS, strict=False):

@@ -17,7 +17,7 @@ import numpy as np
 import dalembert as da
 from dalembert.core.progress import step, within
 from dalembert.studies.runner import Outcome
-from dalembert.sweeps.trials import Point
+from dalembert.sweeps.trials import SweepPoint
 from dalembert.view.plots.figures import BLUE, STYLE, new_figure
 from dalembert.view.reports.pages import Moving, Picture, Piece, Table, Text
 
@@ -59,7 +59,7 @@ def design(samples: int = SAMPLES) -> da.sweeps.LatinHypercube:
     return da.sweeps.LatinHypercube(axes, samples, SEED)
 
 
-def trial(point: Point) -> dict[str, float]:
+def trial(point: SweepPoint) -> dict[str, float]:
     """One machine: peak torque [N m], swing of the rocker [rad], peak bearing force at A [N]."""
     run = motion(point)
     return {

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.atomic_files import replacing, write_text
 from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.progress import Setting, Steps, step
@@ -165,6 +166,11 @@ def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tup
     write_text(files[-2], page)
     write_text(files[-1], text + "\n")
     return tuple(files)
+
+
+def rms(values: FloatArray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def plain(value: object, where: str = "results") -> Any:

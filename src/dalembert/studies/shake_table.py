@@ -97,7 +97,7 @@ def study() -> Outcome:
     ]
     step("stick")
     stick, misfit = stick_model(found)
-    sticks = as_identified(stick, found.identified)
+    sticks = sample_stick(stick, found.identified)
     results = _results(found, levels, weak, fit, stick, misfit, sticks.fit(training))
     results["order"] |= {"why": "three floors sway in three modes", "unasked": list(unasked.decisions)}
     results["fit"]["sensitivity_to_begin_of_strong_motion"] = sensitivity
@@ -207,7 +207,7 @@ def real_shapes(shapes: Any) -> FloatArray:
     return np.ascontiguousarray((shapes / largest).real)
 
 
-def as_identified(stick: da.SecondOrder, whole: Identified) -> Identified:
+def sample_stick(stick: da.SecondOrder, whole: Identified) -> Identified:
     """The stick as a sampled model that can be played back beside the record."""
     system = stick.state_space().to_discrete(whole.dt, "foh").replace(outputs=FLOORS)
     return Identified(system, method="stick", offsets=whole.offsets)

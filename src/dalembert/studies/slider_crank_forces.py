@@ -21,7 +21,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
 from dalembert.expressions import Kernel
 from dalembert.solve.constrained.solve import forward_function
-from dalembert.studies.runner import Outcome
+from dalembert.studies.runner import Outcome, rms
 from dalembert.view.plots.figures import BLUE, GREY, RED, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 
@@ -74,7 +74,7 @@ ACTUAL = Sizes(0.297, 0.612, 0.049, 1.872 - 0.0191, 3.744 - 0.15, 1.212)
 
 
 @dataclass(frozen=True)
-class Scene:
+class ForceTest:
     """Simulated test: the motion of the crank, the true channels and the readings."""
 
     name: str
@@ -115,7 +115,7 @@ def load(t: Any) -> Any:
     return -30.0 + 20.0 * da.sin(6.0 * math.pi * t) + 25.0 * da.where(da.sin(2.0 * math.pi * t) >= 0.0, 1.0, -1.0)
 
 
-def scene(name: str) -> Scene:
+def simulate_test(name: str) -> ForceTest:
     """``"swinging"``: between 38° and 133°; ``"turning"``: one turn per second, through both dead centres."""
     middle, swing = math.radians(85.5), math.radians(47.5)
     swinging = name == "swinging"
@@ -130,10 +130,9 @@ def scene(name: str) -> Scene:
     for channel, deviation in zip(names, (ENCODER, ACCELEROMETER, TORQUE), strict=True):
         columns.append(truth[channel] + deviation * rng.standard_normal(len(times)))
     sensors = da.Record(times, np.column_stack(columns), names, [truth.units[channel] for channel in names])
-    force = -30.0 + 20.0 * np.sin(6.0 * np.pi * times) + 25.0 * np.where(np.sin(2.0 * np.pi * times) >= 0.0, 1.0, -1.0)
     # inside: the slider hardly moves with the crank, |S| < 0.06 m of at most 0.35 m
     switching = None if swinging else da.estimate.Switching(0.03, 0.05)
-    return Scene(name, truth, force, sensors, switching)
+    return ForceTest(name, truth, load(times), sensors, switching)
 
 
 def _filter(kind: str, model: object, **options: Any) -> Any:
@@ -142,7 +141,7 @@ def _filter(kind: str, model: object, **options: Any) -> Any:
     return da.estimate.SigmaPointKalman(model, points=da.estimate.SphericalSimplex(0.25), **options)
 
 
-def motion_filter(kind: str, at: Scene) -> Any:
+def motion_filter(kind: str, at: ForceTest) -> Any:
     """First stage: angle, speed and acceleration of the crank from the slider's acceleration and the encoder."""
     first = float(at.truth["A.angle"][0])
     model = da.estimate.model_kinematics(
@@ -164,7 +163,7 @@ def force_filter(kind: str, walk: float = TUNED, form: str = "known-from-unknown
     return _filter(kind, model, R=TORQUE**2, Q=noise, P0={"torque": 1.0, "force": 2500.0}, dt=STEP)
 
 
-def single_stage(kind: str, at: Scene, walk: float = TUNED) -> Any:
+def single_stage(kind: str, at: ForceTest, walk: float = TUNED) -> Any:
     """The conventional filter: dynamics with the force as a random walk and the torque as a known input."""
     eqs = known_machine()
     first = float(at.truth["A.angle"][0])
@@ -179,22 +178,18 @@ def single_stage(kind: str, at: Scene, walk: float = TUNED) -> Any:
     )  # fmt: skip
 
 
-def errors(at: Scene, found: Any, acceleration: FloatArray | None = None) -> dict[str, float]:
+def errors(at: ForceTest, found: Any, acceleration: FloatArray | None = None) -> dict[str, float]:
     """RMS errors after the settling time: speed, acceleration, force."""
     kept = at.truth.time >= SETTLED
-
-    def rms(a: FloatArray, b: FloatArray) -> float:
-        return float(np.sqrt(np.mean((a - b)[kept] ** 2)))
-
     second = found["A.acceleration"] if acceleration is None else acceleration
     return {
-        "speed": rms(found["A.rate"], at.truth["A.rate"]),
-        "acceleration": rms(second, at.truth["A.acceleration"]),
-        "force": rms(found["force"], at.force),
+        "speed": rms((found["A.rate"] - at.truth["A.rate"])[kept]),
+        "acceleration": rms((second - at.truth["A.acceleration"])[kept]),
+        "force": rms((found["force"] - at.force)[kept]),
     }
 
 
-def _acceleration(found: Any, at: Scene) -> FloatArray:
+def _acceleration(found: Any, at: ForceTest) -> FloatArray:
     """Crank acceleration of the single-stage filter: what its dynamics say at its estimate."""
     eqs, record = known_machine(), found.record
     q, v = (record[list(group.names)] for group in (eqs.coordinates, eqs.speeds))
@@ -209,7 +204,7 @@ def _acceleration(found: Any, at: Scene) -> FloatArray:
 def study() -> Outcome:
     """Both approaches, both filters, tuned and not; decoupling; forms; dead centres."""
     step("motion and sensors")
-    swinging, turning = scene("swinging"), scene("turning")
+    swinging, turning = simulate_test("swinging"), simulate_test("turning")
     step("two stages and one")
     quantities = ("speed", "acceleration", "force")
     printed = {
@@ -247,7 +242,7 @@ def study() -> Outcome:
     )  # fmt: skip
 
 
-def _sweep(at: Scene, two: Any) -> list[dict[str, Any]]:
+def _sweep(at: ForceTest, two: Any) -> list[dict[str, Any]]:
     """The random walk of the filters, from far too small to right: the first stage does not depend on it."""
     rows = []
     motion = motion_filter("EKF", at)
@@ -261,7 +256,7 @@ def _sweep(at: Scene, two: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _forms(at: Scene) -> dict[str, Any]:
+def _forms(at: ForceTest) -> dict[str, Any]:
     """Known from unknown, unknown from known, and no filter at all."""
     motion = motion_filter("EKF", at)
     found = {}
@@ -273,11 +268,11 @@ def _forms(at: Scene) -> dict[str, Any]:
     model = da.estimate.model_forces(known_machine(), independent="A.angle", known="torque", unknown="force")
     algebraic = model.algebraic(seen.record, at.sensors)
     kept = at.truth.time >= SETTLED
-    found["algebraic"] = float(np.sqrt(np.mean((algebraic["force"] - at.force)[kept] ** 2)))
+    found["algebraic"] = rms((algebraic["force"] - at.force)[kept])
     return found
 
 
-def _turning(at: Scene) -> dict[str, Any]:
+def _turning(at: ForceTest) -> dict[str, Any]:
     two = da.estimate.TwoStage(motion_filter("EKF", at), force_filter("EKF")).run(at.sensors)
     one = single_stage("EKF", at).run(at.sensors)
     model = da.estimate.model_forces(
@@ -292,7 +287,7 @@ def _turning(at: Scene) -> dict[str, Any]:
 # ---- report
 
 
-def _pieces(results: dict[str, Any], at: Scene, shown: tuple[Any, Any]) -> list[Piece]:
+def _pieces(results: dict[str, Any], at: ForceTest, shown: tuple[Any, Any]) -> list[Piece]:
     ours, turning = results["swinging"], results["turning"]
     first = Text(
         "A force that nobody measures acts on the slider; the crank's angle, its torque and the slider's acceleration "
@@ -349,7 +344,7 @@ def _pieces(results: dict[str, Any], at: Scene, shown: tuple[Any, Any]) -> list[
             Heading("Through the dead centres"), turned]  # fmt: skip
 
 
-def _plot(at: Scene, shown: tuple[Any, Any]) -> Any:
+def _plot(at: ForceTest, shown: tuple[Any, Any]) -> Any:
     figure = new_figure(8.5, 5.4)
     axes: Any = figure.subplots(2, 1, sharex=True)
     two, one = shown

@@ -18,16 +18,17 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
 from dalembert.studies import three_storey_control as control
 from dalembert.studies import three_storey_euk as servo
-from dalembert.studies import three_storey_moving as moving
 from dalembert.studies import three_storey_rig as rig
 from dalembert.studies import three_storey_tests as tests
 from dalembert.studies.runner import Outcome
 from dalembert.view.plots.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
-from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text
+from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 
 PRINTED_LUMPED, PRINTED_FE = (1.099, 1.985, 5.790, 8.825), (1.097, 1.945, 5.727, 8.678)
 PRINTED_ERA, PRINTED_N4SID = (1.934, 5.690, 8.793), (1.936, 5.697, 8.793)
 ELEMENTS = 40
+AROUND = 5.0
+"""Shown before and after the law is switched on [s]."""
 NAMES = ("x1", "x2", "x3", "x1'", "x2'", "x3'")
 STEPS = {
     "models": 1.5, "tests": 0.2, "identification": 1.0, "LQG": 2.5, "servo-constraints": 5.0, "on an estimate": 18.0,
@@ -38,7 +39,7 @@ def study() -> Outcome:
     """Models, tests, identification, control; every part times itself."""
     seconds: dict[str, float] = {}
 
-    def timed(name: str, what: Any, *arguments: Any) -> Any:
+    def time_call(name: str, what: Any, *arguments: Any) -> Any:
         began = clock.perf_counter()
         made = what(*arguments)
         seconds[name] = clock.perf_counter() - began
@@ -46,20 +47,20 @@ def study() -> Outcome:
 
     step("models")
     pendulum = rig.Pendulum(damping=0.0)
-    lumped = timed("lumped", lambda: rig.lumped(pendulum=pendulum).modes())
-    fe, fitted = (timed(key, _frame_modes, lengths, pendulum) for key, lengths in
+    lumped = time_call("lumped", lambda: rig.linearize_rig(pendulum=pendulum).modes())
+    fe, fitted = (time_call(key, _frame_modes, lengths, pendulum) for key, lengths in
                   (("fe", rig.STATED), ("fe_fitted", rig.FITTED)))  # fmt: skip
     step("tests")
-    campaign = timed("tests", tests.campaign)
+    campaign = time_call("tests", tests.campaign)
     step("identification")
-    found = timed("identification", tests.identified, campaign)
+    found = time_call("identification", tests.identify, campaign)
     step("LQG")
-    source = timed("lqg", control.loop, control.printed_structure(), control.hinge_reading())
-    ours = timed("lqg on the simulated tests", control.loop, _damped(found), rig.Pendulum(), 10)
+    source = time_call("lqg", control.loop, control.printed_structure(), control.hinge_reading())
+    ours = time_call("lqg on the simulated tests", control.loop, _add_damping(found), rig.Pendulum(), 10)
     step("servo-constraints")
-    held = {name: timed(f"euk {name}", servo.held, name) for name in ("torque", "push")}
+    held = {name: time_call(f"euk {name}", servo.hold_floor, name) for name in ("torque", "push")}
     step("on an estimate")
-    estimated = timed("euk_ekf", servo.estimated)
+    estimated = time_call("euk_ekf", servo.hold_on_estimate)
     results: dict[str, Any] = {
         "lumped": {"frequencies_hz": lumped.frequencies_hz, "source_hz": PRINTED_LUMPED},
         "fe": {"frequencies_hz": fe, "elements_per_leaf": ELEMENTS, "lengths_m": rig.STATED, "source_hz": PRINTED_FE},
@@ -80,23 +81,23 @@ def study() -> Outcome:
     machine = rig.mechanism(pendulum=rig.Pendulum(), dampers=servo.DAMPERS)
     return Outcome(
         "Three-storey building: from drawing to data to control", results, pieces, provenance,
-        moving=[moving.swaying(estimated), moving.swinging(held["torque"])], model=(machine, servo.machine()),
+        moving=[animate_sway(estimated), animate_pendulum(held["torque"])], model=(machine, servo.machine()),
     )  # fmt: skip
 
 
 def _frame_modes(lengths: tuple[float, ...], pendulum: rig.Pendulum) -> FloatArray:
     system = rig.frame(lengths, ELEMENTS).system()
-    return np.array(rig.with_pendulum(system, pendulum, "left.3.x").modes().frequencies_hz[:4])
+    return np.array(rig.with_pendulum(system, pendulum, "floor3.x").modes().frequencies_hz[:4])
 
 
-def _damped(found: tests.Found) -> da.SecondOrder:
+def _add_damping(found: tests.IdentifiedModels) -> da.SecondOrder:
     """The identified masses and stiffnesses with proportional damping, as the source takes them."""
     M, K = found.matrices.M, found.matrices.K
     C = found.damping.alpha * M + found.damping.beta * K
     return da.SecondOrder(M, K, C=C, coordinates=found.matrices.coordinates)
 
 
-def _lqg_results(source: control.Loop, ours: control.Loop) -> dict[str, Any]:
+def _lqg_results(source: control.LoopStatistics, ours: control.LoopStatistics) -> dict[str, Any]:
     margins = da.control.margins(source.design)
     return {
         "model": "structure as the source identified it (eq 5.177, 5.178) with the pendulum; inertia about the hinge",
@@ -146,7 +147,7 @@ def _estimated_results(estimated: servo.Estimated) -> dict[str, Any]:
 
 
 def _pieces(
-    results: dict[str, Any], campaign: tests.Campaign, found: tests.Found, source: control.Loop,
+    results: dict[str, Any], campaign: tests.Campaign, found: tests.IdentifiedModels, source: control.LoopStatistics,
     held: dict[str, servo.Held], estimated: servo.Estimated,
 ) -> list[Piece]:  # fmt: skip
     lqg, euk, errors = results["lqg"], results["euk"], results["mkr"]["relative_error"]
@@ -168,7 +169,7 @@ def _pieces(
     return [
         first, Heading("The source and this study side by side"), _side_by_side(results),
         Heading("Models"), _frequencies(results), _model_text(),
-        Heading("Tests and identification"), _identified(results),
+        Heading("Tests and identification"), _modes_table(results),
         Picture("tests", figures["tests"], "A hammer test: response of the top floor to the impact, and that of the "
                 "identified model (maximum likelihood). The curves cover each other."),
         _matrices(results),
@@ -242,7 +243,7 @@ def _model_text() -> Text:
     )
 
 
-def _identified(results: dict[str, Any]) -> Table:
+def _modes_table(results: dict[str, Any]) -> Table:
     truth, found = results["structure"], results["identified"]
     rows = [("true", *(f"{v:.5f}" for v in truth["frequencies_hz"]), *(f"{100 * z:.3f}" for z in truth["damping"]))]
     for key, label in (("era_dc", "OKID, ERA/DC"), ("n4sid", "N4SID"), ("refined", "maximum likelihood")):
@@ -306,7 +307,7 @@ def _estimate_text(results: dict[str, Any]) -> Text:
     return Text(
         "Case F driven by an extended Kalman filter that reads three accelerations and the angle of the pendulum. "
         f"After a second the floors are known to {1e3 * max(e[:3]):.2f} mm, the angle to {1e3 * e[3]:.2f} mrad. The "
-        "constraint is one of accelerations: noise would let the floor wander, so deviations are brought back as by a "
+        "constraint is one of accelerations: noise would let the floor drift, so deviations are brought back as by a "
         f"critically damped oscillator of {servo.STABILISED:g} rad/s."
     )
 
@@ -323,7 +324,7 @@ def _estimate_table(results: dict[str, Any]) -> Table:
 # ---- drawn
 
 
-def _plot_tests(campaign: tests.Campaign, found: tests.Found) -> Any:
+def _plot_tests(campaign: tests.Campaign, found: tests.IdentifiedModels) -> Any:
     figure = new_figure(8.5, 3.2)
     axes: Any = figure.subplots()
     record = campaign.hammer[0].between(0.5, 9.0)
@@ -336,7 +337,7 @@ def _plot_tests(campaign: tests.Campaign, found: tests.Found) -> Any:
     return figure
 
 
-def _plot_lqg(source: control.Loop) -> Any:
+def _plot_lqg(source: control.LoopStatistics) -> Any:
     figure = new_figure(8.5, 6.0)
     axes: Any = figure.subplots(4, 1, sharex=True)
     run = source.record
@@ -388,3 +389,28 @@ def _plot_estimate(estimated: servo.Estimated) -> Any:
     for ax in axes:
         ax.set_xlabel("time [s]")
     return figure
+
+
+# ---- animations
+
+
+def animate_sway(estimated: servo.Estimated) -> Moving:
+    """The building before and after its top floor is held, on the estimate."""
+    run = estimated.run.between(estimated.on - AROUND, estimated.on + AROUND)
+    shown = run.select(*(f"{name}.x" for name in rig.FLOORS), "push")
+    words = (
+        f"The building from {run.time[0]:.0f} to {run.time[-1]:.0f} s at half speed, displacements exaggerated (the "
+        f"slider shows the factor): at {estimated.on:.2f} s a force begins to hold the top floor still, on the "
+        "estimate of the filter; the plots show its sway and the force. The pendulum is not drawn here."
+    )
+    page = da.animate(shown, structure=rig.frame(), speed=0.5, channels=[f"{rig.FLOORS[-1]}.x", "push"])
+    return Moving("swaying", page, words)
+
+
+def animate_pendulum(held: servo.Held) -> Moving:
+    """The machine with its pendulum, which holds the top floor until it is horizontal."""
+    words = (
+        f"The machine as it is drawn, twenty times slower than real: from {held.on:.2f} s on the motor swings the "
+        "pendulum so that the top floor is at rest. Floors move by a millimetre, which is not visible here."
+    )
+    return Moving("pendulum", da.animate(held.run, speed=0.05), words)

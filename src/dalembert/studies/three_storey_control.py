@@ -36,7 +36,7 @@ SEEDS = 60
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopStatistics:
     """A design and its effect over many runs."""
 
     design: OutputFeedback
@@ -118,10 +118,10 @@ def reduction(
     return np.array(list(da.control.reduction(before, after, *names).values()))
 
 
-def loop(structure: da.SecondOrder, pendulum: Pendulum, seeds: int = SEEDS) -> Loop:
+def loop(structure: da.SecondOrder, pendulum: Pendulum, seeds: int = SEEDS) -> LoopStatistics:
     """Design on a structure with its pendulum, and its effect over many seeds."""
     plant = model(structure, pendulum)
     made = design(plant)
     runs = [run(plant, made, seed) for seed in range(seeds)]
     quiet = reduction(run(plant, made, None))
-    return Loop(made, plant, np.array([reduction(one) for one in runs]), runs[0], quiet)
+    return LoopStatistics(made, plant, np.array([reduction(one) for one in runs]), runs[0], quiet)

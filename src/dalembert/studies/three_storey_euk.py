@@ -1,8 +1,8 @@
 """The top floor of the three-storey rig held by servo-constraints (Pappalardo 2011, ch. 5).
 
 Virtual constraint: the top floor does not move. Case P, a torque on the pendulum keeps it until the pendulum is
-horizontal and has no grip; case F, a force on the floor itself keeps it for good. With an extended Kalman filter in
-between, case F runs on the estimate from three accelerations and the pendulum's angle.
+horizontal, where the law is singular; case F, a force on the floor itself keeps it for good. Case F also runs on the
+estimate of an extended Kalman filter from three accelerations and the pendulum's angle.
 Dampers of the storeys are not given there: 0.5 N s/m is a guess.
 """
 
@@ -84,7 +84,7 @@ def law(actuated: str, *, frequency: float = 0.0, dt: float | None = None) -> Se
     return udwadia_kalaba(machine(), {"top floor": "floor3.x"}, actuated=actuated, frequency=frequency, dt=dt)
 
 
-def held(actuated: str) -> Held:
+def hold_floor(actuated: str) -> Held:
     """Case P for 0.7 s or case F for 50 s, switched on at the first rest of the top floor after half of it."""
     span, every = (0.7, 1e-3) if actuated == "torque" else (50.0, 0.02)
     made = law(actuated)
@@ -100,7 +100,7 @@ def _rest() -> da.Event:
     return da.Event("top floor at rest", lambda s: s["floor3.vx"], action="note")
 
 
-def estimated(span: float = SPAN, *, continuous: bool = False) -> Estimated:
+def hold_on_estimate(span: float = SPAN, *, continuous: bool = False) -> Estimated:
     """Case F on the estimate of an extended Kalman filter, switched on after half of the time.
 
     continuous : by the filter of Pappalardo 2011, which sees its sensors all the time (R_cw = W₀², R_cv = V₀² as

@@ -44,10 +44,10 @@ class Pendulum:
         return self.mass * self.arm**2 + self.inertia
 
 
-def stiffnesses(lengths: tuple[float, ...] = STATED) -> FloatArray:
+def stiffnesses() -> FloatArray:
     """Of the storeys [N/m]."""
     J = WIDTH * THICKNESS**3 / 12.0
-    return 24.0 * STEEL_E * J / np.array(lengths) ** 3
+    return 24.0 * STEEL_E * J / np.array(STATED) ** 3
 
 
 def mechanism(
@@ -80,7 +80,7 @@ def mechanism(
     return m
 
 
-def lumped(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.SecondOrder:
+def linearize_rig(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.SecondOrder:
     """Small motions of the machine, by linearization; ``damped``: α M + β K of the structure alone."""
     names = [f"{name}.x" for name in FLOORS]
     if pendulum is not None:
@@ -98,35 +98,39 @@ def lumped(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.Seco
     )  # fmt: skip
 
 
-def frame(lengths: tuple[float, ...] = STATED, elements: int = 3) -> Structure:
-    """The finite-element model without pendulum: thin leaves, floors that only translate along x."""
+def frame(lengths: tuple[float, ...] = STATED, elements: int = 1) -> Structure:
+    """The finite-element model without pendulum: thin leaves, floors that only translate along x.
+
+    Floors are named as those of the machine; names in brackets, of the right side, are not shown on a page.
+    """
     section = da.structures.Section.rectangle(height=THICKNESS, width=WIDTH).without_shear()
     steel = da.structures.Material("spring steel", E=STEEL_E, density=STEEL_DENSITY)
     model = da.structures.Frame("three storeys", planar=True)
     heights = np.concatenate([[0.0], np.cumsum(lengths)])
-    for side, x in (("left", 0.0), ("right", 0.3)):
-        for k, y in enumerate(heights):
-            model.add_point(f"{side}.{k}", x, y)
+    for side, x in (("", 0.0), ("[right]", 0.3)):
+        levels = [f"{name}{side}" for name in ("ground", *FLOORS)]
+        for name, y in zip(levels, heights, strict=True):
+            model.add_point(name, x, y)
         for k, length in enumerate(lengths, start=1):
-            inside = [f"{side}{k}.{i}" for i in range(1, elements)]
+            inside = [f"leaf{k}.{i}{side}" for i in range(1, elements)]
             for i, point in enumerate(inside, start=1):
                 model.add_point(point, x, heights[k - 1] + length * i / elements)
-            chain = [f"{side}.{k - 1}", *inside, f"{side}.{k}"]
+            chain = [levels[k - 1], *inside, levels[k]]
             model.add_beams(
-                f"{side}{k}.", chain[:-1], chain[1:], section=section, material=steel, theory="euler-bernoulli",
+                f"leaf{k}{side}.", chain[:-1], chain[1:], section=section, material=steel, theory="euler-bernoulli",
                 rotary=False,
             )  # fmt: skip
             if inside:
                 model.add_support(inside, "y")
-        model.add_support(f"{side}.0", "fixed")
-        model.add_support([f"{side}.{k}" for k in (1, 2, 3)], "y rz")
-    for k, mass in enumerate(MASSES, start=1):
-        model.add_mass(f"mass of floor{k}", f"left.{k}", mass)
-        model.add_rigid(f"floor{k}", f"left.{k}", f"right.{k}", "x")
+        model.add_support(levels[0], "fixed")
+        model.add_support(levels[1:], "y rz")
+    for name, mass in zip(FLOORS, MASSES, strict=True):
+        model.add_mass(f"mass of {name}", name, mass)
+        model.add_rigid(f"plate of {name}", name, f"{name}[right]", "x")
     return assemble(model)
 
 
-def with_pendulum(system: da.SecondOrder, pendulum: Pendulum, floor: str, gravity: float = 9.81) -> da.SecondOrder:
+def with_pendulum(system: da.SecondOrder, pendulum: Pendulum, floor: str) -> da.SecondOrder:
     """A linear structure with one more coordinate, ``phi``: the angle of a pendulum that hangs from a floor."""
     system = system.dense()
     n, at = system.nq, system.coordinates.index(floor)
@@ -135,5 +139,5 @@ def with_pendulum(system: da.SecondOrder, pendulum: Pendulum, floor: str, gravit
     M[:n, :n], C[:n, :n], K[:n, :n] = system.M, system.C, system.K
     M[np.ix_([at, n], [at, n])] += [[pendulum.mass, own], [own, pendulum.about_hinge]]
     C[n, n] += pendulum.damping
-    K[n, n] += own * gravity
+    K[n, n] += own * 9.81
     return da.SecondOrder(M, K, C=C, coordinates=[*system.coordinates, "phi"])

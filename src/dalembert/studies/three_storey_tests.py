@@ -25,7 +25,7 @@ from dalembert.identify import (
     refine,
 )
 from dalembert.linear.recursions import march
-from dalembert.studies.three_storey_rig import ACCELERATIONS, SAMPLING, lumped
+from dalembert.studies.three_storey_rig import ACCELERATIONS, SAMPLING, linearize_rig
 
 SAMPLES, TESTS = 2048, 4
 """Of one test; tests of each kind."""
@@ -49,7 +49,7 @@ class Campaign:
 
 
 @dataclass(frozen=True)
-class Found:
+class IdentifiedModels:
     """Models identified from the records."""
 
     era_dc: Identified
@@ -63,7 +63,7 @@ class Found:
 
 def campaign() -> Campaign:
     """The records: all noise is drawn from one seed."""
-    truth = lumped(damped=True)
+    truth = linearize_rig(damped=True)
     rng = np.random.default_rng(SEED)
     hammer = []
     for _ in range(TESTS):
@@ -84,7 +84,7 @@ def _simulate_test(truth: da.SecondOrder, force: FloatArray, rng: np.random.Gene
     return da.Record(time, np.hstack([u, y]), ["force", *ACCELERATIONS], ["N", *["m/s²"] * 3], name="test")
 
 
-def identified(tests: Campaign) -> Found:
+def identify(tests: Campaign) -> IdentifiedModels:
     """OKID with ERA/DC, N4SID, refinement by maximum likelihood, and the matrices that follow."""
     records, outputs = tests.records, list(ACCELERATIONS)
     first = okid_era(records, "force", outputs, order=ORDER, observer_order=OBSERVER_ORDER, correlations=True)
@@ -93,7 +93,7 @@ def identified(tests: Campaign) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentificationWarning)  # kept in its findings
         damping = proportional_damping(refined)
-    return Found(first, second, refined, physical(refined), damping)
+    return IdentifiedModels(first, second, refined, physical(refined), damping)
 
 
 def relative_error(found: FloatArray, true: FloatArray) -> float:
@@ -101,7 +101,7 @@ def relative_error(found: FloatArray, true: FloatArray) -> float:
     return float(np.linalg.norm(found - true) / np.linalg.norm(true))
 
 
-def results(tests: Campaign, found: Found) -> dict[str, Any]:
+def results(tests: Campaign, found: IdentifiedModels) -> dict[str, Any]:
     """The parts ``identified`` and ``mkr`` of results.json."""
 
     def modal(model: Identified) -> dict[str, Any]:

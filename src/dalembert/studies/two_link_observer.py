@@ -1,4 +1,4 @@
-"""A two-link arm watched by its kinematics: an encoder in each joint, an accelerometer on each link.
+"""A two-link arm observed by its kinematics: an encoder in each joint, an accelerometer on each link.
 
 State [θ₁ θ₂ θ̇₁ θ̇₂ θ̈₁ θ̈₂], inputs the accelerations normal to the links, outputs the joint angles (Palomba 2016,
 section 2.3.2). There a test bench was measured; its recordings are not available, so the motion is simulated here with
@@ -29,8 +29,7 @@ from dalembert.estimate import (
     model_kinematics,
     smooth,
 )
-from dalembert.expressions import Array
-from dalembert.studies.runner import Outcome
+from dalembert.studies.runner import Outcome, rms
 from dalembert.view.plots.figures import BLUE, GREY, INK, RED, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Verbatim
 
@@ -112,7 +111,7 @@ def swept_arm() -> da.Record:
     return da.simulate(eqs, 9.0, start=start, method=da.RK4(step=DT / 2), every=DT)
 
 
-def measured(run: da.Record, seed: int = 0) -> da.Record:
+def read_sensors(run: da.Record, seed: int = 0) -> da.Record:
     return measure(run.select(*SENSORS), SENSORS, seed=seed)
 
 
@@ -147,7 +146,7 @@ def lanczos_errors(data: da.Record, run: da.Record) -> tuple[dict[str, float], d
         first = round(float(record.time[0] / DT))
         for name, encoder in (("A", "encoder 1"), ("B", "encoder 2")):
             true = run[f"{name}.{kind}"][first : first + len(record)]
-            found[f"{name}.{kind}"] = float(np.sqrt(np.mean((record[encoder] - true)[late] ** 2)))
+            found[f"{name}.{kind}"] = rms((record[encoder] - true)[late])
         records.append(record)
     return found, records[0], records[1]
 
@@ -177,7 +176,7 @@ class Test:
 
 def examine(run: da.Record) -> Test:
     """Sensors, filters and Lanczos' derivative of one motion."""
-    data = measured(run)
+    data = read_sensors(run)
     estimates = {kind: one.run(data) for kind, one in filters(observer(data)).items()}
     errors = {kind: one.compare(run, settle=SETTLE, channels=list(STATES)) for kind, one in estimates.items()}
     now = observer(data, use_current=True, method="heun")
@@ -314,8 +313,7 @@ def _plot(test: Test, start: float, stop: float) -> Figure:
                 some = estimate.record.between(start, stop)
                 ax.plot(some.time, some[name], color=colour, lw=1.2, label=label)
             ax.plot(run.time, true, color=INK, lw=0.9, ls="--", label="true")
-            room = 1.6 * _size(true)
-            ax.set_ylim(-room, room)
+            ax.set_ylim(*(1.6 * np.abs(true).max() * np.array([-1.0, 1.0])))
         axes[0, column].set_title(title, loc="left", fontsize=10)
         axes[1, column].set_xlabel("time [s]")
     axes[0, 0].set_ylabel("speed [rad/s]")
@@ -323,7 +321,3 @@ def _plot(test: Test, start: float, stop: float) -> Figure:
     axes[0, 1].legend(loc="upper right", fontsize=8, ncol=2)
     figure.align_ylabels()
     return figure
-
-
-def _size(values: Array) -> float:
-    return float(np.abs(values).max())

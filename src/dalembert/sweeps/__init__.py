@@ -4,7 +4,7 @@ from dalembert.sweeps.designs import Design, Grid, LatinHypercube, Normal, Point
 from dalembert.sweeps.running import sweep
 from dalembert.sweeps.store import read_sweep
 from dalembert.sweeps.swept import Swept
-from dalembert.sweeps.trials import Simulated, simulated
+from dalembert.sweeps.trials import Simulation
 
 __all__ = [
     "Design",
@@ -12,10 +12,9 @@ __all__ = [
     "LatinHypercube",
     "Normal",
     "Points",
-    "Simulated",
+    "Simulation",
     "Sobol",
     "Swept",
     "read_sweep",
-    "simulated",
     "sweep",
 ]

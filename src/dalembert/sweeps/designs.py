@@ -3,6 +3,7 @@ whoever computes it and whenever."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,9 +63,9 @@ class Grid(Design):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        values = {name: _values(name, given) for name, given in _axes(self.axes).items()}
+        values = _values(self.axes)
         object.__setattr__(self, "axes", values)
-        count = int(np.prod([float(len(v)) for v in values.values()]))
+        count = math.prod(map(len, values.values()))
         if count > MOST:
             raise DataError(
                 "too-large",
@@ -86,12 +87,11 @@ class Points(Design):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        values = {name: _values(name, given) for name, given in _axes(self.axes).items()}
-        if len({len(v) for v in values.values()}) > 1:
-            raise DataError(
-                "wrong-shape", f"every axis needs as many values, got { ({n: len(v) for n, v in values.items()}) }."
-            )
+        values = _values(self.axes)
         object.__setattr__(self, "axes", values)
+        counts = {name: len(one) for name, one in values.items()}
+        if len(set(counts.values())) > 1:
+            raise DataError("wrong-shape", f"every axis needs as many values, got {counts}.")
 
     @cached_property
     def points(self) -> Array:
@@ -99,8 +99,8 @@ class Points(Design):
 
 
 @dataclass(frozen=True)
-class LatinHypercube(Design):
-    """``samples`` points, one in each of as many slices of every axis; an axis is (low, high) or a `Normal`."""
+class _Random(Design):
+    """A design whose points are drawn; an axis is (low, high) or a `Normal`."""
 
     axes: Mapping[str, Any]
     samples: int
@@ -108,6 +108,10 @@ class LatinHypercube(Design):
 
     def __post_init__(self) -> None:
         _check_random(self.axes, self.samples, self.seed)
+
+
+class LatinHypercube(_Random):
+    """``samples`` points, one in each of as many slices of every axis; an axis is (low, high) or a `Normal`."""
 
     @cached_property
     def points(self) -> Array:
@@ -117,16 +121,8 @@ class LatinHypercube(Design):
         return _spread(self.axes, unit)
 
 
-@dataclass(frozen=True)
-class Sobol(Design):
+class Sobol(_Random):
     """``samples`` points of Sobol's scrambled sequence (a power of two is best); axes as of `LatinHypercube`."""
-
-    axes: Mapping[str, Any]
-    samples: int
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _check_random(self.axes, self.samples, self.seed)
 
     @cached_property
     def points(self) -> Array:
@@ -146,14 +142,18 @@ def _axes(given: object) -> Mapping[str, Any]:
     return given
 
 
-def _values(name: str, given: object) -> tuple[float, ...]:
-    try:
-        values = np.atleast_1d(np.asarray(given, dtype=float))
-    except (TypeError, ValueError):
-        raise DataError("not-a-number", f"axis {name!r} must be numbers, got {given!r}.") from None
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {given!r}.")
-    return tuple(values.tolist())
+def _values(axes: object) -> dict[str, tuple[float, ...]]:
+    """Axes that list their values, checked."""
+    found = {}
+    for name, given in _axes(axes).items():
+        try:
+            values = np.atleast_1d(np.asarray(given, dtype=float))
+        except (TypeError, ValueError):
+            raise DataError("not-a-number", f"axis {name!r} must be numbers, got {given!r}.") from None
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+            raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {given!r}.")
+        found[name] = tuple(values.tolist())
+    return found
 
 
 def _check_random(axes: object, samples: object, seed: object) -> None:

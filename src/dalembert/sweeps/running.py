@@ -19,19 +19,21 @@ import numpy as np
 from dalembert.core.errors import DataError, Interrupted
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
+from dalembert.expressions import cores
 from dalembert.sweeps.designs import Design
-from dalembert.sweeps.store import Store, packed, swept_of
+from dalembert.sweeps.store import Store, pack, swept_of
 from dalembert.sweeps.swept import Swept
-from dalembert.sweeps.trials import Point
+from dalembert.sweeps.trials import SweepPoint
 
 LARGEST_BATCH = 16
+IN_LANES = 64  # points for each core in one call, where runs go together: a fraction of a second
 BATCHES_PER_WORKER = 16
 AHEAD = 3  # batches per worker that wait in the executor's own queue
 _trials: dict[str, Any] = {}
 
 
 def sweep(
-    trial: Callable[[Point], Any],
+    trial: Callable[[SweepPoint], Any],
     design: Design,
     *,
     store: str | os.PathLike[str] | None = None,
@@ -44,14 +46,15 @@ def sweep(
 
     Parameters
     ----------
-    trial : function of a `Point` (values by name, ``point.index``, ``point.seed``) that returns numbers or arrays by
-        name, such as :func:`simulated` makes. It must be importable by other processes.
+    trial : function of a `SweepPoint` (values by name, ``point.index``, ``point.seed``) that returns numbers or arrays
+        by name, such as a :class:`Simulation`. It must be importable by other processes.
     design : `Grid`, `LatinHypercube`, `Sobol`, `Points`.
     store : folder that keeps every finished point; a sweep that was stopped or killed goes on there, nothing is
         computed twice, and the result is the same to the bit.
-    executor : any ``concurrent.futures.Executor``, such as ``client.get_executor()`` of a Dask cluster; None: processes
-        of this machine.
-    workers : number of processes where no executor is given; None: one per core; 0: in this process.
+    executor : any ``concurrent.futures.Executor``, such as ``client.get_executor()`` of a Dask cluster; None: this
+        machine.
+    workers : number of processes where no executor is given; 0: in this process; None: in threads of this process where
+        the runs go together in lanes (`Simulation`), else one process per core.
     stop_on_error : raise at the first trial that fails; else it is noted and the sweep goes on.
 
     Returns
@@ -75,7 +78,7 @@ def sweep(
         _require_sendable(trial)
     task = _Task(trial, uuid.uuid4().hex, design.names)
     points = design.points
-    head = {"names": list(design.names), "count": len(points), "points": packed(points), "seed": int(design.seed),
+    head = {"names": list(design.names), "count": len(points), "points": pack(points), "seed": int(design.seed),
             "trial": _identity(trial)}  # fmt: skip
     kept = None if store is None else Store(store, head)
     lines: dict[int, dict[str, Any]] = {} if kept is None else kept.done
@@ -101,7 +104,7 @@ def sweep(
     return swept_of(design.names, points, lines, design.seed)
 
 
-def _example(point: Point) -> dict[str, float]:
+def _example(point: SweepPoint) -> dict[str, float]:
     return {"square": point["x"] ** 2}
 
 
@@ -147,19 +150,33 @@ class _Task:
             _trials[self.key] = self.trial
         trial = _trials[self.key]
         lines = []
-        for index, values, seed in batch:
-            point = Point(dict(zip(self.names, values, strict=True)), index, seed)
-            try:
-                found = trial(point)
-                results = {str(label): packed(value) for label, value in dict(found).items()}
-                lines.append({"index": index, "results": results})
-            except Exception as error:  # a trial may fail in any way: it is reported, the others go on
-                lines.append({"index": index, "error": f"{type(error).__name__}: {error}"})
+        points = [SweepPoint(dict(zip(self.names, values, strict=True)), index, seed) for index, values, seed in batch]
+        for point, found in zip(points, _results(trial, points), strict=True):
+            if isinstance(found, Exception):
+                lines.append({"index": point.index, "error": f"{type(found).__name__}: {found}"})
+            else:
+                results = {str(label): pack(value) for label, value in dict(found).items()}
+                lines.append({"index": point.index, "results": results})
         return lines
 
 
-def _batches(points: Any, todo: list[int], seed: int, workers: int) -> Iterator[list[tuple[int, list[float], int]]]:
-    size = max(1, min(LARGEST_BATCH, len(todo) // (BATCHES_PER_WORKER * max(workers, 1))))
+def _results(trial: Any, points: list[SweepPoint]) -> list[Any]:
+    """What a trial gives at many points, or why it gives nothing there."""
+    if hasattr(trial, "batch"):
+        return list(trial.batch(points))
+    results: list[Any] = []
+    for point in points:
+        try:
+            results.append(trial(point))
+        except Exception as error:  # a trial may fail in any way: it is reported, the others go on
+            results.append(error)
+    return results
+
+
+def _batches(
+    points: Any, todo: list[int], seed: int, workers: int, most: int | None = None
+) -> Iterator[list[tuple[int, list[float], int]]]:
+    size = max(1, min(LARGEST_BATCH, len(todo) // (BATCHES_PER_WORKER * max(workers, 1)))) if most is None else most
     for first in range(0, len(todo), size):
         yield [
             (k, points[k].tolist(), int(np.random.SeedSequence([seed, k]).generate_state(1)[0]))
@@ -172,20 +189,22 @@ def _runs(
 ) -> Iterator[list[dict[str, Any]]]:
     if not todo:
         return
-    if executor is None and workers == 0:
-        for batch in _batches(points, todo, seed, 1):
+    together = getattr(task.trial, "goes_together", None)
+    in_lanes = together is not None and together(task.names)
+    if executor is None and (workers == 0 or (workers is None and in_lanes)):
+        for batch in _batches(points, todo, seed, 1, IN_LANES * cores() if in_lanes else None):
             yield task(batch)
         return
     count = workers if workers is not None else os.cpu_count() or 1
     if executor is not None:
-        yield from _submitted(task, executor, _batches(points, todo, seed, count), count)
+        yield from _submit(task, executor, _batches(points, todo, seed, count), count)
         return
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         count, mp_context=multiprocessing.get_context("spawn"), initializer=_depend_on_parent
     )  # fmt: skip
     try:
-        yield from _submitted(task, pool, _batches(points, todo, seed, count), count)
+        yield from _submit(task, pool, _batches(points, todo, seed, count), count)
     except BrokenProcessPool as error:
         raise DataError(
             "worker-died",
@@ -213,7 +232,7 @@ def _depend_on_parent() -> None:
     threading.Thread(target=wait_for_end, daemon=True).start()
 
 
-def _submitted(task: _Task, executor: Executor, batches: Iterator[Any], workers: int) -> Iterator[list[dict[str, Any]]]:
+def _submit(task: _Task, executor: Executor, batches: Iterator[Any], workers: int) -> Iterator[list[dict[str, Any]]]:
     """Results as they come; only a few batches wait in the executor, so that stopping loses little."""
     waiting: set[Future[Any]] = set()
     more = True

@@ -11,6 +11,7 @@ import base64
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,21 @@ from dalembert.core.findings import Advice
 from dalembert.sweeps.swept import Swept
 
 HEAD, LINES = "sweep.json", "results.jsonl"
-LONGEST = 64_000_000  # bytes of a line
-MAX_BYTES = 8 * 1024**3
-_LINE_SHARE = 64  # JSON takes up to 40 times its length as objects
-_SHORT_LINE = 1 << 16  # bytes that are always allowed
-_ENTRY = 256  # bytes that a result of a line takes as objects, and a line besides
 FORMAT = 1
+MAX_BYTES = 8 * 1024**3  # default of all results in memory
+
+
+@dataclass(frozen=True)
+class StoreLimits:
+    """Bytes of a file of a sweep that are read, so that a damaged one takes no more memory than allowed."""
+
+    line: int = 64_000_000
+    line_share: int = 64  # of the memory allowed, that a line may take: JSON takes up to 40 times its length as objects
+    short_line: int = 1 << 16  # always allowed
+    entry: int = 256  # that a result of a line takes as objects, and a line besides
+
+
+LIMITS = StoreLimits()
 
 
 class StoreError(FileFormatError, DataError):
@@ -70,7 +80,7 @@ class Store:
         self._file.close()
 
 
-def packed(value: object) -> Any:
+def pack(value: object) -> Any:
     """A number as it is, an array as its bytes: both come back bit by bit."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
@@ -81,7 +91,7 @@ def packed(value: object) -> Any:
     return {"shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def unpacked(value: object) -> Any:
+def unpack(value: object) -> Any:
     if not isinstance(value, dict):
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise ValueError(f"{value!r:.40} is not a number")
@@ -89,13 +99,13 @@ def unpacked(value: object) -> Any:
     shape, data = value.get("shape"), value.get("data")
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
         raise ValueError("an array has a shape and data")
-    if prod(max(n, 1) for n in shape) > LONGEST:  # also of an array without numbers
+    if prod(max(n, 1) for n in shape) > LIMITS.line:  # also of an array without numbers
         raise ValueError(f"an array of shape {shape!r:.40}")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
 def _longest(max_bytes: int) -> int:
-    return min(LONGEST, max(max_bytes // _LINE_SHARE, _SHORT_LINE))
+    return min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
 
 
 def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
@@ -128,12 +138,12 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
             if not raw.endswith(b"\n"):
                 break
             try:
-                line = _checked(json.loads(raw), count)
+                line = _check_line(json.loads(raw), count)
             except (ValueError, OverflowError, RecursionError) as error:
                 raise StoreError("damaged", f"not a line of results: {error}.", path=str(path), line=number) from error
             results = line.get("results", {})
-            sizes.update({label: np.size(unpacked(results[label])) for label in results if label not in sizes})
-            kept += len(raw) + _ENTRY * (1 + len(results))
+            sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
+            kept += len(raw) + LIMITS.entry * (1 + len(results))
             if kept + 8 * count * sum(sizes.values()) > max_bytes:
                 raise StoreError(
                     "too-large", f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number
@@ -146,7 +156,7 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
     return found
 
 
-def _checked(line: Any, count: int) -> dict[str, Any]:
+def _check_line(line: Any, count: int) -> dict[str, Any]:
     """What is kept of a line whose parts are what they should be."""
     index = line.get("index") if isinstance(line, dict) else None
     if type(index) is not int or not 0 <= index < count:
@@ -157,7 +167,7 @@ def _checked(line: Any, count: int) -> dict[str, Any]:
     if not isinstance(results, dict):
         raise ValueError("results must be a table of numbers and arrays")
     for label, value in results.items():
-        unpacked(value)
+        unpack(value)
         if not label.isprintable():
             raise ValueError(f"{label!r:.40} is no name of a result")
     return {"index": index, "results": results}
@@ -171,7 +181,7 @@ def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
     where = Path(folder)
     head = read_head(where, max_bytes)
     try:
-        points, names, seed, count = unpacked(head["points"]), head["names"], head["seed"], head["count"]
+        points, names, seed, count = unpack(head["points"]), head["names"], head["seed"], head["count"]
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise ValueError("names of a sweep are texts")
         if len(set(names)) < len(names) or not all(name.isprintable() for name in names):
@@ -196,7 +206,7 @@ def swept_of(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any
             continue
         status[index] = "done"
         for label, value in line["results"].items():
-            found = unpacked(value)
+            found = unpack(value)
             array = results.setdefault(label, None)
             if array is None:
                 array = results[label] = np.full((count, *np.shape(found)), np.nan)

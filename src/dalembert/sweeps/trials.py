@@ -1,22 +1,32 @@
-"""Trials: what is computed at a point. A trial is a function of a `Point` that returns numbers by name.
+"""Trials: what is computed at a point. A trial is a function of a `SweepPoint` that returns numbers by name.
 
-It must be at the top of a module (or a dataclass such as `Simulated`), so that other processes can be sent it.
+It must be at the top of a module (or a dataclass such as `Simulation`), so that other processes can be sent it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.equations import EquationsOfMotion, require_equations
+from dalembert.equations import EquationsOfMotion, State, require_equations
+from dalembert.expressions import Array
 from dalembert.loop.simulate import simulate
 from dalembert.record import Record
+from dalembert.solve.constrained.solve import mass_is_singular
+from dalembert.solve.integrate.channels import Samples, channel_values, observation
+from dalembert.solve.integrate.inputs import Inputs, read_inputs
+from dalembert.solve.integrate.method import OneStep, check_method
+from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
+from dalembert.solve.integrate.open_run import end_time, sample_times
+from dalembert.solve.integrate.run import THRESHOLDS
+from dalembert.solve.integrate.together import Starts, can_run_together, runs_together
 from dalembert.solve.position.assemble import assemble
+from dalembert.solve.position.assemble_together import assemble_together, determines_pose
 
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "last": lambda x: x[-1],
@@ -31,7 +41,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Point(Mapping[str, float]):
+class SweepPoint(Mapping[str, float]):
     """One point of a design: values by name, its number, and a seed of its own."""
 
     values_by_name: Mapping[str, float]
@@ -50,19 +60,78 @@ class Point(Mapping[str, float]):
         return len(self.values_by_name)
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """A run of a machine at every point; made by :func:`simulated`."""
+@dataclass(frozen=True, init=False)
+class Simulation:
+    """A trial that runs a machine.
+
+    Parameters
+    ----------
+    outputs : label -> channel (its last value), or (channel, how), how being "last", "first", "max", "min", "peak",
+        "mean", "rms" or "all".
+    start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
+        change them, axes named as a parameter change that.
+    guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
+    options : of `da.simulate`: method, every, inputs, ...
+    """
 
     eqs: EquationsOfMotion
     until: float
     outputs: Mapping[str, tuple[str, str]]
     start: Mapping[str, float]
     velocity: Mapping[str, float]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    guess: Mapping[str, float] = field(default_factory=dict)
+    guess: Mapping[str, float]
+    options: Mapping[str, Any]
 
-    def __call__(self, point: Point) -> dict[str, Any]:
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        until: float,
+        outputs: Mapping[str, Any],
+        *,
+        start: Mapping[str, float] | None = None,
+        velocity: Mapping[str, float] | None = None,
+        guess: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> None:
+        read: dict[str, tuple[str, str]] = {}
+        if not isinstance(outputs, Mapping) or not outputs:
+            raise DataError("empty", "outputs must name at least one result: a label with a channel and a reduction.")
+        for label, given in outputs.items():
+            channel, how = (given, "last") if isinstance(given, str) else tuple(given)
+            if how not in REDUCTIONS:
+                problem = unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}")
+                raise DataError("unknown-name", problem)
+            read[str(label)] = (str(channel), how)
+        vars(self).update(
+            eqs=require_equations(eqs), until=float(until), outputs=read, start=dict(start or {}),
+            velocity=dict(velocity or {}), guess=dict(guess or {}), options=options,
+        )  # fmt: skip
+
+    def __call__(self, point: SweepPoint) -> dict[str, Any]:
+        (result,) = self.batch([point])
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def batch(self, points: Sequence[SweepPoint]) -> list[dict[str, Any] | Exception]:
+        """Results at many points, or why there are none; the runs go together in lanes where the machine allows it."""
+        results: list[dict[str, Any] | Exception | None] = [None] * len(points)
+        if points and self._in_lanes(tuple(points[0])):
+            self._run_together(points, results)
+        for k, point in enumerate(points):
+            if results[k] is None:
+                try:
+                    results[k] = self._run_alone(point)
+                except Exception as error:  # a run may fail in any way: it is reported, the others go on
+                    results[k] = error
+        return results  # type: ignore[return-value]
+
+    def goes_together(self, names: tuple[str, ...]) -> bool:
+        """Whether the runs at points with these axes share native code in lanes."""
+        return self._in_lanes(names) is not None
+
+    def _split(self, point: SweepPoint) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+        """Parameters, coordinates and speeds of a point."""
         parameters, place, speed = {}, dict(self.start), dict(self.velocity)
         for name, value in point.items():
             if name in self.eqs.parameters.index:
@@ -71,10 +140,58 @@ class Simulated:
                 place[name.removeprefix("start ")] = value
             else:
                 speed[name.removeprefix("velocity ")] = value
+        return parameters, place, speed
+
+    def _run_alone(self, point: SweepPoint) -> dict[str, Any]:
+        parameters, place, speed = self._split(point)
         eqs = self.eqs.replace(**parameters) if parameters else self.eqs
         state = assemble(eqs, place, velocity=speed, guess=self.guess) if place or speed or self.guess else None
         run: Record = simulate(eqs, self.until, start=state, progress=False, **self.options)
         return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
+
+    # -- in lanes ----------------------------------------------------------------------------------------------------
+    def _in_lanes(self, names: tuple[str, ...]) -> _Together | None:
+        """What all runs share where they can go together: parameters and speeds differ, the pose is determined."""
+
+        def make() -> _Together | None:
+            try:
+                return _Together.of(self, names)
+            except DalembertError:  # each run by itself will report it
+                return None
+
+        key = ("sweep", self.until, repr((self.start, self.velocity, self.guess)), id(self), names)
+        return self.eqs.cached(key, make)  # type: ignore[no-any-return]
+
+    def _run_together(self, points: Sequence[SweepPoint], results: list[Any]) -> None:
+        shared = self._in_lanes(tuple(points[0]))
+        assert shared is not None
+        eqs = self.eqs
+        split = [self._split(point) for point in points]
+        p = np.tile(eqs.p, (len(points), 1))
+        for name in points[0]:
+            if name in eqs.parameters.index:
+                p[:, eqs.parameters.index[name]] = [parameters[name] for parameters, _, _ in split]
+        wanted = {eqs.full_name(n): np.array([place[n] for _, place, _ in split], dtype=float) for n in split[0][1]}
+        speeds = {eqs.full_name(n): np.array([speed[n] for _, _, speed in split], dtype=float) for n in split[0][2]}
+        q, v, closed = assemble_together(eqs, shared.nominal, wanted, speeds, p)
+        closed &= eqs.has_inertia(p)
+        chosen = np.flatnonzero(closed)
+        z = np.tile(shared.nominal.z, (len(chosen), 1))
+        starts = Starts(shared.nominal.t, q[chosen], v[chosen], z, p[chosen])
+        runs = runs_together(eqs, shared.method, shared.inputs, starts, shared.end, shared.times)
+        sound = [(k, samples) for k, samples in zip(chosen, runs, strict=True) if samples is not None]
+        if not sound:
+            return
+        count, size = len(sound), len(shared.times)
+        u = np.tile(shared.inputs.values(eqs, shared.times), (count, 1))
+        rows = np.repeat([p[k] for k, _ in sound], size, axis=0)
+        everything = channel_values(eqs, Samples.join([samples for _, samples in sound]), u, rows, runs=count)
+        names = {name: k for k, name in enumerate(observation(eqs)[1])}
+        for (k, _), data in zip(sound, everything.reshape(count, size, -1), strict=True):
+            if shared.method.stabilise is not None or data[:, names["residual.position"]].max() <= THRESHOLDS.gap:
+                results[k] = {
+                    label: REDUCTIONS[how](data[:, names[channel]]) for label, (channel, how) in self.outputs.items()
+                }
 
     def check(self, names: tuple[str, ...]) -> None:
         """Whether every axis is a parameter, a start or a speed."""
@@ -90,34 +207,37 @@ class Simulated:
             )
 
 
-def simulated(
-    eqs: EquationsOfMotion,
-    until: float,
-    outputs: Mapping[str, Any],
-    *,
-    start: Mapping[str, float] | None = None,
-    velocity: Mapping[str, float] | None = None,
-    guess: Mapping[str, float] | None = None,
-    **options: Any,
-) -> Simulated:
-    """A trial that runs a machine.
+@dataclass(frozen=True)
+class _Together:
+    """What runs of a machine with different parameters share."""
 
-    Parameters
-    ----------
-    outputs : label -> channel (its last value), or (channel, how), how being "last", "first", "max", "min", "peak",
-        "mean", "rms" or "all".
-    start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
-        change them, axes named as a parameter change that.
-    guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
-    options : of `da.simulate`: method, every, inputs, ...
-    """
-    require_equations(eqs)
-    read: dict[str, tuple[str, str]] = {}
-    if not isinstance(outputs, Mapping) or not outputs:
-        raise DataError("empty", "outputs must name at least one result: a label with a channel and a reduction.")
-    for label, given in outputs.items():
-        channel, how = (given, "last") if isinstance(given, str) else tuple(given)
-        if how not in REDUCTIONS:
-            raise DataError("unknown-name", unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}"))
-        read[str(label)] = (str(channel), how)
-    return Simulated(eqs, float(until), read, dict(start or {}), dict(velocity or {}), options, dict(guess or {}))
+    method: OneStep
+    inputs: Inputs
+    nominal: State  # with the parameters of the equations
+    end: float
+    times: Array
+
+    @classmethod
+    def of(cls, trial: Simulation, names: tuple[str, ...]) -> _Together | None:
+        eqs, options = trial.eqs, trial.options
+        method = check_method(options.get("method") or DormandPrince())
+        if not can_run_together(eqs, method) or set(options) - {"method", "every", "inputs"} or mass_is_singular(eqs):
+            return None
+        if any(name.startswith("start ") for name in names) or not set(
+            channel for channel, _ in trial.outputs.values()
+        ) <= set(observation(eqs)[1]):
+            return None
+        eqs.replace(
+            **{name: eqs.parameter_values[eqs.parameters.index[name]] for name in names if name in eqs.parameters.index}
+        )
+        nominal = assemble(eqs, trial.start, guess=trial.guess)
+        velocities = [*trial.velocity, *(name.removeprefix("velocity ") for name in names if " " in name)]
+        if any(eqs.full_name(name) not in eqs.measures.index for name in velocities):
+            return None
+        if not determines_pose(eqs, nominal, tuple(eqs.full_name(name) for name in trial.start)):
+            return None
+        inputs, end = read_inputs(eqs, options.get("inputs")), end_time(trial.until, nominal.t)
+        if inputs.span[0] > nominal.t or inputs.span[1] < end:
+            return None
+        times = sample_times(nominal.t, end, options.get("every"), method.step)
+        return cls(method, inputs, nominal, end, times)

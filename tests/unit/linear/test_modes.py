@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
+from dalembert.linear.modes import LIMITS
 from tests.helpers.findings import raises
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
@@ -29,11 +30,11 @@ def test_every_size_of_the_shapes_keeps_the_frequencies():
         ("mass", lambda phi: phi @ system().M @ phi),
         ("b.x", lambda phi: phi[2]),
     ):
-        sized = modes.normalised(how)
+        sized = modes.normalise(how)
         np.testing.assert_allclose([check(phi) for phi in sized.shapes.T], 1.0, rtol=1e-12)
         np.testing.assert_allclose(np.sqrt(sized.modal_stiffnesses / sized.modal_masses), modes.frequencies, rtol=1e-12)
         np.testing.assert_allclose(np.diag(sized.mac(modes)), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(modes.normalised("unit").normalised("mass").shapes, modes.shapes, rtol=1e-12)
+    np.testing.assert_allclose(modes.normalise("unit").normalise("mass").shapes, modes.shapes, rtol=1e-12)
 
 
 @pytest.mark.spec("003-C12")
@@ -42,7 +43,7 @@ def test_modal_forces_do_not_depend_on_the_size_of_the_shapes():
     modes = system().modes()
     expected = modes.shapes.T @ f
     for how in ("largest", "unit", "a.x"):
-        sized = modes.normalised(how)
+        sized = modes.normalise(how)
         acceleration = sized.shapes * (sized.shapes.T @ f / sized.modal_masses)
         np.testing.assert_allclose(acceleration, modes.shapes * expected, rtol=1e-11)
 
@@ -56,9 +57,7 @@ def test_directions_are_endings_names_mappings_or_vectors():
     np.testing.assert_allclose(modes.participation(r), by_ending)
     assert modes.effective_masses(".x").sum() == pytest.approx(5.0, rel=1e-12)
     assert modes.effective_masses("a.x").sum() == pytest.approx(2.0, rel=1e-12)
-    np.testing.assert_allclose(
-        modes.normalised("unit").effective_masses(".x"), modes.effective_masses(".x"), rtol=1e-11
-    )
+    np.testing.assert_allclose(modes.normalise("unit").effective_masses(".x"), modes.effective_masses(".x"), rtol=1e-11)
 
 
 def test_a_rigid_body_carries_the_whole_mass():
@@ -72,7 +71,7 @@ def test_complex_modes_have_real_masses_and_shares():
     np.testing.assert_allclose(damped.modal_masses, 1.0, rtol=1e-12)
     assert damped.effective_masses(".x").dtype == np.float64
     with raises(DataError, "no-motion"):
-        Modes([1j], [[1.0], [0.0]], ["a", "b"]).normalised("b")
+        Modes([1j], [[1.0], [0.0]], ["a", "b"]).normalise("b")
 
 
 def test_modes_are_chosen_by_number_and_by_frequency():
@@ -88,7 +87,7 @@ def test_modes_are_chosen_by_number_and_by_frequency():
 BAD = [
     (lambda m: m.select([5]), "unknown-name", "mode 5"),
     (lambda m: m.select([0]), "unknown-name", "mode 0"),
-    (lambda m: m.normalised("a.y"), "unknown-name", "'a.y'", "mass, largest, unit"),
+    (lambda m: m.normalise("a.y"), "unknown-name", "'a.y'", "mass, largest, unit"),
     (lambda m: m.participation(".y"), "unknown-name", "'.y'"),
     (lambda m: m.participation({"c.x": 1.0}), "unknown-name", "'c.x'"),
     (lambda m: m.participation([1.0, 2.0]), "wrong-shape", "4", "(2,)"),
@@ -143,3 +142,19 @@ def test_hysteretic_modes_with_viscous_damping_solve_their_equation():
     assert lam == pytest.approx(-1.5 + 1j * np.sqrt(9.0 + 0.9j - 2.25), rel=1e-13)
     assert left_over(SecondOrder(np.eye(2), K, C=0.4 * K, K_loss=0.1 * K)) < 1e-12
     assert left_over(SecondOrder(np.eye(2), K, C=[[1.0, 0.2], [0.2, 0.3]], K_loss=0.1 * K)) < 1e-12
+
+
+def motion(modes: Modes) -> str:
+    """The name of the motion of the first mode."""
+    return " ".join(modes.table().splitlines()[1].split()[4:])
+
+
+@pytest.mark.parametrize(("share", "name"), [(0.5, "oscillation"), (2.0, "decaying oscillation")])
+def test_a_mode_decays_from_its_limit_on(share, name):
+    assert motion(Modes([complex(-share * LIMITS.decay, 1.0)], [[1.0]], ["x"])) == name
+
+
+@pytest.mark.parametrize(("share", "name"), [(0.5, "rigid body (0 to rounding)"), (2.0, "oscillation")])
+def test_a_rigid_body_is_slow_absolutely_and_against_the_fastest_mode(share, name):
+    assert motion(Modes([1j * share * LIMITS.rigid_rate, 1e3j], np.eye(2))) == name
+    assert motion(Modes([1e-6j, 1e-6j / (share * LIMITS.rigid_share)], np.eye(2))) == name

@@ -351,7 +351,7 @@ def test_replace_keeps_names_and_drops_units_of_names_that_are_gone():
         lambda s: s.similarity(2.0 * np.eye(6)),
         lambda s: s.modal(),
         lambda s: s.schur_form(),
-        lambda s: s.balanced(),
+        lambda s: s.balanced_form(),
         lambda s: s.minimal(),
         lambda s: s.kalman().system,
         lambda s: s.balanced_truncation(2).system,

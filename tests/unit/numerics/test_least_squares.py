@@ -38,7 +38,7 @@ class Valley:
         there = x + step.change
         return None if np.abs(there).max() > self.beyond else there
 
-    def settled(self, before: np.ndarray, after: np.ndarray, step: Step) -> bool:
+    def is_settled(self, before: np.ndarray, after: np.ndarray, step: Step) -> bool:
         return self.value(before) - self.value(after) <= self.settle
 
     def is_rounding(self, x: np.ndarray, trial: np.ndarray | None, step: Step) -> bool:

@@ -28,7 +28,7 @@ def test_orders_and_choices_do_not_hang_on_the_last_bit(seed):
     s = shaken([2.0, -2.0, -1.0 + 3j, -1.0 - 3j, 0.5, 0.5], seed)
     assert ties.by_modulus(s).tolist() == [4, 5, 0, 1, 3, 2]
     columns = np.array([[1.0, 0.6, 0.0, 1.0], [0.0, 0.8, 1.0, 0.0]])
-    assert ties.pivoted(shaken(columns, seed))[1][:2].tolist() == [0, 2]
+    assert ties.pivot_columns(shaken(columns, seed))[1][:2].tolist() == [0, 2]
 
 
 def test_ranks_keep_apart_what_differs():

@@ -1,177 +1,315 @@
-"""Reductions: how they are addressed, what they project, how they lead back."""
+"""Component modes, fixed and free; modal truncation, SEREP, IRS, dynamic condensation."""
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
+import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.record import Record
-from dalembert.structures import choose_masters, condense_static, craig_bampton, guyan
-from tests.helpers.chains import ALL, chain, frequencies
-from tests.helpers.findings import raises
+from dalembert.structures import (
+    Frame,
+    Section,
+    assemble,
+    condense_dynamic,
+    craig_bampton,
+    irs,
+    macneal,
+    rubin,
+    serep,
+    truncate_modal,
+)
+from dalembert.structures.assembly import stiffness_factor as f
+from tests.helpers.chains import chain, frequencies, grid
+from tests.helpers.findings import raises, warns
 
-# ---- names
+
+@pytest.mark.spec("004-C48")
+def test_craig_bampton_blocks_are_those_of_the_formulas():
+    system = SecondOrder(
+        chain().M + 0.1 * np.eye(6, k=1) + 0.1 * np.eye(6, k=-1), chain().K, coordinates=chain().coordinates
+    )
+    reduced = craig_bampton(system, ["p2", "p5"], 3)
+    a, b = [1, 4], [0, 2, 3, 5]
+    M11, M12, M22 = system.M[np.ix_(a, a)], system.M[np.ix_(a, b)], system.M[np.ix_(b, b)]
+    K11, K12, K22 = system.K[np.ix_(a, a)], system.K[np.ix_(a, b)], system.K[np.ix_(b, b)]
+    B, Phi = reduced.interior.B, reduced.interior.Phi
+    np.testing.assert_allclose(B, -np.linalg.solve(K22, K12.T), atol=1e-14)
+    np.testing.assert_allclose(Phi.T @ M22 @ Phi, np.eye(3), atol=1e-13)
+    np.testing.assert_allclose(Phi.T @ K22 @ Phi, np.diag(reduced.interior.omega**2), atol=1e-13)
+    small = reduced.system
+    np.testing.assert_allclose(small.M[:2, :2], M11 + B.T @ M12.T + M12 @ B + B.T @ M22 @ B, atol=1e-14)
+    np.testing.assert_allclose(small.M[:2, 2:], (M12 + B.T @ M22) @ Phi, atol=1e-13)
+    np.testing.assert_allclose(small.M[2:, 2:], np.eye(3), atol=1e-13)
+    np.testing.assert_allclose(small.K[:2, :2], K11 + K12 @ B, atol=1e-14)
+    load = np.arange(6.0)
+    expected = np.r_[load[a] + B.T @ load[b], Phi.T @ load[b]]
+    np.testing.assert_allclose(reduced.reduce(load), expected, atol=1e-14)
 
 
-def test_masters_are_coordinates_points_or_patterns_in_the_order_given():
-    plane = SecondOrder(np.eye(4), np.eye(4), coordinates=["A.x", "A.y", "B[1].x", "B[1].y"])
-    assert guyan(plane, ["B[1].y", "A"]).masters == ("B[1].y", "A.x", "A.y")
-    assert guyan(plane, "B[1]").masters == ("B[1].x", "B[1].y")
-    assert guyan(plane, ["*.y", "A.y"]).masters == ("A.y", "B[1].y")
+@pytest.mark.spec("004-C49")
+def test_modes_up_to_twice_the_frequency_of_interest_are_kept_in_ascending_order():
+    system = grid(25, 20)
+    everything = craig_bampton(system, "g100", 60).interior.omega
+    for highest in (0.05, 0.3):
+        kept = craig_bampton(system, "g100", up_to=highest).interior.omega
+        assert len(kept) == np.count_nonzero(everything <= 2 * highest)
+        assert (np.diff(kept) >= 0).all()
+        np.testing.assert_allclose(kept, everything[: len(kept)], rtol=1e-9)
+    assert len(craig_bampton(system, "g100", up_to=0.3, margin=1.0).modal) < len(kept)
+    with raises(DataError, "not-positive"):
+        craig_bampton(system, "g100", up_to=-1.0)
 
 
-def test_an_unknown_master_is_told_with_the_nearest_name():
-    with raises(DataError, "unknown-name", "'p33'", "'p3'"):
-        guyan(chain(), "p33")
+def test_modes_are_kept_by_number():
+    reduced = craig_bampton(chain(), "p6", [4, 2])
+    assert reduced.system.coordinates == ("p6.x", "mode4", "mode2")
+    assert reduced.interior.kept.tolist() == [False, True, False, True]
+    every = craig_bampton(chain(), "p6", None).interior.omega
+    np.testing.assert_allclose(np.diag(reduced.system.K)[1:], every[[3, 1]] ** 2)
+    with raises(DataError, "duplicate", "1"):
+        craig_bampton(chain(), "p6", [0, 1])
+    with raises(DataError, "too-few-modes", "9", "5"):
+        craig_bampton(chain(), "p6", [9])
+    with raises(DataError, "not-a-count"):
+        craig_bampton(chain(), "p6", -1)
+    assert craig_bampton(chain(), "p6", []).system.nq == 1
+    assert craig_bampton(chain(), "p6", 99).system.nq == 6
+
+
+def test_slaves_without_mass_have_no_modes_but_follow():
+    system = SecondOrder(np.diag([1.0, 0, 1, 0, 1]), chain(5).K)
+    reduced = craig_bampton(system, "x5", None)
+    assert reduced.modal == ("mode1", "mode2")
+    np.testing.assert_allclose(frequencies(reduced.system), frequencies(system), rtol=1e-10)
+
+
+@pytest.mark.spec("003-C67")
+def test_reducing_and_lanczos_on_the_full_system_give_the_same_lowest_modes():
+    """C-67: either strategy. Interior modes up to twice the tenth frequency: errors below 1 %, NCO above 0.99.
+
+    Those are the limits that spec 004, 3.7 calls a good model; more modes bring the reduced model nearer.
+    """
+    system = grid(40, 30)
+    masters = [f"g{i}" for i in range(40, 1200, 117)]
+    squares, _ = f.lowest(system.M, system.K, 10)  # the full system
+    reports = [craig_bampton(system, masters, up_to=np.sqrt(squares[-1]), margin=m).fidelity(10) for m in (2.0, 4.0)]
+    assert reports[0].good(frequency_error=1.0, nco=0.99).all()
+    assert (reports[0].partner_frequencies >= np.sqrt(squares) * (1 - 1e-9)).all()
+    assert (reports[1].frequency_errors < reports[0].frequency_errors).all()
+
+
+def test_lanczos_and_the_dense_solver_agree_on_held_and_floating_systems():
+    for held in (True, False):
+        system = grid(25, 20, held=held)
+        squares, shapes = f.lowest(system.M, system.K, 8)
+        exact, _ = f.dense_pairs(system.M.toarray(), system.K.toarray())
+        np.testing.assert_allclose(squares, exact[:8], rtol=1e-9, atol=1e-12)
+        assert (squares[0] == 0.0) is not held
+        np.testing.assert_allclose(shapes.T @ (system.M @ shapes), np.eye(8), atol=1e-9)
+
+
+def test_repeated_and_massless_modes_are_all_found_in_large_sparse_systems():
+    """Two equal membranes that do not touch, every third coordinate without mass: each frequency twice."""
+    one = grid(22, 22)
+    M = one.M.toarray() * (np.arange(484) % 3 > 0)
+    exact, _ = f.dense_pairs(M, one.K.toarray())
+    both = SecondOrder(scipy.sparse.block_diag([M, M]), scipy.sparse.block_diag([one.K, one.K]))
+    squares, shapes = f.lowest(both.M, both.K, 12)
+    np.testing.assert_allclose(squares, np.repeat(exact[:6], 2), rtol=1e-9)
+    np.testing.assert_allclose(shapes.T @ (both.M @ shapes), np.eye(12), atol=1e-9)
+    np.testing.assert_allclose(both.K @ shapes, (both.M @ shapes) * squares, atol=1e-9)
+
+
+@pytest.mark.parametrize("massive", [[], [10, 300, 483]])
+def test_large_sparse_systems_with_few_or_no_masses_inside(massive: list[int]):
+    """Interior modes are as many as interior masses; with all of them the reduction is exact."""
+    K = grid(22, 22).K
+    mass = np.zeros(484)
+    mass[[0, *massive]] = 2.0
+    system = SecondOrder(scipy.sparse.diags_array(mass), K, coordinates=[f"g{i}" for i in range(484)])
+    reduced = craig_bampton(system, "g0", 20)
+    assert len(reduced.modal) == len(massive)
+    inverse = np.linalg.inv(K.toarray())[np.ix_([0, *massive], [0, *massive])]
+    exact = np.sort(1.0 / np.linalg.eigvalsh(2.0 * inverse))
+    np.testing.assert_allclose(frequencies(reduced.system) ** 2, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", [rubin, macneal, craig_bampton])
+def test_rigid_body_motion_of_a_large_floating_system_is_kept(method):
+    system = grid(25, 20, held=False)
+    reduced = method(system, ["g0", "g499"], 8)
+    report = reduced.fidelity(4)
+    assert report.partners.tolist() == [1, 2, 3, 4]
+    assert report.frequency_errors[0] == 0.0
+    assert report.nco[0] == pytest.approx(1.0, abs=1e-9)
+    assert report.frequency_errors.max() < 0.2
+
+
+def test_rubin_under_inertia_relief_is_exact_for_balanced_forces_at_the_masters():
+    """A pair of opposite forces at the ends of a floating chain stretches it as K⁺ does, mean motion apart."""
+    system = chain(held=False)
+    reduced = rubin(system, ["p1", "p6"], 2)
+    force = np.array([-1.0, 0, 0, 0, 0, 1.0])
+    x = reduced.expand(np.linalg.lstsq(reduced.system.K, reduced.reduce(force))[0])
+    np.testing.assert_allclose(np.diff(x), np.ones(5), atol=1e-12)
+
+
+def test_free_interface_refuses_to_drop_rigid_body_modes_and_to_double_masters():
+    with raises(DataError, "missing-modes"):
+        rubin(chain(held=False), "p1", [2, 3])
+    with raises(DataError, "rank-deficient"):
+        macneal(chain(), "p1", 6)
+    with raises(DataError, "singular-matrix"):
+        rubin(chain(held=False), "p1", 0)
+
+
+def test_macneal_puts_no_mass_on_the_masters():
+    reduced = macneal(chain(C=0.1 * chain().K), ["p2", "p6"], 3)
+    assert not reduced.system.M[:2].any()
+    assert not reduced.system.C[:2].any()
+    np.testing.assert_array_equal(reduced.system.M[2:, 2:], np.eye(3))
+    np.testing.assert_allclose(frequencies(reduced.system)[:3], frequencies(chain())[:3], rtol=1e-2)
+
+
+def test_modal_truncation_is_corrected_where_it_is_read():
+    system = chain(B=[0, 0, 0, 1, 0, 0], Y_position=np.eye(6)[[2]])
+    exact = np.linalg.solve(system.K, system.B)[2, 0]
+    corrected, plain = truncate_modal(system, 2), truncate_modal(system, 2, correction=False)
+
+    def gain(reduced):
+        small = reduced.system
+        return (small.Y_position @ np.linalg.solve(small.K, small.B) + small.D)[0, 0]
+
+    assert gain(corrected) == pytest.approx(exact, rel=1e-13)
+    assert abs(gain(plain) - exact) > 1e-2
+    assert plain.masters == ()
     with raises(DataError, "empty"):
-        guyan(chain(), [])
-    with raises(DataError, "bad-name"):
-        guyan(chain(), [3])
+        truncate_modal(system, 0)
 
 
-def test_all_coordinates_as_masters_is_the_system_itself():
-    for name in ("guyan", "static", "substructures", "irs", "craig_bampton", "serep"):
-        reduced = ALL[name](chain(3), ["p1", "p2", "p3"])
-        np.testing.assert_allclose(reduced.system.K, chain(3).K, atol=1e-12)
-        np.testing.assert_allclose(reduced.T, np.eye(3), atol=1e-12)
+def test_modal_truncation_of_a_floating_system_is_corrected_by_inertia_relief():
+    """What is added is the elastic motion only: orthogonal to the rigid-body mode in the mass."""
+    system = chain(held=False, B=[0, 0, 0, 1, 0, 0])
+    reduced = truncate_modal(system, 2)
+    assert np.ones(6) @ system.M @ reduced.residual[:, 0] == pytest.approx(0.0, abs=1e-12)
+    every = truncate_modal(system, 6)
+    np.testing.assert_allclose(every.residual, 0.0, atol=1e-12)
 
 
-def test_a_coordinate_named_like_a_mode_is_refused():
-    with raises(DataError, "taken-name", "'mode1'"):
-        craig_bampton(SecondOrder(np.eye(3), chain(3).K, coordinates=["mode1", "b", "c"]), "mode1", 1)
+def test_serep_says_when_masters_cannot_tell_modes_apart():
+    """Two masters with equal motion in the kept modes: p1 and p5 of a symmetric chain, modes 1 and 3."""
+    symmetric = SecondOrder(np.eye(5), 2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1))
+    with raises(DataError, "ill-conditioned"):
+        serep(symmetric, ["x1", "x5"], modes=[1, 3])
+    np.testing.assert_allclose(
+        frequencies(serep(symmetric, ["x1", "x5"], modes=[2, 3]).system), frequencies(symmetric)[1:3], rtol=1e-12
+    )
+    with raises(DataError, "duplicate"):
+        serep(symmetric, ["x1", "x5"], modes=[1])
 
 
-@pytest.mark.spec("003-C70")
-def test_chosen_masters_are_those_of_small_stiffness_and_large_mass():
-    system = chain(6)
-    assert choose_masters(system, 2) == ("p6.x", "p5.x")
-    assert choose_masters(system, 2, keep="p1") == ("p1.x", "p6.x")
-    with raises(DataError, "out-of-range", "1", "6"):
-        choose_masters(system, 7)
-    with raises(DataError, "unknown-name", "'best'"):
-        choose_masters(system, 1, rule="best")  # type: ignore[arg-type]
+def test_dynamic_condensation_refuses_a_resonance_of_the_slaves():
+    system = SecondOrder(np.eye(2), [[2.0, -1.0], [-1.0, 4.0]])
+    with raises(DataError, "singular-matrix", "2 rad"):
+        condense_dynamic(system, "x1", 2.0)
+    with raises(DataError, "negative"):
+        condense_dynamic(system, "x1", -2.0)
 
 
-@pytest.mark.spec("003-C70")
-def test_greedy_masters_spread_and_give_better_frequencies_than_the_ratio_taken_once():
-    system = chain(12)
-    exact = frequencies(system)[:3]
-    ratio, greedy = choose_masters(system, 3), choose_masters(system, 3, rule="greedy")
-    by_ratio, by_greedy = frequencies(guyan(system, ratio).system), frequencies(guyan(system, greedy).system)
-    assert np.abs(by_greedy - exact).max() < 0.5 * np.abs(by_ratio - exact).max()
+def test_irs_needs_masters_with_mass():
+    with raises(DataError, "singular-matrix"):
+        irs(SecondOrder(np.diag([1.0, 0.0, 0.0]), np.diag([1.0, 2.0, 3.0])), ["x2"])
+    with raises(DataError, "not-a-count"):
+        irs(chain(), "p1", iterations=-1)
 
 
-def test_greedy_masters_are_what_eliminating_one_by_one_leaves():
-    """The update of M and K per eliminated coordinate is Guyan's reduction itself."""
-    system = chain(7)
-    left = list(system.coordinates)
-    while len(left) > 3:
-        small = guyan(system, left).system
-        left.remove(small.coordinates[int(np.argmax(np.diag(small.K) / np.diag(small.M)))])
-    assert set(choose_masters(system, 3, rule="greedy")) == set(left)
+def cantilever(n: int) -> SecondOrder:
+    """Bending of a clamped beam of n equal Euler-Bernoulli elements, EI = ρA = L = 1, points p1 ... pn."""
+    h = 1.0 / n
+    K, M = np.zeros((2 * n + 2,) * 2), np.zeros((2 * n + 2,) * 2)
+    k = np.array([[12, 6 * h, -12, 6 * h], [6 * h, 4 * h**2, -6 * h, 2 * h**2], [-12, -6 * h, 12, -6 * h],
+                  [6 * h, 2 * h**2, -6 * h, 4 * h**2]]) / h**3  # fmt: skip
+    m = np.array([[156, 22 * h, 54, -13 * h], [22 * h, 4 * h**2, 13 * h, -3 * h**2], [54, 13 * h, 156, -22 * h],
+                  [-13 * h, -3 * h**2, -22 * h, 4 * h**2]]) * h / 420  # fmt: skip
+    for i in range(0, 2 * n, 2):
+        K[i : i + 4, i : i + 4] += k
+        M[i : i + 4, i : i + 4] += m
+    names = [f"p{i}.{way}" for i in range(1, n + 1) for way in ("y", "rz")]
+    return SecondOrder(M[2:, 2:], K[2:, 2:], coordinates=names)
 
 
-# ---- what is projected
+FIRST = 3.5160154569685467  # mode 1 of cantilever(20), by inverse iteration with 40 digits
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_dense_and_sparse_systems_reduce_alike(name: str):
-    masters = ["p2", "p5"]
-    dense, sparse = ALL[name](chain(), masters), ALL[name](chain(sparse=True), masters)
-    assert not sparse.system.is_sparse
-    np.testing.assert_allclose(sparse.T, dense.T, atol=1e-10)
-    np.testing.assert_allclose(sparse.system.K, dense.system.K, atol=1e-10)
-    np.testing.assert_allclose(sparse.system.M, dense.system.M, atol=1e-10)
+def test_serep_warns_of_masters_that_move_nearly_alike():
+    """The last four of twenty points: shapes with condition 2e4, whose square times rounding is 1e-7."""
+    system = cantilever(20)
+    with warns(UserWarning, "ill-conditioned", "04"):
+        near = serep(system, ["p17.y", "p18.y", "p19.y", "p20.y"])
+    assert frequencies(near.system)[0] == pytest.approx(FIRST, rel=5e-6)  # what the warning says: up to 3e-06
+    with raises(DataError, "ill-conditioned"):
+        serep(cantilever(40), [f"p{i}.y" for i in range(36, 41)])
 
 
-@pytest.mark.spec("003-C70")
-@pytest.mark.parametrize("name", [name for name in ALL if name != "macneal"])
-def test_every_matrix_is_projected(name: str):
-    random = np.random.default_rng(3)
-    skew = random.normal(size=(6, 6))
-    skew = skew - skew.T
-    part = {"C": 0.1 * chain().K, "G": skew, "K_loss": 0.02 * chain().K, "B": random.normal(size=(6, 2)),
-            "Y_position": random.normal(size=(3, 6)), "D": random.normal(size=(3, 2))}  # fmt: skip
-    if name in ("guyan", "craig_bampton"):
-        part["H"] = 0.1 * skew
-    if name not in ("static", "substructures"):
-        part |= {"Y_velocity": random.normal(size=(3, 6)), "Y_acceleration": random.normal(size=(3, 6))}
-    system = chain(**part)
-    reduced = ALL[name](system, ["p2", "p5"])
-    T, small = reduced.T, reduced.system
-    for symbol in ("M", "C", "G", "K", "H", "K_loss"):
-        np.testing.assert_allclose(getattr(small, symbol), T.T @ getattr(system, symbol) @ T, atol=1e-12)
-    np.testing.assert_allclose(small.B, T.T @ system.B, atol=1e-13)
-    for symbol in ("Y_position", "Y_velocity", "Y_acceleration"):
-        np.testing.assert_allclose(getattr(small, symbol), getattr(system, symbol) @ T, atol=1e-13)
-    np.testing.assert_allclose(small.D, system.D + system.Y_position @ reduced.residual, atol=1e-13)
-    assert small.outputs == system.outputs
+def test_serep_refuses_masters_at_rest_in_the_kept_modes():
+    """Bending moves nothing along the beam, a clamp next to a master little: only the first is refused."""
+    frame = Frame("cantilever", planar=True)
+    frame.add_points(["A", "B"], [[0, 0], [1, 0]])
+    frame.add_beam("b", "A", "B", section=Section.square(0.02), material="steel", elements=40)
+    frame.add_support("A", "fixed")
+    system = assemble(frame).system()
+    with raises(DataError, "rank-deficient", "2", "3", "1"):
+        serep(system, ["b[2].x", "b[3].x"])
+    near = serep(system, ["b[1].y", "B.y"])
+    np.testing.assert_allclose(near.system.modes(2).frequencies, system.modes(2).frequencies, rtol=1e-7)
 
 
-def test_names_units_and_provenance_travel():
-    system = chain(B=[0, 0, 0, 0, 0, 1], inputs="force", units={"p1.x": "m", "p6.x": "m", "force": "N"},
-                   provenance={"model": "chain"})  # fmt: skip
-    reduced = craig_bampton(system, "p6", 1)
-    assert reduced.system.coordinates == reduced.system.outputs == ("p6.x", "mode1")
-    assert dict(reduced.system.units) == {"p6.x": "m", "force": "N"}
-    assert reduced.system.provenance["model"] == "chain"
-    assert reduced.system.provenance["reduction"] == "Craig-Bampton"
+@pytest.mark.parametrize("reduce", [serep, irs])
+def test_rigid_body_modes_of_a_reduced_free_beam_are_exactly_zero(reduce):
+    """Masters that move nearly alike: a rigid mode was a pair of real eigenvalues, ±3e-3 1/s, and hid the last mode."""
+    frame = Frame("free", planar=True)
+    frame.add_points(["A", "B"], [[0, 0], [1, 0]])
+    frame.add_beam("b", "A", "B", section=Section.rectangle(0.02, 0.013), material="steel", elements=60)
+    system = assemble(frame).system()
+    masters = ["b[45].rz", "b[15].x", "b[59].rz", "b[28].rz", "b[16].rz", "b[56].y", "b[53].y"]
+    for few in (masters, ["b[22].rz", "b[23].x", "b[23].y", "b[23].rz"]):
+        modes = reduce(system, few).system.modes()
+        assert len(modes.eigenvalues) == len(few)
+        assert not modes.eigenvalues[:3].any()
+        within = 1e-6 if reduce is serep else 0.01
+        assert modes.frequencies[3] == pytest.approx(system.modes(4).frequencies[3], rel=within)
 
 
-def test_a_reduction_is_frozen_and_survives_pickling():
-    reduced = craig_bampton(chain(), ["p2", "p5"], 2)
-    with pytest.raises(AttributeError):
-        reduced.method = "other"
-    assert not reduced.T.flags.writeable
-    again = pickle.loads(pickle.dumps(reduced))  # noqa: S301  (our own bytes)
-    np.testing.assert_array_equal(again.T, reduced.T)
-    assert "Craig-Bampton: 6 -> 4 coordinates (2 masters, 2 modal)" in repr(again)
-    assert "4 coordinates, 2 modes of which 2 kept" in repr(again.interior)
+def test_serep_refuses_a_mass_matrix_that_modes_would_take_for_singular():
+    """Condition 8e6 of the shapes, 7e13 of their mass matrix: modes() found 0 Hz for 16.7 Hz."""
+    with raises(DataError, "ill-conditioned"):
+        serep(cantilever(20), [f"p{i}.y" for i in range(1, 6)])
 
 
-# ---- the way back
+def test_serep_keeps_its_modes_to_rounding_where_masters_differ():
+    system = cantilever(20)
+    squares, _ = f.dense_pairs(system.M, system.K)
+    kept = serep(system, ["p5.y", "p10.y", "p15.y", "p20.y"])
+    np.testing.assert_allclose(frequencies(kept.system) ** 2, squares[:4], rtol=1e-12)
+    np.testing.assert_allclose(kept.T.T @ system.M @ kept.T, kept.system.M, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(kept.T.T @ system.K @ kept.T, kept.system.K, rtol=1e-9, atol=1e-5)
 
 
-def test_expansion_takes_vectors_blocks_modes_and_records():
-    reduced = craig_bampton(chain(), ["p2", "p5"], 2)
-    np.testing.assert_array_equal(reduced.expand([1.0, 0, 0, 0]), reduced.T[:, 0])
-    np.testing.assert_array_equal(reduced.expand(np.eye(4)), reduced.T)
-    modes = reduced.expand(reduced.system.modes())
-    assert modes.coordinates == chain().coordinates
-    np.testing.assert_allclose(modes.shapes[1], reduced.system.modes().shapes[0])
-    data = np.random.default_rng(0).normal(size=(5, 4))
-    record = Record(np.arange(5.0), data[:, ::-1], reduced.system.coordinates[::-1])
-    wide = reduced.expand(record)
-    assert wide.names == chain().coordinates
-    np.testing.assert_allclose(wide.data, data @ reduced.T.T)
-    some = reduced.expand(record, coordinates=["p6", "p1"])
-    np.testing.assert_array_equal(some.data, wide.data[:, [5, 0]])
+@pytest.mark.parametrize("iterations", [1, 2, 5, 60])
+@pytest.mark.parametrize("masters", [["p17.y", "p18.y", "p19.y", "p20.y"], ["p5.y", "p10.y", "p15.y", "p20.y"]])
+def test_irs_falls_below_the_exact_frequency_by_rounding_of_its_matrices_only(masters, iterations):
+    """A Ritz model: ε (‖K‖ + ω²‖M‖) ‖x‖² of ω² for matrices in double precision, and 2e-11 of Guyan's K."""
+    reduced = irs(cantilever(20), masters, iterations=iterations).system
+    squares, x = f.dense_pairs(reduced.M, reduced.K)
+    rounding = 2.2e-16 * (np.linalg.norm(reduced.K, 2) / squares[0] + np.linalg.norm(reduced.M, 2)) * x[:, 0] @ x[:, 0]
+    found = frequencies(reduced)[0]
+    assert found / FIRST - 1 > -2e-11 - rounding / 2
+    assert found / FIRST - 1 < 1e-8
+    assert rounding < 1e-6
 
 
-def test_expanded_modes_know_their_masses():
-    """Modal masses on the full mass matrix; with all interior modes they are exactly those of the reduced system."""
-    reduced = craig_bampton(chain(sparse=True), ["p2", "p5"], None)
-    modes = reduced.expand(reduced.system.modes())
-    np.testing.assert_allclose(modes.modal_masses, 1.0, rtol=1e-10)
-    np.testing.assert_allclose(modes.modal_stiffnesses, modes.frequencies**2, rtol=1e-9)
-    np.testing.assert_allclose(modes.effective_masses(".x").sum(), chain().M.sum(), rtol=1e-10)
-
-
-def test_expansion_refuses_what_does_not_fit():
-    reduced = guyan(chain(), ["p2", "p5"])
-    with raises(DataError, "wrong-shape", "(3,)", "(2,)"):
-        reduced.expand([1.0, 2.0, 3.0])
-    with raises(DataError, "unknown-name", "'p2.x'"):
-        reduced.expand(Record([0.0, 1.0], [[0.0], [0.0]], ["p5.x"]))
-    with raises(DataError, "unknown-name", "'q'"):
-        reduced.expand([1.0, 2.0], coordinates="q")
-
-
-def test_expansion_of_a_record_adds_the_static_part_of_its_inputs():
-    reduced = condense_static(chain(B=[0, 0, 1, 0, 0, 0], inputs="push"), ["p5"])
-    record = Record([0.0, 1.0], [[0.0, 0.0], [0.0, 2.0]], ["p5.x", "push"])
-    np.testing.assert_allclose(reduced.expand(record).data[1], 2.0 * reduced.residual[:, 0])
+def test_irs_warns_of_masters_that_move_nearly_alike():
+    with warns(UserWarning, "ill-conditioned"):
+        irs(cantilever(80), [f"p{i}.y" for i in range(74, 81)], iterations=3)

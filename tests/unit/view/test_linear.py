@@ -343,7 +343,7 @@ def test_shapes_of_a_beam_and_of_a_bar_are_drawn_over_their_length() -> None:
     curves = [line for line in ax.lines if ":" in str(line.get_label())]
     assert [line.get_label() for line in curves] == [f"{n}: {modes.frequencies_hz[n - 1]:.4g} Hz" for n in (1, 4)]
     assert curves[1].get_ydata()[-1] == pytest.approx(1.0)
-    assert plot(modes.normalised("mass")).axes[0].get_ylabel() == "shape [1/√kg]"
+    assert plot(modes.normalise("mass")).axes[0].get_ylabel() == "shape [1/√kg]"
     drawn(plot(Bar(1.0, EA=1.0, rhoA=1.0, left="fixed").modes(3)))
 
 

@@ -225,7 +225,7 @@ def test_small_multiples_carry_frequencies_and_share_their_limits() -> None:
 
 def test_shapes_keep_to_their_part_of_the_size_whatever_the_normalisation() -> None:
     modes = portal().modes(3)
-    one, other = (plot(portal(), m, mode=2).axes[0] for m in (modes, modes.normalised("largest")))
+    one, other = (plot(portal(), m, mode=2).axes[0] for m in (modes, modes.normalise("largest")))
     for a, b in zip(curves(one), curves(other)):
         assert np.abs(a) == pytest.approx(np.abs(b), abs=1e-9)
     rest = np.array(curves(one, "at rest"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from dalembert.core.findings import Call, Part
-from dalembert.core.text import dashed
+from dalembert.core.text import to_option
 
 NAMED = "NAME=VALUE"
 # keyword -> options that mean it, the first that the command has, and their value (None: the value of the text)
@@ -74,7 +74,7 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
             return None
         if isinstance(part.value, Call):
             inside = [text for text in map(speak, part.value.arguments) if text]
-            return " ".join([option, dashed(part.value.function.rpartition(".")[2]), *inside])
+            return " ".join([option, to_option(part.value.function.rpartition(".")[2]), *inside])
         shown = takes if takes is not None else "" if part.value is None else str(part.value)
         return f"{option} {'NAMES' if option == '--inputs' and shown == NAMED else shown}".strip()
 

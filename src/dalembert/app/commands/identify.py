@@ -192,7 +192,7 @@ def find_model(
 def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     """The findings as plain values with fixed keys."""
     model = getattr(result, "identified", result)
-    shown = model.underdamped()
+    shown = model.underdamped_modes()
     sd_f, sd_z = model.frequency_deviations, model.damping_deviations
     modes = [
         {

@@ -218,9 +218,9 @@ class ModelTrial:
 
     def check(self, names: tuple[str, ...]) -> None:
         """Whether every axis is a parameter, a start or a speed, and every output a way to reduce a channel."""
-        from dalembert.sweeps import simulated
+        from dalembert.sweeps import Simulation
 
-        simulated(self.eqs, self.until, self.outputs).check(names)
+        Simulation(self.eqs, self.until, self.outputs).check(names)
 
     def __call__(self, point: Mapping[str, float]) -> dict[str, Any]:
         import numpy as np

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from dalembert.control.plant import THRESHOLDS
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import columns
+from dalembert.core.tables import aligned
 from dalembert.linear import StateSpace
 from dalembert.linear.eigen.roots import solve
 from dalembert.linear.transforms.interconnect import close
@@ -115,17 +116,17 @@ class Margins(DiskMargins):
         """One line per channel and one for all."""
         if not self.stable:
             return "the closed loop is not stable: it has no margins."
-        head = ["channel", "gain", "phase [°]", "delay [s]", "disk", "max |S|", "max |T|", ""]
+        head = ["channel", "gain", "phase [°]", "delay [s]", "disk", "max |S|", "max |T|"]
         rows = [
             [c.name, _range(c.gain), _number(math.degrees(c.phase)), _number(c.delay), _number(c.disk),
-             _number(c.sensitivity.gain), _number(c.complementary.gain), ""]
+             _number(c.sensitivity.gain), _number(c.complementary.gain)]
             for c in self.channels
         ]  # fmt: skip
         if len(self.channels) > 1:
             peaks = [_number(self.disk), _number(self.sensitivity.gain), _number(self.complementary.gain)]
             phase = _number(math.degrees(self.disk_phase))
-            rows.append(["all at once", _range(self.disk_gain), phase, "-", *peaks, ""])
-        return "\n".join(line.rstrip() for line in columns(head, rows).split("\n"))
+            rows.append(["all at once", _range(self.disk_gain), phase, "-", *peaks])
+        return aligned(head, rows)
 
     def __repr__(self) -> str:
         return f"Margins\n{self.table()}"
@@ -166,7 +167,7 @@ def margins(loop: Any) -> Margins:
     S = sensitivity(loop)
     stable = S.is_stable
     channels = tuple(_channel(isolate_channel(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
-    disk = _shifted(S, -0.5).hinf_norm()
+    disk = _shift_direct(S, -0.5).hinf_norm()
     return Margins(
         channels, stable=stable, sensitivity=S.hinf_norm(), complementary=complementary(loop).hinf_norm(),
         disk=1.0 / disk.gain if stable else 0.0, disk_frequency=disk.frequency, dt=loop.dt,
@@ -192,13 +193,13 @@ def sensitivity(loop: StateSpace) -> StateSpace:
 
 def complementary(loop: StateSpace) -> StateSpace:
     """T = L (I + L)⁻¹ = I - S."""
-    T = -_shifted(sensitivity(loop), -1.0)
+    T = -_shift_direct(sensitivity(loop), -1.0)
     return T.replace(outputs=[f"T{i + 1}" for i in range(loop.nu)])
 
 
 def _inverse_direct(loop: StateSpace) -> FloatArray:
     direct = np.eye(loop.nu) + loop.D
-    if np.linalg.cond(direct) > 1e12:
+    if np.linalg.cond(direct) > THRESHOLDS.condition:
         raise DataError(
             "singular-matrix",
             "the algebraic loop has no solution: I + D is singular. Add a lag or a delay of one sample.",
@@ -206,7 +207,7 @@ def _inverse_direct(loop: StateSpace) -> FloatArray:
     return np.asarray(np.linalg.inv(direct))
 
 
-def _shifted(system: StateSpace, by: float) -> StateSpace:
+def _shift_direct(system: StateSpace, by: float) -> StateSpace:
     return system.replace(D=system.D + by * np.eye(system.nu))
 
 
@@ -223,7 +224,7 @@ def isolate_channel(loop: StateSpace, i: int) -> StateSpace:
 
 def _channel(loop: StateSpace, name: str, stable: bool) -> ChannelMargins:
     S = sensitivity(loop)
-    disk = _shifted(S, -0.5).hinf_norm()
+    disk = _shift_direct(S, -0.5).hinf_norm()
     respond = Response(loop)
     ups = crossings(respond, imaginary=True)
     values = [(w, respond(w)) for w in ups]
@@ -255,7 +256,7 @@ class Response:
         A, B, C, D = loop.A, loop.B, loop.C, loop.D
         if self.dt is not None:
             right = np.eye(loop.nx) + A
-            if loop.nx and np.linalg.cond(right) > 1e12:
+            if loop.nx and np.linalg.cond(right) > THRESHOLDS.condition:
                 raise DataError(
                     "no-solution", "a pole of the loop is at z = -1, where its frequency response is infinite."
                 )
@@ -266,7 +267,7 @@ class Response:
             )  # fmt: skip
         self.A, self.B, self.C, self.D = A, B, C, D
 
-    def mapped(self, w: float) -> complex:
+    def map_response(self, w: float) -> complex:
         """L at the frequency w of the map."""
         s = 1j * w * np.eye(len(self.A)) - self.A
         try:
@@ -279,9 +280,9 @@ class Response:
         if math.isinf(omega):
             return complex(self.D[0, 0])
         if self.dt is None:
-            return self.mapped(omega)
+            return self.map_response(omega)
         half = 0.5 * omega * self.dt
-        return complex(self.D[0, 0]) if half >= 0.5 * math.pi * (1.0 - 1e-13) else self.mapped(math.tan(half))
+        return complex(self.D[0, 0]) if half >= 0.5 * math.pi * (1.0 - 1e-13) else self.map_response(math.tan(half))
 
     def real_frequency(self, w: float) -> float:
         return w if self.dt is None else 2.0 * math.atan(w) / self.dt
@@ -293,10 +294,10 @@ def crossings(respond: Response, *, imaginary: bool) -> list[float]:
     n = len(A)
     zero = np.zeros((n, n))
     if imaginary:
-        f: Callable[[float], float] = lambda w: respond.mapped(w).imag  # noqa: E731
+        f: Callable[[float], float] = lambda w: respond.map_response(w).imag  # noqa: E731
         pencil = np.block([[A, zero, B], [zero, -A.T, -C.T], [C, -B.T, np.zeros((1, 1))]])
     else:
-        f = lambda w: math.log(max(abs(respond.mapped(w)), 1e-300))  # noqa: E731
+        f = lambda w: math.log(max(abs(respond.map_response(w)), 1e-300))  # noqa: E731
         pencil = np.block([[A, zero, B], [-C.T @ C, -A.T, -C.T * D], [D * C, B.T, np.array([[D * D - 1.0]])]])
     size = float(np.linalg.norm(A)) or 1.0
     mass = np.diag([*np.ones(2 * n), 0.0])

@@ -22,11 +22,21 @@ from dalembert.core.text import listed
 from dalembert.linear.eigen.roots import balance_matrix, continuous
 from dalembert.linear.transforms.forms import reachable
 
-WEAKEST = 1e-11  # smallest singular value, relative: below it a mode is not reached (not seen)
-MANY = 60  # number of states from which simple modes are judged by their left eigenvector: n³ instead of n⁴
-MOST_NAMED = 6  # largest number of states named with a mode
-ALONE = 1e-6  # relative distance to all others of a simple eigenvalue
-BORDER = 1e-9  # distance to the stability boundary, relative to the largest pole: within it a mode does not decay
+
+@dataclass(frozen=True)
+class ReachThresholds:
+    """Limits of the judgement of modes; strengths and distances are relative to the balanced matrix."""
+
+    weakest: float = 1e-11  # smallest singular value of [A - λ I, B]: below it a mode is not reached; rounding is 1e-15
+    many: int = 60  # states from which simple modes are judged by their left eigenvector: n³ instead of n⁴
+    alone: float = 1e-6  # distance of a simple eigenvalue to all others: rounding moves a double one by √1e-15
+    decay: float = 1e-9  # distance to the stability boundary, of the largest pole: within it a mode does not decay
+    border: float = 1e-7  # distance within which a mode is on the boundary: a double pole there is computed to √1e-15
+    named: float = 0.2  # share of the largest component from which a state is named with a mode
+    most_named: int = 6
+
+
+THRESHOLDS = ReachThresholds()
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,7 @@ class ModeReach:
 
     @property
     def missed(self) -> bool:
-        return self.strength <= WEAKEST
+        return self.strength <= THRESHOLDS.weakest
 
     def words(self) -> str:
         """``the mode at 1.37 Hz, of phi and x3``."""
@@ -139,7 +149,7 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
     B = B / scale[:, None]
     B = B * (size / (float(np.linalg.norm(B)) or 1.0))
     values, left = np.linalg.eigvals(balanced).astype(np.complex128), None
-    if len(A) > MANY:
+    if len(A) > THRESHOLDS.many:
         values, left = scipy.linalg.eig(balanced, left=True, right=False)
     lasting = does_not_decay(values, dt, degree)
     found: list[ModeReach] = []
@@ -147,7 +157,7 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
         if value.imag < 0.0 or not (every or lasts):
             continue
         # wᴴ A = λ wᴴ: the combination of states that no other affects; of the transposed system the shape not seen
-        alike = np.flatnonzero(np.abs(values - value) <= ALONE * size)
+        alike = np.flatnonzero(np.abs(values - value) <= THRESHOLDS.alone * size)
         if left is not None and len(alike) == 1:
             w, strength = left[:, k], float(np.linalg.norm(left[:, k].conj() @ B))
         else:  # equal modes each have their own direction, the weakest first
@@ -174,7 +184,7 @@ def out_of_reach(
     By the staircase form, which also counts defective modes correctly; both conjugates of a pair are listed.
     """
     balanced, scale = balance_matrix(A)
-    basis = reachable(balanced, B / scale[:, None], WEAKEST)
+    basis = reachable(balanced, B / scale[:, None], THRESHOLDS.weakest)
     T, S = scale[:, None] * basis, basis.T / scale
     if basis.shape[1] == len(A):
         return T, S, []
@@ -194,14 +204,14 @@ def _name_coordinates(part: FloatArray, states: Sequence[str]) -> tuple[str, ...
         total[base] = max(total.get(base, 0.0), float(size))
     largest = max(total.values())
     order = sorted(total, key=lambda name: -round(total[name], 6))
-    return tuple(name for name in order if total[name] > 0.2 * largest)[:MOST_NAMED]
+    return tuple(name for name in order if total[name] > THRESHOLDS.named * largest)[: THRESHOLDS.most_named]
 
 
 def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0) -> FloatArray:
     """Whether each pole is on or outside the stability boundary, which ``degree`` moves inwards."""
     if dt is None:
-        return np.asarray(values.real >= -degree - BORDER * np.abs(values).max(initial=0.0))
-    return np.asarray(np.abs(values) >= np.exp(-degree * dt) - BORDER)
+        return np.asarray(values.real >= -degree - THRESHOLDS.decay * np.abs(values).max(initial=0.0))
+    return np.asarray(np.abs(values) >= np.exp(-degree * dt) - THRESHOLDS.decay)
 
 
 def require_stabilizable(
@@ -214,7 +224,7 @@ def require_stabilizable(
                 "Add an input that moves it, some damping, or take it out of the model: system.minimal().")  # fmt: skip
 
 
-def require_seen(
+def require_detectable(
     A: FloatArray, C: FloatArray, dt: float | None, states: Sequence[str], degree: float = 0.0,
     *, what: str = "costs nothing", advice: str = "Give it a weight in Q (or Qy).", border: bool = True,
 ) -> None:  # fmt: skip
@@ -229,8 +239,8 @@ def require_seen(
 def on_border(value: complex, A: FloatArray, dt: float | None, degree: float) -> bool:
     """Whether an eigenvalue is on the stability boundary (the regulator mirrors modes outside without weight)."""
     if dt is None:
-        return abs(value.real + degree) <= 1e-7 * max(float(np.linalg.norm(A)), abs(value))
-    return abs(abs(value) - float(np.exp(-degree * dt))) <= 1e-7
+        return abs(value.real + degree) <= THRESHOLDS.border * max(float(np.linalg.norm(A)), abs(value))
+    return abs(abs(value) - float(np.exp(-degree * dt))) <= THRESHOLDS.border
 
 
 def _refuse(modes: list[ModeReach], what: str, word: str, degree: float, advice: str) -> None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.tables import aligned
 
-SINGULAR = 1e-8  # singularity margin below which the inputs cannot keep the constraints
-WEAK = 0.1  # share of the largest input gain of the run: below it the same acceleration needs ten times the effort
-FEEBLE = 0.01  # singularity margin below which the inputs act almost perpendicular to the constraints
-STEEP, HALF = (
-    100.0,
-    0.5,
-)  # peak of the effort over its median, while the input gain is below this share of its largest value
-DEPENDENT = 1e-13  # eigenvalue of Y or W, scaled to unit diagonal, below which directions are linearly dependent
+
+@dataclass(frozen=True)
+class SingularityThresholds:
+    """Limits of the singularity margin (a cosine, 1 to 0), of the input gains and of the effort."""
+
+    singular: float = 1e-8  # margin below which the inputs cannot keep the constraints: half of all digits are lost
+    rounding: float = 1e-10  # margin of a single pose that is singular to rounding, whose inputs have no digit left
+    never: float = 1e-7  # margin that at least one of eight random poses exceeds, unless no pose does
+    along: float = 0.05  # margin at a singular pose above which the constraints are singular, not the inputs
+    feeble: float = 0.01  # margin below which the effort is more than 100 times that of a force along the constraints
+    weak: float = 0.1  # share of the largest input gain of the run: below it the same acceleration needs ten times more
+    steep: float = 100.0  # peak of the effort over its median that is out of proportion,
+    half: float = 0.5  # where the input gain is below this share of its largest value: else the motion needs the effort
+    dependent: float = 1e-13  # eigenvalue of Y or W, scaled to unit diagonal, of dependent directions: 1000 roundings
+
+
+THRESHOLDS = SingularityThresholds()
 
 
 def compute_singularity_margins(J: FloatArray, W: FloatArray, Y: FloatArray) -> FloatArray:
@@ -39,7 +50,7 @@ def _invert_root(matrices: FloatArray) -> FloatArray:
     scaled = matrices / size[:, :, None] / size[:, None, :]
     scaled = np.where(np.isfinite(scaled), scaled, 0.0)
     values, vectors = np.linalg.eigh(scaled)
-    usable = values > DEPENDENT
+    usable = values > THRESHOLDS.dependent
     inverse = np.where(usable, 1.0 / np.sqrt(np.where(usable, values, 1.0)), 0.0)
     # (D S D)⁻¹ = (S^(-1/2) D⁻¹)ᵀ (S^(-1/2) D⁻¹): any root is valid, because rotations leave singular values unchanged
     return np.asarray(np.einsum("ki,kji->kij", inverse, vectors) / size[:, None, :])
@@ -83,7 +94,7 @@ class Realizability:
     @property
     def singular_at(self) -> float | None:
         """First time at which the inputs cannot keep the constraints or reverse their effect; None: never."""
-        bad = (self.singularity_margin < SINGULAR) | ~(self.condition < 1.0 / SINGULAR)
+        bad = (self.singularity_margin < THRESHOLDS.singular) | ~(self.condition < 1.0 / THRESHOLDS.singular)
         bad[1:] |= self.sign[1:] * self.sign[:-1] < 0
         return float(self.time[np.argmax(bad)]) if bad.any() else None
 
@@ -96,16 +107,16 @@ class Realizability:
     def out_of_proportion(self) -> str:
         """The reason why the required inputs are out of proportion; empty where they are not."""
         k, usual = int(np.argmin(self.singularity_margin)), float(np.median(self.effort))
-        if self.singularity_margin[k] < FEEBLE:
+        if self.singularity_margin[k] < THRESHOLDS.feeble:
             return (
                 f"at t = {self.time[k]:.4g} s the inputs act almost perpendicular to the constraints "
                 f"(singularity margin {self.singularity_margin[k]:.2g})"
             )
         gain = self.input_gains[:, -1] / self.input_gains[:, -1].max()
         k, peak = int(np.argmin(gain)), int(np.argmax(self.effort))
-        if gain[k] < WEAK:
+        if gain[k] < THRESHOLDS.weak:
             return f"at t = {self.time[k]:.4g} s the input gain is {100 * gain[k]:.2g} % of its largest value"
-        if self.effort[peak] > STEEP * usual and gain[peak] < HALF:
+        if self.effort[peak] > THRESHOLDS.steep * usual and gain[peak] < THRESHOLDS.half:
             return (
                 f"at t = {self.time[peak]:.4g} s {self.effort[peak] / max(usual, 1e-300):.3g} times the median effort "
                 f"is required, with {100 * gain[peak]:.2g} % of the largest input gain"

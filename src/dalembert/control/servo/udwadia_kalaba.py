@@ -22,7 +22,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.control.servo.realizability import Realizability, compute_input_gains, compute_singularity_margins
+from dalembert.control.servo.realizability import (
+    THRESHOLDS,
+    Realizability,
+    compute_input_gains,
+    compute_singularity_margins,
+)
 from dalembert.control.servo.virtual_constraints import (
     ALIKE,
     VirtualConstraint,
@@ -33,20 +38,18 @@ from dalembert.control.servo.virtual_constraints import (
     read_constraints,
     solve_inputs,
 )
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import matrix, real_number, square
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, SimulationWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
+from dalembert.linear.transforms.riccati import symmetric
 from dalembert.loop.interfaces import Law, SingularityMonitor
 from dalembert.record import Record
 
 SX = ca.SX
-NEVER = 1e-7  # singularity margin that at least one of eight random poses exceeds, unless no pose does
-RANK = 1e-10  # singularity margin below which a pose is singular to rounding
-ALONG = 0.05  # singularity margin above which the constraints are singular, not the inputs
 
 
 def udwadia_kalaba(
@@ -173,7 +176,7 @@ class ServoConstraints:
             for x in (eqs.placement.q, np.zeros(eqs.nv), eqs.placement.z)
         )
         J, W, _, _, Y, _ = self._evaluate(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
-        return bool(compute_singularity_margins(J, W, Y)[:, -1].max() > NEVER)
+        return bool(compute_singularity_margins(J, W, Y)[:, -1].max() > THRESHOLDS.never)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -213,7 +216,7 @@ class ServoConstraints:
             f"smallest singular value {gain:.2g} of the law's matrix A₁G, inputs scaled by the "
             f"inertia they move, where a force along the constraints has {gain / max(cosine, 1e-300):.2g}"
         )
-        if cosine > ALONG:
+        if cosine > THRESHOLDS.along:
             why = f"∂φ/∂q almost vanishes there, smallest singular value {gain:.2g} of the law's matrix"
         return f"{', '.join(self.actuated)} cannot keep {kept} at a pose like this ({pose}): {why}; required: {needed}"
 
@@ -228,7 +231,7 @@ class ServoConstraints:
             )
         u = self._read_inputs(inputs)
         J, W, r, _, Y, _ = self._evaluate(state.q, state.v, state.z, u, state.t)
-        if not compute_singularity_margins(J, W, Y)[0, -1] > RANK:
+        if not compute_singularity_margins(J, W, Y)[0, -1] > THRESHOLDS.rounding:
             raise ModelError(
                 "singular-pose",
                 f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they act along "
@@ -333,3 +336,33 @@ def _solve_numerically(J: FloatArray, W: FloatArray, r: FloatArray) -> FloatArra
         return np.asarray(back @ np.linalg.solve(J @ back, r))
     except np.linalg.LinAlgError:
         return np.full(J.shape[1], np.inf)
+
+
+def control_forces(
+    M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, unactuated: Iterable[int] = ()
+) -> tuple[FloatArray, FloatArray]:
+    """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates.
+
+    M (n, n) positive definite, Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are
+    appended, so that no control force acts there: the general formula with the Moore-Penrose inverse, for any
+    number of rows.
+    """
+    M = symmetric("M", square("M", M))
+    n = len(M)
+    Q = matrix("Q", Q, n, 1, "one force per coordinate", vector="column")[:, 0]
+    A = matrix("A", A, None, n, "one column per coordinate", vector="row")
+    b = matrix("b", b, len(A), 1, "one entry per row of A", vector="column")[:, 0]
+    free = list(unactuated)
+    if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < n for k in free):
+        raise DataError("out-of-range", f"unactuated must be numbers of coordinates from 0 to {n - 1}, got {free!r}.")
+    rows, right = np.vstack([A, M[free]]), np.concatenate([b, Q[free]])
+    try:
+        root = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise DataError(
+            "not-positive-definite", "M must be positive definite: independent coordinates, each with mass."
+        ) from None
+    scaled = np.linalg.solve(root, rows.T).T  # A M^(-1/2)
+    inverse = np.linalg.pinv(scaled, rcond=THRESHOLDS.rounding)
+    part = inverse @ (right - rows @ np.linalg.solve(M, Q))
+    return root @ part, np.linalg.solve(root.T, part)

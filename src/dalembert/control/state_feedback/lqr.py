@@ -13,13 +13,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.judge.reach import does_not_decay, require_seen, require_stabilizable
-from dalembert.control.plant import Weight, choose_inputs, choose_outputs, cross_weight, plant, weight
+from dalembert.control.judge.reach import does_not_decay, require_detectable, require_stabilizable
+from dalembert.control.plant import (
+    THRESHOLDS,
+    Weight,
+    choose_inputs,
+    choose_outputs,
+    cross_weight,
+    factor_weight,
+    plant,
+    weight,
+)
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
 from dalembert.core.arguments import real_number
@@ -30,9 +40,17 @@ from dalembert.linear import StateSpace
 from dalembert.linear.transforms.riccati import RiccatiSolution, care, dare
 from dalembert.numerics import doubling
 
-HORIZON_STEPS = 8  # intervals that a continuous finite horizon is first cut into
-SMOOTH = 1e-6  # error of the cubics between the nodes, relative to the largest gain
-MOST_HALVINGS = 30
+
+@dataclass(frozen=True)
+class HorizonNodes:
+    """Nodes of the gain over a continuous finite horizon."""
+
+    first: int = 8  # equal intervals that it is first cut into; they are halved where the gain needs it
+    error: float = 1e-6  # of the cubic in the middle of an interval, relative to the largest gain: below model errors
+    halvings: int = 30  # limit for a gain with a jump: 8 · 2³⁰ intervals resolve 1e-10 of the horizon
+
+
+NODES = HorizonNodes()
 
 
 def lqr(
@@ -183,7 +201,7 @@ def _weights(
     if N_.any():
         whole = np.block([[Q_, N_], [N_.T, R_]])
         values = np.linalg.eigvalsh(whole)
-        if values[0] < -1e-10 * abs(values[-1]):
+        if values[0] < -THRESHOLDS.indefinite * abs(values[-1]):
             raise DataError(
                 "not-positive-definite",
                 f"the cost is indefinite: [[Q, N], [Nᵀ, R]] has the eigenvalue {values[0]:.3g}. Make the cross term N "
@@ -224,9 +242,7 @@ def _check(
     require_stabilizable(A, B, model.dt, states, drives, degree)
     reduced = A - B @ scipy.linalg.solve(R, N.T, assume_a="pos")
     rest = Q - N @ scipy.linalg.solve(R, N.T, assume_a="pos")
-    values, vectors = np.linalg.eigh(0.5 * (rest + rest.T))
-    keep = values > 1e-14 * max(float(values[-1]), 0.0)
-    require_seen(reduced, (vectors[:, keep] * np.sqrt(values[keep])).T, model.dt, states, degree)
+    require_detectable(reduced, factor_weight(rest), model.dt, states, degree)
 
 
 def finite_horizon(
@@ -289,7 +305,7 @@ def _continuous_horizon(
 
     def back(X: FloatArray, level: int) -> FloatArray:
         if level not in triples:
-            triples[level] = doubling.interval(A_, G, Q_, T / HORIZON_STEPS / 2.0**level)
+            triples[level] = doubling.interval(A_, G, Q_, T / NODES.first / 2.0**level)
         return doubling.back(triples[level], X)
 
     def gain(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -298,17 +314,17 @@ def _continuous_horizon(
 
     nodes = [(0.0, end, *gain(end))]  # time before the end, X, K and its rate
     largest = float(np.abs(nodes[0][2]).max())
-    left = [0] * HORIZON_STEPS  # levels of the steps still to be made, the next one last
+    left = [0] * NODES.first  # levels of the steps still to be made, the next one last
     while left:
         level = left.pop()
         before, X, K1, slope1 = nodes[-1]
-        h = T / HORIZON_STEPS / 2.0**level
+        h = T / NODES.first / 2.0**level
         middle = back(X, level + 1)
         start = back(middle, level + 1)
         K0, slope0 = gain(start)
         largest = max(largest, float(np.abs(K0).max()))
         cubic = 0.5 * (K0 + K1) + 0.125 * h * (slope0 - slope1)
-        if level < MOST_HALVINGS and np.abs(cubic - gain(middle)[0]).max() > SMOOTH * largest:
+        if level < NODES.halvings and np.abs(cubic - gain(middle)[0]).max() > NODES.error * largest:
             left += [level + 1, level + 1]
         else:
             nodes.append((before + h, start, K0, slope0))

@@ -20,12 +20,14 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.judge.reach import require_seen
+from dalembert.control.judge.reach import require_detectable
 from dalembert.control.plant import (
+    THRESHOLDS,
     Weight,
     choose_inputs,
     choose_outputs,
     cross_weight,
+    factor_weight,
     plant,
     reference_values,
     remove_reference,
@@ -40,7 +42,7 @@ from dalembert.core.arguments import matrix, real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.tables import columns as table_columns
+from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
@@ -142,9 +144,9 @@ class LinearObserver:
         if self.residual is not None:
             head += f"; relative residual {self.residual:.1e}"
         rows = [
-            [name, *(f"{value:.6g}" for value in row), ""] for name, row in zip(self.system.states, self.L, strict=True)
+            [name, *(f"{value:.6g}" for value in row)] for name, row in zip(self.system.states, self.L, strict=True)
         ]
-        body = table_columns(["L", *self.outputs, ""], rows)
+        body = aligned(["L", *self.outputs], rows)
         return "\n".join(line.rstrip() for line in f"{head}\n{body}\nerror\n{self.poles.table()}".split("\n"))
 
     def __repr__(self) -> str:
@@ -194,7 +196,7 @@ def observer_gain(
 
 def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
     """M with A M = L."""
-    if np.linalg.cond(model.A) > 1e12:
+    if np.linalg.cond(model.A) > THRESHOLDS.condition:
         raise DataError(
             "singular-matrix",
             "A cannot be inverted, so no current form with these poles exists.",
@@ -289,7 +291,7 @@ def _schedule(
     """L(k) (or M(k)) forwards from P0: the dual of a finite-horizon regulator, in the opposite direction of time."""
     forwards, covariances = finite_horizon(model.A.T, C.T, Q, R, N, P0, horizon, model.dt)
     if not current:
-        return forwards.reversed()
+        return forwards.reverse()
     return Schedule(forwards.times, np.array([_correction_gain(P, C, R) for P in covariances[:0:-1]]))
 
 
@@ -331,15 +333,13 @@ def check_noise(
     model: StateSpace, read: tuple[str, ...], C: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray
 ) -> None:
     """A sensor must see every mode that does not decay; noise must excite those on the stability boundary."""
-    require_seen(
+    require_detectable(
         model.A, C, model.dt, model.states, what=f"is not seen by {listed(read, {})}", border=False,
         advice="Add a sensor that sees it, some damping, or leave it out of the model (system.minimal()).",
     )  # fmt: skip
     RN = scipy.linalg.solve(R, N.T, assume_a="pos")
-    values, vectors = np.linalg.eigh(0.5 * ((Q - N @ RN) + (Q - N @ RN).T))
-    keep = values > 1e-14 * max(float(values[-1]), 0.0)
-    require_seen(
-        (model.A - (C.T @ RN).T).T, (vectors[:, keep] * np.sqrt(values[keep])).T, model.dt, model.states,
+    require_detectable(
+        (model.A - (C.T @ RN).T).T, factor_weight(Q - N @ RN), model.dt, model.states,
         what="is moved by no noise", advice="Give its states some variance in Q.",
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,20 @@ from dalembert.control.state_feedback.state_feedback import StateFeedback, with_
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.text import complex_text as text
 from dalembert.core.text import counted, listed
-from dalembert.linear.eigen.roots import text
 
-ALIKE = 1e-9  # relative distance of poles that count as one
-MISSED = 1e-3  # relative distance from the wanted poles above which a warning is issued
+
+@dataclass(frozen=True)
+class PoleThresholds:
+    """Distances of poles, relative to the size of the system."""
+
+    alike: float = 1e-9  # of poles that count as one: given with nine digits
+    fixed: float = 1e-6  # of a wanted pole from one that cannot be moved: of a double one rounding leaves √1e-15
+    missed: float = 1e-3  # from the wanted pole, above which a warning is issued: visible in a plot
+
+
+THRESHOLDS = PoleThresholds()
 METHODS = ("robust", "null-space")
 
 
@@ -97,9 +107,9 @@ def read_poles(poles: object, n: int, dt: float | None) -> ComplexArray:
             )
         values = np.exp(values * dt)
     size = max(1e-300, float(np.abs(values).max()))
-    values = np.where(np.abs(values.imag) <= ALIKE * size * 1e-3, values.real, values)
+    values = np.where(np.abs(values.imag) <= THRESHOLDS.alike * size * 1e-3, values.real, values)
     upper, lower = np.sort_complex(values[values.imag > 0]), values[values.imag < 0].conj()
-    if len(upper) != len(lower) or farthest(upper, lower) > ALIKE * size:
+    if len(upper) != len(lower) or farthest(upper, lower) > THRESHOLDS.alike * size:
         raise DataError("not-conjugate", "complex poles must come in conjugate pairs, such as -1+2j and -1-2j.")
     return np.concatenate([np.sort(values[values.imag == 0].real), upper, upper.conj()]).astype(np.complex128)
 
@@ -121,7 +131,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
     if not len(poles):
         return np.zeros((B.shape[1], len(A)))
     rank = int(np.linalg.matrix_rank(B))
-    most = max(int(np.count_nonzero(np.abs(poles - pole) <= ALIKE * size)) for pole in poles)
+    most = max(int(np.count_nonzero(np.abs(poles - pole) <= THRESHOLDS.alike * size)) for pole in poles)
     if method == "null-space":
         if most > rank:
             raise DataError(
@@ -142,7 +152,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
         K = K + rest if np.linalg.norm(rest) < 0.01 * np.linalg.norm(K) else K
     reached = np.linalg.eigvals(A - B @ K).astype(np.complex128)
     away = farthest(reached, poles) / size
-    if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
+    if away > THRESHOLDS.missed ** (1.0 if most == 1 else 1.0 / most):
         warnings.warn(
             DalembertWarning(
                 "not-reachable",
@@ -169,7 +179,7 @@ def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: 
     fixed = np.zeros(len(poles), dtype=bool)
     for mode in left:
         away = np.where(fixed, np.inf, np.abs(poles - mode.eigenvalue))
-        if away.min() > 1e-6 * size:
+        if away.min() > THRESHOLDS.fixed * size:
             raise DataError(
                 "not-reachable",
                 f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved.",

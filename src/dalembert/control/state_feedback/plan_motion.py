@@ -134,7 +134,7 @@ def _compose_intervals(one: doubling.Triple, count: int) -> list[doubling.Triple
     n = len(one[0])
     spans: list[doubling.Triple] = [(np.eye(n), np.zeros((n, n)), np.zeros((n, n)))]
     for _ in range(count):
-        spans.append(doubling.joined(spans[-1], one))
+        spans.append(doubling.join(spans[-1], one))
     return spans
 
 

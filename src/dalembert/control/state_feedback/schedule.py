@@ -32,7 +32,7 @@ class Schedule:
     def __init__(self, times: FloatArray, gains: FloatArray, slopes: FloatArray | None = None) -> None:
         assign(self, times=times, gains=gains, slopes=slopes)
 
-    def reversed(self) -> Schedule:
+    def reverse(self) -> Schedule:
         """The schedule in reversed time, gains transposed, for the dual problem of a filter."""
         gains = np.ascontiguousarray(self.gains[::-1].transpose(0, 2, 1))
         if self.slopes is None:

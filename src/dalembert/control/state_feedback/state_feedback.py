@@ -20,7 +20,7 @@ from dalembert.control.plant import reference_values, remove_reference, replace_
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.tables import columns as table_columns
+from dalembert.core.tables import aligned
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
@@ -144,8 +144,8 @@ class StateFeedback:
             lines[0] += f"; gains at the start of a horizon of {self.schedule.times[-1]:g} s"
         if self.residual is not None:
             lines[0] += f"; relative residual {self.residual:.1e}"
-        lines += [table_columns(["K", *self.drives, ""], [
-            [name, *(f"{value:.6g}" for value in gains[:, j]), ""] for j, name in enumerate(columns)])]  # fmt: skip
+        rows = [[name, *(f"{value:.6g}" for value in gains[:, j])] for j, name in enumerate(columns)]
+        lines.append(aligned(["K", *self.drives], rows))
         if self.schedule is None:
             lines += ["closed loop", self.poles.table()]
         return "\n".join(line.rstrip() for text in lines for line in text.split("\n"))
@@ -265,6 +265,16 @@ def reference_names(tracking: tuple[str, ...]) -> list[str]:
     return [f"{name}.reference" for name in tracking]
 
 
+def compute_command(feedback: StateFeedback, x: Any, integrals: Any, references: Mapping[str, Any], since: Any) -> Any:
+    """-K x - K_i ξ + F r of deviations from the operating point; ``since`` : time since the law was switched on."""
+    u = -(ca.DM(feedback.K) if feedback.schedule is None else feedback.schedule.at(since)) @ x
+    if feedback.integral:
+        u -= ca.DM(feedback.K_integral) @ integrals
+    if feedback.tracking:
+        u += ca.DM(feedback.F) @ ca.vertcat(*(references[name] for name in feedback.tracking))
+    return u
+
+
 def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     system, drives = feedback.system, feedback.drives
     names = machine_names(system)
@@ -278,13 +288,8 @@ def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
     since = t - (switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -1e-9, 1.0, 0.0)
-    K = ca.DM(feedback.K) if feedback.schedule is None else feedback.schedule.at(since)
-    u = -K @ (read[: len(names)] - ca.DM(x0))
-    if feedback.integral:
-        u -= ca.DM(feedback.K_integral) @ memory
-    if feedback.tracking:
-        u += ca.DM(feedback.F) @ ca.vertcat(*(wanted[name] - y0[name] for name in feedback.tracking))
-    u = on * u + u0
+    references = {name: wanted[name] - y0[name] for name in followed}
+    u = on * compute_command(feedback, read[: len(names)] - ca.DM(x0), memory, references, since) + u0
     held = apply_limits(u, drives, feedback.limits)
     error = ca.vertcat(ca.MX(0, 1), *(value[name] - wanted[name] for name in feedback.integral))
     if feedback.integral and feedback.limits:

@@ -379,7 +379,7 @@ class _Descent:
     def evaluate(self, place: _TuningPoint, step: Step) -> _TuningPoint:
         return _TuningPoint(step.change, self.task.plain(step.change, self.bar))
 
-    def settled(self, before: _TuningPoint, after: _TuningPoint, step: Step) -> bool:
+    def is_settled(self, before: _TuningPoint, after: _TuningPoint, step: Step) -> bool:
         return self.is_rounding(after, None, step)
 
     def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: Step) -> bool:

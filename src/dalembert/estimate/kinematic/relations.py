@@ -279,7 +279,7 @@ class MachineRelations:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, 0.0)[2].reshape(-1, eqs.nv)
         joints = [k for k in eqs.recorded_measures if np.linalg.norm(s[k]) > 0]
         moved = s[joints] @ free / np.linalg.norm(s[joints], axis=1)[:, None]
-        better = [joints[k] for k in ties.pivoted(moved.T)[1][: free.shape[1]]] if joints else []
+        better = [joints[k] for k in ties.pivot_columns(moved.T)[1][: free.shape[1]]] if joints else []
         hint = ""
         if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > LIMITS.better:
             hint = f", such as {', '.join(eqs.measures.names[k] for k in sorted(better))}"

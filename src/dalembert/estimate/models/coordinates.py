@@ -62,7 +62,7 @@ def choose_coordinates(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
         left[taken] = 0.0
         best = [int(a + ties.first_largest(left[a:b])) for a, b in pairwise(places) if b > a]
         good = [k for k in best if left[k] >= LIMITS.lasting] or [
-            k for k in best if left[k] >= (1.0 - ties.LARGEST) * left.max() > LIMITS.possible
+            k for k in best if left[k] >= (1.0 - ties.THRESHOLDS.largest) * left.max() > LIMITS.possible
         ]
         if not good:
             return [c.name for c in chart.positions]

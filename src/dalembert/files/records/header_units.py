@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from dalembert.core.errors import DataError
-from dalembert.record.units import UNITS, read_whole_unit, spelled
+from dalembert.record.units import UNITS, normalise_spelling, read_whole_unit
 
 _GRAVITY = 9.80665  # m/s², the standard value (CGPM 1901)
 _SECONDS = {
@@ -107,7 +107,7 @@ def _certain(found: re.Match[str], is_time: bool) -> bool:
 
 def _in_si(given: str, name: str) -> tuple[str, tuple[float, float]] | None:
     """SI unit and factor of a text that is a unit from end to end."""
-    unit = spelled(given)
+    unit = normalise_spelling(given)
     if not unit:
         return "", (1.0, 1.0)
     if unit == "g" and not _MASS.search(name):

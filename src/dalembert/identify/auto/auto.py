@@ -21,12 +21,13 @@ from dalembert.core.errors import DalembertError, DataError
 from dalembert.core.text import counted, listed
 from dalembert.identify.auto.result import AutoIdentified, OrderTrial
 from dalembert.identify.auto.validation import find_doubts, find_poor_fit, order_without_duplicates
-from dalembert.identify.likelihood.refine import maximise_likelihood
+from dalembert.identify.likelihood.refine import refine
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit
-from dalembert.identify.records.checks import IdentificationWarning, list_records
-from dalembert.identify.records.data import Data, Detrend, collect_data
+from dalembert.identify.records.checks import list_records
+from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.gaps import describe_gaps, find_filled_gaps, find_parts
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.frf import FrfEstimate, frf
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel
 from dalembert.identify.subspace.projections import Projection, project
@@ -97,7 +98,7 @@ class _Setting:
 
     def read(self, record: Sequence[Record]) -> Data:
         """Parts of the records as arrays; the findings on the whole records hold for them."""
-        data = collect_data(record, self.inputs, self.outputs, detrend=self.detrend, offset_matters=False)
+        data = read_data.quiet(record, self.inputs, self.outputs, detrend=self.detrend, offset_matters=False)
         return data.replace(findings=())
 
     def identify(self, data: Data, order: int, rows: int | None) -> Identified:
@@ -154,7 +155,7 @@ def auto(
     """
     share = _check_share(hold_out)
     parts, cuts = find_parts(record)
-    data = collect_data(parts, inputs, outputs, drift_matters=True)
+    data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
     findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are taken off
     setting, decisions = _prepare(data, rows)
     training, held = _split(list_records(parts), share)
@@ -362,7 +363,7 @@ def _refine(
         return found
     noise = "output" if setting.inputs else "innovations"
     try:
-        better = maximise_likelihood(found, training, noise=noise)
+        better = refine.quiet(found, training, noise=noise)
     except (DataError, np.linalg.LinAlgError) as error:
         decisions.append(f"could not refine it ({error}); it has no standard deviations")
         return found
@@ -393,7 +394,8 @@ def _measure_frf(data: Data, setting: _Setting, model: Identified) -> FrfEstimat
         if setting.impacts:
             return frf(data, window="boxcar", segment="record", detrend="none")
         usual = frf(data)
-        width = float(np.min(-model.underdamped().eigenvalues.real, initial=np.inf))  # half of the half-power width
+        rates = -model.underdamped_modes().eigenvalues.real  # half of the half-power widths
+        width = float(np.min(rates, initial=np.inf))
         longest = min(data.lengths) // THRESHOLDS.fewest_blocks
         if usual.frequencies[1] - usual.frequencies[0] < width or longest <= 2 * len(usual.frequencies):
             return usual

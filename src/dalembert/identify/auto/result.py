@@ -83,7 +83,7 @@ class AutoIdentified:
     @property
     def modes(self) -> Modes:
         """The modes that oscillate, ascending, shapes at the outputs."""
-        return self.identified.underdamped()
+        return self.identified.underdamped_modes()
 
     @property
     def frequencies_hz(self) -> FloatArray:
@@ -125,7 +125,7 @@ class AutoIdentified:
         for fit, where in ((self.training_fit, "training data"), (self.fit, "data held out")):
             if fit is not None:
                 lines += [f"  {fit.kind} of the {where}: {fit.mean:.2f} % on average", *_indent(fit.table())]
-        lines += [f"  residuals: {describe_residuals(self.residuals)}"]
+        lines += [f"  residuals: {self.residuals.verdict()}"]
         if self.findings:
             lines += ["", "Warnings", *(f"  - {one.text()}" for one in self.findings)]
         return "\n".join(lines)
@@ -138,15 +138,6 @@ class AutoIdentified:
         held = "" if self.fit is None else f", {self.fit.mean:.1f} % {self.fit.kind} fit on data held out"
         text = f"AutoIdentified: order {self.order} by {self.identified.method}{held}"
         return f"{text}\n{self.table()}\n(.explain() gives the reasons)"
-
-
-def describe_residuals(residuals: Residuals) -> str:
-    """The tests of residuals in one line."""
-    white = "white" if residuals.is_white() else "not white"
-    text = f"{white} (p = {residuals.whiteness_all:.3f})"
-    if residuals.inputs:
-        text += f", {'' if residuals.is_independent() else 'not '}independent of the inputs"
-    return text
 
 
 def _indent(text: str) -> list[str]:

@@ -66,7 +66,7 @@ def find_doubts(
 
 def find_duplicates(model: Identified) -> list[tuple[int, int]]:
     """Pairs of modes, from 0, with one shape and nearly one frequency."""
-    modes, limit = model.underdamped(), THRESHOLDS
+    modes, limit = model.underdamped_modes(), THRESHOLDS
     if len(model.outputs) < limit.duplicate_outputs:
         return []
     f, mac = modes.frequencies_hz, modes.mac()

@@ -48,13 +48,13 @@ def bootstrap(
     raw = record.u if isinstance(record, Data) else [fit._channels(run, fit.inputs) for run in runs_in]  # type: ignore
     noise = _noise(fit, given.u, given.y)
     rng = np.random.default_rng(seed)
-    modes = fit.underdamped()
+    modes = fit.underdamped_modes()
     table = np.full((runs, 2 * len(modes)), np.nan)
     failed = 0
     for run in range(runs):
         made = [_simulate_record(fit, *part, noise, rng) for part in zip(raw, given.u, given.y, strict=True)]
         try:
-            found = identify(made[0] if len(made) == 1 else made).underdamped()
+            found = identify(made[0] if len(made) == 1 else made).underdamped_modes()
         except (DalembertError, np.linalg.LinAlgError):
             failed += 1
             continue

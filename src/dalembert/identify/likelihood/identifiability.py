@@ -41,10 +41,6 @@ class Information:
     directions: Array
     findings: tuple[Finding, ...]
 
-    @property
-    def correlation(self) -> Array:
-        return correlation_of(self.covariance)
-
 
 def correlation_of(covariance: Array) -> Array:
     """Correlation (m, m); 0 against a parameter that is not determined."""

@@ -76,7 +76,6 @@ class Maximum:
     free: BoolArray
     iterations: int
     converged: bool
-    history: tuple[float, ...]
 
 
 class LikelihoodSearch:
@@ -84,11 +83,9 @@ class LikelihoodSearch:
 
     def __init__(self, u: Segments, y: Segments, *, full: bool, start: bool) -> None:
         self.u, self.y, self.full, self.start = u, y, full, start
-        power = np.zeros(y[0].shape[1])
-        for part in y:
-            power += np.einsum("ta,ta->a", part, part)
+        power = sum(np.einsum("ta,ta->a", part, part) for part in y)
         self.samples = sum(map(len, y))
-        self.floor = THRESHOLDS.noise_floor**2 * power / self.samples + np.finfo(float).tiny
+        self.floor = THRESHOLDS.noise_floor**2 * np.asarray(power) / self.samples + np.finfo(float).tiny
         self._moments: list[Moments] | None = [Moments(*pair) for pair in zip(u, y, strict=True)]
 
     def products(self, model: ModalModel) -> Products:
@@ -100,14 +97,10 @@ class LikelihoodSearch:
             self._moments = None
         return products_from_samples(model, self.u, self.y)
 
-    def evaluate(self, model: ModalModel) -> LikelihoodPoint:
-        """One pass over the data, with the best C and D."""
+    def evaluate(self, model: ModalModel, sums: Products | None = None) -> LikelihoodPoint:
+        """One pass over the data, where their products are not known, with the best C and D."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._evaluate(model, self.products(model))
-
-    def _evaluate(self, model: ModalModel, sums: Products) -> LikelihoodPoint:
-        with np.errstate(over="ignore", invalid="ignore"):
-            score = likelihood.project(model, sums)
+            score = likelihood.project(model, self.products(model) if sums is None else sums)
         C, D = model.with_linear(model.linear() + score.change)
         noise = self.covariance(score.residual)
         return LikelihoodPoint(replace(model, C=C, D=D), score, noise, self.value(score.residual))
@@ -139,7 +132,7 @@ class LikelihoodSearch:
         step[here] = likelihood.symmetric_inverse(H) @ g
         driven = np.abs(model.weights[:, :nu]).max(axis=1, initial=0.0) > 0.0  # else only initial states move a mode
         if g @ step[here] < THRESHOLDS.at_rest and driven.all() and not self.full:
-            return self._evaluate(model, sums)
+            return self.evaluate(model, sums)
         return self.evaluate(_move(model, step)[0])
 
     def maximise(
@@ -154,7 +147,7 @@ class LikelihoodSearch:
         if found.reason is Reason.IDLE:
             problem.derivatives(found.point)
         converged = found.converged or (found.reason is Reason.DAMPING and _flat(found.values))
-        return Maximum(found.point, problem.free, found.iterations, converged, found.values)
+        return Maximum(found.point, problem.free, found.iterations, converged)
 
     def find_derivatives(self, point: LikelihoodPoint) -> tuple[BoolArray, FloatArray, FloatArray]:
         """Free parameters (J, P, 2), their information and the gradient."""
@@ -208,12 +201,12 @@ class _LikelihoodProblem:
         if not step.length < THRESHOLDS.last or abs(ratio - 1.0) >= 0.1 or self.search.full:
             return None
         trial = self.search.take_step(point, self.free, step.change)
-        return replace(point, model=trial) if _nearly_unchanged(point.model, trial) else None
+        return replace(point, model=trial) if _is_near(point.model, trial) else None
 
     def evaluate(self, point: LikelihoodPoint, step: Step) -> LikelihoodPoint:
         return self.search.evaluate(self.search.take_step(point, self.free, step.change))
 
-    def settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: Step) -> bool:
+    def is_settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: Step) -> bool:
         return False
 
     def is_rounding(self, point: LikelihoodPoint, trial: LikelihoodPoint | None, step: Step) -> bool:
@@ -221,14 +214,11 @@ class _LikelihoodProblem:
         return trial is not None and 0.5 * step.length < 1e-11 * self.search.samples and bool(np.isfinite(trial.value))
 
 
-def _nearly_unchanged(old: ModalModel, new: ModalModel) -> bool:
+def _is_near(old: ModalModel, new: ModalModel) -> bool:
     """Whether the sums for one model hold for the other."""
     poles = np.abs(new.poles - old.poles) <= THRESHOLDS.unchanged * np.abs(old.poles.real)
-    size = np.abs(old.weights).max(axis=1, initial=0.0)
-    return bool(
-        poles.all()
-        and (np.abs(new.weights - old.weights).max(axis=1, initial=0.0) <= THRESHOLDS.unchanged * size).all()
-    )
+    change, size = (np.abs(part).max(axis=1, initial=0.0) for part in (new.weights - old.weights, old.weights))
+    return bool(poles.all() and (change <= THRESHOLDS.unchanged * size).all())
 
 
 def _flat(history: Sequence[float]) -> bool:

@@ -19,7 +19,7 @@ Golub and Pereyra 1973, Kaufman 1975 (variable projection); Ljung 1999, 7.4, 10.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,9 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_modal, real_products
 
 BoolArray = NDArray[np.bool_]
+# Products of one segment: of its signals (f, h, λg) with each other (J, nu + 2, 2, J, nu + 2, 2), with the direct
+# inputs and e (J, nu + 2, 2, d + ny), and of these with each other (d + ny, d + ny).
+SegmentProducts = tuple[FloatArray, FloatArray, FloatArray]
 # Numbers of one block of signals held at once, 4 MB, and its samples: what stays near the processor.
 BLOCK = 500_000
 LEAST_LENGTH, MOST_LENGTH = 256, 4096
@@ -71,6 +74,10 @@ class ModalModel:
         lam.imag[self.real] = 0.0
         return lam
 
+    def segment_weights(self, s: int) -> ComplexArray:
+        """[b, z₀] (J, nu + 1) of one segment."""
+        return self.weights[:, [*range(self.nu), self.nu + s]]
+
     def linear(self) -> FloatArray:
         """[Re c, Im c, D] as the rows of a real matrix (nx + direct, ny), as the regressors L are ordered."""
         parts = np.stack([self.C.real.T, self.C.imag.T], axis=1).reshape(-1, len(self.C))
@@ -108,44 +115,30 @@ class Products:
 
 def products_from_samples(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, ...]) -> Products:
     """One pass over the segments u_k (N_k, nu), y_k (N_k, ny)."""
-    J, nu, ny, S = len(model.poles), model.nu, len(model.D), len(y)
-    own, d = 2 * (nu + 2), int(model.direct.sum())
-    signals, P = J * own, nu + S + 1
-    zz, zu, ze = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d)), np.zeros((J, P, 2, ny))
-    tail = np.zeros((d + ny, d + ny))
-    for s, (us, ys) in enumerate(zip(u, y, strict=True)):
-        gram = _segment_gram(model, us, ys, model.weights[:, [*range(nu), nu + s]])
-        # signals of this segment take the places of f, of its own h, and of g
-        place = np.array([*range(nu), nu + s, nu + S])
-        inner = gram[:signals, :signals].reshape(J, nu + 2, 2, J, nu + 2, 2)
-        zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
-        outer = gram[:signals, signals:].reshape(J, nu + 2, 2, d + ny)
-        zu[:, place] += outer[..., :d]
-        ze[:, place] += outer[..., d:]
-        tail += gram[signals:, signals:]
-    return Products(zz, zu, tail[:d, :d], ze, tail[:d, d:], tail[d:, d:], sum(map(len, y)))
+    parts = (_multiply_samples(model, *pair, model.segment_weights(s)) for s, pair in enumerate(zip(u, y, strict=True)))
+    return _add_segments(model, parts, sum(map(len, y)))
 
 
 def products_from_moments(model: ModalModel, records: Sequence[Moments]) -> Products:
     """As :func:`products_from_samples`, from the moments of the records."""
-    J, nu, ny, S = len(model.poles), model.nu, len(model.D), len(records)
-    P, direct = nu + S + 1, model.direct
-    d = int(direct.sum())
-    zz, zu, ze = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d)), np.zeros((J, P, 2, ny))
-    uu, ue, ee = np.zeros((d, d)), np.zeros((d, ny)), np.zeros((ny, ny))
-    for s, moments in enumerate(records):
+    parts = (_multiply_record(model, moments, model.segment_weights(s)) for s, moments in enumerate(records))
+    return _add_segments(model, parts, sum(part.count for part in records))
+
+
+def _add_segments(model: ModalModel, parts: Iterable[SegmentProducts], samples: int) -> Products:
+    """Sum over the segments: their signals take the places of f, of their own h, and of λg."""
+    J, nu, ny, S = len(model.poles), model.nu, len(model.D), model.weights.shape[1] - model.nu
+    P, d = nu + S + 1, int(model.direct.sum())
+    zz, outer, tail = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d + ny)), np.zeros((d + ny, d + ny))
+    for s, (inner, with_data, own) in enumerate(parts):
         place = np.array([*range(nu), nu + s, nu + S])
-        inner, with_u, with_e, total = _multiply_record(model, moments, model.weights[:, [*range(nu), nu + s]])
         if S == 1:
             zz = inner
         else:
             zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
-        zu[:, place] += with_u[..., direct]
-        ze[:, place] += with_e
-        uu += moments.ww[:nu, :nu][direct][:, direct]
-        ue += total[:nu][direct]
-        ee += total[nu:]
-    return Products(zz, zu, uu, ze, ue, 0.5 * (ee + ee.T), sum(part.count for part in records))
+        outer[:, place] += with_data
+        tail += own
+    return Products(zz, outer[..., :d], tail[:d, :d], outer[..., d:], tail[:d, d:], tail[d:, d:], samples)
 
 
 def modes_decay(model: ModalModel, records: Sequence[Moments]) -> bool:
@@ -160,11 +153,9 @@ def residuals_vanish(sums: Products, records: Sequence[Moments]) -> bool:
     return bool((np.diag(sums.ee) < CLEAN * power).any())
 
 
-def _multiply_record(
-    model: ModalModel, moments: Moments, weights: ComplexArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Products of the signals (J, nu + 2, 2) with each other, with u and with e; and Σ w eᵀ (q, ny)."""
-    J, nu, lam = len(model.poles), model.nu, model.multipliers()
+def _multiply_record(model: ModalModel, moments: Moments, weights: ComplexArray) -> SegmentProducts:
+    """From the moments of one record."""
+    J, nu, lam, direct = len(model.poles), model.nu, model.multipliers(), model.direct
     sums = moments.sums(model.poles, derivatives=True)
     assert sums.df_w is not None and sums.dh_w is not None
     b, z0 = weights[:, :nu], weights[:, nu]
@@ -185,21 +176,24 @@ def _multiply_record(
     ze = np.einsum("jk,jka->ja", weights, se[:, : nu + 1])
     we[nu:] -= (model.C @ ze).real + model.D @ we[:nu]
     shape = (J, nu + 2, 2)
+    signals = np.concatenate([sw[..., :nu][..., direct], se], axis=2)
+    ee, uu, ue = 0.5 * (we[nu:] + we[nu:].T), moments.ww[:nu, :nu][direct][:, direct], we[:nu][direct]
     return (
-        inner.reshape(*shape, *shape),
-        np.stack([sw[..., :nu].real, sw[..., :nu].imag], axis=2),
-        np.stack([se.real, se.imag], axis=2),
-        we,
-    )
+        inner.reshape(*shape, *shape), np.stack([signals.real, signals.imag], axis=2),
+        np.block([[uu, ue], [ue.T, ee]]),
+    )  # fmt: skip
 
 
-def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray) -> FloatArray:
-    """Gram matrix of one segment, columns as the rows of :func:`blocks`."""
-    size = 2 * len(model.poles) * (model.nu + 2) + int(model.direct.sum()) + y.shape[1]
+def _multiply_samples(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray) -> SegmentProducts:
+    """From the samples of one segment."""
+    shape = (len(model.poles), model.nu + 2, 2)
+    signals = int(np.prod(shape))
+    size = signals + int(model.direct.sum()) + y.shape[1]
     total = np.zeros((size, size))
     for block in blocks(model, u, y, weights, int(np.clip(BLOCK // size, LEAST_LENGTH, MOST_LENGTH))):
         total += block @ block.T
-    return total
+    inner, outer = total[:signals, :signals].reshape(*shape, *shape), total[:signals, signals:]
+    return inner, outer.reshape(*shape, size - signals), total[signals:, signals:]
 
 
 def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int) -> Iterator[FloatArray]:

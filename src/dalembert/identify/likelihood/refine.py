@@ -23,8 +23,8 @@ from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import DeviationMethod, Identified
-from dalembert.identify.records.checks import IdentificationWarning
 from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
@@ -51,13 +51,12 @@ class Refinement:
         """Whether the predictor is fitted."""
         return self.noise == "innovations"
 
-    def search(self, *, full: bool | None = None) -> LikelihoodSearch:
+    def search(self) -> LikelihoodSearch:
         """The likelihood of these data."""
         drive = self.u
         if self.innovations:
             drive = tuple(np.hstack(pair) for pair in zip(self.u, self.y, strict=True))
-        full = self.innovations if full is None else full
-        return LikelihoodSearch(drive, self.y, full=full, start=self.start == "estimate")
+        return LikelihoodSearch(drive, self.y, full=self.innovations, start=self.start == "estimate")
 
     def model(self) -> tuple[ModalModel, tuple[str, ...]]:
         """Modal parameters of the model or of its predictor, and notes on changes."""
@@ -117,16 +116,10 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
             "channel-mismatch",
             f"the data have inputs {data.inputs} and outputs {data.outputs}, the model {fit.inputs} and {fit.outputs}.",
         )
-    late = [fit.delays.get(name, 0) for name in fit.inputs]
-    if not any(late):
-        return data.u, data.y
-    moved = [
-        np.column_stack([part[np.maximum(np.arange(len(part)) - count, 0), j] for j, count in enumerate(late)])
-        for part in data.u
-    ]
-    return tuple(moved), data.y
+    return tuple(map(fit._delay_columns, data.u)), data.y
 
 
+@report_findings
 def refine(
     fit: Identified | StateSpace,
     record: Record | Sequence[Record] | Data,
@@ -173,16 +166,6 @@ def refine(
     >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations[0])
     True
     """
-    found = maximise_likelihood(fit, record, noise=noise, start=start, iterations=iterations, progress=progress)
-    IdentificationWarning.report(one for one in found.findings if one not in getattr(fit, "findings", ()))
-    return found
-
-
-def maximise_likelihood(
-    fit: Identified | StateSpace, record: Record | Sequence[Record] | Data, *, noise: str = "output",
-    start: str = "estimate", iterations: int = 50, progress: progress_.Setting = None,
-) -> Identified:  # fmt: skip
-    """As :func:`refine`, without warnings: the findings are for the caller to report."""
     given = prepare_refinement(fit, record, noise, start)
     search = given.search()
     with progress_.Progress(progress, "refining") as bar:
@@ -297,7 +280,7 @@ def _make_result(
 
 def add_covariance(fit: Identified, poles: ComplexArray, covariance: FloatArray) -> Identified:
     """The fit with the deviations of its underdamped modes; its own order of modes decides."""
-    modes = fit.underdamped().eigenvalues
+    modes = fit.underdamped_modes().eigenvalues
     if len(modes) == 0:
         return fit
     nearest = np.array([int(np.argmin(np.abs(poles - s))) for s in modes])

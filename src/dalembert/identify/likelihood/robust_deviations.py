@@ -46,7 +46,7 @@ def batch_gradients(
     rows = [np.zeros((0, int(np.count_nonzero(free))))]
     for s, (u, y) in enumerate(zip(search.u, search.y, strict=True)):
         place = np.array([*range(nu), nu + s, nu + S])
-        for signals, direct in batch_products(model, u, y, model.weights[:, [*range(nu), nu + s]], length):
+        for signals, direct in batch_products(model, u, y, model.segment_weights(s), length):
             ze = np.zeros((len(signals), J, P, 2, ny))
             ze[:, :, place, 0], ze[:, :, place, 1] = signals.real, signals.imag
             xe = np.einsum("jgpd,zjpdk->zjgk", T, ze[:, :, :-1]).reshape(len(signals), 2 * J, ny)

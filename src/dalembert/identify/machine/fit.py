@@ -30,12 +30,14 @@ from dalembert.identify.machine.shooting import (
     find_tangents,
     take_segment,
 )
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
 Start = State | Mapping[str, float] | None
 
 
+@report_findings
 def fit(
     eqs: EquationsOfMotion,
     record: Record | Sequence[Record],
@@ -110,9 +112,7 @@ def fit(
         search.fixed, search.refine = weights is not None, substeps is None
         search.low, search.high = low, high
         status = search.run(bar)
-    result = make_result(eqs, tests, search, status, hold)
-    IdentificationWarning.report(result.findings)
-    return result
+    return make_result(eqs, tests, search, status, hold)
 
 
 def _parameters(eqs: EquationsOfMotion, given: Sequence[str] | Mapping[str, float]) -> tuple[list[str], Array]:
@@ -144,9 +144,7 @@ def _bounds(
         if eqs.parameters.index[name] in inertial and first[k] > 0:
             low[k] = 1e-6 * first[k]
     for name, pair in (given or {}).items():
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("parameter", name, names, "bounds"), where={"parameter": name})
-        k = names.index(name)
+        k = find_name("parameter", name, names, "bounds", parameter=name)
         try:
             low[k], high[k] = (float(value) for value in pair)
         except (TypeError, ValueError):
@@ -161,8 +159,7 @@ def _noise(tests: MeasuredTests, weights: Mapping[str, float] | None) -> Array:
     if weights is None:
         return sigma
     for name in weights:
-        if name not in tests.channels:
-            raise DataError("unknown-name", unknown_name("output channel", name, tests.channels, "weights"))
+        find_name("output channel", name, tests.channels, "weights")
     for k, name in enumerate(tests.channels):
         if name not in weights:
             raise DataError("missing-argument", f"weights need one entry for every output; {name!r} is missing.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion, State
@@ -17,6 +17,7 @@ from dalembert.identify.likelihood.identifiability import correlation_of, judge_
 from dalembert.identify.machine.records import MeasuredTests
 from dalembert.identify.machine.shooting import Shooter, cut_segments, take_segment
 from dalembert.identify.model.quality import Fit, Residuals, examine
+from dalembert.identify.records.checks import find_name
 from dalembert.record import Record
 
 if TYPE_CHECKING:
@@ -92,9 +93,7 @@ class FittedMachine:
         return float(self.deviations[self._place(parameter)])
 
     def _place(self, name: str) -> int:
-        if name not in self.parameters:
-            raise DataError("unknown-name", unknown_name("parameter", name, self.parameters, "this fit"))
-        return self.parameters.index(name)
+        return find_name("parameter", name, self.parameters, "this fit")
 
     def residuals(self, lags: int | None = None) -> Residuals:
         """Tests of the residuals: whiteness, and dependence on the inputs (records without gaps only)."""
@@ -120,7 +119,6 @@ class FittedMachine:
 
 
 def make_result(eqs: EquationsOfMotion, tests: MeasuredTests, search: Search, status: str, hold: str) -> FittedMachine:
-    """The result of a search."""
     values = np.array(search.p[search.columns])
     found = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
     # relative to the values found: only then do ratios and products show as such
@@ -192,7 +190,10 @@ def _fit(tests: MeasuredTests, errors: tuple[FloatArray, ...]) -> Fit:
     count = sum(np.isfinite(e).sum(axis=0) for e in errors)
     ratio = np.sqrt(np.divide(wrong, size, out=np.full(len(wrong), np.inf), where=size > 0.0))
     units = {name: tests.units[name] for name in tests.channels}
-    return Fit(100.0 * (1.0 - ratio), np.sqrt(wrong / count), tests.channels, "simulation", units)
+    return Fit(
+        percent=100.0 * (1.0 - ratio), rms=np.sqrt(wrong / count), outputs=tests.channels, kind="simulation",
+        units=units,
+    )  # fmt: skip
 
 
 def _record_outputs(eqs: EquationsOfMotion, tests: MeasuredTests, k: int, y: FloatArray) -> Record:

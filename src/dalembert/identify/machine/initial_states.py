@@ -234,7 +234,7 @@ class _StateFit:
         moved = self.single.starts(moved, self.p)
         return self.point(moved) if np.isfinite(moved).all() else None
 
-    def settled(self, before: _StatePoint, after: _StatePoint, step: Step) -> bool:
+    def is_settled(self, before: _StatePoint, after: _StatePoint, step: Step) -> bool:
         return before.value - after.value < ENOUGH * before.value + 1e-12 * len(before.residual)
 
     def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: Step) -> bool:

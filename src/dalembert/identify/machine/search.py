@@ -316,7 +316,7 @@ class _Stage:
         at = search.evaluate(x, p) if np.isfinite(x).all() else None
         return None if at is None or at.chain is None else _SearchPoint(x, p, at)
 
-    def settled(self, before: _SearchPoint, after: _SearchPoint, step: Step) -> bool:
+    def is_settled(self, before: _SearchPoint, after: _SearchPoint, step: Step) -> bool:
         reduction = self.value(before) - self.value(after)
         return reduction <= self.tolerance * self.value(after) and reduction > 0.1 * step.predicted
 

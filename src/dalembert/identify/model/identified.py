@@ -7,6 +7,7 @@ y[k]   = C x[k] + D u[k] + e[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
@@ -20,15 +21,11 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.identify.model import playback
 from dalembert.identify.model.quality import Fit, Residuals, examine, measure_fit
-from dalembert.identify.records.checks import list_records
+from dalembert.identify.records.checks import find_name, list_records
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
-_FIELDS = (
-    "system", "method", "gain", "innovation", "singular_values", "covariance", "frequency_deviations",
-    "damping_deviations", "deviation_method", "delays", "offsets", "notes", "findings", "provenance",
-)  # fmt: skip
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
 DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
 
@@ -114,12 +111,9 @@ class Identified:
         K = None if gain is None else matrix("gain", gain, nx, ny, "one row per state, one column per output")
         S = None if innovation is None else matrix("innovation", innovation, ny, ny, "outputs by outputs")
         for name in delays or {}:
-            if name not in system.inputs:
-                raise DataError("unknown-name", unknown_name("input", name, system.inputs, "delays"))
+            find_name("input", name, system.inputs, "delays")
         for name in offsets or {}:
-            if name not in system.inputs + system.outputs:
-                known = system.inputs + system.outputs
-                raise DataError("unknown-name", unknown_name("channel", name, known, "offsets"))
+            find_name("channel", name, system.inputs + system.outputs, "offsets")
         assign(
             self, system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
             covariance=None if covariance is None else square("covariance", covariance),
@@ -129,13 +123,11 @@ class Identified:
             notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
             deviation_method=deviation_method, findings=tuple(findings),
         )  # fmt: skip
-        spreads = {"frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations}
-        given = {label: len(value) for label, value in spreads.items() if value is not None}
-        count = len(self.underdamped().eigenvalues) if given else 0
-        for label, numbers in given.items():
-            if numbers != count:
+        for label in ("frequency_deviations", "damping_deviations"):
+            numbers = getattr(self, label)
+            if numbers is not None and len(numbers) != (count := len(self.underdamped_modes().eigenvalues)):
                 raise DataError(
-                    "wrong-shape", f"{label} has {numbers} numbers, but the model has {count} underdamped modes."
+                    "wrong-shape", f"{label} has {len(numbers)} numbers, but the model has {count} underdamped modes."
                 )
 
     # ---- contents
@@ -163,15 +155,15 @@ class Identified:
 
     def replace(self, **changes: Any) -> Identified:
         """Copy with some arguments of :class:`Identified` changed; deviations do not outlive another system."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in changes:
-            if name not in _FIELDS:
-                raise DataError("unknown-argument", unknown_name("argument", name, _FIELDS, "Identified"))
-        fields = {name: getattr(self, name) for name in _FIELDS}
+            if name not in values:
+                raise DataError("unknown-argument", unknown_name("argument", name, values, "Identified"))
         if "system" in changes:
-            fields |= dict.fromkeys(
+            values |= dict.fromkeys(
                 ("covariance", "frequency_deviations", "damping_deviations", "deviation_method"), None
             )
-        return Identified(**(fields | changes))
+        return Identified(**(values | changes))
 
     def add_notes(self, *notes: str) -> Identified:
         """Copy with more notes at the end."""
@@ -183,7 +175,7 @@ class Identified:
         """Continuous-time eigenvalues ln(z)/dt and shapes C Ψ at the outputs, largest component 1."""
         return self.system.modes()
 
-    def underdamped(self) -> Modes:
+    def underdamped_modes(self) -> Modes:
         """The modes that oscillate, below the Nyquist frequency, ascending; a decay on the negative real z-axis is
         not among them."""
         every = self.modes()
@@ -194,19 +186,19 @@ class Identified:
     @property
     def frequencies_hz(self) -> FloatArray:
         """Undamped natural frequencies of the underdamped modes, ascending [Hz]."""
-        return self.underdamped().frequencies_hz
+        return self.underdamped_modes().frequencies_hz
 
     @property
     def damping_ratios(self) -> FloatArray:
         """Damping ratios of the underdamped modes, in the order of :attr:`frequencies_hz`."""
-        return self.underdamped().damping_ratios
+        return self.underdamped_modes().damping_ratios
 
     def modal_table(self) -> str:
         """Frequency and damping ratio of the underdamped modes, with standard deviations where known, and how nearly
         real each shape is (modal phase collinearity); then the time constants of the decays."""
         from dalembert.identify.model.collinearity import modal_phase_collinearity
 
-        modes = self.underdamped()
+        modes = self.underdamped_modes()
         mpc = modal_phase_collinearity(modes.shapes)
         head, sd_f, sd_z = ["mode", "frequency [Hz]"], self.frequency_deviations, self.damping_deviations
         head += (["±"] if sd_f is not None else []) + ["damping ratio"] + (["±"] if sd_z is not None else []) + ["MPC"]
@@ -315,12 +307,14 @@ class Identified:
         return values
 
     def _delayed_inputs(self, record: Record) -> FloatArray:
-        """Delayed inputs (N, nu); before the record begins they are its first sample."""
-        u = self._channels(record, self.inputs)
+        return self._delay_columns(self._channels(record, self.inputs))
+
+    def _delay_columns(self, u: FloatArray) -> FloatArray:
+        """Inputs (N, nu) as late as the model takes them; before the record begins they are its first sample."""
+        u = u.copy() if self.delays else u
         for name, count in self.delays.items():
             j = self.inputs.index(name)
-            late = np.arange(len(u)) - count
-            u[:, j] = u[np.clip(late, 0, len(u) - 1), j]
+            u[:, j] = u[np.maximum(np.arange(len(u)) - count, 0), j]
         return u
 
     def _simulate(self, u: FloatArray, y: FloatArray | None) -> FloatArray:

@@ -21,11 +21,11 @@ import scipy.fft
 import scipy.linalg
 import scipy.special
 
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.tables import aligned
 
 
-@frozen(init=False)
+@frozen
 class Fit:
     """Agreement of a model with a record, per output.
 
@@ -44,15 +44,6 @@ class Fit:
     outputs: tuple[str, ...]
     kind: str
     units: Mapping[str, str]
-
-    def __init__(
-        self, percent: FloatArray, rms: FloatArray, outputs: Sequence[str], kind: str,
-        units: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        assign(
-            self, percent=np.array(percent, dtype=np.float64), rms=np.array(rms, dtype=np.float64),
-            outputs=tuple(outputs), kind=kind, units=units or {},
-        )  # fmt: skip
 
     @property
     def mean(self) -> float:
@@ -82,7 +73,9 @@ def measure_fit(
     size = sum(((a - a.mean(axis=0)) ** 2).sum(axis=0) for a in y)
     count = sum(len(a) for a in y)
     ratio = np.sqrt(np.divide(wrong, size, out=np.full(len(wrong), np.inf), where=size > 0.0))
-    return Fit(100.0 * (1.0 - ratio), np.sqrt(wrong / count), outputs, kind, units)
+    return Fit(
+        percent=100.0 * (1.0 - ratio), rms=np.sqrt(wrong / count), outputs=tuple(outputs), kind=kind, units=units
+    )
 
 
 @frozen
@@ -135,6 +128,13 @@ class Residuals:
         pairs = max(1, self.independence.size)
         return bool((self.independence >= level / pairs).all())
 
+    def verdict(self) -> str:
+        """The tests in one line."""
+        text = f"{'white' if self.is_white() else 'not white'} (p = {self.whiteness_all:.3f})"
+        if self.inputs:
+            text += f", {'' if self.is_independent() else 'not '}independent of the inputs"
+        return text
+
     def table(self) -> str:
         """Results of the tests, one line per output."""
         rows = []
@@ -149,10 +149,7 @@ class Residuals:
         return aligned(("output", "rms", "lags beyond 95 % band [%]", "p white", "p independent of inputs"), rows)
 
     def __repr__(self) -> str:
-        white = "white" if self.is_white() else "not white"
-        free = "independent of the inputs" if self.is_independent() else "not independent of the inputs"
-        verdict = f"{white} (p = {self.whiteness_all:.3f})" + (f", {free}" if self.inputs else "")
-        return f"Residuals of {self.kind}: {verdict}\n{self.table()}"
+        return f"Residuals of {self.kind}: {self.verdict()}\n{self.table()}"
 
 
 def examine(
@@ -227,17 +224,10 @@ def _test_independence(
         two_u = np.concatenate([(own_u * taper)[:0:-1], own_u * taper])
         for i in range(ny):
             two_e = np.concatenate([(own_e[:, i] * taper)[:0:-1], own_e[:, i] * taper])
-            P = np.convolve(two_e, two_u, mode="full")[2 * wide :][: L + 1] if wide < 4000 else _convolve(
-                two_e, two_u)[2 * wide :][: L + 1]  # fmt: skip
-            P = np.maximum(P[0], 1e-12) * np.append(1.0, P[1:] / max(P[0], 1e-12))
+            P = np.array([two_e[a:] @ two_u[: len(two_u) - a] for a in range(L + 1)])
+            P[0] = max(P[0], 1e-12)
             spread[i, j] = np.sqrt(P[0] / count)
             r = cross[L:, i, j]
             zeta = count * r @ scipy.linalg.lstsq(scipy.linalg.toeplitz(P), r, cond=1e-10)[0]
             chance[i, j] = scipy.special.chdtrc(float(L + 1), max(zeta, 0.0))
     return cross, spread, chance
-
-
-def _convolve(a: FloatArray, b: FloatArray) -> FloatArray:
-    size = scipy.fft.next_fast_len(len(a) + len(b) - 1, real=True)
-    result: FloatArray = scipy.fft.irfft(scipy.fft.rfft(a, size) * scipy.fft.rfft(b, size), size)
-    return result[: len(a) + len(b) - 1]

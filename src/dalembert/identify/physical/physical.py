@@ -18,7 +18,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.physical import mass_stiffness as mkr
-from dalembert.identify.physical.proportional_damping import fit_proportional_damping
+from dalembert.identify.physical.proportional_damping import proportional_damping
 from dalembert.identify.physical.sensor_places import (
     SensorPlace,
     check_forces,
@@ -26,7 +26,7 @@ from dalembert.identify.physical.sensor_places import (
     read_pairs,
     read_sensors,
 )
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.linear.responses.modal import modal_damping
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -53,11 +53,38 @@ class ScalingThresholds:
 THRESHOLDS = ScalingThresholds()
 
 
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """A system with its modes, and where its sensors and actuators are.
+
+    seen : (sensors, n), positions at the sensors in every mode, in the scale of the eigenvectors; drives : coordinate
+    and sign by input, where given.
+    """
+
+    system: StateSpace
+    triple: mkr.ModalTriple
+    places: tuple[SensorPlace, ...]
+    seen: ComplexArray
+    drives: Mapping[str, tuple[str, float]]
+    coordinates: tuple[str, ...]
+
+    def sign(self, name: str) -> float:
+        """Sign of an input on its coordinate."""
+        return self.drives.get(name, ("", 1.0))[1]
+
+    def coordinate_of(self, output: str) -> str:
+        """Coordinate of a sensor."""
+        return next(place.coordinate for place in self.places if place.channel == output)
+
+
 @dataclass(frozen=True)
 class _Case:
     """One choice of the co-located pairs, and its matrices."""
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: Pairs
     W: ComplexArray
     T: ComplexArray
     M: FloatArray
@@ -139,10 +166,10 @@ def physical(
     drives = read_actuators(system, actuators)
     pairs = read_pairs(system, colocated)
     coordinates = _coordinates(places, drives, pairs, len(triple.eigenvalues))
-    seen = _seen(system, triple, places)
-    case, chosen = _choose_case(system, triple, places, seen, drives, pairs, coordinates)
+    setup = _Setup(system, triple, places, _find_positions(system, triple, places), drives, coordinates)
+    case, chosen = _choose_case(setup, pairs)
     notes = [text for text in (note, chosen) if text] + _remarks(case)
-    made = _assemble(system, triple, places, drives, coordinates, case, notes)
+    made = _assemble(setup, case, notes)
     made, more, findings = _set_damping(made, triple.eigenvalues, damping)
     IdentificationWarning.report(findings)
     kept = {"notes": (*notes, *more), "co-located": case.pairs, "sign": case.sign}
@@ -184,10 +211,7 @@ def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple) -> None:
 
 
 def _coordinates(
-    places: tuple[SensorPlace, ...],
-    drives: Mapping[str, tuple[str, float]],
-    pairs: tuple[tuple[str, str], ...],
-    count: int,
+    places: tuple[SensorPlace, ...], drives: Mapping[str, tuple[str, float]], pairs: Pairs, count: int
 ) -> tuple[str, ...]:
     names = dict.fromkeys(place.coordinate for place in places)
     names |= dict.fromkeys(coordinate for coordinate, _ in drives.values())
@@ -217,7 +241,7 @@ def _coordinates(
 # ---- shapes
 
 
-def _seen(system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...]) -> ComplexArray:
+def _find_positions(system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...]) -> ComplexArray:
     """Positions at the sensors in every mode, in the scale of the eigenvectors, (sensors, n)."""
     rows = [system.outputs.index(place.channel) for place in places]
     powers = np.array([triple.eigenvalues ** float(-place.kind) for place in places])
@@ -225,19 +249,16 @@ def _seen(system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace
     return np.asarray(signs[:, None] * triple.outputs[rows] * powers)
 
 
-def _choose_case(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...], seen: ComplexArray,
-    drives: Mapping[str, tuple[str, float]], pairs: tuple[tuple[str, str], ...], coordinates: tuple[str, ...],
-) -> tuple[_Case, str]:  # fmt: skip
+def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
     """The co-located pairs as given, or those that make a mechanical model."""
     given = dict.fromkeys(pairs)
-    for name, (coordinate, _) in drives.items():
-        given |= dict.fromkeys((place.channel, name) for place in places if place.coordinate == coordinate)
+    for name, (coordinate, _) in setup.drives.items():
+        given |= dict.fromkeys((place.channel, name) for place in setup.places if place.coordinate == coordinate)
     if given:
-        case = _scale(system, triple, places, seen, drives, tuple(given), coordinates)
+        case = _scale(setup, tuple(given))
         _refuse_unmechanical(case)
         return case, ""
-    if len({place.coordinate for place in places}) < len(coordinates):
+    if len({place.coordinate for place in setup.places}) < len(setup.coordinates):
         raise DataError(
             "not-colocated",
             "no coordinate has both a sensor and an actuator: the scale of the masses is not determined. Move one "
@@ -245,10 +266,10 @@ def _choose_case(
             Advice("Name output and input with {}.", Argument("colocated")),
         )
     cases = []
-    for place in places:
-        for name in system.inputs:
+    for place in setup.places:
+        for name in setup.system.inputs:
             try:
-                cases.append(_scale(system, triple, places, seen, drives, ((place.channel, name),), coordinates))
+                cases.append(_scale(setup, ((place.channel, name),)))
             except (DataError, np.linalg.LinAlgError):
                 continue
     fitting = sorted((case for case in cases if case.mechanical), key=lambda case: case.inconsistency[1])
@@ -269,55 +290,35 @@ def _choose_case(
     )
 
 
-def _scale(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...], seen: ComplexArray,
-    drives: Mapping[str, tuple[str, float]], pairs: tuple[tuple[str, str], ...], coordinates: tuple[str, ...],
-) -> _Case:  # fmt: skip
-    channels = [place.channel for place in places]
+def _scale(setup: _Setup, pairs: Pairs) -> _Case:
+    channels = [place.channel for place in setup.places]
     rows = [channels.index(output) for output, _ in pairs]
-    columns = [system.inputs.index(name) for _, name in pairs]
-    signs = np.array([drives.get(name, ("", 1.0))[1] for _, name in pairs])
-    at_pairs, driven = seen[rows], signs * triple.inputs[:, columns]
-    _refuse_unseen(triple, seen, at_pairs, driven, pairs)
+    columns = [setup.system.inputs.index(name) for _, name in pairs]
+    signs = np.array([setup.sign(name) for _, name in pairs])
+    at_pairs, driven = setup.seen[rows], signs * setup.triple.inputs[:, columns]
+    _refuse_node(setup, at_pairs, driven, pairs)
     T = np.sqrt(mkr.scale_factors(at_pairs, driven))
-    W = _scale_shapes(system, triple, places, seen, drives, coordinates, pairs, T)
-    M, K, R = mkr.second_order_matrices(W, triple.eigenvalues)
+    W = _scale_shapes(setup, pairs, T)
+    M, K, R = mkr.second_order_matrices(W, setup.triple.eigenvalues)
     sign = -1.0 if np.linalg.eigvalsh(M)[-1] < 0.0 else 1.0
     if sign < 0.0:  # sensors with the opposite sign: W → i W, and every matrix changes its sign
         W, T, M, K, R = 1j * W, -1j * T, -M, -K, -R
     return _Case(pairs, W, T, M, K, R, sign, mkr.inconsistency(W))
 
 
-def _scale_shapes(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...], seen: ComplexArray,
-    drives: Mapping[str, tuple[str, float]], coordinates: tuple[str, ...], pairs: tuple[tuple[str, str], ...],
-    T: ComplexArray,
-) -> ComplexArray:  # fmt: skip
+def _scale_shapes(setup: _Setup, pairs: Pairs, T: ComplexArray) -> ComplexArray:
     """W (n, n): the mean over the sensors and actuators of each coordinate."""
-    W = np.zeros((len(coordinates), len(T)), dtype=np.complex128)
-    count = np.zeros(len(coordinates))
-    where = {place.channel: place.coordinate for place in places}
-    acting = {name: coordinate for name, (coordinate, _) in drives.items()}
-    acting |= {name: where[output] for output, name in pairs}
-    for place, row in zip(places, seen, strict=True):
-        i = coordinates.index(place.coordinate)
-        W[i] += row * T
-        count[i] += 1
-    for name, coordinate in acting.items():
-        i = coordinates.index(coordinate)
-        W[i] += drives.get(name, ("", 1.0))[1] * triple.inputs[:, system.inputs.index(name)] / T
-        count[i] += 1
-    return np.asarray(W / count[:, None])
+    acting = {name: coordinate for name, (coordinate, _) in setup.drives.items()}
+    acting |= {name: setup.coordinate_of(output) for output, name in pairs}
+    inputs = dict(zip(setup.system.inputs, setup.triple.inputs.T, strict=True))
+    rows = [(place.coordinate, row * T) for place, row in zip(setup.places, setup.seen, strict=True)]
+    rows += [(coordinate, setup.sign(name) * inputs[name] / T) for name, coordinate in acting.items()]
+    return np.array([np.mean([row for at, row in rows if at == name], axis=0) for name in setup.coordinates])
 
 
-def _refuse_unseen(
-    triple: mkr.ModalTriple,
-    seen: ComplexArray,
-    at_pairs: ComplexArray,
-    driven: ComplexArray,
-    pairs: tuple[tuple[str, str], ...],
-) -> None:
-    motion = np.linalg.norm(at_pairs, axis=0) / np.linalg.norm(seen, axis=0)
+def _refuse_node(setup: _Setup, at_pairs: ComplexArray, driven: ComplexArray, pairs: Pairs) -> None:
+    triple = setup.triple
+    motion = np.linalg.norm(at_pairs, axis=0) / np.linalg.norm(setup.seen, axis=0)
     push = np.linalg.norm(driven, axis=1) / np.maximum(np.linalg.norm(triple.inputs, axis=1), np.finfo(float).tiny)
     bad = np.flatnonzero(~((motion > THRESHOLDS.node) & (push > THRESHOLDS.node)))
     if bad.size:
@@ -359,30 +360,25 @@ def _remarks(case: _Case) -> list[str]:
     return notes
 
 
-def _assemble(
-    system: StateSpace, triple: mkr.ModalTriple, places: tuple[SensorPlace, ...],
-    drives: Mapping[str, tuple[str, float]], coordinates: tuple[str, ...], case: _Case, notes: list[str],
-) -> SecondOrder:  # fmt: skip
-    lam = triple.eigenvalues
+def _assemble(setup: _Setup, case: _Case, notes: list[str]) -> SecondOrder:
+    system, places, coordinates, lam = setup.system, setup.places, setup.coordinates, setup.triple.eigenvalues
     B = np.zeros((len(coordinates), system.nu))
-    where = {place.channel: place.coordinate for place in places}
-    acting = {name: (where[output], 1.0) for output, name in case.pairs} | dict(drives)
+    acting = {name: (setup.coordinate_of(output), 1.0) for output, name in case.pairs} | dict(setup.drives)
     for j, name in enumerate(system.inputs):
         if name in acting:
             coordinate, sign = acting[name]
             B[coordinates.index(coordinate), j] = sign
         else:  # Wᵀ B₂ = T⁻¹ Ψ⁻¹ B_c, solved by M W Λ (W Λ Wᵀ = M⁻¹)
-            B[:, j] = case.M @ (2.0 * ((case.W * lam) @ (triple.inputs[:, j] / case.T)).real)
+            B[:, j] = case.M @ (2.0 * ((case.W * lam) @ (setup.triple.inputs[:, j] / case.T)).real)
             notes.append(f"forces of input {name} on the coordinates were found, not given")
-    reads = {name: np.zeros((len(places), len(coordinates))) for name in ("position", "velocity", "acceleration")}
+    reads = np.zeros((3, len(places), len(coordinates)))
     for i, place in enumerate(places):
-        key = ("position", "velocity", "acceleration")[place.kind]
-        reads[key][i, coordinates.index(place.coordinate)] = place.sign * case.sign
+        reads[place.kind, i, coordinates.index(place.coordinate)] = place.sign * case.sign
     outputs = [place.channel for place in places]
     free = set(coordinates)
     return SecondOrder(
-        case.M, case.K, C=case.R, B=B, **{f"Y_{key}": value for key, value in reads.items()}, coordinates=coordinates,
-        inputs=system.inputs, outputs=outputs,
+        case.M, case.K, C=case.R, B=B, Y_position=reads[0], Y_velocity=reads[1], Y_acceleration=reads[2],
+        coordinates=coordinates, inputs=system.inputs, outputs=outputs,
         units={k: v for k, v in system.units.items() if k in (*system.inputs, *outputs) and k not in free},
         provenance={"method": "MKR", "from": dict(system.provenance), "inconsistency": case.inconsistency[0]},
     )  # fmt: skip
@@ -394,7 +390,7 @@ def _set_damping(
     """The model with the damping that was asked for, notes, and findings where C contradicts the identified ratios."""
     omega, zeta = np.abs(lam), -lam.real / np.abs(lam)
     if damping == "proportional":
-        law = fit_proportional_damping(omega, zeta)
+        law = proportional_damping.quiet(omega, zeta)
         C = law.alpha * made.M + law.beta * made.K
         changed = made.replace(C=C, provenance={**made.provenance, "alpha": law.alpha, "beta": law.beta})
         note = (

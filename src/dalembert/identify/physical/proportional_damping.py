@@ -13,7 +13,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.modes import Modes
 
 
@@ -58,6 +58,7 @@ class ProportionalDamping:
         return f"ProportionalDamping: alpha = {self.alpha:.6g} 1/s, beta = {self.beta:.6g} s\n{self.table()}"
 
 
+@report_findings
 def proportional_damping(
     frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | None = None
 ) -> ProportionalDamping:
@@ -80,13 +81,6 @@ def proportional_damping(
     (0.363636, 0.00036364)
     """
     omega, zeta = _numbers(frequencies, ratios)
-    fit = fit_proportional_damping(omega, zeta)
-    IdentificationWarning.report(fit.findings)
-    return fit
-
-
-def fit_proportional_damping(omega: FloatArray, zeta: FloatArray) -> ProportionalDamping:
-    """As :func:`proportional_damping`, without warnings."""
     if len(omega) != len(zeta) or len(omega) < 2:
         raise DataError(
             "wrong-shape",
@@ -127,7 +121,7 @@ def _numbers(frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | No
                 "conflicting-arguments",
                 "modes have damping ratios of their own: give either modes, or frequencies [rad/s] and ratios.",
             )
-        modes = frequencies.underdamped() if isinstance(frequencies, Identified) else frequencies
+        modes = frequencies.underdamped_modes() if isinstance(frequencies, Identified) else frequencies
         waves = modes.eigenvalues.imag > 0.0
         return np.array(modes.frequencies[waves]), np.array(modes.damping_ratios[waves])
     if ratios is None:

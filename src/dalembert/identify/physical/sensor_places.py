@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arguments import one_of
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
+from dalembert.identify.records.checks import find_name
 from dalembert.linear.state_space import StateSpace
 
 KINDS = {"position": 0, "displacement": 0, "velocity": 1, "acceleration": 2}
@@ -94,8 +95,7 @@ def read_sensors(
         words = dict(sensors)
     places = []
     for number, (output, word) in enumerate(words.items(), start=1):
-        if output not in system.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, system.outputs, "sensors"))
+        find_name("output", output, system.outputs, "sensors")
         sign = -1.0 if word.startswith("-") else 1.0
         name, own = _split(word.lstrip("+-"))
         exponent = KINDS[own] if own else None if kind is None else KINDS[kind]
@@ -132,8 +132,7 @@ def read_actuators(system: StateSpace, actuators: Mapping[str, str] | None) -> d
     """Coordinate and sign by input name."""
     result = {}
     for name, word in (actuators or {}).items():
-        if name not in system.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, system.inputs, "actuators"))
+        find_name("input", name, system.inputs, "actuators")
         result[name] = (word.lstrip("+-"), -1.0 if word.startswith("-") else 1.0)
     return result
 
@@ -154,9 +153,7 @@ def read_pairs(
                 "wrong-shape", f"colocated must be a pair (output, input) or several of them, got {colocated!r}."
             )
         output, given = (str(name) for name in pair)
-        if output not in system.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, system.outputs, "colocated"))
-        if given not in system.inputs:
-            raise DataError("unknown-name", unknown_name("input", given, system.inputs, "colocated"))
+        find_name("output", output, system.outputs, "colocated")
+        find_name("input", given, system.inputs, "colocated")
         result.append((output, given))
     return tuple(result)

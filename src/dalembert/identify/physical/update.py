@@ -10,24 +10,82 @@ Gauss-Newton with Levenberg's damping; derivatives of the modes are exact (`mode
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress, Setting
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.identify.likelihood.identifiability import judge_information
+from dalembert.identify.model.collinearity import mean_phase
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.physical.mode_search import ModeSearch, Target
+from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
-from dalembert.identify.structured.parametric_system import Model, ParametricSystem
+from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.reporting import IdentificationWarning
+from dalembert.identify.structured.parametric_system import Matrices, Model, ParametricSystem
+from dalembert.linear import SecondOrder
 from dalembert.linear.modes import Modes
+from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
+from dalembert.numerics.least_squares import Damping, Step, minimise
 
 # Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
 # 0.1, damping ratios 10 %.
 FREQUENCY_DEVIATION, SHAPE_DEVIATION, DAMPING_DEVIATION = 0.01, 0.1, 0.1
+ITERATIONS = 60
+LARGEST_CHANGE = 0.5  # of a parameter in one step, relative: stiffnesses and masses keep their sign
+DAMPING = Damping(growth=8.0)
+
+
+@dataclass(frozen=True)
+class MatchThresholds:
+    """Limits for the pairing of modes."""
+
+    # frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
+    rigid: float = 1e-6
+    # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
+    repeated: float = 1e-6
+    # MAC of a good pair: an angle of 39° between the shapes; of orthogonal modes at most one is above 0.5
+    good_mac: float = 0.6
+
+
+THRESHOLDS = MatchThresholds()
+
+
+@dataclass(frozen=True)
+class Target:
+    """Measured modes: ω (k,), shapes (c, k) of unit length, ζ (k,), with relative or absolute deviations."""
+
+    frequencies: Array
+    shapes: Array
+    damping: Array
+    coordinates: dict[str, str]
+    frequency_deviations: Array  # relative
+    shape_deviations: Array
+    damping_deviations: Array
+    use_shapes: bool
+    use_damping: bool
+    known: bool
+
+
+@dataclass(frozen=True)
+class MatchedModes:
+    """The model at one set of values: its modes, paired with the measured ones."""
+
+    values: Array
+    system: SecondOrder
+    matrices: Matrices
+    omega: Array  # (k,) of the paired modes
+    phi: Array  # (n, k)
+    zeta: Array
+    mac: Array
+    alone: NDArray[np.bool_]  # (k,) whether the eigenvalue is simple
+    residual: Array
 
 
 def update(
@@ -120,9 +178,7 @@ def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, flo
     low = np.where(first > 0, 1e-6 * first, -np.inf)
     high = np.where(first < 0, 1e-6 * first, np.inf)
     for name, pair in (given or {}).items():
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("parameter", name, names, "bounds"))
-        k = names.index(name)
+        k = find_name("parameter", name, names, "bounds")
         low[k], high[k] = float(pair[0]), float(pair[1])
         if not low[k] < high[k]:
             raise DataError("out-of-range", f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
@@ -135,17 +191,13 @@ def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, flo
 
 
 def _prior(names: list[str], given: float | Mapping[str, float] | None) -> Array:
-    if given is None:
-        return np.full(len(names), np.inf)
-    if not isinstance(given, Mapping):
-        given = dict.fromkeys(names, given)
     result = np.full(len(names), np.inf)
-    for name, value in given.items():
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("parameter", name, names, "prior"))
+    given = given if given is None or isinstance(given, Mapping) else dict.fromkeys(names, given)
+    for name, value in (given or {}).items():
+        k = find_name("parameter", name, names, "prior")
         if not float(value) > 0:
             raise DataError("not-positive", f"prior of {name!r} must be a positive relative deviation, got {value!r}.")
-        result[names.index(name)] = float(value)
+        result[k] = float(value)
     return result
 
 
@@ -153,10 +205,9 @@ def _target(
     modes: Modes | Identified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
-    given = dict(deviations or {})
+    given, kinds = dict(deviations or {}), ("frequencies", "shapes", "damping")
     for name in given:
-        if name not in ("frequencies", "shapes", "damping"):
-            kinds = ("frequencies", "shapes", "damping")
+        if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
     if isinstance(modes, Identified):
         for name, own in (("frequencies", modes.frequency_deviations), ("damping", modes.damping_deviations)):
@@ -193,24 +244,203 @@ def _target(
 
 
 def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
-    pairs = {n: n for n in known} if given is None else (
-        {str(a): str(b) for a, b in given.items()} if isinstance(given, Mapping)
-        else {n: n for n in ([given] if isinstance(given, str) else given)}
-    )  # fmt: skip
+    names = known if given is None else [given] if isinstance(given, str) else given
+    pairs = {str(n): str(names[n] if isinstance(names, Mapping) else n) for n in names}
     for name in pairs:
-        if name not in known:
-            raise DataError("unknown-name", unknown_name("measured coordinate", name, known, "the modes"))
+        find_name("measured coordinate", name, known, "the modes")
     return pairs
 
 
 def _real(shapes: ArrayLike) -> Array:
     """Real unit columns: each times the phase factor that makes its imaginary part smallest."""
-    columns = np.asarray(shapes, dtype=np.complex128)
-    angle = 0.5 * np.angle((columns * columns).sum(axis=0))
-    real = (columns * np.exp(-1j * angle)).real
+    real = (np.asarray(shapes) * np.exp(-1j * mean_phase(shapes))).real
     size = np.linalg.norm(real, axis=0)
     if not (size > 0).all():
         raise DataError(
             "node", f"measured mode {int(np.argmin(size)) + 1} does not move any of the chosen coordinates."
         )
     return np.asarray(real / size)
+
+
+# ---- search
+
+
+class ModeSearch:
+    """The search for the parameters, a problem of damped least squares; a point is a `MatchedModes`."""
+
+    def __init__(
+        self, family: ParametricSystem, target: Target, first: Array, low: Array, high: Array, prior: Array,
+        count: int | None,
+    ) -> None:  # fmt: skip
+        self.family, self.target, self.first = family, target, first
+        self.low, self.high, self.prior, self.count = low, high, prior, count
+        self.values = first.copy()
+        self.scale = family.scale
+        self.iterations = 0
+        self.before: MatchedModes | None = None
+        self._slope: tuple[MatchedModes, Array] | None = None
+
+    def point(self, values: Array) -> MatchedModes:
+        system = self.family.system(values)
+        matrices = self.family.matrices(system)
+        target = self.target
+        k = len(target.frequencies)
+        undamped = SecondOrder(system.M, system.K, coordinates=system.coordinates)
+        wanted = self.count or (min(3 * k + 10, system.nq - 1) if system.is_sparse else None)
+        modes = undamped.modes(wanted) if wanted else undamped.modes()
+        keep = np.flatnonzero(modes.eigenvalues.imag > THRESHOLDS.rigid * target.frequencies.min())
+        if len(keep) < k:
+            raise DataError(
+                "too-few-modes",
+                f"the model has {len(keep)} oscillating modes for {k} measured ones"
+                + (f" among the {wanted} computed." if wanted else "."),
+                *([Advice("Use a larger {}.", Argument("count"))] if wanted else []),
+                evidence={"modes": len(keep), "measured": k},
+            )
+        omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
+        seen = matrices.P @ phi
+        length = np.linalg.norm(seen, axis=0)
+        mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
+        apart = np.abs(np.log(omega[None, :] / target.frequencies[:, None]))
+        _, pair = linear_sum_assignment((1.0 - mac) + 0.2 * np.minimum(apart, 3.0))
+        gaps = np.full(len(omega), np.inf)
+        gaps[1:] = np.diff(omega) / omega[1:]
+        gaps[:-1] = np.minimum(gaps[:-1], gaps[1:])
+        chosen = phi[:, pair]
+        sign = np.where(((matrices.P @ chosen) * target.shapes).sum(axis=0) < 0, -1.0, 1.0)
+        chosen = chosen * sign
+        zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
+        found = MatchedModes(
+            values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair],
+            gaps[pair] > THRESHOLDS.repeated, np.zeros(0),
+        )  # fmt: skip
+        return replace(found, residual=self.residual(found, values))
+
+    def residual(self, at: MatchedModes, values: Array) -> Array:
+        t = self.target
+        parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
+        if t.use_shapes:
+            seen = at.matrices.P @ at.phi
+            apart = seen / np.linalg.norm(seen, axis=0) - t.shapes
+            parts.append((at.alone * apart / t.shape_deviations).T.reshape(-1))
+        if t.use_damping:
+            parts.append((at.zeta - t.damping) / t.damping_deviations)
+        parts.append((values - self.first) / (self.scale * self.prior))
+        return np.concatenate(parts)
+
+    def jacobian(self, at: MatchedModes, values: Array) -> Array:
+        """Derivative of the residual by relative changes of the parameters."""
+        t = self.target
+        slopes = self.family.derivatives(values)
+        k, m = len(t.frequencies), len(values)
+        by_frequency, by_damping = np.zeros((k, m)), np.zeros((k, m))
+        by_shape = np.zeros((k, len(t.coordinates), m))
+        needs = t.use_shapes or t.use_damping
+        for i in range(k):
+            phi, omega = at.phi[:, i], float(at.omega[i])
+            value = omega**2
+            solver = ShapeSlopes(at.matrices.M, at.matrices.K, phi, value) if needs and at.alone[i] else None
+            seen = at.matrices.P @ phi
+            size = float(np.linalg.norm(seen))
+            unit = seen / size
+            damped = np.asarray(at.matrices.C @ phi).reshape(-1)
+            for j, d in enumerate(slopes):
+                slope, dphi = eigenvalue_slope(phi, value, d.M, d.K), np.zeros_like(phi)
+                if solver is not None:
+                    slope, dphi = solver(d.M, d.K)
+                by_frequency[i, j] = slope / (2 * value)
+                moved = (at.matrices.P @ dphi + d.P @ phi) / size
+                by_shape[i, :, j] = at.alone[i] * (moved - unit * (unit @ moved))
+                change = 2 * (damped @ dphi) + float(phi @ np.asarray(d.C @ phi).reshape(-1))
+                by_damping[i, j] = change / (2 * omega) - at.zeta[i] * slope / (2 * value)
+        parts = [by_frequency / t.frequency_deviations[:, None]]
+        if t.use_shapes:
+            parts.append((by_shape / t.shape_deviations[:, None, None]).reshape(-1, m))
+        if t.use_damping:
+            parts.append(by_damping / t.damping_deviations[:, None])
+        return np.vstack([*(part * self.scale for part in parts), np.diag(1.0 / self.prior)])
+
+    def run(self, bar: Progress) -> str:
+        """Gauss-Newton with damping; the status."""
+        status = f"not converged after {ITERATIONS} iterations"
+        try:
+            self.before = self.at = self.point(self.values)
+            found = minimise(self, self.at, DAMPING, ITERATIONS, keep=self.keep, report=bar.update)
+            if found.converged:
+                status = "converged"
+        except KeyboardInterrupt:
+            if self.before is None:  # nothing was found yet
+                raise
+            status = f"stopped after {self.iterations} iterations"
+        bar.update(1.0)
+        return status
+
+    def value(self, point: MatchedModes) -> float:
+        return float(point.residual @ point.residual)
+
+    def step(self, point: MatchedModes, damping: float) -> Step:
+        if self._slope is None or self._slope[0] is not point:
+            self._slope = (point, self.jacobian(point, point.values))
+        J, r = self._slope[1], point.residual
+        sizes = np.sqrt((J * J).sum(axis=0))
+        own = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
+        R = triangularise(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
+        m = len(own)
+        most = LARGEST_CHANGE * np.maximum(np.abs(point.values) / self.scale, 0.2)
+        low = np.maximum((self.low - point.values) / self.scale, -most)
+        high = np.minimum((self.high - point.values) / self.scale, most)
+        change = solve_bounded(R[:m, :m], R[:m, m], low, high)
+        left = r + J @ change
+        return Step(change, float(r @ r - left @ left))
+
+    def evaluate(self, point: MatchedModes, step: Step) -> MatchedModes:
+        self.iterations += 1
+        return self.point(np.clip(point.values + self.scale * step.change, self.low, self.high))
+
+    def keep(self, point: MatchedModes) -> None:
+        self.values, self.at = point.values, point
+
+    def settled(self, before: MatchedModes, after: MatchedModes, step: Step) -> bool:
+        gain = self.value(before) - self.value(after)
+        return gain <= 1e-10 * self.value(before) and float(np.abs(step.change).max()) < 1e-5
+
+    def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: Step) -> bool:
+        hoped = 1e-9 * self.value(point) + 1e-18
+        return step.predicted <= hoped or float(np.abs(step.change).max()) < 1e-10
+
+    def report(self, model: object, status: str, *, known: bool) -> Updated:
+        at, before, t = self.at, self.before, self.target
+        assert before is not None
+        J = self.jacobian(at, self.values)
+        names = self.family.names
+        free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
+        size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
+        scaled = free * (size / self.scale)
+        R = triangularise(scaled) if len(scaled) > len(names) else scaled
+        information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
+        covariance = information.covariance * np.outer(size, size)
+        IdentificationWarning.report(information.findings, stacklevel=2)
+        findings = list(information.findings)
+        for i in np.flatnonzero(~at.alone):
+            problem = f"mode {i + 1} is repeated in the model: its shape is not used."
+            findings.append(Finding("repeated-poles", problem, {"mode": int(i) + 1}))
+        for i in np.flatnonzero(at.mac < THRESHOLDS.good_mac):
+            problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
+            findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
+        for k, name in enumerate(names):
+            if min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high)) <= 1e-9 * self.scale[k]:
+                problem = f"{name} is at its bound {self.values[k]:g}."
+                findings.append(Finding("at-bound", problem, {"parameter": name}, {"value": float(self.values[k])}))
+        equations = None
+        if isinstance(model, EquationsOfMotion):
+            equations = model.replace(**dict(zip(names, (float(v) for v in self.values), strict=True)))
+        return Updated(
+            parameters=tuple(names), values=self.values.copy(), first=self.first.copy(),
+            deviations=np.sqrt(np.diag(covariance)) if known else None, covariance=covariance if known else None,
+            system=at.system, equations=equations, measured=t.frequencies / (2 * np.pi),
+            frequencies_before=before.omega / (2 * np.pi), frequencies_after=at.omega / (2 * np.pi),
+            mac_before=before.mac, mac_after=at.mac, damping_measured=t.damping,
+            damping_before=before.zeta, damping_after=at.zeta, shapes_count=t.use_shapes, damping_counts=t.use_damping,
+            directions=information.directions, status=status, findings=tuple(findings),
+            provenance={"made by": "da.identify.update", "iterations": self.iterations},
+        )  # fmt: skip

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion
+from dalembert.identify.records.checks import find_name
 from dalembert.linear import SecondOrder
 
 
@@ -61,9 +61,7 @@ class Updated:
     provenance: Mapping[str, Any]
 
     def __getitem__(self, parameter: str) -> float:
-        if parameter not in self.parameters:
-            raise DataError("unknown-name", unknown_name("parameter", parameter, self.parameters, "this update"))
-        return float(self.values[self.parameters.index(parameter)])
+        return float(self.values[find_name("parameter", parameter, self.parameters, "this update")])
 
     @property
     def errors_before(self) -> FloatArray:
@@ -87,13 +85,9 @@ class Updated:
         head = ("parameter", "before", "after", "change [%]", "deviation")
         modes = []
         for i in range(len(self.measured)):
-            line = [
-                str(i + 1),
-                f"{self.measured[i]:.5g}",
-                f"{self.errors_before[i]:+.3f}",
-                f"{self.errors_after[i]:+.3f}",
-            ]
-            line += [f"{self.mac_before[i]:.3f}", f"{self.mac_after[i]:.3f}"]
+            errors, mac = (self.errors_before, self.errors_after), (self.mac_before, self.mac_after)
+            line = [str(i + 1), f"{self.measured[i]:.5g}", *(f"{e[i]:+.3f}" for e in errors)]
+            line += [f"{value[i]:.3f}" for value in mac]
             if self.damping_counts:
                 line += [f"{z[i]:.4g}" for z in (self.damping_measured, self.damping_before, self.damping_after)]
             modes.append(tuple(line))

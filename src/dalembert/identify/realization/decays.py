@@ -21,7 +21,8 @@ from dalembert.core.text import counted
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.hankel import LARGEST_SIDE, decompose, find_order, hankel, unstable_model
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import IdentificationWarning, report_findings
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
@@ -79,6 +80,7 @@ def free_decays(
     return decays
 
 
+@report_findings
 def decay_era(
     decays: Decays | Record | Sequence[Record],
     *,
@@ -107,16 +109,6 @@ def decay_era(
     >>> decay_era(bell, order=2).modes().damped_frequencies.round(6).tolist()
     [6.0]
     """
-    found = realize_decays(decays, order, outputs, rows, columns)
-    IdentificationWarning.report(found.findings)
-    return found
-
-
-def realize_decays(
-    decays: Decays | Record | Sequence[Record], order: int | None, outputs: str | Iterable[str] | None,
-    rows: int | None, columns: int | None,
-) -> Identified:  # fmt: skip
-    """As :func:`decay_era`, without warnings: the findings are for the caller to report."""
     source, findings = decays_of(decays, outputs)
     a, b = choose_window(source, rows, columns)
     svd = decompose(hankel(source.values, a, b))
@@ -162,22 +154,15 @@ def _read_decays(
 def _find_forcing(values: FloatArray) -> list[Finding]:
     """A finding where the second half of the motion is as large as the first: it is not free."""
     half = len(values) // 2
-    whole = np.einsum("kij,kij->i", values, values)
-    late = np.einsum("kij,kij->i", values[-half:], values[-half:])
-    early = np.einsum("kij,kij->i", values[:half], values[:half])
+    whole, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
     alive = whole > 0.0
     ratio = float((late[alive] / whole[alive]).sum() / max((early[alive] / whole[alive]).sum(), np.finfo(float).tiny))
     if ratio <= NO_DECAY:
         return []
+    problem = "the record does not decay: its second half is as large as its first, so this is hardly a free decay."
     ambient = [Call(f"da.identify.{name}") for name in ("ssi_data", "ssi_cov", "next_era")]
-    return [
-        Finding(
-            "no-free-decay",
-            "the record does not decay: its second half is as large as its first, so this is hardly a free decay.",
-            evidence={"ratio": ratio},
-            advice=(Advice("Use {} for ambient records, a method with inputs for forced ones.", *ambient),),
-        )
-    ]
+    advice = Advice("Use {} for ambient records, a method with inputs for forced ones.", *ambient)
+    return [Finding("no-free-decay", problem, {}, {"ratio": ratio}, (advice,))]
 
 
 def choose_window(source: Decays, rows: int | None, columns: int | None) -> tuple[int, int]:

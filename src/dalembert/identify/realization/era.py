@@ -13,9 +13,10 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.hankel import SVD, decompose, hankel
 from dalembert.identify.realization.markov_parameters import MarkovSource, Names
 from dalembert.identify.realization.realize import HankelWindow, Lags, Realization, realize
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.identify.records.reporting import report_findings
 
 
+@report_findings
 def era(
     markov: MarkovSource,
     *,
@@ -54,9 +55,7 @@ def era(
     [(0.9-0.3j), (0.9+0.3j)]
     """
     window = HankelWindow(order, rows, columns, None)
-    found, findings = realize(markov, window, "ERA", realize_era, (dt, inputs, outputs), combined=combined)
-    IdentificationWarning.report(findings)
-    return found.replace(findings=findings)
+    return realize(markov, window, "ERA", realize_era, (dt, inputs, outputs), combined=combined)
 
 
 def realize_era(

@@ -17,9 +17,10 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.hankel import SVD, decompose, hankel
 from dalembert.identify.realization.markov_parameters import MarkovSource, Names
 from dalembert.identify.realization.realize import HankelWindow, Lags, Realization, realize
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.identify.records.reporting import report_findings
 
 
+@report_findings
 def era_dc(
     markov: MarkovSource,
     *,
@@ -44,9 +45,7 @@ def era_dc(
         Number of further block rows and columns of correlations.
     """
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau))
-    found, findings = realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
-    IdentificationWarning.report(findings)
-    return found.replace(findings=findings)
+    return realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
 
 
 def check_lags(gamma: int, delta: int, tau: int | None) -> tuple[int, int, int | None]:

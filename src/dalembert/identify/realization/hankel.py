@@ -102,14 +102,9 @@ def unstable_model(A: FloatArray) -> list[Finding]:
     radius = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
     if radius <= 1.0 + 1e-9:
         return []
-    return [
-        Finding(
-            "unstable-model",
-            f"the model of order {len(A)} is unstable (largest |z| = {radius:.6g}).",
-            evidence={"order": len(A), "radius": radius},
-            advice=(Advice("Try another order, or more data."),),
-        )
-    ]
+    problem = f"the model of order {len(A)} is unstable (largest |z| = {radius:.6g})."
+    advice = Advice("Try another order, or more data.")
+    return [Finding("unstable-model", problem, {}, {"order": len(A), "radius": radius}, (advice,))]
 
 
 def choose_window(
@@ -121,11 +116,8 @@ def choose_window(
     count : Markov parameters besides Y_0, None where an observer makes as many as are needed; dc : (γ, δ, τ or None).
     """
     spread = 1 if dc is None else max(dc[0], dc[1]) + 1
-    a, b = (1, 1)
-    if rows is None or columns is None:
-        a, b = _default_window(count, ny, nw, order or 0, observer_order, spread)
-    a = a if rows is None else rows
-    b = b if columns is None else columns
+    usual = _default_window(count, ny, nw, order or 0, observer_order, spread)
+    a, b = usual[0] if rows is None else rows, usual[1] if columns is None else columns
     if count is not None and rows is None and dc is not None and dc[2] is None:
         a = max(1, min(a, count // (2 + dc[0] + dc[1])))
     lags = None if dc is None else (dc[0], dc[1], a if dc[2] is None else dc[2])

@@ -14,10 +14,11 @@ from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.decays import Decays, choose_order, choose_window, decays_of, name_modes
 from dalembert.identify.realization.hankel import decompose, hankel
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
 
+@report_findings
 def ibrahim(
     decays: Decays | Record | Sequence[Record],
     *,
@@ -45,9 +46,7 @@ def ibrahim(
     A = double_least_squares(now, later)
     notes = [why, f"singular values of {a} delayed copies; two least squares averaged"]
     C = basis[: len(source.outputs)]
-    found = name_modes(source, A, C, s, "Ibrahim's method", notes, [*findings, *more])
-    IdentificationWarning.report(found.findings)
-    return found
+    return name_modes(source, A, C, s, "Ibrahim's method", notes, [*findings, *more])
 
 
 def double_least_squares(now: FloatArray, later: FloatArray) -> FloatArray:

@@ -39,7 +39,7 @@ class MarkovParameters:
 
 def markov_of_observer(observer: ObserverMarkov, count: int, combined: bool) -> MarkovParameters:
     """The first ``count`` parameters of an observer's model; with those of its gain where ``combined``."""
-    values = observer.combined(count) if combined else observer.system(count)
+    values = observer.system_and_gain(count) if combined else observer.system(count)
     return MarkovParameters(
         values, observer.dt, observer.inputs, observer.outputs, observer.units, observer.notes, observer.provenance
     )

@@ -8,20 +8,19 @@ R(0) is left out: it holds the white sensor noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import numpy as np
 import scipy.fft
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.realization.decays import FEWEST, Decays, realize_decays
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.realization.decays import FEWEST, Decays, decay_era
+from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
-Detrend = Literal["none", "mean", "linear"]
 # Lags of a correlation by default, at most and at least: the window of ERA has 512 lags of one channel at most, and a
 # mode needs some periods.
 DEFAULT_LAGS = 512
@@ -58,14 +57,9 @@ def correlation_decays(
     """
     data = read_data(record, (), outputs, detrend=detrend)
     wanted = data.outputs if references is None else (references,) if isinstance(references, str) else tuple(references)
-    for name in wanted:
-        if name not in data.outputs:
-            raise DataError(
-                "unknown-name", unknown_name("output", name, data.outputs, "references"), where={"channel": name}
-            )
+    places = [find_name("output", name, data.outputs, "references", channel=name) for name in wanted]
     count = min(DEFAULT_LAGS, max(data.samples // 10, FEWEST)) if lags is None else whole_number("lags", lags, FEWEST)
     data.require(2 * count, f"correlations over {count} lags", each=True)
-    places = [data.outputs.index(name) for name in wanted]
     found = correlate(data.y, places, count)
     if lags is None:
         count = _last_reliable_lag(found, places, data.samples)
@@ -77,6 +71,7 @@ def correlation_decays(
     )  # fmt: skip
 
 
+@report_findings
 def next_era(
     record: Record | Sequence[Record] | Data,
     outputs: str | Iterable[str] | None = None,
@@ -90,9 +85,7 @@ def next_era(
 ) -> Identified:
     """Modes from ambient records: :func:`correlation_decays`, then :func:`decay_era`."""
     decays = correlation_decays(record, outputs, references=references, lags=lags, detrend=detrend)
-    found = realize_decays(decays, order, None, rows, columns)
-    IdentificationWarning.report(found.findings)
-    return found
+    return decay_era.quiet(decays, order=order, rows=rows, columns=columns)
 
 
 def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int) -> FloatArray:

@@ -14,21 +14,14 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.identify.model.playback import free_motion
 from dalembert.identify.realization.okid import ObserverMarkov
 from dalembert.linear.state_space import StateSpace
 
 
-def observability(A: FloatArray, C: FloatArray, count: int) -> FloatArray:
-    """[C; C A; ...; C A^{count-1}], (count ny, nx)."""
-    rows = [C]
-    for _ in range(count - 1):
-        rows.append(rows[-1] @ A)
-    return np.vstack(rows)
-
-
 def gain_from_markov(A: FloatArray, C: FloatArray, markov: FloatArray) -> FloatArray:
     """K = -G (nx, ny) from Yᵒ_1 ... Yᵒ_p, (p, ny, ny)."""
-    P = observability(A, C, len(markov))
+    P = free_motion(A, C, len(markov)).reshape(-1, len(A))
     return np.asarray(-np.linalg.lstsq(P, markov.reshape(-1, markov.shape[2]), rcond=None)[0])
 
 

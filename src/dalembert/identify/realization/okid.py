@@ -28,7 +28,8 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
 Start = Literal["unknown", "rest"]
@@ -132,13 +133,13 @@ class ObserverMarkov:
 
     def system(self, count: int) -> FloatArray:
         """Y_0 ... Y_{count-1}, (count, ny, nu): the pulse response of the machine."""
-        return self.combined(count)[:, :, : len(self.inputs)]
+        return self.system_and_gain(count)[:, :, : len(self.inputs)]
 
     def gain(self, count: int) -> FloatArray:
         """Yᵒ_1 ... Yᵒ_count, (count, ny, ny)."""
-        return self.combined(count + 1)[1:, :, len(self.inputs) :]
+        return self.system_and_gain(count + 1)[1:, :, len(self.inputs) :]
 
-    def combined(self, count: int) -> FloatArray:
+    def system_and_gain(self, count: int) -> FloatArray:
         """Γ_k = [Y_k, Yᵒ_k] for k = 0 ... count - 1, (count, ny, nu + ny); Yᵒ_0 = 0."""
         return system_markov(self.D, self.forward, self.backward, count)
 
@@ -182,7 +183,7 @@ def okid(
     order: int | None = None,
     start: Start = "unknown",
     feedthrough: bool = True,
-    detrend: Literal["none", "mean", "linear"] = "none",
+    detrend: Detrend = "none",
     unscaled: bool = False,
 ) -> ObserverMarkov:
     """Observer, system and gain Markov parameters from records (OKID).

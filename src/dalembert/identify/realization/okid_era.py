@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Finding
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
 from dalembert.identify.realization.okid import EXACT, ObserverMarkov, Start, find_observer
 from dalembert.identify.realization.realize import HankelWindow, realize
-from dalembert.identify.records.data import Data, collect_data
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.subspace.residuals import examine_residuals
-from dalembert.identify.subspace.subspace import moesp_finder, report
+from dalembert.identify.subspace.subspace import moesp_finder
 from dalembert.record import Record
 
-Trial = tuple[Identified, ObserverMarkov, list[Finding]]
+Trial = tuple[Identified, ObserverMarkov]
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,7 @@ class PlaybackThresholds:
 PLAYBACK = PlaybackThresholds()
 
 
+@report_findings
 def okid_era(
     record: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),
@@ -63,7 +63,7 @@ def okid_era(
     delta: int = 2,
     start: Start = "unknown",
     feedthrough: bool = True,
-    detrend: Literal["none", "mean", "linear"] = "none",
+    detrend: Detrend = "none",
 ) -> Identified:
     """Model, noise included, from records of inputs and outputs: OKID, then ERA or ERA/DC.
 
@@ -96,48 +96,45 @@ def okid_era(
     >>> bool(abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9)
     True
     """
-    data = collect_data(record, inputs, outputs, detrend=detrend, drift_matters=True)
+    data = read_data.quiet(record, inputs, outputs, detrend=detrend, drift_matters=True)
     known = [*data.findings, *([] if order is None else data.check_order(order))]
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
 
     def attempt(p: int | None) -> Trial:
         observer, findings = find_observer(data, p, order, start, feedthrough)
         name, method = ("ERA/DC", realize_era_dc) if correlations else ("ERA", realize_era)
-        found, more = realize(observer, window, name, method, combined=combined)
-        return found, observer, [*findings, *more]
+        found = realize(observer, window, name, method, combined=combined)
+        return found.replace(findings=(*findings, *found.findings)), observer
 
-    found, _, findings = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
-    findings += examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
-    found = found.replace(findings=(*known, *findings))
-    if data.means is not None:
-        levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
-        found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))
-    return report(found, record)
+    found, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
+    findings = examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
+    every = (*known, *found.findings, *findings)
+    return found.replace(findings=every, offsets=data.mean_levels(data.lengths))
 
 
 def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Trial]) -> Trial:
     """The trial with the automatic observer order, or a shorter one that plays back better."""
     best = attempt(None)
-    found, observer, _ = best
-    left = _unexplained(found, data)
+    found, observer = best
+    left = measure_unexplained(found, data)
     if left <= PLAYBACK.too_long * float(np.mean(observer.relative_residual**2)) + EXACT:
         return best
     p = observer.order // 2
     while p >= max(1, -(-(order or found.order) // data.ny)):
         try:
-            other, tried, findings = attempt(p)
+            other, tried = attempt(p)
         except (DataError, np.linalg.LinAlgError):  # its Markov parameters grow beyond all numbers
             p //= 2
             continue
-        share = _unexplained(other, data)
+        share = measure_unexplained(other, data)
         if share < PLAYBACK.better * left:
             note = f"the observer of order {observer.order} that noise asks for plays back worse than this one of {p}"
-            best, left = (other.replace(notes=[*other.notes, note]), tried, findings), share
+            best, left = (other.add_notes(note), tried), share
         p //= 2
     return best
 
 
-def _unexplained(model: Identified, data: Data) -> float:
+def measure_unexplained(model: Identified, data: Data) -> float:
     """Mean over the outputs of the share of their energy that a playback of the model leaves."""
     s = model.system
     if float(np.abs(np.linalg.eigvals(s.A)).max(initial=0.0)) > 1.0 + PLAYBACK.growth:

@@ -61,8 +61,8 @@ class HankelWindow:
 def realize(
     markov: MarkovSource, window: HankelWindow, name: str, method: Method,
     channels: tuple[float | None, Names, Names] = (None, None, None), *, combined: bool = False,
-) -> tuple[Identified, list[Finding]]:  # fmt: skip
-    """A model, and findings to warn of. channels : sample time, names of inputs and outputs where not in ``markov``."""
+) -> Identified:  # fmt: skip
+    """A model with findings to warn of. channels : sample time, names of inputs and outputs where not in ``markov``."""
     observer = markov if isinstance(markov, ObserverMarkov) else None
     if combined and observer is None:
         raise DataError(
@@ -93,7 +93,7 @@ def realize(
         f", correlations with gamma = {lags[0]}, delta = {lags[1]}, tau = {lags[2]}" if lags else ""
     )
     notes = [*given.notes, why, f"singular values of the {size}"]
-    return _name_model(made, given, observer, name, notes, findings, combined), findings
+    return _name_model(made, given, observer, name, notes, findings, combined)
 
 
 def _find_order(
@@ -128,14 +128,12 @@ def _name_model(
                 f"combined realization with an observer longer than necessary (p = {observer.order}, order {n}, "
                 f"{len(markov.outputs)} outputs): damping may be biased."
             )
-            evidence = {"observer_order": observer.order, "order": n}
-            findings.append(
-                Finding("biased-estimate", problem, {}, evidence, (Advice("Use {}.", Argument("combined", False)),))
-            )
+            evidence, advice = {"observer_order": observer.order, "order": n}, Argument("combined", False)
+            findings.append(Finding("biased-estimate", problem, {}, evidence, (Advice("Use {}.", advice),)))
             notes.append(problem)
         gain, innovation, note = find_stable_gain(system, observer, -made.B[:, nu:] if combined else None)
         notes.append(note)
     return Identified(
         system, method=method + (", combined" if combined else ""), gain=gain, innovation=innovation,
-        singular_values=made.singular_values, notes=notes, provenance=markov.provenance,
+        singular_values=made.singular_values, notes=notes, findings=findings, provenance=markov.provenance,
     )  # fmt: skip

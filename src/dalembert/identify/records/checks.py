@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
-from dalembert.core.errors import DalembertWarning, DataError
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import listed
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
-
-FloatArray = NDArray[np.float64]
 
 ROWS = 16_384  # samples read at a time: a campaign may fill the memory
 SAMPLES_OF_LEVELS = 10_000  # samples in which different values are counted
@@ -58,11 +57,15 @@ class RecordThresholds:
 THRESHOLDS = RecordThresholds()
 
 
-class IdentificationWarning(DalembertWarning):
-    """The data allow a model, but something about them makes it doubtful."""
-
-
 # ---- errors
+
+
+def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: object) -> int:
+    """Place of a name among those known; another one is refused. place : where the error is, such as ``channel``."""
+    names = list(known)
+    if name not in names:
+        raise DataError("unknown-name", unknown_name(kind, name, names, where), where=place)
+    return names.index(name)
 
 
 def list_records(record: object) -> tuple[Record, ...]:
@@ -360,7 +363,9 @@ def _find_repeated_values(
             flat = int(np.count_nonzero(same & (column[1:] == extreme)))
             if flat and extreme not in rests:
                 clipped += flat
-        length, start = find_longest_run(same)
+        starts, stops = find_runs(same)
+        k = int((stops - starts).argmax())
+        length, start = int(stops[k] - starts[k]) + 1, int(starts[k])
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
     if clipped >= max(limit.clipped_samples, limit.clipped_share * total):
@@ -377,12 +382,10 @@ def _find_repeated_values(
     return []
 
 
-def find_longest_run(same: NDArray[np.bool_]) -> tuple[int, int]:
-    """Samples and start of the longest run of equal samples; ``same[k]`` where samples k and k+1 are equal."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
-    runs = edges[1::2] - edges[::2]
-    k = int(runs.argmax())
-    return int(runs[k]) + 1, int(edges[2 * k])
+def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First places of the runs of True, and the places after them."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
+    return edges[::2], edges[1::2]
 
 
 def _find_offset(

@@ -9,24 +9,21 @@ reported as warnings (:class:`IdentificationWarning`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted, listed
 from dalembert.identify.records import checks as check
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
-__all__ = ["Data", "IdentificationWarning", "read_data"]
-
-FloatArray = NDArray[np.float64]
 Detrend = Literal["none", "mean", "linear"]
 DETRENDS = ("none", "mean", "linear")
 
@@ -129,10 +126,15 @@ add records of repeated tests, or ask for less.
         """Refuse an order below 1 or with more unknowns than samples; a finding where outputs outnumber its states."""
         return check.check_order(order, self.nu, self.ny, self.samples)
 
+    def mean_levels(self, weights: Sequence[float] | None = None) -> dict[str, float]:
+        """Levels that were taken off, by channel, averaged over the segments; empty where none were."""
+        if self.means is None:
+            return {}
+        levels = np.average(np.array(self.means), axis=0, weights=weights).tolist()
+        return dict(zip((*self.inputs, *self.outputs), levels, strict=True))
+
     def replace(self, **changes: Any) -> Data:
         """A copy with some fields changed."""
-        from dataclasses import replace
-
         return replace(self, **changes)
 
     def table(self) -> str:
@@ -151,6 +153,7 @@ add records of repeated tests, or ask for less.
         )
 
 
+@report_findings
 def read_data(
     record: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),
@@ -194,26 +197,6 @@ def read_data(
       input   force [N]  rms 0.67557
       output  x [m]  rms 0.69876
     """
-    data = collect_data(
-        record, inputs, outputs, detrend=detrend, offset_matters=offset_matters,
-        offset_takes_states=offset_takes_states, drift_matters=drift_matters,
-    )  # fmt: skip
-    if data is not record:
-        IdentificationWarning.report(data.findings)
-    return data
-
-
-def collect_data(
-    record: Record | Sequence[Record] | Data,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    detrend: Detrend = "none",
-    offset_matters: bool = True,
-    offset_takes_states: bool = False,
-    drift_matters: bool = False,
-) -> Data:
-    """As :func:`read_data`, without warnings: the findings are for the caller to report."""
     if isinstance(record, Data):
         return _check_request(record, inputs, outputs, detrend)
     one_of("detrend", detrend, DETRENDS)
@@ -226,18 +209,12 @@ def collect_data(
         runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states,
         drifts=detrend if drift_matters else "",
     )  # fmt: skip
-    u: list[FloatArray] = []
-    y: list[FloatArray] = []
-    means: list[FloatArray] = []
-    for run in runs:
-        blocks = [_block(run, names) for names in (names_in, names_out)]
-        if detrend != "none":
-            blocks = [_detrend(block, detrend, means) for block in blocks]
-        u.append(blocks[0])
-        y.append(blocks[1])
-    paired = tuple(np.concatenate(means[k : k + 2]) for k in range(0, len(means), 2)) if means else None
-    provenance = _provenance(runs, detrend)
-    return Data(tuple(u), tuple(y), dt, names_in, names_out, units, paired, provenance, tuple(findings))
+    u, y = (tuple(_block(run, names) for run in runs) for names in (names_in, names_out))
+    means = None
+    if detrend != "none":
+        means = tuple(_read_only(np.concatenate([b.mean(axis=0) for b in pair])) for pair in zip(u, y, strict=True))
+        u, y = (tuple(_detrend(block, detrend) for block in blocks) for blocks in (u, y))
+    return Data(u, y, dt, names_in, names_out, units, means, _provenance(runs, detrend), tuple(findings))
 
 
 def _check_request(data: Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None, detrend: str) -> Data:
@@ -261,10 +238,8 @@ def _block(run: Record, names: tuple[str, ...]) -> FloatArray:
     return np.ascontiguousarray(run.data[:, places])
 
 
-def _detrend(block: FloatArray, kind: str, means: list[FloatArray]) -> FloatArray:
-    mean = block.mean(axis=0)
-    means.append(_read_only(mean))
-    result: FloatArray = block - mean
+def _detrend(block: FloatArray, kind: str) -> FloatArray:
+    result: FloatArray = block - block.mean(axis=0)
     if kind == "linear" and block.shape[1]:
         ramp = np.arange(len(block)) - 0.5 * (len(block) - 1)
         result -= np.outer(ramp, (ramp @ result) / (ramp @ ramp))

@@ -14,7 +14,8 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted
-from dalembert.identify.records.checks import IdentificationWarning, list_records
+from dalembert.identify.records.checks import list_records
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
 # Samples of the shortest part that is kept: 30 block rows of past and future take 60, and leave 40 columns.

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.identify.records.checks import list_records
 from dalembert.record import Record
 
-FloatArray = NDArray[np.float64]
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 

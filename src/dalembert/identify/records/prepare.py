@@ -16,12 +16,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.identify.records.checks import common_sample_time, list_records
+from dalembert.identify.records.checks import common_sample_time, find_runs, list_records
 from dalembert.identify.records.preparation_step import (
     accept_several,
     add_note,
@@ -129,13 +128,7 @@ def highpass(
 
 @accept_several
 def bandpass(
-    record: Record,
-    low_hz: float,
-    high_hz: float,
-    *,
-    order: int = 4,
-    zero_phase: bool = True,
-    channels: Channels = None,
+    record: Record, low_hz: float, high_hz: float, *, order: int = 4, zero_phase: bool = True, channels: Channels = None
 ) -> Record:
     """Butterworth band-pass filter between two frequencies; parameters as in :func:`lowpass`."""
     return _filter(record, "bandpass", (low_hz, high_hz), order, zero_phase, channels)
@@ -274,9 +267,8 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
         if not start <= stop:
             raise DataError("out-of-range", f"a bad part must run from its start to its stop, got {start} to {stop} s.")
         good &= (record.time < start) | (record.time > stop)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
     pieces = []
-    for first, last in zip(edges[::2], edges[1::2]):
+    for first, last in zip(*find_runs(good)):
         if last - first >= shortest:
             t = record.time[first:last]
             text = f"cut to {t[0]:.6g} to {t[-1]:.6g} s"
@@ -310,5 +302,4 @@ def average(record: Sequence[Record]) -> Record:
                 Advice("Use {} first.", Call("Record.select"), Call("da.identify.trim")),
                 where={"record": k + 1},
             )
-    mean: NDArray[np.float64] = np.mean([run.data for run in runs], axis=0)
-    return add_note(runs[0], mean, f"mean of {len(runs)} records")
+    return add_note(runs[0], np.mean([run.data for run in runs], axis=0), f"mean of {len(runs)} records")

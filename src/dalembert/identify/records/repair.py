@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of, real_number, whole_number
-from dalembert.core.arrays import assign, frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
-from dalembert.identify.records.checks import find_longest_run
-from dalembert.identify.records.preparation_step import FloatArray, accept_several, add_note, find_columns
+from dalembert.identify.records.checks import find_runs
+from dalembert.identify.records.preparation_step import accept_several, add_note, find_columns
 from dalembert.identify.records.prepare import Channels
 from dalembert.record import Record
 
@@ -36,7 +36,7 @@ WIDER = 3  # width of the window of the spread / width of the window of the medi
 REACH = 17  # samples on each side of a gap that a cubic spline depends on: 0.27¹⁷ = 2e-10
 
 
-@frozen(init=False)
+@frozen
 class Repair:
     """A repaired record and what was done to it; frozen.
 
@@ -49,12 +49,6 @@ class Repair:
     dropouts: NDArray[np.bool_]
     replaced: NDArray[np.bool_]
     remaining: NDArray[np.bool_]
-
-    def __init__(
-        self, record: Record, outliers: NDArray[np.bool_], dropouts: NDArray[np.bool_], remaining: NDArray[np.bool_]
-    ) -> None:
-        replaced = (outliers | dropouts) & ~remaining
-        assign(self, record=record, outliers=outliers, dropouts=dropouts, replaced=replaced, remaining=remaining)
 
     @property
     def count(self) -> int:
@@ -137,9 +131,12 @@ def repair(
         if bad.any():
             remaining[:, i] = find_long_runs(bad, most)
             data[:, i] = _fill(record.time, x, bad, remaining[:, i], kind)
-    replaced = int(np.count_nonzero((outliers | dropouts) & ~remaining))
-    text = f"repaired: {int(outliers.sum())} outliers, {int(dropouts.sum())} dropouts, {replaced} samples replaced"
-    return Repair(add_note(record, data, text), outliers, dropouts, remaining)
+    replaced = (outliers | dropouts) & ~remaining
+    counts = f"{int(outliers.sum())} outliers, {int(dropouts.sum())} dropouts, {int(replaced.sum())} samples replaced"
+    return Repair(
+        record=add_note(record, data, f"repaired: {counts}"), outliers=outliers, dropouts=dropouts, replaced=replaced,
+        remaining=remaining,
+    )  # fmt: skip
 
 
 def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[np.bool_]:
@@ -186,29 +183,24 @@ def _find_outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, win
 
 def find_held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:
     """(N,) bool: repetitions in runs of ``least`` or more equal samples, the first of each run excepted."""
-    same = x[1:] == x[:-1]
-    found = np.zeros(len(x), dtype=bool)
-    if same.any() and find_longest_run(same)[0] >= least:
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
-        starts, stops = edges[::2], edges[1::2]
-        long = stops - starts + 1 >= least
-        marks = np.zeros(len(x) + 1, dtype=np.int64)
-        np.add.at(marks, starts[long] + 1, 1)
-        np.add.at(marks, stops[long] + 1, -1)
-        found = np.cumsum(marks[:-1]) > 0
-    return found
+    starts, stops = find_runs(x[1:] == x[:-1])
+    long = stops - starts + 1 >= least
+    return _mark_runs(len(x), starts[long] + 1, stops[long] + 1)
 
 
 def find_long_runs(bad: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
     """(N,) bool: bad samples in runs over ``most``, or at an end of the record."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).astype(np.int8)))
-    starts, stops = edges[::2], edges[1::2]
+    starts, stops = find_runs(bad)
     long = (stops - starts > most) | (starts == 0) | (stops == len(bad))
-    marks = np.zeros(len(bad) + 1, dtype=np.int64)
-    np.add.at(marks, starts[long], 1)
-    np.add.at(marks, stops[long], -1)
-    result: NDArray[np.bool_] = np.cumsum(marks[:-1]) > 0
-    return result
+    return _mark_runs(len(bad), starts[long], stops[long])
+
+
+def _mark_runs(count: int, starts: NDArray[np.intp], stops: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(count,) bool: True from each start up to its stop."""
+    marks = np.zeros(count + 1, dtype=np.int64)
+    marks[starts] += 1
+    marks[stops] -= 1
+    return np.asarray(np.cumsum(marks[:-1]) > 0)
 
 
 def _fill(t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[np.bool_], kind: str) -> FloatArray:

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import assign, frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import columns
 from dalembert.core.text import listed
 from dalembert.identify.records.checks import common_sample_time, list_records, name_record
-from dalembert.identify.records.preparation_step import FloatArray, accept_several, add_note, refuse_gaps
+from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
 from dalembert.record import Record
 
 __all__ = ["Synchronised", "delay", "shift", "synchronise"]
@@ -168,7 +168,7 @@ def advance(x: FloatArray, lag: float) -> FloatArray:
     return result
 
 
-@frozen(init=False)
+@frozen
 class Synchronised:
     """Records brought to one clock; frozen.
 
@@ -179,9 +179,6 @@ class Synchronised:
     records: tuple[Record, ...]
     delays: FloatArray
     correlations: FloatArray
-
-    def __init__(self, records: tuple[Record, ...], delays: FloatArray, correlations: FloatArray) -> None:
-        assign(self, records=records, delays=delays, correlations=correlations)
 
     def join(self) -> Record:
         """One record of all channels; of a channel that several have, the first record's stays."""
@@ -282,4 +279,4 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
         data = np.column_stack([advance(column.copy(), fraction)[rows] for column in run.data.T])
         moved.append(add_note(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
     delays, matches = np.array(found).T
-    return Synchronised(tuple(moved), delays.copy(), matches.copy())
+    return Synchronised(records=tuple(moved), delays=delays.copy(), correlations=matches.copy())

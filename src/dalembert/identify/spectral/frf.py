@@ -14,29 +14,40 @@ E|ΔH_bc|² ≈ (1 - γ²_b) S_bb (S_uu⁻¹)_cc / (n_d - r) for r inputs;
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
-from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 
 __all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
 
 METHODS = ("H1", "H2", "Hv")
-# Share of the largest power of an input below which its lines are rounding errors: 100 times the square of 1e-13, the
-# rounding of a transform.
-NO_POWER = 1e-24
-# Smallest eigenvalue of the correlation of independent inputs: a difference of 1e-5 of their size, squared.
-DEPENDENT = 1e-10
+
+
+@dataclass(frozen=True)
+class ExcitationThresholds:
+    """Limits of the power and of the independence of inputs."""
+
+    # share of the largest power of an input below which its lines are rounding errors: 100 times the square of 1e-13,
+    # the rounding of a transform
+    no_power: float = 1e-24
+    # smallest eigenvalue of the correlation of independent inputs: a difference of 1e-5 of their size, squared
+    dependent: float = 1e-10
+
+
+THRESHOLDS = ExcitationThresholds()
 
 
 @frozen
@@ -61,14 +72,10 @@ class Coherence:
     def __getitem__(self, pair: str | tuple[str, str]) -> FloatArray:
         """(nf,) multiple coherence of ``c["output"]``, or ordinary coherence of ``c["output", "input"]``."""
         output, given = (pair, None) if isinstance(pair, str) else pair
-        if output not in self.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "this Coherence"))
-        b = self.outputs.index(output)
+        b = find_name("output", output, self.outputs, "this Coherence")
         if given is None:
             return self.multiple[:, b]
-        if given not in self.inputs:
-            raise DataError("unknown-name", unknown_name("input", given, self.inputs, "this Coherence"))
-        return self.ordinary[:, b, self.inputs.index(given)]
+        return self.ordinary[:, b, find_name("input", given, self.inputs, "this Coherence")]
 
     def table(self) -> str:
         """Smallest, mean and share above 0.9 of the multiple coherence of every output."""
@@ -181,10 +188,10 @@ def frf(
     data = read_data(record, inputs, outputs, offset_matters=detrend == "none")
     G, w, blocks, averages, text = _densities(data, window, segment, overlap, detrend, "a frequency response")
     nu = data.nu
-    scaled = _Scaled(G, nu, data, blocks)
+    scaled = _Scaled(G, data, blocks)
     IdentificationWarning.report(scaled.findings)
     H = {"H1": scaled.h1, "H2": scaled.h2, "Hv": scaled.hv}[method]()
-    quality = _coherence(G, scaled, w, data)
+    quality = _coherence(scaled, w)
     deviations = None
     if averages > nu:
         unexplained = (1.0 - quality.multiple) * scaled.power[:, nu:]
@@ -216,9 +223,9 @@ def coherence(
     """Ordinary and multiple coherence; parameters as in :func:`frf`."""
     data = read_data(record, inputs, outputs, offset_matters=detrend == "none")
     G, w, blocks, _, _ = _densities(data, window, segment, overlap, detrend, "a coherence")
-    scaled = _Scaled(G, data.nu, data, blocks)
+    scaled = _Scaled(G, data, blocks)
     IdentificationWarning.report(scaled.findings)
-    return _coherence(G, scaled, w, data)
+    return _coherence(scaled, w)
 
 
 def _densities(
@@ -235,11 +242,11 @@ def _densities(
 class _Scaled:
     """The density matrices with every channel at unit power, so that units decide no rank."""
 
-    def __init__(self, G: ComplexArray, nu: int, data: Data, blocks: int) -> None:
-        self.nu, self.data = nu, data
+    def __init__(self, G: ComplexArray, data: Data, blocks: int) -> None:
+        nu, self.nu, self.data = data.nu, data.nu, data
         self.power = np.einsum("faa->fa", G).real
         self.tiny = np.finfo(np.float64).tiny
-        self.dead = (self.power[:, :nu] <= NO_POWER * self.power[:, :nu].max(axis=0)).any(axis=1)
+        self.dead = (self.power[:, :nu] <= THRESHOLDS.no_power * self.power[:, :nu].max(axis=0)).any(axis=1)
         self.size = np.sqrt(np.maximum(self.power, self.tiny))
         self.C = G / (self.size[:, :, None] * self.size[:, None, :])
         if blocks < nu:
@@ -250,8 +257,8 @@ class _Scaled:
                 evidence={"blocks": blocks, "needed": nu},
             )
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
-        self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=DEPENDENT, hermitian=True)
-        dependent = (values[:, 0] < DEPENDENT) & ~self.dead
+        self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=THRESHOLDS.dependent, hermitian=True)
+        dependent = (values[:, 0] < THRESHOLDS.dependent) & ~self.dead
         self.findings: list[Finding] = []
         if dependent.any():
             problem = (
@@ -302,8 +309,8 @@ class _Scaled:
         return self.restore(H)
 
 
-def _coherence(G: ComplexArray, scaled: _Scaled, w: FloatArray, data: Data) -> Coherence:
-    nu = scaled.nu
+def _coherence(scaled: _Scaled, w: FloatArray) -> Coherence:
+    nu, data = scaled.nu, scaled.data
     cross = scaled.C[:, :nu, nu:]  # (nf, nu, ny)
     multiple = np.einsum("fcb,fcd,fdb->fb", cross.conj(), scaled.inverse, cross, optimize=True).real
     multiple = divide(multiple, (scaled.power[:, nu:] > 0.0).astype(np.float64))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.checks import list_records, read_channels
@@ -27,7 +27,7 @@ __all__ = ["HammerWindows", "hammer_windows"]
 IMPACT = 0.05
 
 
-@frozen(init=False)
+@frozen
 class HammerWindows:
     """Windowed hammer tests and the damping to subtract from models identified from them; frozen.
 
@@ -38,9 +38,6 @@ class HammerWindows:
     records: tuple[Record, ...]
     decay_rate: float
     impacts: FloatArray
-
-    def __init__(self, records: tuple[Record, ...], decay_rate: float, impacts: FloatArray) -> None:
-        assign(self, records=records, decay_rate=decay_rate, impacts=impacts)
 
     @property
     def record(self) -> Record:
@@ -123,7 +120,7 @@ def hammer_windows(
         both = find_columns(run, (*names_in, *names_out))
         data[:, both] *= np.exp(-sigma * t)[:, None]
         made.append(add_note(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
-    return HammerWindows(tuple(made), float(sigma), impacts)
+    return HammerWindows(records=tuple(made), decay_rate=float(sigma), impacts=impacts)
 
 
 def _force_window(force: FloatArray, t: FloatArray, width: float | None) -> tuple[FloatArray, tuple[float, float]]:

@@ -18,10 +18,11 @@ import numpy as np
 
 from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
+from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import DETRENDS, Data, Detrend, read_data
 from dalembert.record import Record
 
@@ -113,9 +114,7 @@ class Spectra:
         )
 
     def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise DataError("unknown-name", unknown_name("channel", name, self.names, "these Spectra"))
-        return self.names.index(name)
+        return find_name("channel", name, self.names, "these Spectra")
 
 
 def spectra(

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.identify.records.checks import find_name
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
@@ -124,8 +125,7 @@ class StructuredModel:
         blank: dict[str, Any] = {}
         listed = []
         for symbol in unknown:
-            if symbol not in ("M", "C", "K"):
-                raise DataError("unknown-name", unknown_name("matrix", symbol, ("M", "C", "K"), "unknown"))
+            find_name("matrix", symbol, ("M", "C", "K"), "unknown")
             full = np.array(getattr(system.dense(), symbol))
             given = (masks or {}).get(symbol)
             mask = full != 0.0 if given is None else np.asarray(given, dtype=bool)
@@ -146,9 +146,7 @@ class StructuredModel:
         if isinstance(values, Mapping):
             theta = self.values.copy()
             for name, value in values.items():
-                if name not in self.names:
-                    raise DataError("unknown-name", unknown_name("unknown", name, self.names, "this StructuredModel"))
-                theta[self.names.index(name)] = float(value)
+                theta[find_name("unknown", name, self.names, "this StructuredModel")] = float(value)
             return theta
         theta = np.array(values, dtype=np.float64).reshape(-1)
         if theta.shape != self.values.shape:
@@ -200,7 +198,6 @@ class BuiltModel:
         self.build, self.values, self.names = build, values, tuple(names)
 
     def system(self, theta: FloatArray) -> SecondOrder | StateSpace:
-        """The system at θ."""
         return self.build(theta)
 
     def matrices(self, theta: FloatArray) -> tuple[FloatArray, ...]:

@@ -17,6 +17,7 @@ import scipy.sparse
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.identify.records.checks import find_name
 from dalembert.linear import SecondOrder
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.rest.equilibrium import equilibrium
@@ -67,8 +68,7 @@ class Affine:
         parts = self.parts()
         known = {name for group in parts.values() for name in group}
         for name in values:
-            if name not in known:
-                raise DataError("unknown-name", unknown_name("parameter", name, known, "this Affine system"))
+            find_name("parameter", name, known, "this Affine system")
         changed = {}
         for symbol, group in parts.items():
             total = getattr(self.base, symbol)
@@ -114,7 +114,6 @@ class ParametricSystem:
             )
 
     def system(self, values: Array) -> SecondOrder:
-        """The system at these values."""
         numbers = {name: float(value) for name, value in zip(self.names, values, strict=True)}
         if isinstance(self.model, EquationsOfMotion):
             machine = self.model.replace(**numbers)
@@ -160,7 +159,6 @@ class ParametricSystem:
         return rows
 
     def derivatives(self, values: Array) -> list[Matrices]:
-        """Derivatives by every parameter."""
         if isinstance(self.model, Affine):
             parts = self.model.parts()
             none = 0.0 * self.model.base.K

@@ -24,7 +24,8 @@ from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.model import BuiltModel, StructuredModel, discretize
 from dalembert.identify.structured.structured_likelihood import (
     StructuredLikelihood,
@@ -51,8 +52,8 @@ class FitThresholds:
     roughly: float = 1e-2
     # Eigenvalue of the scaled information that counts as zero: sensitivities are sums of 1e5 rounded products.
     singular: float = 1e-11
-    # Share of an unknown in an undetermined combination from which on it is named: far
-    # above the rounding of the elimination, 1e-6.
+    # Share of an unknown in an undetermined combination from which on it is named: far above the rounding of the
+    # elimination, 1e-6.
     part: float = 1e-3
 
 
@@ -206,8 +207,7 @@ def _maximise(
     """The first point and the maximum of the likelihood: over windows that grow, then over all data."""
 
     def whole(at: FloatArray) -> StructuredPoint:
-        system = discretize(model.continuous(at), dt, hold)
-        return likelihood.evaluate(system, at, np.zeros((len(likelihood.y), len(system.phi))), optimize=True)
+        return likelihood.evaluate(discretize(model.continuous(at), dt, hold), at)
 
     first = whole(theta)
     near, states = theta, first.starts.shape[1]
@@ -250,7 +250,7 @@ class _Fit:
         except DataError:  # a singular mass matrix at a trial
             return None
 
-    def settled(self, before: StructuredPoint, after: StructuredPoint, step: Step) -> bool:
+    def is_settled(self, before: StructuredPoint, after: StructuredPoint, step: Step) -> bool:
         return False
 
     def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: Step) -> bool:
@@ -283,11 +283,7 @@ def _decompose(point: StructuredPoint) -> tuple[FloatArray, FloatArray, FloatArr
 
 
 def _make_result(
-    model: StructuredModel | BuiltModel,
-    first: StructuredPoint,
-    found: Minimum[StructuredPoint],
-    data: Data,
-    hold: str,
+    model: StructuredModel | BuiltModel, first: StructuredPoint, found: Minimum[StructuredPoint], data: Data, hold: str
 ) -> tuple[StructuredFit, list[Finding]]:
     end, k = found.point, len(model.names)
     used = k / data.ny + (end.starts.size / data.ny if end.follow.any() else 0.0)
@@ -300,15 +296,10 @@ def _make_result(
     spread = np.where(lost, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
     undetermined = tuple(finding.text() for finding in findings)
     if not found.converged:
-        findings.append(
-            Finding(
-                "no-convergence",
-                "the structured fit did not converge.",
-                advice=(Advice("Allow more {}, or give other first values.", Argument("iterations")),),
-            )
-        )
+        advice = Advice("Allow more {}, or give other first values.", Argument("iterations"))
+        findings.append(Finding("no-convergence", "the structured fit did not converge.", advice=(advice,)))
     system = model.system(end.theta)
-    identified = _identified(model, end, covariance, correction * end.noise, data, hold, system, undetermined)
+    identified = _sample(model, end, covariance, correction * end.noise, data, hold, system, undetermined)
     result = StructuredFit(
         parameters=dict(zip(model.names, map(float, end.theta), strict=True)),
         deviations=dict(zip(model.names, map(float, spread), strict=True)), covariance=covariance,
@@ -366,7 +357,7 @@ def _reduce_rows(rows: FloatArray) -> FloatArray:
     return np.where(np.abs(rows) < 1e-6, 0.0, rows)
 
 
-def _identified(
+def _sample(
     model: StructuredModel | BuiltModel, end: StructuredPoint, covariance: FloatArray, noise: FloatArray, data: Data,
     hold: str, system: SecondOrder | StateSpace, undetermined: tuple[str, ...],
 ) -> Identified:  # fmt: skip
@@ -377,7 +368,7 @@ def _identified(
         discrete, method="structured fit", gain=np.zeros((discrete.nx, discrete.ny)), innovation=np.diag(noise),
         notes=undetermined, provenance={**data.provenance, "deviations": "Fisher information"},
     )  # fmt: skip
-    modes = fit.underdamped().eigenvalues
+    modes = fit.underdamped_modes().eigenvalues
     at = model.continuous(end.theta)
     values, V = np.linalg.eig(at.A)
     if not len(modes) or np.linalg.cond(V) > 1e10:

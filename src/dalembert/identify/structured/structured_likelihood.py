@@ -30,17 +30,13 @@ NOISE_FLOOR = 1e-13
 SETTLING = 20
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Inner products of one segment, per output a: JᵀJ (ny, q, q), Jᵀe (ny, q), eᵀe (ny,); q = parameters + states."""
+def segment_sums(
+    system: SampledModel, start: FloatArray, u: FloatArray, y: FloatArray, *, estimate: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """One pass over a segment u (N, nu), y (N, ny) from the state ``start`` (n,).
 
-    JJ: FloatArray
-    Je: FloatArray
-    ee: FloatArray
-
-
-def segment_sums(system: SampledModel, start: FloatArray, u: FloatArray, y: FloatArray, *, estimate: bool) -> Sums:
-    """One pass over a segment u (N, nu), y (N, ny) from the state ``start`` (n,)."""
+    Inner products per output: JᵀJ (ny, q, q), Jᵀe (ny, q), eᵀe (ny,); q = parameters + states.
+    """
     k, n, ny = len(system.dphi), len(system.phi), len(system.C)
     q = k + (n if estimate else 0)
     JJ, Je, ee = np.zeros((ny, q, q)), np.zeros((ny, q)), np.zeros(ny)
@@ -69,13 +65,13 @@ def segment_sums(system: SampledModel, start: FloatArray, u: FloatArray, y: Floa
         JJ += Jt @ J
         Je += (Jt @ e.T[:, :, None])[:, :, 0]
         ee += np.einsum("ta,ta->a", e, e)
-    return Sums(JJ, Je, ee)
+    return JJ, Je, ee
 
 
 @dataclass(frozen=True)
 class StructuredPoint:
-    """Parameters and initial states with V there, noise variances r (ny,), information and gradient of θ, and the best
-    initial states for other parameters, x₀ + rest - follow δθ."""
+    """Parameters and initial states with V there, noise variances r (ny,), information and gradient of θ, and the
+    derivatives -follow (segments, n, k) of the best initial states."""
 
     theta: FloatArray
     starts: FloatArray
@@ -83,7 +79,6 @@ class StructuredPoint:
     noise: FloatArray
     information: FloatArray
     gradient: FloatArray
-    rest: FloatArray
     follow: FloatArray
 
 
@@ -96,65 +91,53 @@ class StructuredLikelihood:
         power = sum(np.einsum("ta,ta->a", part, part) for part in y)
         self.floor = NOISE_FLOOR**2 * np.asarray(power) / self.samples + np.finfo(float).tiny
 
-    def evaluate(
-        self, system: SampledModel, theta: FloatArray, starts: FloatArray, *, optimize: bool = False
-    ) -> StructuredPoint:
-        """One pass; ``optimize``: with the best initial states for this θ."""
-        if optimize and self.estimate:
-            bare = replace(system, dphi=system.dphi[:0], dgamma=system.dgamma[:0], ddelta=system.ddelta[:0],
-                           dC=system.dC[:0], dD=system.dD[:0])  # fmt: skip
-            starts = self._optimize_starts(bare, starts)
-        return self._evaluate(system, theta, starts)
+    def evaluate(self, system: SampledModel, theta: FloatArray) -> StructuredPoint:
+        """One pass, from rest or from the best initial states for this θ."""
+        k, n = len(theta), len(system.phi)
+        starts = self._find_starts(system) if self.estimate else np.zeros((len(self.y), n))
+        segments, (JJ, Je, ee) = range(len(starts)), self._sums(system, starts)
+        r = ee.sum(axis=0) / self.samples
+        H, g, follow = np.zeros((k, k)), np.zeros(k), np.zeros((len(starts), n, k))
+        if not all(np.isfinite(part).all() for part in (JJ, Je, r)):
+            return StructuredPoint(theta, starts, np.inf, r, H, g, follow)
+        r = np.maximum(r, self.floor)
+        for i, A, b in zip(segments, np.einsum("saij,a->sij", JJ, 1.0 / r), np.einsum("sai,a->si", Je, 1.0 / r)):
+            H += A[:k, :k]
+            g += b[:k]
+            if self.estimate:
+                inverse = symmetric_inverse(A[k:, k:])
+                follow[i] = inverse @ A[k:, :k]
+                H -= A[:k, k:] @ follow[i]
+                g -= A[:k, k:] @ (inverse @ b[k:])
+        value = 0.5 * self.samples * float(np.log(r).sum())
+        return StructuredPoint(theta, starts, value, r, 0.5 * (H + H.T), g, follow)
 
-    def _optimize_starts(self, bare: SampledModel, starts: FloatArray) -> FloatArray:
+    def _find_starts(self, system: SampledModel) -> FloatArray:
         """The initial states of least V: sums of squares are quadratic in them, so one pass serves for any weights."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = [
-                segment_sums(bare, start, u, y, estimate=True)
-                for start, u, y in zip(starts, self.u, self.y, strict=True)
-            ]
-        JJ, Je, ee = (np.array([getattr(s, name) for s in sums]) for name in ("JJ", "Je", "ee"))
-        if not (np.isfinite(JJ).all() and np.isfinite(Je).all() and np.isfinite(ee).all()):
+        none = {name: getattr(system, name)[:0] for name in ("dphi", "dgamma", "ddelta", "dC", "dD")}
+        starts = np.zeros((len(self.y), len(system.phi)))
+        JJ, Je, ee = self._sums(replace(system, **none), starts)
+        if not all(np.isfinite(part).all() for part in (JJ, Je, ee)):
             return starts
-        step, r = np.zeros_like(starts), np.maximum(ee.sum(axis=0) / self.samples, self.floor)
+        r = np.maximum(ee.sum(axis=0) / self.samples, self.floor)
         for _ in range(SETTLING):
             old = r
             for i in range(len(starts)):
                 inverse = symmetric_inverse(np.einsum("aij,a->ij", JJ[i], 1.0 / r))
-                step[i] = inverse @ np.einsum("ai,a->i", Je[i], 1.0 / r)
-            left = ee - 2.0 * np.einsum("sai,si->sa", Je, step) + np.einsum("si,saij,sj->sa", step, JJ, step)
+                starts[i] = inverse @ np.einsum("ai,a->i", Je[i], 1.0 / r)
+            left = ee - 2.0 * np.einsum("sai,si->sa", Je, starts) + np.einsum("si,saij,sj->sa", starts, JJ, starts)
             r = np.maximum(left.sum(axis=0) / self.samples, self.floor)
             if np.abs(r / old - 1.0).max() < 1e-10:
                 break
-        return np.asarray(starts + step)
+        return starts
 
-    def _evaluate(self, system: SampledModel, theta: FloatArray, starts: FloatArray) -> StructuredPoint:
-        k, n = len(theta), len(system.phi)
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = [
-                segment_sums(system, start, u, y, estimate=self.estimate)
-                for start, u, y in zip(starts, self.u, self.y, strict=True)
-            ]
-            r = np.sum([s.ee for s in sums], axis=0) / self.samples
-        if not all(np.isfinite(s.JJ).all() and np.isfinite(s.Je).all() for s in sums) or not np.isfinite(r).all():
-            nothing = np.zeros((len(starts), n, k))
-            return StructuredPoint(
-                theta, starts, np.inf, r, np.zeros((k, k)), np.zeros(k), np.zeros_like(starts), nothing
-            )
-        r = np.maximum(r, self.floor)
-        H, g = np.zeros((k, k)), np.zeros(k)
-        rest, follow = np.zeros((len(starts), n)), np.zeros((len(starts), n, k))
-        for i, s in enumerate(sums):
-            JJ, Je = np.einsum("aij,a->ij", s.JJ, 1.0 / r), np.einsum("ai,a->i", s.Je, 1.0 / r)
-            H += JJ[:k, :k]
-            g += Je[:k]
-            if self.estimate:
-                inverse = symmetric_inverse(JJ[k:, k:])
-                rest[i], follow[i] = inverse @ Je[k:], inverse @ JJ[k:, :k]
-                H -= JJ[:k, k:] @ follow[i]
-                g -= JJ[:k, k:] @ rest[i]
-        value = 0.5 * self.samples * float(np.log(r).sum())
-        return StructuredPoint(theta, starts, value, r, 0.5 * (H + H.T), g, rest, follow)
+    @np.errstate(over="ignore", invalid="ignore")
+    def _sums(self, system: SampledModel, starts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """JᵀJ (segments, ny, q, q), Jᵀe (segments, ny, q) and eᵀe (segments, ny)."""
+        every = zip(starts, self.u, self.y, strict=True)
+        parts = zip(*(segment_sums(system, *part, estimate=self.estimate) for part in every), strict=True)
+        JJ, Je, ee = (np.array(part) for part in parts)
+        return JJ, Je, ee
 
 
 # ---- short windows
@@ -223,7 +206,7 @@ class Windows:
             g = np.einsum("stai,a,sta->i", J, 1.0 / r, e, optimize=True)
         good = np.isfinite(H).all() and np.isfinite(g).all() and np.isfinite(r).all()
         value = 0.5 * self.samples * float(np.log(r).sum()) if good else np.inf
-        return StructuredPoint(theta, starts, value, r, 0.5 * (H + H.T), g, np.zeros_like(starts), follow)
+        return StructuredPoint(theta, starts, value, r, 0.5 * (H + H.T), g, follow)
 
 
 def _simulate(phi: FloatArray, drive: FloatArray, start: FloatArray | None = None) -> FloatArray:

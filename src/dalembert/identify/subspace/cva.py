@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, Detrend
-from dalembert.identify.subspace.subspace import Names, identify_subspace, report
+from dalembert.identify.records.reporting import report_findings
+from dalembert.identify.subspace.subspace import Names, identify_subspace
 from dalembert.record import Record
 
 
+@report_findings
 def cva(
     record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
     order: int | None = None, rows: int | None = None, feedthrough: bool = True,
@@ -19,4 +21,4 @@ def cva(
 
     The weighting suits outputs of very different noise. Parameters as for :func:`moesp`.
     """
-    return report(identify_subspace("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record)
+    return identify_subspace("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend)

@@ -23,7 +23,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of, whole_number
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.data import Data
@@ -39,7 +39,7 @@ BLOCK = 400_000
 PIECES = 100_000
 
 
-@frozen(init=False)
+@frozen
 class HankelFactor:
     """The factor F of block-Hankel data, channels scaled to unit root mean square.
 
@@ -47,10 +47,6 @@ class HankelFactor:
     ----------
     standard : (2iq, 2iq)
         Lower triangular, rows in the order U_f, U_p, Y_p, Y_f.
-    factor : (2iq, 2iq)
-        The same rows in time order: w[0], ..., w[2i-1], each inputs first.
-    products : (2iq, 2iq) or None
-        F Fᵀ in time order, where it was made.
     rows : int
         i, block rows of the past and of the future.
     columns : int
@@ -63,8 +59,6 @@ class HankelFactor:
     """
 
     standard: FloatArray
-    factor: FloatArray
-    products: FloatArray | None
     rows: int
     columns: int
     nu: int
@@ -73,42 +67,26 @@ class HankelFactor:
     how: str
     weakest: float
 
-    def __init__(
-        self, standard: FloatArray, products: FloatArray | None, rows: int, columns: int, nu: int, ny: int,
-        scales: FloatArray, how: str, weakest: float,
-    ) -> None:  # fmt: skip
-        factor = np.empty_like(standard)
-        factor[np.concatenate(window_order(rows, rows, nu, ny))] = standard
-        assign(
-            self, standard=standard, factor=factor, products=products, rows=rows, columns=columns, nu=nu, ny=ny,
-            scales=scales, how=how, weakest=weakest,
-        )  # fmt: skip
+    @property
+    def factor(self) -> FloatArray:
+        """(2iq, 2iq), the same rows in time order: w[0], ..., w[2i-1], each inputs first."""
+        factor = np.empty_like(self.standard)
+        factor[np.concatenate(window_order(self.rows, self.nu, self.ny))] = self.standard
+        return factor
 
     def places(self, kind: str, first: int, last: int) -> Places:
         """Row numbers of the inputs ("u") or outputs ("y") of samples ``first`` <= k < ``last`` of the window."""
         return row_places(kind, first, last, self.nu, self.ny)
 
-    def triangle(self, past: int) -> FloatArray:
-        """Lower triangular factor of U_f, U_p, Y_p, Y_f, the first ``past`` samples of the window being the past."""
-        if past == self.rows:
-            return self.standard
-        order = np.concatenate(window_order(self.rows, past, self.nu, self.ny))
-        if self.products is None:
-            return triangularize(self.factor[order])
-        return np.asarray(np.linalg.cholesky(self.products[np.ix_(order, order)]), dtype=np.float64)
-
     def note(self) -> str:
         """A note on the compression of the data."""
-        size = len(self.factor)
+        size = f"{len(self.standard)} x {len(self.standard)}"
+        rows = f"{self.rows} block rows of past and of future"
+        data = f"{self.columns} columns of block-Hankel data ({rows}) compressed by"
         if self.how == "products":
-            return (
-                f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) "
-                f"compressed by their products to {size} x {size}; the weakest pivot, {self.weakest:.1e}, is far from "
-                "rounding."
-            )
+            return f"{data} their products to {size}; the weakest pivot, {self.weakest:.1e}, is far from rounding."
         return (
-            f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) compressed by "
-            f"orthogonal reflections to {size} x {size}: in products their small independent parts would be rounding "
+            f"{data} orthogonal reflections to {size}: in products their small independent parts would be rounding "
             f"(weakest pivot {self.weakest:.1e}), as in noise-free or band-limited data."
         )
 
@@ -119,18 +97,20 @@ def row_places(kind: str, first: int, last: int, nu: int, ny: int) -> Places:
     return (np.arange(first, last)[:, None] * (nu + ny) + inside).reshape(-1)
 
 
-def window_order(rows: int, past: int, nu: int, ny: int) -> list[Places]:
+def window_order(rows: int, nu: int, ny: int) -> list[Places]:
     """Row numbers of U_f, U_p, Y_p, Y_f."""
-    spans = (("u", past, 2 * rows), ("u", 0, past), ("y", 0, past), ("y", past, 2 * rows))
+    spans = (("u", rows, 2 * rows), ("u", 0, rows), ("y", 0, rows), ("y", rows, 2 * rows))
     return [row_places(kind, first, last, nu, ny) for kind, first, last in spans]
 
 
 def triangularize(rows: FloatArray) -> FloatArray:
     """L lower triangular with L Lᵀ = rows rowsᵀ, by orthogonal reflections; zero columns where rows is too narrow."""
-    R = np.asarray(np.linalg.qr(rows.T, mode="r"))
-    L = np.zeros((len(rows), len(rows)))
-    L[:, : len(R)] = R.T
-    return L
+    return _pad_columns(np.asarray(np.linalg.qr(rows.T, mode="r")).T)
+
+
+def _pad_columns(L: FloatArray) -> FloatArray:
+    """L with columns of zeros up to a square."""
+    return np.pad(L, ((0, 0), (0, len(L) - L.shape[1])))
 
 
 def choose_rows(data: Data, order: int | None, rows: int | None) -> int:
@@ -181,24 +161,24 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
             evidence={"samples": data.samples, "needed": needed},
         )
     one_of("how", how, ("auto", "products", "orthogonal"))
-    order = np.concatenate(window_order(rows, rows, data.nu, data.ny))
+    order = np.concatenate(window_order(rows, data.nu, data.ny))
     squares = sum(np.append(np.einsum("ij,ij->j", u, u), np.einsum("ij,ij->j", y, y)) for u, y in zip(data.u, data.y))
     scales = np.sqrt(squares / data.samples)
     scales = np.where(scales > 0.0, scales, 1.0)
-    products, weakest = None, 0.0
+    standard, used, weakest = None, "products", 0.0
     if how != "orthogonal":
-        products = _products(data, window, scales, columns)
-        standard, weakest = _cholesky(products[np.ix_(order, order)])
-        if standard is not None and (how == "products" or weakest >= WEAKEST_PIVOT):
-            return HankelFactor(standard, products, rows, columns, data.nu, data.ny, scales, "products", weakest)
-        if how == "products":
+        standard, weakest = _cholesky(_products(data, window, scales, columns)[np.ix_(order, order)])
+        if how == "products" and standard is None:
             raise DataError(
                 "singular-matrix",
                 "the products of these data are singular to rounding.",
                 Advice("Use {}.", Argument("how", "orthogonal"), Argument("how", "auto")),
             )
-    standard = _factor_by_reflections(data, window, scales, order) / np.sqrt(columns)
-    return HankelFactor(standard, None, rows, columns, data.nu, data.ny, scales, "orthogonal", weakest)
+    if standard is None or (how != "products" and weakest < WEAKEST_PIVOT):
+        standard, used = _factor_by_reflections(data, window, scales, order) / np.sqrt(columns), "orthogonal"
+    return HankelFactor(
+        standard=standard, rows=rows, columns=columns, nu=data.nu, ny=data.ny, scales=scales, how=used, weakest=weakest
+    )
 
 
 def _products(data: Data, window: int, scales: FloatArray, columns: int) -> FloatArray:
@@ -268,9 +248,7 @@ def _factor_by_reflections(data: Data, window: int, scales: FloatArray, order: P
     R = np.zeros((0, size))
     for block in hankel_blocks(data, window, scales, max(4 * size, BLOCK // size)):
         R = np.asarray(np.linalg.qr(np.vstack([R, block[:, order]]), mode="r"))
-    L = np.zeros((size, size))
-    L[:, : len(R)] = R.T
-    return L
+    return _pad_columns(R.T)
 
 
 def hankel_blocks(data: Data, window: int, scales: FloatArray, size: int) -> Iterator[FloatArray]:

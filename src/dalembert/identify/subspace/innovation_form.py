@@ -145,7 +145,7 @@ def find_inputs_and_noise(
 
 def correct_freedom(hankel: HankelFactor) -> float:
     """Factor that corrects for the degrees of freedom of past and inputs, J / (J - regressors)."""
-    return hankel.columns / max(1.0, hankel.columns - (len(hankel.factor) - hankel.rows * hankel.ny))
+    return hankel.columns / max(1.0, hankel.columns - (len(hankel.standard) - hankel.rows * hankel.ny))
 
 
 def _predict_covariance(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:

@@ -35,7 +35,7 @@ MOST = 20_000_000  # numbers of the matrix of all responses: 160 MB
 
 @dataclass(frozen=True, eq=False)
 class ModalFilters:
-    """ModalFilters of the modal coordinates: poles with Im z > 0, then real ones."""
+    """Filters of the modal coordinates: poles with Im z > 0, then real ones."""
 
     pairs: ComplexArray
     real: FloatArray
@@ -225,14 +225,9 @@ def _triangle(rows: FloatArray) -> FloatArray:
 
 
 def _regressors(
-    u: FloatArray,
-    y: FloatArray,
-    scales: FloatArray,
-    modal: ModalFilters,
-    closed: FloatArray,
-    C: FloatArray,
+    u: FloatArray, y: FloatArray, scales: FloatArray, modal: ModalFilters, closed: FloatArray, C: FloatArray,
     K: FloatArray | None,
-) -> Iterator[FloatArray]:
+) -> Iterator[FloatArray]:  # fmt: skip
     """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
     from scipy.signal import lfilter  # imported here: it takes long to load
 
@@ -262,14 +257,8 @@ def _regressors(
 
 
 def powers(poles: ComplexArray, count: int) -> ComplexArray:
-    """λᵏ for k < count, (count, poles), by doubling."""
-    result = np.ones((count, len(poles)), dtype=np.complex128)
-    done = 1
-    while done < count:
-        more = min(done, count - done)
-        result[done : done + more] = result[:more] * (result[done - 1] * poles)
-        done += more
-    return result
+    """λᵏ for k < count, (count, poles)."""
+    return np.ascontiguousarray(np.vander(poles, count, increasing=True).T)
 
 
 def _solve(
@@ -307,10 +296,8 @@ def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
     """Columns scaled to length 1 first: modal coordinates differ in size."""
     size = np.linalg.norm(M, axis=0)
     size = np.where(size > 0.0, size, 1.0)
-    solution: FloatArray = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")[
-        0
-    ]
-    return solution / size
+    found = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")
+    return np.asarray(found[0] / size)
 
 
 def _solve_by_responses(

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, Detrend
-from dalembert.identify.subspace.subspace import Names, identify_subspace, report
+from dalembert.identify.records.reporting import report_findings
+from dalembert.identify.subspace.subspace import Names, identify_subspace
 from dalembert.record import Record
 
 
+@report_findings
 def moesp(
     record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
     order: int | None = None, rows: int | None = None, feedthrough: bool = True,
@@ -50,6 +52,4 @@ def moesp(
     >>> bool(np.allclose(found.system.poles().values, [0.9 - 0.3j, 0.9 + 0.3j]))
     True
     """
-    return report(
-        identify_subspace("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record
-    )
+    return identify_subspace("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend)

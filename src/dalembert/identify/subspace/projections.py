@@ -26,7 +26,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.subspace.hankel_factor import HankelFactor, triangularize, window_order
+from dalembert.identify.subspace.hankel_factor import HankelFactor, triangularize
 
 INPUT_METHODS = ("moesp", "n4sid", "cva")
 OUTPUT_METHODS = ("ssi_data", "ssi_cov")
@@ -60,34 +60,23 @@ class Projection:
         return gamma.reshape(self.hankel.rows, self.hankel.ny, order)
 
 
-def split(hankel: HankelFactor, past: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """L21, L22, L31, L32, L33 with the first ``past`` samples of the window as the past."""
-    L = hankel.triangle(past)
-    a = (2 * hankel.rows - past) * hankel.nu
-    b = a + past * (hankel.nu + hankel.ny)
+def split(hankel: HankelFactor) -> tuple[FloatArray, FloatArray]:
+    """L32 and L33."""
+    L, a = hankel.standard, hankel.rows * hankel.nu
+    b = hankel.rows * (2 * hankel.nu + hankel.ny)
     pivots = np.abs(np.diagonal(L)[:a])
     if a and (pivots <= RANK * np.linalg.norm(L[:a], axis=1)).any():
-        return _split_dependent_inputs(hankel, past)
-    return L[a:b, :a], L[a:b, a:b], L[b:, :a], L[b:, a:b], L[b:, b:]
-
-
-def _split_dependent_inputs(
-    hankel: HankelFactor, past: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The same where future inputs are dependent (a hammer at rest): only their span is removed from the others."""
-    U_f, U_p, Y_p, Y_f = window_order(hankel.rows, past, hankel.nu, hankel.ny)
-    F, b = hankel.factor, len(U_p) + len(Y_p)
-    _, s, Vt = scipy.linalg.svd(F[U_f], full_matrices=False, check_finite=False)
-    V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
-    rest = F[np.concatenate([U_p, Y_p, Y_f])]
-    along = rest @ V
-    L = triangularize(rest - along @ V.T)
-    return along[:b], L[:b, :b], along[b:], L[b:, :b], L[b:, b:]
+        # dependent future inputs (a hammer at rest): only their span is removed from the others
+        _, s, Vt = scipy.linalg.svd(L[:a], full_matrices=False, check_finite=False)
+        V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
+        rest = L[a:] - (L[a:] @ V) @ V.T
+        L, a, b = triangularize(rest), 0, b - a
+    return L[b:, a:b], L[b:, b:]
 
 
 def project(hankel: HankelFactor, method: str) -> Projection:
     """Γ and its singular values."""
-    _, _, _, L32, L33 = split(hankel, hankel.rows)
+    L32, L33 = split(hankel)
     if method == "cva":
         vectors, values = _canonical(L32, L33)
         meaning = "canonical correlations of past and future given the future inputs"

@@ -34,6 +34,7 @@ from dalembert.identify.subspace.synchrony import (
     describe_asynchronous,
     find_asynchronous,
     find_loudest_stretch,
+    regress,
     shift_outputs,
     shift_with_other_model,
 )
@@ -103,9 +104,8 @@ THRESHOLDS = ResidualThresholds()
 
 
 def examine_residuals(
-    data: Data, system: StateSpace, find_model: ModelFinder, *, unexplained: float | None = None,
-    rough: bool = False, poor: float = THRESHOLDS.poor,
-) -> list[Finding]:  # fmt: skip
+    data: Data, system: StateSpace, find_model: ModelFinder, *, unexplained: float | None = None, rough: bool = False
+) -> list[Finding]:
     """The gravest finding on a model, or none.
 
     find_model : data, order -> another model; unexplained : share of the worst output that simulation leaves, computed
@@ -127,7 +127,7 @@ def examine_residuals(
         if found:
             return found
     share = simulation_residual(data, system) if unexplained is None else unexplained
-    if share is not None and share > poor:
+    if share is not None and share > THRESHOLDS.poor:
         return poor_simulation(share)
     return find_few_data(data, system, shifted)
 
@@ -210,14 +210,8 @@ def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArr
     """Part of every residual that inputs up to BACK samples ago explain, beyond chance, and its significance, (ny,)."""
     back = min(BACK, max(1, len(u) // (8 * u.shape[1])))
     M = np.hstack([u[back - k : len(u) - k] for k in range(back + 1)])
-    target, count = rest[back:], M.shape[1]
-    gram = M.T @ M
-    gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
-    made = M.T @ target
-    explained = np.einsum("ij,ij->j", made, scipy.linalg.solve(gram, made, assume_a="pos", check_finite=False))
-    size = np.maximum(np.einsum("ij,ij->j", target, target), 1e-300)
-    chance = explained / np.maximum(size - explained, 1e-300) * (len(target) - count)
-    return explained / size - count / len(target), (chance - count) / np.sqrt(2.0 * count)
+    parts, significance = regress(rest[back:], M)
+    return parts - M.shape[1] / (len(rest) - back), significance
 
 
 def find_late_input(shifted: ShiftedOutputs, data: Data, order: int, find_model: ModelFinder) -> list[Finding]:

@@ -14,11 +14,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, Detrend, collect_data
-from dalembert.identify.subspace.subspace import check_rank, note_instability, project_data, realize, report, unscale
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.reporting import report_findings
+from dalembert.identify.subspace.subspace import check_rank, make_model, project_data, realize
 from dalembert.record import Record
 
 
+@report_findings
 def ssi_data(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
     rows: int | None = None, detrend: Detrend = "none",
@@ -46,9 +48,10 @@ def ssi_data(
     >>> bool(np.isclose(found.frequencies_hz[0], np.hypot(0.3, np.log(0.99)) / (0.2 * np.pi)))
     True
     """
-    return report(realize_outputs("ssi_data", record, outputs, order, rows, detrend), record)
+    return realize_outputs("ssi_data", record, outputs, order, rows, detrend)
 
 
+@report_findings
 def ssi_cov(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
     rows: int | None = None, detrend: Detrend = "none",
@@ -58,7 +61,7 @@ def ssi_cov(
     A strong, hardly damped mode can hide weak ones from a model of few states: its covariances are known the least.
     ``ssi_data`` weighs the past by its own spread and suffers less from this.
     """
-    return report(realize_outputs("ssi_cov", record, outputs, order, rows, detrend), record)
+    return realize_outputs("ssi_cov", record, outputs, order, rows, detrend)
 
 
 def realize_outputs(
@@ -66,21 +69,10 @@ def realize_outputs(
     rows: int | None, detrend: Detrend,
 ) -> Identified:  # fmt: skip
     """A model of the outputs alone, with its findings."""
-    data = collect_data(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    data = read_data.quiet(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     findings = [] if order is None else data.check_order(order)
     projection, order, notes = project_data(data, method, order, rows)
     findings += check_rank(projection, order)
-    hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
-    notes += [noise_note, f"singular_values: {projection.meaning}.", *note_instability(A)]
-    sy = hankel.scales
-    offsets = None
-    if data.means is not None:
-        offsets = dict(zip(data.outputs, np.mean(np.array(data.means), axis=0).tolist(), strict=True))
-    system = unscale(data, hankel, A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)))
-    return Identified(
-        system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
-        singular_values=projection.values, offsets=offsets, notes=notes, findings=(*data.findings, *findings),
-        provenance={**data.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
-                    "compression": hankel.how},
-    )  # fmt: skip
+    matrices = A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)), K, S
+    return make_model(data, projection, matrices, [*notes, noise_note], findings)

@@ -208,7 +208,6 @@ def project_record(
 def make_diagram(
     projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances
 ) -> Stabilization:
-    """The diagram of a projection."""
     poles = find_poles(projection, orders, data.dt, limits)
     wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
     poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "kept")))
@@ -322,9 +321,9 @@ def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
     return int(members[np.argmin(np.abs(group - centre))])
 
 
-def count_stable_states(projection: Projection, most: int, limits: Tolerances | None = None) -> int:
+def count_stable_states(projection: Projection, most: int) -> int:
     """Number of states that the stable poles of all orders up to ``most`` ask for; time in samples."""
-    limits = limits or Tolerances()
+    limits = Tolerances()
     orders = list(range(1, most + 1)) if most <= 30 else list(range(2, most + 1, 2))
     poles = find_poles(projection, orders, 1.0, limits)
     return sum(1 if poles.s[members[0]].imag == 0.0 else 2 for members in cluster_poles(poles, orders, limits))
@@ -371,19 +370,19 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     criterion = _criterion(projection, limit)
     information = max(1, int(np.argmin(criterion)))
     if ratio >= GAPS.noise_free and shown[gap] <= GAPS.rounding * shown[0]:
+        order = stability = gap
         text = (
             f"order {gap}: the singular values fall by {ratio:.1e} to rounding after the first {gap}, so the data are "
             "noise-free and the gap decides."
         )
-        return OrderChoice(order=gap, gap=gap, information=information, stability=gap, criterion=criterion,
-                           singular_values=values.copy(), explanation=text)  # fmt: skip
-    stability = count_stable_states(projection, min(limit, 2 * max(information, gap) + 10))
-    order = int(np.clip(sorted((gap, information, stability))[1], 1, limit))
-    text = (
-        f"order {order}: the largest gap of the singular values (ratio {ratio:.2g}) asks for {gap}, the information "
-        f"criterion for {information}, the poles that are stable while the order grows for {stability}; the median was "
-        "taken."
-    )
+    else:
+        stability = count_stable_states(projection, min(limit, 2 * max(information, gap) + 10))
+        order = int(np.clip(sorted((gap, information, stability))[1], 1, limit))
+        text = (
+            f"order {order}: the largest gap of the singular values (ratio {ratio:.2g}) asks for {gap}, the "
+            f"information criterion for {information}, the poles that are stable while the order grows for "
+            f"{stability}; the median was taken."
+        )
     return OrderChoice(order=order, gap=gap, information=information, stability=stability, criterion=criterion,
                        singular_values=values.copy(), explanation=text)  # fmt: skip
 

@@ -18,31 +18,22 @@ import numpy as np
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.checks import IdentificationWarning
-from dalembert.identify.records.data import Data, Detrend, collect_data
-from dalembert.identify.subspace.hankel_factor import HankelFactor, choose_rows, compress_hankel, order_too_high
+from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
 from dalembert.identify.subspace.innovation_form import correct_freedom, find_gain, find_inputs_and_noise
 from dalembert.identify.subspace.projections import Projection, project, shift_invariance
-from dalembert.identify.subspace.residuals import examine_residuals
+from dalembert.identify.subspace.residuals import THRESHOLDS, examine_residuals
 from dalembert.identify.subspace.stabilization import choose_order, note_order
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-# Numbers per unknown below which a note is made: a standard deviation of residuals is then known to 35 %.
-FEW = 5.0
 # Singular values relative to the largest that are rounding.
 RANK = 1e-12
-
-
-def report(found: Identified, record: Record | Sequence[Record] | Data) -> Identified:
-    """Warn of the findings on a model, on behalf of the caller of its method; not of those of data read before."""
-    known = record.findings if isinstance(record, Data) else ()
-    IdentificationWarning.report((one for one in found.findings if one not in known), 2)
-    return found
 
 
 def identify_subspace(
@@ -50,9 +41,9 @@ def identify_subspace(
     rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, examined: bool = True,
 ) -> Identified:  # fmt: skip
     """A model by one of INPUT_METHODS, with its findings; ``examined`` : with those on its order and residuals."""
-    whole = collect_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
-    whole.require_inputs(method)
-    data = delay_inputs(whole, delays or {})
+    data = read_data.quiet(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    data.require_inputs(method)
+    data = delay_inputs(data, delays or {})
     findings = data.check_order(order) if examined and order is not None else []
     projection, order, notes = project_data(data, method, order, rows)
     findings += check_rank(projection, order)
@@ -60,32 +51,22 @@ def identify_subspace(
     gamma = projection.observability(order)
     A, C = shift_invariance(gamma)
     B, D, K, S, found, left = find_inputs_and_noise(data, hankel, A, gamma, projection.innovations, feedthrough)
-    notes += [*found, f"singular_values: {projection.meaning}."]
-    notes += note_instability(A)
-    system = unscale(data, hankel, A, B, C, D)
-    if examined:
-        findings += examine_residuals(data, system, moesp_finder(hankel.rows, feedthrough), unexplained=left)
-    offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _mean_levels(whole), strict=True))
-    sy = hankel.scales[data.nu :]
-    return Identified(
-        system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
-        singular_values=projection.values, delays=delays, offsets=offsets, notes=notes,
-        findings=(*whole.findings, *findings),
-        provenance={**whole.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
-                    "compression": hankel.how},
-    )  # fmt: skip
+    model = make_model(data, projection, (A, B, C, D, K, S), [*notes, *found], findings, delays)
+    if not examined:
+        return model
+    more = examine_residuals(data, model.system, moesp_finder(hankel.rows, feedthrough), unexplained=left)
+    return model.replace(findings=(*model.findings, *more))
 
 
 def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[[Data, int], StateSpace]:
     """Data and order -> the model by MOESP."""
 
-    def made(data: Data, order: int) -> StateSpace:
+    def find(data: Data, order: int) -> StateSpace:
         enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
-        return identify_subspace(
-            "moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False
-        ).system
+        found = identify_subspace("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False)
+        return found.system
 
-    return made
+    return find
 
 
 def project_data(data: Data, method: str, order: int | None, rows: int | None) -> tuple[Projection, int, list[str]]:
@@ -111,12 +92,26 @@ def realize(projection: Projection, order: int) -> tuple[FloatArray, FloatArray,
     return A, C, K, S, note
 
 
-def unscale(data: Data, hankel: HankelFactor, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray) -> StateSpace:
-    """The system in the units of the channels."""
+def make_model(
+    data: Data, projection: Projection,
+    matrices: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray | None, FloatArray],
+    notes: Iterable[str], findings: Iterable[Finding], delays: Mapping[str, int] | None = None,
+) -> Identified:  # fmt: skip
+    """The model in the units of the channels; matrices : A, B, C, D, K, S of the scaled channels."""
+    A, B, C, D, K, S = matrices
+    hankel = projection.hankel
     su, sy = hankel.scales[: data.nu], hankel.scales[data.nu :]
-    return StateSpace(
+    system = StateSpace(
         A, B / su, sy[:, None] * C, sy[:, None] * D / su, data.dt, inputs=data.inputs, outputs=data.outputs,
         units={name: unit for name, unit in data.units.items() if unit and name in data.inputs + data.outputs},
+    )  # fmt: skip
+    return Identified(
+        system, method=projection.method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
+        singular_values=projection.values, delays=delays, offsets=data.mean_levels(),
+        notes=[*notes, f"singular_values: {projection.meaning}.", *note_instability(A)],
+        findings=(*data.findings, *findings),
+        provenance={**data.provenance, "method": projection.method, "rows": hankel.rows, "columns": hankel.columns,
+                    "compression": hankel.how},
     )  # fmt: skip
 
 
@@ -125,17 +120,14 @@ def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
     if not isinstance(delays, Mapping):
         raise DataError("wrong-type", f"delays must be a mapping of inputs to samples, not {delays!r}.")
     for name, count in delays.items():
-        if name not in data.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, data.inputs, "delays"), where={"channel": name})
+        find_name("input", name, data.inputs, "delays", channel=name)
         whole_number(f"the delay of {name!r} in samples", count)
     most = int(max(delays.values(), default=0))
     if most == 0:
         return data
     data.require(most + 2, f"a delay of {most} samples", each=True)
     late = [int(delays.get(name, 0)) for name in data.inputs]
-    u = tuple(
-        np.column_stack([part[most - d : len(part) - d, j] for j, d in enumerate(late)]) for part in data.u
-    )  # fmt: skip
+    u = tuple(np.column_stack([part[most - d : len(part) - d, j] for j, d in enumerate(late)]) for part in data.u)
     return data.replace(u=u, y=tuple(part[most:] for part in data.y))
 
 
@@ -155,7 +147,7 @@ def check_rank(projection: Projection, order: int) -> list[Finding]:
 def note_few_data(data: Data, order: int) -> list[str]:
     """A note where the samples hardly outnumber the unknowns."""
     unknowns = order * (data.nu + data.ny) + data.nu * data.ny
-    if data.samples * data.ny >= FEW * unknowns:
+    if data.samples * data.ny >= THRESHOLDS.few * unknowns:
         return []
     return [
         f"few data: {unknowns} unknowns of order {order} from {data.samples} samples of {data.ny} outputs; damping is "
@@ -169,9 +161,3 @@ def note_instability(A: FloatArray) -> list[str]:
     if radius <= 1.0 + 1e-9:
         return []
     return [f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help."]
-
-
-def _mean_levels(data: Data) -> list[float]:
-    """Mean of the levels taken off the records, (q,)."""
-    assert data.means is not None
-    return [float(level) for level in np.mean(np.array(data.means), axis=0)]

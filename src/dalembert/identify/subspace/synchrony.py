@@ -254,14 +254,17 @@ def _modal_power(
 def _input_significance(rest: FloatArray, u: FloatArray) -> float:
     """Effect of inputs within LAGS samples on a residual, in standard deviations above chance."""
     columns = [u[k : len(u) - 2 * LAGS + k] for k in range(2 * LAGS + 1)]
-    M, target = np.hstack(columns), rest[LAGS : len(rest) - LAGS]
-    gram = M.T @ M
-    explained = target @ M @ scipy.linalg.solve(
-        gram + 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram)), M.T @ target, assume_a="pos", check_finite=False
-    )  # fmt: skip
-    count, size = M.shape[1], float(target @ target)
-    chance = float(explained) / max(size - float(explained), 1e-300) * (len(target) - count)
-    return float((chance - count) / np.sqrt(2.0 * count))
+    return float(regress(rest[LAGS : len(rest) - LAGS, None], np.hstack(columns))[1][0])
+
+
+def regress(target: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Share of the power of target (N, k) that M (N, m) explains, and its standard deviations above chance, (k,)."""
+    gram, made, count = M.T @ M, M.T @ target, M.shape[1]
+    gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    explained = np.einsum("ij,ij->j", made, scipy.linalg.solve(gram, made, assume_a="pos", check_finite=False))
+    size = np.maximum(np.einsum("ij,ij->j", target, target), 1e-300)
+    chance = explained / np.maximum(size - explained, 1e-300) * (len(target) - count)
+    return explained / size, (chance - count) / np.sqrt(2.0 * count)
 
 
 def find_loudest_stretch(data: Data, most: int) -> tuple[FloatArray, FloatArray]:

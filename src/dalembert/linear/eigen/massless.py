@@ -31,6 +31,7 @@ import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.text import listed
 from dalembert.numerics import ties
 
 # A scaled pivot (or reciprocal condition number) below this is singular: 2⁻⁵² with room for a hundred coordinates.
@@ -111,11 +112,12 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
         W = W_b if W is None else W @ W_b
         C[np.ix_(q, b)], C[np.ix_(b, q)] = 0.0, 0.0
     if q and (not a) and (not p):
-        raise DataError("no-mass", f"no coordinate has mass or damping ({some(names)}): the system has no motion.")
+        shown = listed(names, {}, most=6)
+        raise DataError("no-mass", f"no coordinate has mass or damping ({shown}): the system has no motion.")
     scale = np.abs(C).max(initial=0.0)
     for block in (np.ix_(a, q), np.ix_(q, a)):  # zero for every damping matrix ≥ 0, up to rounding
         C[block] = np.where(np.abs(C[block]) <= SINGULAR * scale, 0.0, C[block])
-    _refuse_undetermined(M, C, K, a, q, names)
+    _refuse_undetermined_motion(M, C, K, a, q, names)
     return Separated(M, C, K, a, p, q, T, W, _rename(T, names))
 
 
@@ -197,11 +199,6 @@ def is_positive(M: FloatArray) -> bool:
     return bool(reciprocal > len(M) * SINGULAR)
 
 
-def some(names: Sequence[str]) -> str:
-    """``"a, b, c, d, e, f, ... (9 in all)"``."""
-    return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if len(names) > 6 else "")
-
-
 def _scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Matrix with rows, then columns, of largest entry 1, and the column scales; None where a row or column is 0."""
     rows = np.abs(matrix).max(axis=1)
@@ -231,7 +228,7 @@ def _null_coordinates(matrix: FloatArray) -> tuple[FloatArray | None, list[int]]
     _, values, Vt = np.linalg.svd(scaled / columns)
     null = Vt[values <= SINGULAR * values[0]].T / columns[:, None]
     null /= np.linalg.norm(null, axis=0)
-    chosen = ties.pivoted(null.T)[1][: null.shape[1]]
+    chosen = ties.pivot_columns(null.T)[1][: null.shape[1]]
     basis = null @ np.linalg.inv(null[chosen])
     basis[np.abs(basis) <= 1e-13 * np.abs(basis).max(axis=0)] = 0.0
     basis[chosen] = np.eye(len(chosen))
@@ -270,7 +267,7 @@ def _rename(T: FloatArray | None, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name if np.count_nonzero(T[i]) == 1 else f"{name}.part" for i, name in enumerate(names))
 
 
-def _refuse_undetermined(
+def _refuse_undetermined_motion(
     M: FloatArray, C: FloatArray, K: Any, a: list[int], q: list[int], names: tuple[str, ...]
 ) -> None:
     if not q:
@@ -281,6 +278,6 @@ def _refuse_undetermined(
     if is_singular(inner):
         raise DataError(
             "singular-matrix",
-            f"the coordinates {some([names[i] for i in q])} have no mass and no damping, and their stiffness "
-            "block is singular: their motion is not determined. Give them mass, a spring, or remove them.",
+            f"the coordinates {listed([names[i] for i in q], {}, most=6)} have no mass and no damping, and their "
+            "stiffness block is singular: their motion is not determined. Give them mass, a spring, or remove them.",
         )

@@ -20,7 +20,7 @@ import scipy.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.tables import aligned
-from dalembert.core.text import counted
+from dalembert.core.text import complex_text, counted
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 
@@ -113,7 +113,7 @@ class Roots:
         """
         head = (self.kind, "frequency [rad/s]", "damping ratio", "time constant [s]")
         columns = (self.frequencies, self.damping_ratios, self.time_constants)
-        rows = [(text(root), *(f"{column[i]:.5g}" for column in columns)) for i, root in enumerate(self.values)]
+        rows = [(complex_text(root), *(f"{column[i]:.5g}" for column in columns)) for i, root in enumerate(self.values)]
         return aligned(head, rows)
 
     def __repr__(self) -> str:
@@ -137,11 +137,6 @@ def solve(A: FloatArray, B: FloatArray) -> FloatArray:
     return np.linalg.solve(A, B).astype(np.float64)
 
 
-def text(s: complex) -> str:
-    """``-1+2i``."""
-    return f"{s.real + 0.0:.5g}" if s.imag == 0.0 else f"{s.real + 0.0:.5g}{s.imag:+.5g}i"
-
-
 def continuous(values: ComplexArray, dt: float | None) -> ComplexArray:
     """ln(z)/dt on the principal branch; -∞ for z = 0."""
     if dt is None:
@@ -154,7 +149,7 @@ def continuous(values: ComplexArray, dt: float | None) -> ComplexArray:
 
 def poles(system: StateSpace) -> Roots:
     """See :meth:`StateSpace.poles`."""
-    values, _, null = eigen(system, vectors=False)
+    values, _, null = find_eigenpairs(system, vectors=False)
     return Roots(np.concatenate([np.full(null, rest_point(system)), values]), system.dt, "pole", system.provenance)
 
 
@@ -173,18 +168,20 @@ def balance_matrix(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return balanced, scale
 
 
-def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
-    """Scales s (powers of two) such that s⁻¹ A s, s⁻¹ B, C s have rows and columns of like size."""
+def balance_system(
+    A: FloatArray, B: FloatArray, C: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """s⁻¹ A s, s⁻¹ B, C s with rows and columns of like size, and the scales s (n,), powers of two."""
     n = len(A)
     if n == 0:
-        return np.ones(0)
+        return A, B, C, np.ones(0)
     frame = np.zeros((n + 1, n + 1))
     frame[:n, :n] = np.abs(A)
     frame[:n, n] = np.abs(B).sum(axis=1)
     frame[n, :n] = np.abs(C).sum(axis=0)
-    scale = balance_matrix(frame)[1]
-    relative: FloatArray = scale[:n] / scale[n]
-    return relative
+    both = balance_matrix(frame)[1]
+    scale = both[:n] / both[n]
+    return A * scale / scale[:, None], B / scale[:, None], C * scale, scale
 
 
 def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int]:
@@ -228,7 +225,7 @@ def integrators_last(A: FloatArray, shift: float) -> tuple[FloatArray, int]:
     return V, len(A) - count
 
 
-def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexArray, int]:
+def find_eigenpairs(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexArray, int]:
     """Poles other than 0 (z = 1), all of their vectors and then those of the null space, multiplicity of the latter.
 
     Vectors (nx, number of poles other than 0 + dimension of the null space), in the states of the system.
@@ -254,7 +251,7 @@ def _match(exact: ComplexArray, plain: ComplexArray, psi: ComplexArray) -> tuple
 
 def modes(system: StateSpace) -> Modes:
     """See :meth:`StateSpace.modes`."""
-    values, psi, _ = eigen(system, vectors=True)
+    values, psi, _ = find_eigenpairs(system, vectors=True)
     listed = values.imag >= 0.0
     null = psi.shape[1] - len(values)
     s = np.concatenate([np.zeros(null, dtype=np.complex128), continuous(values[listed], system.dt)])
@@ -276,8 +273,7 @@ def _largest_one(shapes: ComplexArray) -> FloatArray | ComplexArray:
 
 def zeros(system: StateSpace) -> Roots:
     """See :meth:`StateSpace.zeros`."""
-    scale = balancing(system.A, system.B, system.C)
-    A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
+    A, B, C, _ = balance_system(system.A, system.B, system.C)
     # Units of time, inputs and outputs in which A, B, C are of size 1, so that one tolerance fits all.
     rate, b, c = (float(np.linalg.norm(matrix)) or 1.0 for matrix in (A, B, C))
     A, B, C, D = A / rate, B / b, C / c, system.D * rate / (b * c)

@@ -18,7 +18,7 @@ largest Ritz value would exceed the smallest θ kept. Missed modes are added unt
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,6 @@ from dalembert.numerics import multifrontal, ordering
 from dalembert.numerics import nested_dissection as dissection
 from dalembert.numerics.sparse_factor import Factor
 
-# Multiple of its own rounding up to which an energy may be zero, and the gap to the next one that makes it so.
-NOISE = 100.0
-GAP = 100.0
 TINY = float(np.finfo(np.float64).tiny)
 # Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
 # the lowest modes of meshes up to some hundred elements long. Corrected afterwards where it is not.
@@ -44,6 +41,19 @@ FREE_SHIFT = 1e-9
 # solves three times faster with a factor of the same size, and Lanczos solves a hundred times.
 WIDE = 2500
 SECOND_LOOK = 20  # steps of the search for missed modes
+
+
+@dataclass(frozen=True)
+class ZeroLimits:
+    """When μ counts as zero, from its ratio to its own rounding: rigid bodies are found at some tens of it."""
+
+    # Ratio up to which μ may be zero.
+    doubt: float = 100.0
+    # Gap to the next ratio that makes it zero: a slender mesh has modes as close to their rounding, but no gap.
+    gap: float = 100.0
+
+
+LIMITS = ZeroLimits()
 
 
 @dataclass(frozen=True)
@@ -61,16 +71,16 @@ def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undampe
     _refuse_negative_mass(M)
     if frequency > 0.0:
         factor, shift = _factor_near(M, K, frequency**2)
-        return _clean(_solve(M, K, count, factor, shift), M, K)
+        return _clean(_solve(M, K, count, factor, shift), K)
     make = _maker(M, K)
     factor = make(0.0)
     if factor is not None and not _is_free(M, K, factor):
-        return _clean(_solve(M, K, count, factor, 0.0), M, K)
+        return _clean(_solve(M, K, count, factor, 0.0), K)
     shift = -FREE_SHIFT * _local_stiffness(M, K)
     for _ in range(3):
         # None: neither K nor K + |σ| M is positive definite, so K is indefinite: SuperLU factors it or fails.
-        factor = make(shift) or _factor_shifted(M, K, shift)
-        modes = _clean(_solve(M, K, count, factor, shift), M, K)
+        factor = make(shift) or _factor_at(M, K, shift)
+        modes = _clean(_solve(M, K, count, factor, shift), K)
         elastic = np.abs(modes.mu[modes.mu != 0.0])
         lowest = elastic.min(initial=np.inf)
         if not len(elastic) or 1e-4 <= lowest / -shift <= 1e8:
@@ -117,16 +127,16 @@ def _solve(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
         ) from error  # fmt: skip
     modes = Undamped(mu, V, factor, shift)
     for _ in range(count):
-        extra = _find_missed(modes, M)
+        extra = _find_missed_mode(modes, M)
         if extra is None:
             break
         modes = _join(modes, extra, M, count)
     if np.any(M.diagonal() == 0.0):
-        modes = Undamped(modes.mu, purify(modes, M), factor, shift)
+        modes = replace(modes, shapes=purify(modes, M))
     return _orthonormal(modes, M)
 
 
-def _find_missed(modes: Undamped, M: Any) -> FloatArray | None:
+def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
     """The shape of a missed mode; None where no mode is missed."""
     V = modes.shapes
     MV = M @ V
@@ -195,7 +205,7 @@ def _orthonormal(modes: Undamped, M: Any) -> Undamped:
         # Symmetric square root: no shape is favoured, repeated ones stay in their own space.
         values, Q = np.linalg.eigh(gram)
         V = V @ (Q / np.sqrt(values)) @ Q.T
-    return Undamped(modes.mu, V, modes.factor, modes.shift)
+    return replace(modes, shapes=V)
 
 
 def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
@@ -205,9 +215,9 @@ def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
     return result
 
 
-def _clean(modes: Undamped, M: object, K: object) -> Undamped:
+def _clean(modes: Undamped, K: object) -> Undamped:
     zero = _zeros(np.abs(modes.mu) / np.maximum(energy_noise(K, modes.shapes), TINY))
-    return Undamped(np.where(zero, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
+    return replace(modes, mu=np.where(zero, 0.0, modes.mu))
 
 
 def _zeros(ratio: FloatArray) -> Any:
@@ -216,16 +226,16 @@ def _zeros(ratio: FloatArray) -> Any:
     Rigid bodies are found at some tens of it, and a gap follows; a long slender mesh brings its lowest modes as close
     to their rounding, but without a gap.
     """
-    doubtful = ratio <= NOISE
+    doubtful = ratio <= LIMITS.doubt
     rest = ratio[~doubtful].min(initial=np.inf)
-    return doubtful if rest >= GAP * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
+    return doubtful if rest >= LIMITS.gap * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
 
 
 def _is_free(M: Any, K: Any, factor: Any) -> bool:
     """Whether the softest motions have no more energy than their rounding."""
     random = np.random.default_rng(0)
     x = _softest(M, K, factor, random.normal(size=(M.shape[0], 1)))
-    if x is None or x[0] > NOISE:
+    if x is None or x[0] > LIMITS.doubt:
         return x is None
     block = _softest(M, K, factor, random.normal(size=(M.shape[0], min(8, M.shape[0]))))  # is there a gap?
     return block is None or bool(_zeros(block).any())
@@ -280,7 +290,7 @@ def _is_connected(pattern: object) -> bool:
     return bool(scipy.sparse.csgraph.connected_components(pattern, directed=False, return_labels=False) == 1)
 
 
-def _factor_shifted(M: Any, K: Any, shift: float) -> Factor:
+def _factor_at(M: Any, K: Any, shift: float) -> Factor:
     try:
         return Factor(K - shift * M)
     except ArithmeticError as error:
@@ -301,7 +311,7 @@ def _factor_near(M: Any, K: Any, target: float) -> tuple[Factor, float]:
             return Factor(K - shift * M), shift
         except ArithmeticError:
             continue
-    return _factor_shifted(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
+    return _factor_at(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
 
 
 def _count_below(M: object, K: object, mu: float) -> tuple[int, Factor]:

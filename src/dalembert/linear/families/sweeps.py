@@ -16,28 +16,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.errors import DataError
 from dalembert.core.progress import Progress, Setting
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
-from dalembert.linear.families.tracking import Spectra, jumps
-from dalembert.linear.families.whirl import whirl
+from dalembert.linear.channels import place
+from dalembert.linear.families.tracking import TrackedSpectra, jumps
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.record.checks import numbers
 
 # Relative width at which a crossing is taken as found: doubles have no more.
 PRECISION = 2e-15
-# Relative distance up to which a mode is the one that meets an order.
-MET = 1e-9
+TURNS = {"x": "rx", "y": "ry", "z": "rz"}
 COLUMNS_SHOWN = 8
 ROWS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Crossing:
+class WhirlLimits:
+    """How the mode that meets an order is found, and when it whirls."""
+
+    # Relative distance of the eigenvalue of the mode from the one that meets the order: far above its rounding,
+    # far below the distance of two modes.
+    met: float = 1e-9
+    # Share of the kinetic energy across the axis below which a mode does not whirl: rounding leaves 1e-12.
+    across: float = 1e-6
+    # Difference of forward and backward whirl, relative to their sum, below which a motion is planar: likewise.
+    planar: float = 1e-6
+
+
+WHIRL = WhirlLimits()
+
+
+@dataclass(frozen=True)
+class AxisCrossing:
     """An eigenvalue (or a pair) at the imaginary axis."""
 
     value: float
@@ -60,11 +74,11 @@ class CriticalSpeed:
     eigenvalue: complex
     """[rad/s]"""
     whirl: str = ""
-    """"forward", "backward" or "planar" where the system is a rotor (:func:`dalembert.structures.rotor`); "" elsewhere
+    """"forward", "backward" or "planar" where the system is a rotor (`da.structures.spin_rotor`); "" elsewhere
     and for motions along or about its axis"""
 
 
-@frozen(init=False)
+@frozen
 class Sweep:
     """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`sweep`.
 
@@ -78,21 +92,11 @@ class Sweep:
     unit: str
     values: FloatArray
     eigenvalues: ComplexArray
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[AxisCrossing, ...]
     critical_speeds: tuple[CriticalSpeed, ...]
     coincidences: tuple[CriticalSpeed, ...]
     stable: Any
     provenance: Mapping[str, Any]
-
-    def __init__(
-        self, values: FloatArray, eigenvalues: ComplexArray, *, parameter: str, unit: str,
-        crossings: tuple[Crossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: object,
-        provenance: Mapping[str, Any], coincidences: tuple[CriticalSpeed, ...] = (),
-    ) -> None:  # fmt: skip
-        assign(
-            self, values=values, eigenvalues=eigenvalues, parameter=parameter, unit=unit, crossings=crossings,
-            critical_speeds=critical_speeds, coincidences=coincidences, stable=stable, provenance=provenance,
-        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.values)
@@ -198,7 +202,7 @@ def sweep(
         raise DataError(
             "wrong-type", f"build must be a function of one number that returns a system, got {type(build).__name__}."
         )
-    spectra = Spectra(build, parameter, count)
+    spectra = TrackedSpectra(build, parameter, count)
     with Progress(progress, f"sweep of {parameter}") as bar:
         branches = spectra.follow(at, bar)
     grid = at.tolist()
@@ -209,7 +213,7 @@ def sweep(
     critical.sort(key=lambda one: (one[0].order, one[0].speed))
     stable = np.array([not (spectra.growth(float(value)) > 0.0).any() for value in at])
     return Sweep(
-        at, _upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
+        values=at, eigenvalues=_upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
         critical_speeds=tuple(one for one, counts in critical if counts),
         coincidences=tuple(one for one, counts in critical if not counts), stable=stable,
         provenance={**spectra.provenance, "method": "sweep"},
@@ -225,7 +229,7 @@ def campbell(
 ) -> Sweep:
     """Natural frequencies over the spin speed [rad/s], with critical speeds of the given orders.
 
-    Of systems of :func:`dalembert.structures.rotor` only modes that whirl have critical speeds; where torsion or axial
+    Of systems of `da.structures.spin_rotor` only modes that whirl have critical speeds; where torsion or axial
     motion meets an order is listed in ``coincidences``. Of other systems every frequency counts. Backward whirl on
     bearings that are equally stiff both ways is not excited by unbalance (``CriticalSpeed.whirl``).
 
@@ -254,11 +258,11 @@ def root_locus(
     if not isinstance(system, (SecondOrder, StateSpace)):
         raise DataError("wrong-type", f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     first = system if isinstance(system, StateSpace) else system.state_space()
-    j = _one("input", input, first.inputs)
-    i = _one("output", output, first.outputs)
+    j = place("input", input, first.inputs, "this system")
+    i = place("output", output, first.outputs, "this system")
     b, c, d = first.B[:, [j]], first.C[[i]], float(first.D[i, j])
 
-    def closed(gain: float) -> StateSpace:
+    def close_loop(gain: float) -> StateSpace:
         loop = 1.0 + gain * d
         if loop == 0.0:
             raise DataError(
@@ -266,13 +270,13 @@ def root_locus(
             )
         return StateSpace(first.A - gain / loop * b @ c, dt=first.dt, states=first.states)
 
-    return sweep(closed, gains, parameter="gain")
+    return sweep(close_loop, gains, parameter="gain")
 
 
 # ---- inside
 
 
-def _boundaries(spectra: Spectra, values: list[float], precision: float) -> list[Crossing]:
+def _boundaries(spectra: TrackedSpectra, values: list[float], precision: float) -> list[AxisCrossing]:
     growing = [one for a, b in pairwise(values) for one in jumps(spectra.growth, a, b, precision)]
     if not growing:
         return []
@@ -288,7 +292,7 @@ def _boundaries(spectra: Spectra, values: list[float], precision: float) -> list
     return found
 
 
-def _crossing(spectra: Spectra, edge: float, where: float, change: int, beside: float) -> Crossing:
+def _crossing(spectra: TrackedSpectra, edge: float, where: float, change: int, beside: float) -> AxisCrossing:
     s = spectra.quick(edge + np.sign(change) * beside)  # just on the unstable side
     excess = s.real - spectra.axis_tolerance(s)
     s = s[excess > 0.0] if (excess > 0.0).any() else s
@@ -297,12 +301,14 @@ def _crossing(spectra: Spectra, edge: float, where: float, change: int, beside: 
     there = spectra.quick(where)
     there = there[int(np.argmin(np.abs(there - leaving)))]
     eigenvalue = complex(0.0, abs(there.imag) if flutter else 0.0)
-    return Crossing(
+    return AxisCrossing(
         float(where), eigenvalue, "unstable" if change > 0 else "stable", "flutter" if flutter else "divergence"
     )
 
 
-def _critical(spectra: Spectra, a: float, b: float, order: float, precision: float) -> list[tuple[CriticalSpeed, bool]]:
+def _critical(
+    spectra: TrackedSpectra, a: float, b: float, order: float, precision: float
+) -> list[tuple[CriticalSpeed, bool]]:
     """Meetings between a and b, and whether each is a critical speed."""
     found = []
     for speed, _ in jumps(lambda value: spectra.excess(value, order), a, b, precision):
@@ -313,7 +319,7 @@ def _critical(spectra: Spectra, a: float, b: float, order: float, precision: flo
     return found
 
 
-def _motion(spectra: Spectra, speed: float, met: complex) -> tuple[str, bool]:
+def _motion(spectra: TrackedSpectra, speed: float, met: complex) -> tuple[str, bool]:
     """Whirl of the modes of a rotor at an eigenvalue, and whether any of them whirls; all count elsewhere."""
     axis = spectra.provenance.get("rotor")
     system = spectra.build(speed) if axis is not None else None
@@ -321,8 +327,8 @@ def _motion(spectra: Spectra, speed: float, met: complex) -> tuple[str, bool]:
         return "", True
     modes = system.modes(spectra.count)
     shapes = modes.shapes.astype(np.complex128)
-    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= MET * abs(met))
-    motions = [whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
+    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= WHIRL.met * abs(met))
+    motions = [_whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
     return next(((motion, True) for motion in motions if motion), ("", False))
 
 
@@ -341,15 +347,51 @@ def _check_values(values: ArrayLike) -> FloatArray:
     return at
 
 
-def _one(kind: str, name: str | None, known: tuple[str, ...]) -> int:
-    if name is None:
-        if len(known) != 1:
-            raise DataError(
-                "missing-argument",
-                f"the system has {counted(len(known), kind)}.",
-                Advice("Name one with {}.", Argument(kind)),
-            )
-        return 0
-    if name not in known:
-        raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))
-    return known.index(name)
+def _whirl(system: SecondOrder, shape: ComplexArray, axis: FloatArray, direction: float) -> str:
+    """``"forward"``, ``"backward"``, ``"planar"``, or ``""`` for a mode (n,) without motion across the axis (3,).
+
+    ``direction`` : sign of the speed about the axis. An unbalance is a force across the axis that turns with the rotor;
+    motions along or about the axis do no work on it. With a = e₁ × e₂ the axis and u the complex displacement of a
+    point, e₁ − i e₂ turns forward in time, e₁ + i e₂ backward.
+    """
+    across = _across(system, shape, axis)
+    total = np.vdot(shape, system.M @ shape).real
+    if np.vdot(across, system.M @ across).real <= WHIRL.across * total:
+        return ""
+    points = _vectors(system, shape)
+    e1 = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    e1 = e1 / np.linalg.norm(e1)
+    one, two = points @ e1, points @ np.cross(axis, e1)
+    forward, backward = (float((np.abs(one + sign * 1j * two) ** 2).sum()) for sign in (1, -1))
+    if direction < 0:
+        forward, backward = backward, forward
+    if abs(forward - backward) <= WHIRL.planar * (forward + backward):
+        return "planar"
+    return "forward" if forward > backward else "backward"
+
+
+def _places(system: SecondOrder) -> dict[str, dict[str, int]]:
+    """Coordinates ``"p.y"`` by point and direction."""
+    found: dict[str, dict[str, int]] = {}
+    for i, name in enumerate(system.coordinates):
+        point, _, way = name.rpartition(".")
+        found.setdefault(point, {})[way] = i
+    return found
+
+
+def _vectors(system: SecondOrder, shape: ComplexArray) -> ComplexArray:
+    """(np, 3) displacements of the points."""
+    points = _places(system).values()
+    return np.array([[shape[ways[way]] if way in ways else 0.0 for way in TURNS] for ways in points])
+
+
+def _across(system: SecondOrder, shape: ComplexArray, axis: FloatArray) -> ComplexArray:
+    """(n,) the shape without its motion along and about the axis."""
+    across = shape.astype(np.complex128)
+    for ways in _places(system).values():
+        for names in (TURNS.keys(), TURNS.values()):
+            have = [(ways[name], part) for name, part in zip(names, axis) if name in ways]
+            along = sum(part * shape[i] for i, part in have)
+            for i, part in have:
+                across[i] -= part * along
+    return across

@@ -28,15 +28,25 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
 
-# Real parts below this, relative to the eigenvalue (or the largest, for those near 0), count as zero:
-# a double eigenvalue is computed to √ε = 1.5e-8 of the norm.
-AXIS = 1e-7
-NEAR_ZERO = 1e-6
-# Crossings nearer than this, relative to the interval, are one.
-TOGETHER = 1e-12
-# Shapes with a smaller MAC halve the interval, at most this many times.
-ALIKE = 0.6
-HALVINGS = 7
+
+@dataclass(frozen=True)
+class TrackingLimits:
+    """When eigenvalues along a parameter count as zero, as one, or as the same mode."""
+
+    # Real part relative to the eigenvalue (or to the largest, for those near 0): a double eigenvalue is computed to
+    # √ε = 1.5e-8 of the norm.
+    axis: float = 1e-7
+    # Part of the largest eigenvalue below which one is near 0, and measured against the largest.
+    near_zero: float = 1e-6
+    # Distance of two crossings relative to the interval: one that is found twice differs by rounding of the bisection.
+    together: float = 1e-12
+    # Smallest MAC of a pair of shapes that needs no halving: above 0.5 no other of orthogonal shapes is as similar.
+    alike: float = 0.6
+    # Largest number of halvings: a veering narrower than 2⁻⁷, a hundredth of a step, counts as a crossing.
+    halvings: int = 7
+
+
+LIMITS = TrackingLimits()
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Spectrum:
     shapes: ComplexArray
 
 
-class Spectra:
+class TrackedSpectra:
     """Spectra of the systems that ``build`` makes, each made once, on one scaling of the states."""
 
     def __init__(self, build: Callable[[float], Any], parameter: str, count: int | None) -> None:
@@ -75,7 +85,7 @@ class Spectra:
             values, shapes = modes.eigenvalues, modes.shapes.astype(np.complex128)
         else:
             first = system if isinstance(system, StateSpace) else system.state_space()
-            values, shapes = self._eigen(first, where)
+            values, shapes = self._find_eigenpairs(first, where)
         if self.size is None:
             self.size = len(values)
         if len(values) != self.size:
@@ -86,7 +96,7 @@ class Spectra:
             )
         return Spectrum(values, shapes / np.maximum(np.linalg.norm(shapes, axis=0), np.finfo(np.float64).tiny))
 
-    def _eigen(self, first: StateSpace, where: str) -> tuple[ComplexArray, ComplexArray]:
+    def _find_eigenpairs(self, first: StateSpace, where: str) -> tuple[ComplexArray, ComplexArray]:
         if self.scaling is None:
             self.scaling = scipy.linalg.matrix_balance(first.A, permute=False, separate=True)[1][0]
         if len(self.scaling) != first.nx:
@@ -103,7 +113,7 @@ class Spectra:
         order: Any = ties.by_modulus(self(values[0]).values)
         table = [self(values[0]).values[order]]
         for a, b in pairwise(values):
-            order = self._pair(float(a), float(b), HALVINGS)[order]
+            order = self._pair(float(a), float(b), LIMITS.halvings)[order]
             table.append(self(float(b)).values[order])
             bar.update(len(table) / len(values))
         return np.array(table)
@@ -118,7 +128,9 @@ class Spectra:
         apart = np.abs(one.values[:, None] - two.values) / scale
         rows, columns = linear_sum_assignment(0.3 * np.minimum(apart, 1.0) - alike)
         middle = 0.5 * (a + b)
-        sure = alike[rows, columns].min(initial=1.0) >= ALIKE and not _overtakes(one.values, two.values[columns], scale)
+        sure = alike[rows, columns].min(initial=1.0) >= LIMITS.alike and not _overtakes(
+            one.values, two.values[columns], scale
+        )
         if halvings == 0 or sure or middle in (a, b):
             return columns
         # the spectra in between are needed once only
@@ -134,7 +146,7 @@ class Spectra:
         """(k,) τ: below it a real part is zero."""
         size = np.abs(s)
         largest = size.max(initial=0.0)
-        result: FloatArray = AXIS * np.where(size > NEAR_ZERO * largest, size, largest)
+        result: FloatArray = LIMITS.axis * np.where(size > LIMITS.near_zero * largest, size, largest)
         return result
 
     def growth(self, value: float) -> FloatArray:
@@ -150,7 +162,7 @@ class Spectra:
     def excess(self, value: float, order: float) -> FloatArray:
         """(k,) by how much each frequency is above order x value."""
         s = self.quick(value)
-        return np.asarray(s.imag - max(order * abs(value), AXIS * np.abs(s).max(initial=0.0)))
+        return np.asarray(s.imag - max(order * abs(value), LIMITS.axis * np.abs(s).max(initial=0.0)))
 
     def quick(self, value: float) -> ComplexArray:
         """Eigenvalues at a value that need not be kept."""
@@ -187,7 +199,7 @@ def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: fl
     merged: list[tuple[float, int]] = []
     for root, by in sorted(found):
         # near zero the rounding of the eigenvalues keeps roots apart, not their own precision
-        near = max(4.0 * precision * abs(root), TOGETHER * (b - a))
+        near = max(4.0 * precision * abs(root), LIMITS.together * (b - a))
         if merged and root - merged[-1][0] <= near:
             merged[-1] = (merged[-1][0], merged[-1][1] + by)
         else:

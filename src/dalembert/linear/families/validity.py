@@ -11,7 +11,7 @@ failed      some measure beyond its failure range: no admissible configuration
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core.arguments import known_units, real_number, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted, listed
+from dalembert.linear.channels import places
 from dalembert.record import Record
 from dalembert.record.checks import numbers
 
@@ -79,9 +80,7 @@ class Validity:
             )
         names = unique_names("measure", tuple(measures), ("",) * len(measures), where)
         for limits in (linear, failure or {}):
-            for name in limits:
-                if name not in names:
-                    raise DataError("unknown-name", unknown_name("measure", name, names, where))
+            places("measure", [*limits], names, where)
         rows = np.array([_row(name, measures[name], axes) for name in names])
         inner = np.array([_limit(name, linear.get(name), "linear") for name in names])
         outer = np.array([_limit(name, (failure or {}).get(name), "failure") for name in names])
@@ -125,7 +124,7 @@ class Validity:
         use = [_use(values, limits) for limits in (self.linear, self.failure)]
         region = np.where((use[1] > 1.0).any(axis=1), 2, np.where((use[0] > 1.0).any(axis=1), 1, 0))
         worst = np.where(region == 2, use[1].argmax(axis=1), use[0].argmax(axis=1))
-        return Regions(self.names, values, np.asarray(region, dtype=np.intp), np.asarray(worst, dtype=np.intp), times)
+        return Regions(names=self.names, values=values, region=np.asarray(region), worst=np.asarray(worst), times=times)
 
     def scale_to_linear(self, shape: Mapping[str, ArrayLike] | ArrayLike) -> float:
         """Largest factor by which a configuration (a mode shape, a static response) may be scaled and stay linear."""
@@ -147,14 +146,10 @@ class Validity:
 
     def _points(self, points: Any) -> FloatArray:
         if isinstance(points, Record):
-            missing = [name for name in self.coordinates if name not in points.names]
-            if missing:
-                raise DataError("unknown-name", unknown_name("channel", missing[0], points.names, "the record"))
+            places("channel", self.coordinates, points.names, "the record")
             return np.asarray(points[list(self.coordinates)])
         if isinstance(points, Mapping):
-            for name in points:
-                if name not in self.coordinates:
-                    raise DataError("unknown-name", unknown_name("coordinate", name, self.coordinates, "this Validity"))
+            places("coordinate", [*points], self.coordinates, "this Validity")
             given = [numbers(points.get(name, 0.0), f"coordinate {name!r}") for name in self.coordinates]
             try:
                 return np.column_stack([np.atleast_1d(part) for part in np.broadcast_arrays(*given)])
@@ -171,7 +166,7 @@ class Validity:
         return array
 
 
-@frozen(init=False)
+@frozen
 class Regions:
     """Result of :meth:`Validity.classify`: one region per configuration; frozen.
 
@@ -184,12 +179,6 @@ class Regions:
     region: NDArray[np.intp]
     worst: NDArray[np.intp]
     times: FloatArray | None
-
-    def __init__(
-        self, names: Sequence[str], values: FloatArray, region: NDArray[np.intp], worst: NDArray[np.intp],
-        times: FloatArray | None,
-    ) -> None:  # fmt: skip
-        assign(self, names=tuple(names), values=values, region=region, worst=worst, times=times)
 
     def __len__(self) -> int:
         return len(self.region)
@@ -237,10 +226,8 @@ def _use(values: FloatArray, limits: FloatArray) -> FloatArray:
 def _row(name: str, given: Any, axes: tuple[str, ...]) -> FloatArray:
     if isinstance(given, Mapping):
         row = np.zeros(len(axes))
-        for axis, value in given.items():
-            if axis not in axes:
-                raise DataError("unknown-name", unknown_name("coordinate", axis, axes, f"measure {name!r}"))
-            row[axes.index(axis)] = real_number(f"the coefficient of {axis!r} in measure {name!r}", value)
+        at = places("coordinate", [*given], axes, f"measure {name!r}")
+        row[at] = [real_number(f"the coefficient of {axis!r} in measure {name!r}", x) for axis, x in given.items()]
     else:
         row = np.array(numbers(given, f"measure {name!r}"))
         if row.shape != (len(axes),):

@@ -21,19 +21,22 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units
+from dalembert.linear.eigen import quadratic
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_varying, require_finite, uniform_step
-from dalembert.linear.responses.excitation import checked_hold, initial_state, sample_inputs
+from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import modal_basis
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
 
-# Off-diagonal modal damping, relative to the largest, that is rounding: then the modes uncouple.
+# Off-diagonal modal damping, relative to the largest, that is rounding: then the modes uncouple. Likewise the
+# difference of repeated ω², relative to the largest: such modes may be rotated among themselves.
 UNCOUPLED = 1e-9
 # Radii within which the series below are exact to rounding: 23 terms for short steps, 9 near critical damping.
 SHORT = 0.5
@@ -98,7 +101,7 @@ def duhamel(
     >>> duhamel(oscillator, {"f": 1.0}, times=[0.0, 3.0])["x"].round(7)
     array([0.       , 0.0752229])
     """
-    checked_hold(hold)
+    one_of("hold", hold, HOLDS)
     shapes, damping, stiffness = _uncouple(system, modes)
     t, u = sample_inputs(inputs, system.inputs, times, units=input_units(system), where="this SecondOrder")
     names = [*system.coordinates, *(f"{name}.rate" for name in system.coordinates)]
@@ -107,7 +110,7 @@ def duhamel(
     Q = u @ np.asarray(system.B.T @ shapes)
     q, rate = _convolve(damping, stiffness, Q, t, z0, hold)
     data = q @ np.asarray(system.Y_position @ shapes).T + rate @ np.asarray(system.Y_velocity @ shapes).T
-    data = data + u @ np.asarray(system.D.T.toarray() if system.is_sparse else system.D.T)
+    data = data + u @ storage.dense(system.D).T
     if storage.nonzero(system.Y_acceleration):
         acceleration = Q - rate * damping - q * stiffness
         data = data + acceleration @ np.asarray(system.Y_acceleration @ shapes).T
@@ -274,19 +277,13 @@ def _uncouple(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, Flo
             "M is not positive definite: Duhamel's integral needs mass everywhere.",
             Advice("Use {}.", Call("da.linear.response")),
         ) from error
-    D = turn.T @ reduced.C @ turn
-    # Modes of one frequency may be rotated among themselves to uncouple the damping.
-    close = 1e-9 * np.abs(stiffness).max()
-    for group in np.split(np.arange(len(D)), np.flatnonzero(np.diff(stiffness) > close) + 1):
-        if len(group) > 1:
-            turn[:, group] = turn[:, group] @ np.linalg.eigh(D[np.ix_(group, group)])[1]
-    D = turn.T @ reduced.C @ turn
-    damping = np.diag(D).copy()
-    if np.abs(D - np.diag(damping)).max() > UNCOUPLED * np.abs(D).max():
+    turned = quadratic.turn([turn.T @ reduced.C @ turn], stiffness, UNCOUPLED)
+    if turned is None:
         raise DataError(
             "coupled-modes",
             "the damping couples the undamped modes (it is not proportional): Duhamel's integral does not apply mode "
             "by mode.",
             Advice("Use {}, which needs no modes.", Call("da.linear.response")),
         )
-    return V @ turn, damping, stiffness
+    (damping,), Q = turned
+    return V @ turn @ Q, damping, stiffness

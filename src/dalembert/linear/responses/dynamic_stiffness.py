@@ -60,7 +60,7 @@ def solve_second_order(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pag
             X = solver(wc, right)
         else:
             Z = K - wc[:, None, None] ** 2 * M + 1j * wc[:, None, None] * C
-            X = _solve_stacked(Z, right, wc)
+            X = _solve_pages(Z, right, wc)
         _refuse_resonance(X[:, :, -1] * scale, wc)
         yield chunk, X[:, :, :-1]
 
@@ -86,7 +86,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
         if solver is not None:
             X = solver(sc, right)
         else:
-            X = _solve_stacked(sc[:, None, None] * np.eye(n) - A, right, w[chunk])
+            X = _solve_pages(sc[:, None, None] * np.eye(n) - A, right, w[chunk])
         _refuse_resonance(X[:, :, -1], w[chunk])
         yield chunk, X[:, :, :-1] * scaling[:, None]
 
@@ -94,7 +94,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
 # ---- the three ways
 
 
-def _solve_stacked(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArray:
+def _solve_pages(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArray:
     try:
         return np.asarray(np.linalg.solve(Z, right), dtype=np.complex128)
     except np.linalg.LinAlgError:

@@ -10,20 +10,13 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.linear.channels import places
 from dalembert.record import Record
 from dalembert.record.checks import check_time, numbers
 
-HOLDS = ("zero", "first")
-
-
-def checked_hold(hold: str) -> str:
-    if hold not in HOLDS:
-        raise DataError(
-            "unknown-choice", f"hold must be 'zero' (held constant) or 'first' (linear between samples), not {hold!r}."
-        )
-    return hold
+HOLDS = ("zero", "first")  # constant from each sample to the next, or linear between samples
 
 
 def sample_inputs(
@@ -48,9 +41,7 @@ def sample_inputs(
             "wrong-type", f"inputs must be a Record or name channels, such as {{'force': 1.0}}; got {inputs!r}."
         )
     given = dict(inputs or {})
-    for name in given:
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("input", name, names, where))
+    places("input", [*given], names, where)
     if times is None:
         times = _own_times(given, dt)
     t = np.array(check_time(times))
@@ -102,10 +93,7 @@ def _own_times(given: Mapping[str, Any], dt: float | None) -> Any:
 
 def _channel(source: Any, name: str, t: FloatArray, unit: str | None) -> FloatArray:
     if isinstance(source, Record):
-        if name not in source.names:
-            raise DataError(
-                "unknown-name", unknown_name("channel", name, source.names, f"the record given for input {name!r}")
-            )
+        places("channel", [name], source.names, f"the record given for input {name!r}")
         if not np.array_equal(source.time, t):
             raise DataError(
                 "sample-time-mismatch",
@@ -166,11 +154,8 @@ def initial_state(start: Mapping[str, float] | ArrayLike | None, states: Sequenc
     if start is None:
         return x
     if isinstance(start, Mapping):
-        place = {name: i for i, name in enumerate(states)}
-        for name, value in start.items():
-            if name not in place:
-                raise DataError("unknown-name", unknown_name("state", name, states, where))
-            x[place[name]] = real_number(f"start of {name!r}", value)
+        at = places("state", [*start], states, where)
+        x[at] = [real_number(f"start of {name!r}", value) for name, value in start.items()]
     else:
         values = numbers(start, "start")
         if values.shape != x.shape:

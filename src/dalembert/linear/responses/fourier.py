@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arguments import one_of, positive_number, real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.linear import storage
+from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
-from dalembert.linear.responses.excitation import call_signal, checked_hold
+from dalembert.linear.responses.excitation import HOLDS, call_signal
 from dalembert.linear.responses.harmonic import frequency_response
 from dalembert.linear.responses.superposition import modal_frequency_response
 from dalembert.linear.second_order import SecondOrder
@@ -65,7 +66,7 @@ class FourierSeries:
             raise DataError(
                 "not-finite", f"amplitudes must be finite and of one dimension, the mean first; got shape {F.shape}."
             )
-        assign(self, period=checked_period(period), amplitudes=F)
+        assign(self, period=positive_number("the period [s]", period), amplitudes=F)
 
     @property
     def frequencies(self) -> FloatArray:
@@ -105,19 +106,11 @@ class FourierSeries:
         harmonic  frequency [Hz]  amplitude  phase [deg]
                1               1          2          -90
         """
-        size = np.abs(self.amplitudes)
+        size, angle = np.abs(self.amplitudes), np.degrees(np.angle(self.amplitudes))
         shown = np.sort(np.argsort(-size, kind="stable")[:most])
         shown = shown[size[shown] > NEGLIGIBLE * size.max()]
         head = ("harmonic", "frequency [Hz]", "amplitude", "phase [deg]")
-        rows = [
-            (
-                str(n),
-                f"{n / self.period:.6g}",
-                f"{size[n]:.5g}",
-                f"{np.degrees(np.angle(self.amplitudes[n])) + 0.0:.5g}",
-            )
-            for n in shown
-        ]
+        rows = [(str(n), f"{n / self.period:.6g}", f"{size[n]:.5g}", f"{angle[n] + 0.0:.5g}") for n in shown]
         return aligned(head, rows)
 
     def __repr__(self) -> str:
@@ -148,14 +141,14 @@ def fourier_series(
     >>> (square.sines * np.pi / 4).round(12)[1:4] + 0.0
     array([1.        , 0.        , 0.33333333])
     """
-    T = checked_period(period)
+    T = positive_number("the period [s]", period)
     count = whole_number("harmonics", harmonics)
     if callable(signal):
         return FourierSeries(T, _integrate(signal, T, count, breaks))
     values = numbers(signal, "the signal")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise DataError("not-finite", f"the signal must be finite samples of one dimension, got shape {values.shape}.")
-    return FourierSeries(T, _transform(values, count, checked_hold(hold)))
+    return FourierSeries(T, _transform(values, count, one_of("hold", hold, HOLDS)))
 
 
 def _transform(values: FloatArray, harmonics: int, hold: str) -> ComplexArray:
@@ -204,16 +197,6 @@ def harmonic_frequencies(period: float, count: int) -> FloatArray:
     return np.array(2.0 * np.pi / period * np.arange(count), dtype=np.float64)
 
 
-def checked_period(period: float) -> float:
-    try:
-        value = float(period)
-    except (TypeError, ValueError) as error:
-        raise DataError("not-a-number", f"the period must be a number of seconds, got {period!r}.") from error
-    if not np.isfinite(value) or value <= 0.0:
-        raise DataError("not-positive", f"the period must be positive and finite, got {period!r}.")
-    return value
-
-
 @frozen
 class PeriodicResponse:
     """Steady response to a periodic load: one period in time, and its harmonics; frozen.
@@ -234,9 +217,7 @@ class PeriodicResponse:
 
     def __getitem__(self, output: str) -> ComplexArray:
         """(harmonics + 1,) complex amplitudes of an output."""
-        if output not in self.outputs:
-            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "this PeriodicResponse"))
-        return self.amplitudes[:, self.outputs.index(output)]
+        return self.amplitudes[:, places("output", [output], self.outputs, "this PeriodicResponse")[0]]
 
     def table(self, *, most: int = 12) -> str:
         """Modulus of the largest harmonics of every output (at most six)."""
@@ -292,7 +273,7 @@ def periodic_response(
     >>> abs(steady["x"]).round(6)[[1, 3, 5]]
     array([0.423473, 0.084278, 0.012112])
     """
-    T = checked_period(period)
+    T = positive_number("the period [s]", period)
     if not isinstance(system, (SecondOrder, StateSpace)):
         raise DataError(
             "wrong-type", f"periodic_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
@@ -370,9 +351,8 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
     if not isinstance(inputs, Mapping) or not inputs:
         raise DataError("wrong-type", f"inputs must name channels, such as {{'force': samples}}; got {inputs!r}.")
     loads = np.zeros((harmonics + 1, system.nu), dtype=np.complex128)
-    for name, signal in inputs.items():
-        if name not in system.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
+    columns = places("input", [*inputs], system.inputs, f"this {type(system).__name__}")
+    for column, (name, signal) in zip(columns, inputs.items(), strict=True):
         if isinstance(signal, FourierSeries):
             if abs(signal.period - T) > 1e-12 * T:
                 raise DataError(
@@ -384,7 +364,7 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
             F = np.array([real_number(f"input {name!r}", signal)])
         else:
             F = fourier_series(signal, T, harmonics, hold=hold, breaks=breaks).amplitudes
-        loads[: len(F), system.inputs.index(name)] = F
+        loads[: len(F), column] = F
     if not loads.any():
         raise DataError("no-motion", "all loads are zero: there is no response.")
     return loads

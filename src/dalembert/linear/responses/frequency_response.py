@@ -22,7 +22,8 @@ from dalembert.core.arguments import known_units, names_asked, names_or_numbered
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
-from dalembert.core.text import counted, listed
+from dalembert.core.text import listed
+from dalembert.linear.channels import place, places
 
 KINDS = ("receptance", "mobility", "accelerance", "output")
 # Rows of a printed table: one screen.
@@ -122,7 +123,7 @@ class FrequencyResponse:
     def __len__(self) -> int:
         return len(self.frequencies)
 
-    def __getitem__(self, pair: str | tuple[str, str]) -> ComplexArray:
+    def __getitem__(self, pair: str | tuple[str, str | None]) -> ComplexArray:
         """(nf,) complex of ``fr["output", "input"]``; with a single input ``fr["output"]`` is enough."""
         if not isinstance(pair, str) and not (isinstance(pair, tuple) and len(pair) == 2):
             raise DataError(
@@ -134,13 +135,11 @@ class FrequencyResponse:
 
     def magnitude(self, output: str, input: str | None = None) -> FloatArray:
         """(nf,) modulus, in :meth:`unit`."""
-        i, j = self._place(output, input)
-        return np.abs(self.values[:, i, j])
+        return np.abs(self[output, input])
 
     def phase(self, output: str, input: str | None = None, *, unwrap: bool = False) -> FloatArray:
         """(nf,) argument [rad], between -π and π; with ``unwrap`` continuous along the frequencies."""
-        i, j = self._place(output, input)
-        angle = np.angle(self.values[:, i, j])
+        angle = np.angle(self[output, input])
         return np.unwrap(angle) if unwrap else angle
 
     def decibels(self, output: str, input: str | None = None, *, reference: float = 1.0) -> FloatArray:
@@ -164,8 +163,8 @@ class FrequencyResponse:
         """The same response for some outputs and inputs only."""
         rows = self.outputs if outputs is None else names_asked("output", outputs)
         columns = self.inputs if inputs is None else names_asked("input", inputs)
-        i = [self._output(name) for name in rows]
-        j = [self._input(name) for name in columns]
+        i = places("output", rows, self.outputs, "this FrequencyResponse")
+        j = places("input", columns, self.inputs, "this FrequencyResponse")
         return FrequencyResponse(
             self.frequencies, self.values[:, i][:, :, j], columns, rows, kind=self.kind,
             input_units={name: unit for name, unit in self.input_units.items() if name in columns},
@@ -209,8 +208,8 @@ class FrequencyResponse:
                      0       0.25            0
                      1        0.5          -90
         """
-        i = self._output(self.outputs[0] if output is None else output)
-        j = self._input(self.inputs[0] if input is None and self.inputs else input)
+        first = self.inputs[0] if input is None and self.inputs else input
+        i, j = self._place(self.outputs[0] if output is None else output, first)
         unit = self.unit(self.outputs[i], self.inputs[j])
         count = len(self)
         rows = range(count) if count <= most else np.unique(np.linspace(0, count - 1, most).round().astype(int))
@@ -234,28 +233,9 @@ class FrequencyResponse:
         ]
         return "\n".join([*lines, self.table()] if self.values.size else lines)
 
-    # ---- inside
-
     def _place(self, output: str, input: str | None) -> tuple[int, int]:
-        return self._output(output), self._input(input)
-
-    def _output(self, name: str) -> int:
-        if name not in self.outputs:
-            raise DataError("unknown-name", unknown_name("output", name, self.outputs, "this FrequencyResponse"))
-        return self.outputs.index(name)
-
-    def _input(self, name: str | None) -> int:
-        if name is None:
-            if len(self.inputs) != 1:
-                raise DataError(
-                    "missing-argument",
-                    f"this FrequencyResponse has {counted(len(self.inputs), 'input')}; choose one: "
-                    f"fr[output, input] with input one of {listed(self.inputs, {})}.",
-                )
-            return 0
-        if name not in self.inputs:
-            raise DataError("unknown-name", unknown_name("input", name, self.inputs, "this FrequencyResponse"))
-        return self.inputs.index(name)
+        where = "this FrequencyResponse"
+        return places("output", [output], self.outputs, where)[0], place("input", input, self.inputs, where)
 
 
 def check_frequencies(frequencies: ArrayLike) -> FloatArray:

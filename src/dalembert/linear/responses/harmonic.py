@@ -19,7 +19,8 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
-from dalembert.linear.channels import input_units
+from dalembert.linear import storage
+from dalembert.linear.channels import input_units, places
 from dalembert.linear.responses.dynamic_stiffness import solve_resolvent, solve_second_order
 from dalembert.linear.responses.frequency_response import KINDS, FrequencyResponse, check_frequencies
 from dalembert.linear.second_order import SecondOrder
@@ -151,13 +152,7 @@ class Ports:
         known = system.outputs if kind == "output" else system.coordinates
         self.outputs = _choose_names(outputs, known, "outputs")
         where = "this SecondOrder"
-        place_out = {name: i for i, name in enumerate(known)}
-        for name in self.outputs:
-            if name not in place_out:
-                raise DataError(
-                    "unknown-name", unknown_name("output" if kind == "output" else "coordinate", name, known, where)
-                )
-        self.rows = [place_out[name] for name in self.outputs]
+        self.rows = places("output" if kind == "output" else "coordinate", self.outputs, known, where)
         self.F = self._forces(where)
 
     def _forces(self, where: str) -> FloatArray:
@@ -168,9 +163,9 @@ class Ports:
         self.D = np.zeros((len(self.rows), len(self.inputs)))
         for j, name in enumerate(self.inputs):
             if name in place_in:
-                F[:, j] = _dense(system.B[:, [place_in[name]]]).ravel()
+                F[:, j] = storage.dense(system.B[:, [place_in[name]]]).ravel()
                 if self.kind == "output":
-                    self.D[:, j] = _dense(system.D[:, [place_in[name]]]).ravel()[self.rows]
+                    self.D[:, j] = storage.dense(system.D[:, [place_in[name]]]).ravel()[self.rows]
             elif name in place:
                 F[place[name], j] = 1.0
             else:
@@ -227,8 +222,8 @@ def _of_state_space(
         )
     names_in = _choose_names(inputs, system.inputs, "inputs")
     names_out = _choose_names(outputs, system.outputs, "outputs")
-    columns = _places("input", names_in, system.inputs)
-    rows = _places("output", names_out, system.outputs)
+    columns = places("input", names_in, system.inputs, "this StateSpace")
+    rows = places("output", names_out, system.outputs, "this StateSpace")
     C, D = system.C[rows], system.D[np.ix_(rows, columns)]
     values = np.empty((len(w), len(rows), len(columns)), dtype=np.complex128)
     for chunk, X in solve_resolvent(system, w, system.B[:, columns]):
@@ -240,14 +235,6 @@ def _of_state_space(
         output_units={name: units[name] for name in names_out if name in units},
         provenance={**system.provenance, "method": "direct"},
     )  # fmt: skip
-
-
-def _places(kind: str, names: Sequence[str], known: Sequence[str]) -> list[int]:
-    place = {name: i for i, name in enumerate(known)}
-    for name in names:
-        if name not in place:
-            raise DataError("unknown-name", unknown_name(kind, name, known, "this StateSpace"))
-    return [place[name] for name in names]
 
 
 def _choose_names(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
@@ -262,8 +249,3 @@ def _choose_names(given: Names, default: Sequence[str], what: str) -> tuple[str,
     kind = what.removesuffix("s")
     names = names_asked(kind, given)
     return unique_names(kind, names, ("",) * len(names), "the call")
-
-
-def _dense(column: Any) -> FloatArray:
-    result: FloatArray = column.toarray() if scipy.sparse.issparse(column) else column
-    return result

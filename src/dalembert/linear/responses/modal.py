@@ -77,8 +77,8 @@ def modal(
         changes["C"] = np.diag(np.diag(reduced.C))
     if static_correction and system.nu:
         elastic = system.replace(K_loss=None)
-        B = system.B.toarray() if system.is_sparse else system.B
-        residual = static_residual(elastic, modal_basis(elastic, modes) if modes is not None else basis, B)
+        own = basis if modes is None else modal_basis(elastic, modes)
+        residual = static_residual(elastic, own, storage.dense(system.B))
         changes["D"] = reduced.D + np.asarray(system.Y_position @ residual)
     how = {"modal form": f"{reduced.nq} of {system.nq}", "static correction": bool(static_correction)}
     return reduced.replace(**changes, provenance={**system.provenance, **how})
@@ -165,9 +165,7 @@ def equivalent_viscous(system: SecondOrder, count: int | None = None) -> SecondO
     """
     modes = undamped_modes(system, count)
     shares = modes.energy_shares({"loss": system.K_loss})["loss"]
-    C = modal_damping(system, 0.5 * shares, modes)
-    if storage.nonzero(system.C):
-        C = C + (system.C.toarray() if system.is_sparse else system.C)
+    C = modal_damping(system, 0.5 * shares, modes) + storage.dense(system.C)
     return system.replace(C=C, K_loss=None)
 
 

@@ -21,7 +21,7 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arguments import numbered, one_of, real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
@@ -111,21 +111,19 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
     if not len(modes):
         raise DataError("empty", "a superposition needs at least one mode; these Modes are empty.")
     V = _span(modes.shapes)
-    project = {
-        symbol: np.asarray(V.T @ (getattr(system, symbol) @ V)) for symbol in ("M", "C", "G", "K", "H", "K_loss")
-    }
-    project = {
-        symbol: 0.5 * (part - part.T) if symbol in "GH" else 0.5 * (part + part.T) for symbol, part in project.items()
-    }
+    project = {}
+    for symbol in ("M", "C", "G", "K", "H", "K_loss"):
+        part = np.asarray(V.T @ (getattr(system, symbol) @ V))
+        project[symbol] = 0.5 * (part - part.T) if symbol in "GH" else 0.5 * (part + part.T)
     read = {
         symbol: np.asarray(getattr(system, symbol) @ V) for symbol in ("Y_position", "Y_velocity", "Y_acceleration")
     }
-    D = system.D.toarray() if system.is_sparse else system.D
     names = {*system.inputs, *system.outputs}
     reduced = SecondOrder(
-        project.pop("M"), project.pop("K"), **project, B=np.asarray((system.B.T @ V).T), **read, D=D,
-        coordinates=[f"mode{i + 1}" for i in range(V.shape[1])], inputs=system.inputs, outputs=system.outputs,
-        units={name: unit for name, unit in system.units.items() if name in names}, provenance=system.provenance,
+        project.pop("M"), project.pop("K"), **project, B=np.asarray((system.B.T @ V).T), **read,
+        D=storage.dense(system.D), coordinates=numbered("mode", V.shape[1]), inputs=system.inputs,
+        outputs=system.outputs, units={name: unit for name, unit in system.units.items() if name in names},
+        provenance=system.provenance,
     )  # fmt: skip
     rigid = modes.eigenvalues == 0.0
     return Basis(V, np.ascontiguousarray(modes.shapes.real[:, rigid]), reduced)
@@ -198,8 +196,7 @@ def frequency_grid(
     >>> bool(np.abs(grid - 2.0).min() < 1e-3), len(grid) > 50
     (True, True)
     """
-    if spacing not in ("log", "linear"):
-        raise DataError("unknown-choice", f"spacing must be 'log' or 'linear', not {spacing!r}.")
+    one_of("spacing", spacing, ("log", "linear"))
     if not isinstance(system, SecondOrder):
         raise DataError("wrong-type", f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
     low, high = real_number("low", low), real_number("high", high)

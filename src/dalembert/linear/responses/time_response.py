@@ -18,16 +18,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units
+from dalembert.linear.channels import input_units, place
 from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_held, require_finite
-from dalembert.linear.responses.excitation import checked_hold, initial_state, sample_inputs
+from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -89,7 +89,7 @@ def response(
     >>> response(cart, {"push": 2.0}, times=[0.0, 1.0, 2.0])["position"]
     array([0., 1., 4.])
     """
-    checked_hold(hold)
+    one_of("hold", hold, HOLDS)
     plan = _plan(system, modes, static_correction)
     t, u = sample_inputs(inputs, system.inputs, times, dt=plan.system.dt, units=input_units(system), where=plan.where)
     x0 = plan.initial(start)
@@ -158,7 +158,7 @@ def step_response(
     >>> step_response(lag, [0.0, np.log(2.0)])["x1"].round(12)
     array([0. , 0.5])
     """
-    name = _one_input(system, input)
+    name = _input_name(system, input)
     return response(
         system, {name: amplitude}, times=times, states=states, modes=modes, static_correction=static_correction
     )
@@ -179,9 +179,8 @@ def impulse_response(
     >>> impulse_response(mass, [0.0, 3.0])["x"]
     array([0. , 1.5])
     """
-    name = _one_input(system, input)
+    name = _input_name(system, input)
     plan = _plan(system, modes, False)
-    j = system.inputs.index(name)
     t = np.array(check_time(times))
     if t[0] < 0.0:
         raise DataError(
@@ -189,6 +188,7 @@ def impulse_response(
         )
     first = plan.system
     amplitude = real_number("amplitude", amplitude)
+    j = system.inputs.index(name)
     push = amplitude * first.B[:, j]
     if first.dt is None:
         path, how = _free(first, push, t)
@@ -259,6 +259,11 @@ def _require_system(system: object) -> None:
         raise DataError("wrong-type", f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
 
 
+def _input_name(system: System, name: str | None) -> str:
+    _require_system(system)
+    return system.inputs[place("input", name, system.inputs, f"this {type(system).__name__}")]
+
+
 def _plan(system: System, modes: Modes | int | None, static_correction: bool) -> _Plan:
     if isinstance(system, StateSpace):
         if modes is not None:
@@ -288,9 +293,8 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
     basis = modal_basis(system, chosen)
     reduced = basis.reduced
     if static_correction and system.nu and storage.nonzero(system.B):
-        B = system.B.toarray() if system.is_sparse else system.B
-        D = reduced.D + system.Y_position @ static_residual(system, basis, B)
-        reduced = reduced.replace(D=D)
+        residual = static_residual(system, basis, storage.dense(system.B))
+        reduced = reduced.replace(D=reduced.D + system.Y_position @ residual)
     return _Plan(system, reduced.state_space(), basis, len(chosen))
 
 
@@ -346,19 +350,3 @@ def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
                 "Use {}.", Call("Record.resample", Argument("every", float(f"{dt:.9g}"))), Call("StateSpace.resample")
             ),
         )
-
-
-def _one_input(system: System, name: str | None) -> str:
-    _require_system(system)
-    if name is None:
-        if len(system.inputs) != 1:
-            raise DataError(
-                "missing-argument",
-                f"this {type(system).__name__} has {len(system.inputs) or 'no'} inputs: "
-                f"{', '.join(system.inputs[:12]) or '(none)'}.",
-                Advice("Name one: {}.", Argument("input")),
-            )
-        return system.inputs[0]
-    if name not in system.inputs:
-        raise DataError("unknown-name", unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
-    return name

@@ -117,8 +117,8 @@ def _transformation(system: StateSpace, what: str) -> tuple[FloatArray, FloatArr
     return sigma, (L_c @ Vt[:k].T) / root, (U[:, :k] / root).T @ L_o.T
 
 
-def balanced(system: StateSpace) -> StateSpace:
-    """See :meth:`StateSpace.balanced`."""
+def balanced_form(system: StateSpace) -> StateSpace:
+    """See :meth:`StateSpace.balanced_form`."""
     sigma, T, T_left = _transformation(system, "a balanced form")
     if T.shape[1] < system.nx:
         raise DataError(

@@ -23,16 +23,16 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.core.tables import columns as table_columns
+from dalembert.core.text import complex_text
 from dalembert.linear.eigen.roots import (
     EPS,
     Roots,
     balance_matrix,
-    balancing,
+    balance_system,
     eigenvalues,
     integrators_last,
     rest_point,
     solve,
-    text,
 )
 from dalembert.linear.transforms.gramians import DAMPING_FLOOR
 
@@ -82,14 +82,14 @@ class ModalForm:
         for i, value in enumerate(self.eigenvalues):
             source = self.inputs[int(np.argmax(np.abs(self.B[i])))] if self.inputs else "-"
             seen = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
-            rows.append((text(value), source, seen))
+            rows.append((complex_text(value), source, seen))
         return aligned(("eigenvalue", "strongest input", "strongest output"), rows)
 
     def __repr__(self) -> str:
         return f"ModalForm: {len(self.eigenvalues)} states\n{self.table()}"
 
 
-@frozen(init=False)
+@frozen
 class KalmanForm:
     """Controllable and observable parts of a system.
 
@@ -106,9 +106,6 @@ class KalmanForm:
     system: StateSpace
     T: FloatArray
     sizes: tuple[int, int, int, int]
-
-    def __init__(self, system: StateSpace, T: FloatArray, sizes: tuple[int, int, int, int]) -> None:
-        assign(self, system=system, T=T, sizes=sizes)
 
     @property
     def is_controllable(self) -> bool:
@@ -134,7 +131,7 @@ class KalmanForm:
         for name, size in zip(names, self.sizes, strict=True):
             part = self.system.A[start : start + size, start : start + size]
             values = Roots(eigenvalues(part)).values
-            poles = ", ".join(text(s) for s in values[:4]) + (", ..." if size > 4 else "") or "-"
+            poles = ", ".join(complex_text(s) for s in values[:4]) + (", ..." if size > 4 else "") or "-"
             rows.append((name, str(size), poles))
             start += size
         return table_columns(("part", "states", "poles"), rows)
@@ -297,8 +294,7 @@ def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
     cut = WEAKEST if tolerance is None else real_number("tolerance", tolerance)
     if cut < 0.0:
         raise DataError("negative", f"tolerance is a relative size from 0, got {tolerance!r}.")
-    scale = balancing(system.A, system.B, system.C)
-    A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
+    A, B, C, scale = balance_system(system.A, system.B, system.C)
     R = reachable(A, B, cut)
     seen = reachable(A.T, C.T, cut)
     N = scipy.linalg.null_space(seen.T) if seen.shape[1] else np.eye(n)
@@ -309,7 +305,7 @@ def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
     T = np.hstack([R_only, both, rest, N_only])
     sizes = (R_only.shape[1], both.shape[1], rest.shape[1], N_only.shape[1])
     form = similarity(system, scale[:, None] * T, None, "Kalman decomposition")
-    return KalmanForm(form, scale[:, None] * T, sizes)
+    return KalmanForm(system=form, T=scale[:, None] * T, sizes=sizes)
 
 
 def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:

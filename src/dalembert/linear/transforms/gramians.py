@@ -20,7 +20,8 @@ from scipy.linalg import get_lapack_funcs
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.linear.eigen.roots import EPS, balance_matrix, balancing, complex_schur, poles, text
+from dalembert.core.text import complex_text
+from dalembert.linear.eigen.roots import EPS, balance_matrix, balance_system, complex_schur, poles
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -50,7 +51,7 @@ def require_stable(system: StateSpace, what: str) -> None:
         return
     values = poles(system).values
     bad = values[~(stability_margin(system) > DAMPING_FLOOR)]
-    shown = ", ".join(text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
+    shown = ", ".join(complex_text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
     raise DataError(
         "unstable",
         f"{what} needs an asymptotically stable system; {len(bad)} of {len(values)} poles are not: {shown}.",
@@ -72,8 +73,7 @@ def both_factors(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray]
     require_stable(system, what)
     if system.nx == 0:
         return np.zeros((0, 0)), np.zeros((0, 0))
-    scale = balancing(system.A, system.B, system.C)
-    A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
+    A, B, C, scale = balance_system(system.A, system.B, system.C)
     T, U = complex_schur(A)
     L_c = _factor(A, B, T, U, system.dt)
     # Aᵀ = Ū Tᵀ Uᵀ has a lower triangular middle; read backwards it is upper triangular.
@@ -157,13 +157,13 @@ def _check(A: FloatArray, B: FloatArray, L: FloatArray, dt: float | None) -> Non
         )
 
 
-def controllability_factor(system: StateSpace, what: str = "a gramian") -> FloatArray:
+def controllability_factor(system: StateSpace) -> FloatArray:
     """L_c (nx, nx), P = L_c L_cᵀ."""
-    require_stable(system, what)
+    require_stable(system, "a gramian")
     return factor(system.A, system.B, system.dt)
 
 
-def observability_factor(system: StateSpace, what: str = "a gramian") -> FloatArray:
+def observability_factor(system: StateSpace) -> FloatArray:
     """L_o (nx, nx), Q = L_o L_oᵀ."""
-    require_stable(system, what)
+    require_stable(system, "a gramian")
     return factor(system.A.T, system.C.T, system.dt)

@@ -16,11 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
 
 from dalembert.core.arguments import names_asked
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.text import counted, listed
+from dalembert.linear.channels import places
 from dalembert.linear.eigen.roots import EPS, solve
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
     for kind in _KINDS:
         old = [(s, name) for s in systems for name in getattr(s, kind)]
         units.update({new: s.units[name] for new, (s, name) in zip(names[kind], old, strict=True) if name in s.units})
-    matrices = {symbol: _diagonal([getattr(s, symbol) for s in systems]) for symbol in "ABCD"}
+    matrices = {symbol: scipy.linalg.block_diag(*(getattr(s, symbol) for s in systems)) for symbol in "ABCD"}
     return first.replace(
         **matrices, dt=_common_dt(systems), **names, units=units,
         provenance={"made by": how, "parts": [dict(s.provenance) for s in systems]},
@@ -80,16 +82,6 @@ def _require_state_spaces(systems: Iterable[object]) -> None:
 
 
 _KINDS = ("states", "inputs", "outputs")
-
-
-def _diagonal(blocks: Sequence[FloatArray]) -> FloatArray:
-    """Block-diagonal; unlike SciPy's, right for blocks without rows or columns."""
-    result = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)))
-    i = j = 0
-    for block in blocks:
-        result[i : i + block.shape[0], j : j + block.shape[1]] = block
-        i, j = i + block.shape[0], j + block.shape[1]
-    return result
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -230,22 +222,14 @@ def _same_units(first: StateSpace, second: StateSpace) -> None:
 
 def select(system: StateSpace, inputs: Any, outputs: Any) -> StateSpace:
     """See :meth:`StateSpace.select`."""
-    columns = _indices("input", inputs, system.inputs)
-    rows = _indices("output", outputs, system.outputs)
+    into = system.inputs if inputs is None else names_asked("input", inputs)
+    out = system.outputs if outputs is None else names_asked("output", outputs)
+    columns = places("input", into, system.inputs, "this StateSpace")
+    rows = places("output", out, system.outputs, "this StateSpace")
     return system.replace(
         B=system.B[:, columns], C=system.C[rows], D=system.D[np.ix_(rows, columns)],
-        inputs=[system.inputs[j] for j in columns], outputs=[system.outputs[i] for i in rows],
+        inputs=into, outputs=out,
     )  # fmt: skip
-
-
-def _indices(kind: str, wanted: str | Iterable[str] | None, known: Sequence[str]) -> list[int]:
-    if wanted is None:
-        return list(range(len(known)))
-    names = names_asked(kind, wanted)
-    for name in names:
-        if name not in known:
-            raise DataError("unknown-name", unknown_name(kind, name, known, "this StateSpace"))
-    return [known.index(name) for name in names]
 
 
 def connect(
@@ -293,9 +277,7 @@ def connect(
     given = free if inputs is None else names_asked("input", inputs)
     shown = out if outputs is None else names_asked("output", outputs)
     for kind, names, known in (("input", given, into), ("output", shown, out)):
-        for name in names:
-            if name not in known:
-                raise DataError("unknown-name", unknown_name(kind, name, known, "the connected systems"))
+        places(kind, names, known, "the connected systems")
     K = np.array([[float(a == b) for b in out] for a in into]).reshape(len(into), len(out))
     E = np.array([[float(a == b) for b in given] for a in into]).reshape(len(into), len(given))
     F = np.array([[float(a == b) for b in out] for a in shown]).reshape(len(shown), len(out))

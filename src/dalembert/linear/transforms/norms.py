@@ -28,7 +28,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen import roots
-from dalembert.linear.eigen.roots import balancing, complex_schur, eigenvalues, solve
+from dalembert.linear.eigen.roots import balance_system, complex_schur, eigenvalues, solve
 from dalembert.linear.transforms import gramians
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class PeakGain:
         return f"PeakGain: {self.table()}"
 
 
-class Gain:
+class TransferGain:
     """Largest singular value of G(iω) of a continuous system, by one Schur form and triangular solves."""
 
     def __init__(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray) -> None:
@@ -103,7 +103,7 @@ class Gain:
 
 def dc_gain(system: StateSpace) -> FloatArray:
     """See :meth:`StateSpace.dc_gain`."""
-    if not roots.eigen(system, vectors=False)[2]:
+    if not roots.find_eigenpairs(system, vectors=False)[2]:
         shifted = roots.rest_point(system) * np.eye(system.nx) - system.A
         gain: FloatArray = system.D + system.C @ solve(shifted, system.B)
         return gain
@@ -129,9 +129,7 @@ def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
         worst = values[np.argmin(gramians.stability_margin(system))]
         return PeakGain(math.inf, abs(worst.imag) if system.dt is None else abs(float(np.angle(worst))) / system.dt)
     A, B, C, D = (system.A, system.B, system.C, system.D) if system.dt is None else _bilinear(system)
-    if system.nx:
-        scale = balancing(A, B, C)
-        A, B, C = A * scale / scale[:, None], B / scale[:, None], C * scale
+    A, B, C, _ = balance_system(A, B, C)
     peak, omega = _peak(A, B, C, D, tolerance)
     if system.dt is not None:
         omega = 2.0 * math.atan(omega) / system.dt
@@ -148,7 +146,7 @@ def _bilinear(system: StateSpace) -> tuple[FloatArray, FloatArray, FloatArray, F
 
 
 def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance: float) -> tuple[float, float]:
-    gain = Gain(A, B, C, D)
+    gain = TransferGain(A, B, C, D)
     best, omega = gain(math.inf), math.inf
     if not (len(A) and B.any() and C.any()):
         return best, omega
@@ -177,7 +175,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
     return _refine(gain, best, omega, s) if math.isfinite(omega) else (best, omega)
 
 
-def _rise(gain: Gain, frequencies: FloatArray, best: float, omega: float) -> tuple[float, float]:
+def _rise(gain: TransferGain, frequencies: FloatArray, best: float, omega: float) -> tuple[float, float]:
     tried = np.unique(frequencies)
     values = [gain(float(w)) for w in tried]
     i = int(np.argmax(values))
@@ -201,7 +199,7 @@ def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma
     return found
 
 
-def _refine(gain: Gain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
+def _refine(gain: TransferGain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
     """Maximise the gain near ω; a peak is as wide as the damping of the nearest pole."""
     from scipy.optimize import minimize_scalar  # slow to import
 

@@ -18,22 +18,37 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, square
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arguments import matrix, one_of, square
+from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError
 from dalembert.core.findings import Advice
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import Roots, balance_matrix
 from dalembert.numerics import doubling
 
-# Relative residuals: above the first a warning, above the second no solution.
-POOR, USELESS = 1e-8, 1e-3
-POOR_DOUBLING = 1e-11  # above it SciPy's method is tried as well
 LARGE = 100  # states from which doubling is tried first
-GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after this number of steps
 
 
-@frozen(init=False)
+@dataclass(frozen=True)
+class ResidualLimits:
+    """Relative residuals of a solution, and the steps of Newton's method that reduce them."""
+
+    # Warn above it: the gain then has fewer than eight digits at best.
+    poor: float = 1e-8
+    # No solution above it: not three digits of the equation hold.
+    useless: float = 1e-3
+    # SciPy's method is tried as well above it: with 20 states and random matrices both methods reach 2e-15.
+    doubling: float = 1e-11
+    # Newton's method stops at this residual (some ε of the terms), or after so many steps; it converges quadratically,
+    # so that six steps lead from `useless` to rounding with three to spare.
+    good: float = 1e-14
+    steps: int = 6
+
+
+LIMITS = ResidualLimits()
+
+
+@frozen
 class RiccatiSolution:
     """Stabilising solution of a Riccati equation.
 
@@ -55,9 +70,6 @@ class RiccatiSolution:
     poles: Roots
     residual: float
     method: str
-
-    def __init__(self, X: FloatArray, K: FloatArray, poles: Roots, residual: float, method: str) -> None:
-        assign(self, X=X, K=K, poles=poles, residual=residual, method=method)
 
     def table(self) -> str:
         """Residual, method and poles."""
@@ -142,15 +154,14 @@ def _solve(
     dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
     E: FloatArray,
 ) -> RiccatiSolution:  # fmt: skip
-    if method not in ("automatic", "schur", "doubling"):
-        raise DataError("unknown-choice", f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
-    problem = Problem(dt, A, B, Q, R, S, E)
+    one_of("method", method, ("automatic", "schur", "doubling"))
+    problem = RiccatiProblem(dt, A, B, Q, R, S, E)
     tried = ""
     if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
         try:
             X, steps = refine(problem, solve_by_doubling(problem))
             found = finish(problem, X, f"doubling and {counted(steps, 'Newton step')}")
-            if method == "doubling" or found.residual <= POOR_DOUBLING:
+            if method == "doubling" or found.residual <= LIMITS.doubling:
                 return found
             tried = f" after doubling (residual {found.residual:.1e})"
         except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
@@ -165,7 +176,7 @@ def _solve(
 
 
 @dataclass(frozen=True)
-class Problem:
+class RiccatiProblem:
     """The matrices of one equation, dt None for continuous time."""
 
     dt: float | None
@@ -200,7 +211,7 @@ class Problem:
         return K, total, float(np.linalg.norm(total)) / size if size else 0.0
 
 
-def by_schur(problem: Problem) -> FloatArray:
+def by_schur(problem: RiccatiProblem) -> FloatArray:
     """X by SciPy."""
     solver = scipy.linalg.solve_continuous_are if problem.dt is None else scipy.linalg.solve_discrete_are
     e, s = None if problem.plain else problem.E, problem.S if problem.S.any() else None
@@ -220,7 +231,7 @@ def by_schur(problem: Problem) -> FloatArray:
     return np.asarray(X)
 
 
-def solve_by_doubling(problem: Problem) -> FloatArray:
+def solve_by_doubling(problem: RiccatiProblem) -> FloatArray:
     """X by the doubling algorithm, from the sampled system or the Cayley transform of the continuous one."""
     A, B, Q, R, S = problem.A, problem.B, problem.Q, problem.R, problem.S
     if not problem.plain:  # Y = Eᵀ X E solves the equation of E⁻¹ A, E⁻¹ B
@@ -258,14 +269,14 @@ def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArra
     return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
 
 
-def refine(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
+def refine(problem: RiccatiProblem, X: FloatArray) -> tuple[FloatArray, int]:
     """X after Newton steps (Kleinman 1968), as long as they reduce the residual, and their number.
 
     The correction Δ solves the Lyapunov equation of the closed loop with the residual on its right-hand side.
     """
     K, rest, residual = problem.evaluate(X)
     steps = 0
-    while residual > GOOD and steps < MOST_NEWTON:
+    while residual > LIMITS.good and steps < LIMITS.steps:
         closed = problem.A - problem.B @ K
         if not problem.plain:
             closed = np.asarray(np.linalg.solve(problem.E.T, closed.T)).T  # (A - B K) E⁻¹
@@ -293,10 +304,10 @@ def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
         return np.asarray(scipy.linalg.solve_discrete_lyapunov(A.T, Q, method="bilinear" if len(A) > 1 else None))
 
 
-def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
+def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> RiccatiSolution:
     """Gain, poles and residual of X; refuses an X with a large residual or without a stable closed loop."""
     K, _, residual = problem.evaluate(X)
-    if not residual <= USELESS:
+    if not residual <= LIMITS.useless:
         raise ConvergenceError(
             "no-convergence", f"the Riccati equation is not solved: relative residual {residual:.1e}."
         )
@@ -309,7 +320,7 @@ def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
             "the solution of the Riccati equation is not stabilising: some mode is on the stability boundary and "
             "is not reached by any input, or not weighted.",
         )
-    if residual > POOR:
+    if residual > LIMITS.poor:
         warnings.warn(
             DalembertWarning(
                 "no-convergence",
@@ -319,4 +330,4 @@ def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
             ),
             stacklevel=4,
         )
-    return RiccatiSolution(X, K, Roots(values, problem.dt), residual, method)
+    return RiccatiSolution(X=X, K=K, poles=Roots(values, problem.dt), residual=residual, method=method)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from dalembert.core.registry import Registry
-from dalembert.model.options import Declared, option
+from dalembert.model.options import Declared, Kind, declare, option
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,9 @@ class ActuatorModel(Declared):
 ACTUATORS: Registry[type[ActuatorModel]] = Registry(
     "model of an actuator", package="dalembert.model.actuators", group="dalembert.actuators"
 )
-_Class = TypeVar("_Class", bound=ActuatorModel)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option,))
-def actuator(kind: str) -> Callable[[type[_Class]], type[_Class]]:
+def actuator(kind: str) -> Callable[[type[Kind]], type[Kind]]:
     """Declare a class as a model of an actuator: a frozen dataclass, and a type of ``model`` in model files."""
-
-    def declare(cls: type[_Class]) -> type[_Class]:
-        made = dataclass(frozen=True)(cls)
-        made.kind = kind
-        ACTUATORS.register(kind, made, module=made.__module__)
-        return made
-
-    return declare
+    return declare(ACTUATORS, kind)

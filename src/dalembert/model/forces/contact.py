@@ -8,11 +8,9 @@ from typing import Any
 
 from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import atan2
-from dalembert.model.bodies import Frame, Place, Point, Scalar, Vector, axes_from, not_negative, positive
+from dalembert.model.bodies import THRESHOLDS, Frame, Place, Point, Scalar, Vector, axes_from, not_negative, positive
 from dalembert.model.forces.force import Force, force
 from dalembert.model.options import Given, option
-
-_SHORTEST = 1e-12  # a normal whose components are below this is zero: they are of order one, their rounding 1e-16
 
 
 def _stiffness(given: Given) -> str:
@@ -45,7 +43,7 @@ class Contact(Force):
     def check(self) -> None:
         plane = self.plane if isinstance(self.plane, (Point, Frame)) else self.plane.at(*(0.0,) * self.plane.dimension)
         object.__setattr__(self, "plane", plane)
-        if self.normal is not None and math.hypot(*map(float, self.normal)) < _SHORTEST:
+        if self.normal is not None and math.hypot(*map(float, self.normal)) < THRESHOLDS.length:
             raise ModelError("zero-length", f"normal of {self.what} has zero length.", where={"force": self.name})
 
     def frame(self) -> Frame:

@@ -27,7 +27,7 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Finding
 from dalembert.core.registry import Registry
 from dalembert.model.joints import Joint
-from dalembert.model.options import REQUIRED, Declared, option
+from dalembert.model.options import REQUIRED, Declared, Kind, declare, option
 
 if TYPE_CHECKING:
     from typing import Concatenate, ParamSpec
@@ -111,24 +111,6 @@ class Force(Declared):
         return None
 
 
-FORCES: Registry[type[Force]] = Registry("kind of force", package="dalembert.model.forces", group="dalembert.forces")
-_Class = TypeVar("_Class", bound=Force)
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(option,))
-def force(kind: str) -> Callable[[type[_Class]], type[_Class]]:
-    """Declare a class as a kind of force: a frozen dataclass, a type of model files and a method ``add_<kind>``."""
-
-    def declare(cls: type[_Class]) -> type[_Class]:
-        made = dataclass(frozen=True)(cls)
-        made.kind = kind
-        FORCES.register(kind, made, module=made.__module__)
-        _attach(made)
-        return made
-
-    return declare
-
-
 class ForceMethods:
     """The `add_<kind>` methods of forces; part of `Mechanism`. Every registered kind has one."""
 
@@ -146,12 +128,12 @@ class ForceMethods:
         add_torque = _adds(Torque)
 
 
-def _attach(kind: type[Force]) -> None:
+def _attach(name: str, kind: type[Force]) -> None:
     parameters = inspect.signature(kind).parameters
 
     def add(self: ForceMethods, *arguments: Any, **options: Any) -> Force:
         given = {*list(parameters)[: len(arguments)], *options}
-        what = f"{kind.kind} {(*arguments, options.get('name'))[0]!r}"
+        what = f"{name} {(*arguments, options.get('name'))[0]!r}"
         for key in [key for key in options if key not in parameters]:
             problem = unknown_name("argument", key, parameters, what)
             raise ModelError("unknown-argument", problem, where={"argument": key})
@@ -162,9 +144,20 @@ def _attach(kind: type[Force]) -> None:
         self.forces.append(made)
         return made
 
-    add.__name__ = f"add_{kind.kind.replace(' ', '_')}"
+    add.__name__ = f"add_{name.replace(' ', '_')}"
     add.__qualname__ = f"Mechanism.{add.__name__}"
     add.__doc__ = kind.__doc__
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     add.__signature__ = inspect.Signature([first, *parameters.values()], return_annotation=kind.__name__)  # type: ignore[attr-defined]
     setattr(ForceMethods, add.__name__, add)
+
+
+FORCES: Registry[type[Force]] = Registry(
+    "kind of force", package="dalembert.model.forces", group="dalembert.forces", added=_attach
+)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+def force(kind: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Declare a class as a kind of force: a frozen dataclass, a type of model files and a method ``add_<kind>``."""
+    return declare(FORCES, kind)

@@ -1,4 +1,4 @@
-"""The declaration of a kind of joint, and a joint between two bodies.
+"""Joints as data: the declaration of a kind, a joint between two bodies, and the methods of a mechanism that add them.
 
 A kind is registered by the file that declares it. Methods of `Mechanism`, model files, their schema and reference, and
 pictures are made from this declaration; `mechanics/joints/` holds the rows of the same name. A package adds kinds
@@ -8,14 +8,34 @@ through entry points of the group ``dalembert.joints``: modules that register a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.registry import Registry
-from dalembert.model.bodies import Frame
+from dalembert.expressions.quantities import atan2
+from dalembert.model.bodies import (
+    IDENTITY,
+    THRESHOLDS,
+    Body,
+    Frame,
+    Place,
+    Point,
+    Scalar,
+    Vector,
+    axes_from,
+    matmul,
+    transpose,
+    vector,
+)
+from dalembert.model.options import REQUIRED
 from dalembert.model.options import Option as Option
+
+Values = Vector | None
 
 PLACEMENT = ("position", "direction", "axis")  # forms of options that only place the frames
 Z = (0.0, 0.0, 1.0)
@@ -86,13 +106,6 @@ class JointKind:
         sides = (Option("a", "place", "on the first body"), Option("b", "place", "on the second body"))
         return {one.name: one for one in (*sides, *self.options)}
 
-    @property
-    def signature(self) -> Signature:
-        """Of the method that adds such a joint."""
-        sides = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ("name", "a", "b")]
-        options = [Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default) for one in self.options]
-        return Signature([*sides, *options], return_annotation=Joint)
-
 
 @dataclass(frozen=True, repr=False)
 class Joint:
@@ -119,4 +132,173 @@ class Joint:
         return self.declaration.coordinates
 
 
-JOINTS: Registry[JointKind] = Registry("joint kind", package="dalembert.model.joints", group="dalembert.joints")
+class JointMethods:
+    """The methods of `Mechanism` that add joints. Every registered kind has one, ``add_<kind>``.
+
+    An axis is in the axes of each body where the bodies are given by points, in world axes (those of the drawing) where
+    the joint is given by `at`.
+    """
+
+    planar: bool
+    joints: list[Joint]
+
+    def add_joint(self, kind: str, name: str, a: Place, b: Place, **options: Any) -> Joint:
+        """A joint of a registered kind between a place of the first body and one of the second.
+
+        kind : "revolute", "screw", ...; `dalembert.model.joints.JOINTS` lists them.
+        options : those of the kind; see the method of its name or `docs/model-files-reference.md`.
+        """
+        declared = JOINTS[kind]
+        what, where = f"{kind} joint {name!r}", {"joint": name}
+        if declared.rows[1 if self.planar else 0] is None:
+            use = Advice("Use {}.", Call(f"m.add_{declared.instead.replace(' ', '_')}"))
+            problem = f"{what} does not exist in a {'planar' if self.planar else 'spatial'} mechanism."
+            raise ModelError("not-supported", problem, *([use] if declared.instead else ()), where=where)
+        given = _complete(declared, what, options, self.planar)
+        frames = _frames(declared, what, a, b, given, self.planar)
+        own = {one.name: given[one.name] for one in declared.options if one.form not in PLACEMENT}
+        joint = Joint(name, kind, *frames, own)
+        if declared.check is not None:
+            declared.check(joint, given)
+        self.joints.append(joint)
+        return joint
+
+    if TYPE_CHECKING:  # those of the kinds of this package, for completion and type checkers
+
+        def add_fixed(self, name: str, a: Place, b: Place, *, at: Values = None) -> Joint: ...
+        def add_revolute(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None,
+            x: Values = None,
+        ) -> Joint: ...  # fmt: skip
+        def add_prismatic(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
+        ) -> Joint: ...
+        def add_cylindrical(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
+        ) -> Joint: ...
+        def add_universal(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, second_axis: Values = None
+        ) -> Joint: ...
+        def add_spherical(self, name: str, a: Place, b: Place, *, at: Values = None) -> Joint: ...
+        def add_planar(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
+        ) -> Joint: ...
+        def add_screw(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, lead: Scalar
+        ) -> Joint: ...
+        def add_massless_rod(self, name: str, a: Place, b: Place, *, length: Scalar) -> Joint: ...
+        def add_point_on_line(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
+        ) -> Joint: ...
+        def add_pin_in_slot(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
+        ) -> Joint: ...
+        def add_point_on_plane(
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
+        ) -> Joint: ...
+        def add_point_on_curve(
+            self, name: str, a: Place, b: Place, *, curve: Callable[[Any], Any], start: float = 0.0
+        ) -> Joint: ...
+        def add_rolling_wheel(
+            self, name: str, a: Place, b: Place, *, radius: Scalar, axis: Values = None, normal: Values = None
+        ) -> Joint: ...
+        def add_rolling_sphere(
+            self, name: str, a: Place, b: Place, *, radius: Scalar, normal: Values = None
+        ) -> Joint: ...
+        def add_rolling_discs(
+            self, name: str, a: Place, b: Place, *, radius: Scalar, second_radius: Scalar, inside: bool = False
+        ) -> Joint: ...
+
+
+def _attach(name: str, kind: JointKind) -> None:
+    """Give `JointMethods` the method of a kind."""
+
+    def add(self: JointMethods, *sides: Any, **options: Any) -> Joint:
+        return self.add_joint(name, *sides, **options)
+
+    add.__name__ = f"add_{name.replace(' ', '_')}"
+    add.__qualname__ = f"Mechanism.{add.__name__}"
+    add.__doc__ = "\n\n".join([kind.doc, *(f"{one.name} : {one.doc}." for one in kind.options)])
+    sides = [Parameter(side, Parameter.POSITIONAL_OR_KEYWORD) for side in ("self", "name", "a", "b")]
+    options = [Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default) for one in kind.options]
+    add.__signature__ = Signature([*sides, *options], return_annotation=Joint)  # type: ignore[attr-defined]
+    setattr(JointMethods, add.__name__, add)
+
+
+JOINTS: Registry[JointKind] = Registry(
+    "joint kind", package="dalembert.model.joints", group="dalembert.joints", added=_attach
+)
+
+
+def _complete(kind: JointKind, what: str, options: Mapping[str, Any], planar: bool) -> dict[str, Any]:
+    """The options of a kind: given, or their defaults; checked."""
+    known = [one.name for one in kind.options]
+    for key in options:
+        if key not in known:
+            problem = unknown_name("argument", key, known, what)
+            raise ModelError("unknown-argument", problem, where={"argument": key})
+    found: dict[str, Any] = {}
+    for one in kind.options:
+        value = options.get(one.name, one.default)
+        if value is REQUIRED:
+            problem = f"{what} needs {one.name}: {one.doc}."
+            raise ModelError("missing-argument", problem, where={"argument": one.name})
+        if planar and one.spatial and value is not None:
+            problem = f"{what}: in the plane every angle is about z."
+            advice = Advice("Leave out {}.", Argument(one.name))
+            raise ModelError("ineffective-argument", problem, advice, where={"argument": one.name})
+        found[one.name] = value if one.check is None else one.check(value, f"{one.name} of {what}")
+    return found
+
+
+def _frames(
+    kind: JointKind, what: str, a: Place, b: Place, given: Mapping[str, Any], planar: bool
+) -> tuple[Frame, Frame]:
+    at, axis = given.get("at"), given.get("axis")
+    if planar:
+        angle = 0.0 if axis is None else _angle(axis, what)
+        return _frame(kind, what, a, at, angle=angle), _frame(kind, what, b, at, angle=angle)
+    (first, z), (second, other) = kind.directions
+    z, x = z if given.get(first) is None else given[first], given.get("x")
+    own = other if given.get(second) is None else given[second]
+    twin = (z, x) if own is None else (own, None)
+    return _frame(kind, what, a, at, (z, x)), _frame(kind, what, b, at, twin)
+
+
+def _frame(
+    kind: JointKind, what: str, side: Place, at: Values, directions: tuple[Any, Any] | None = None, angle: Any = 0.0
+) -> Frame:
+    """One side: a frame as it is; else a point, or a place of the drawing, with its z and x directions or its angle."""
+    if isinstance(side, Frame):
+        return side
+    axes = IDENTITY if directions is None else axes_from(*directions, f"axis of {what}")
+    if isinstance(side, Body) and at is not None:
+        place = side.local(at, f"place of {what}")
+        return Frame(side, place, matmul(transpose(side.rotation), axes), angle - side.angle)
+    point = _point(kind, what, side)
+    return Frame(point.body, point.coordinates, axes, angle)
+
+
+def _point(kind: JointKind, what: str, side: Place) -> Point:
+    """A point, or the origin of a body where the kind has no place in the drawing."""
+    if isinstance(side, Point):
+        return side
+    if not isinstance(side, Body):
+        problem = f"{what}: expected a point, a frame or a body, got {side!r}."
+        raise ModelError("wrong-type", problem, Advice("Points are made by {}.", Call("body.at")))
+    if any(one.name == "at" for one in kind.options):
+        raise ModelError(
+            "missing-argument",
+            f"{what} joins bodies, and its place is not given.",
+            Advice("Give points or the place in the drawing: {}.", Call("body.at"), Argument("at")),
+            where={"body": side.name},
+        )
+    return side.at(*(0.0,) * side.dimension)
+
+
+def _angle(axis: Vector, what: str) -> Any:
+    """Angle of a direction in the plane."""
+    x, y = vector(axis, 2, f"axis of {what}")
+    if math.hypot(float(x), float(y)) < THRESHOLDS.length:
+        raise ModelError("zero-length", f"axis of {what} has zero length.")
+    return atan2(y, x)

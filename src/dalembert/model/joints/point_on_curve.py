@@ -26,7 +26,7 @@ JOINTS.register(
         rows=(2, 1),
         coordinates=(Coordinate("parameter", "parameter_rate", ""),),
         options=(
-            Option("curve", "curve", "coordinates as expressions of s", check=check_curve),
+            Option("curve", "curve", "coordinates in the first frame as expressions of s", check=check_curve),
             Option("start", "number", "first guess of s", 0.0, check=check_start),
         ),
         variables=(("parameter", "start"),),

@@ -10,7 +10,7 @@ JOINTS.register(
         rows=(3, None),
         options=(
             Option("radius", "length", "of the sphere", check=positive),
-            Option("normal", "direction", "of the plane, in the first body's axes", None),
+            Option("normal", "direction", "of the plane, in the first body's axes; z by default", None),
         ),
         glyph=Glyph("sphere", "rolls without slip", radius="radius"),
         directions=(("normal", Z), ("", Z)),

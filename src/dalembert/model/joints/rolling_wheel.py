@@ -11,7 +11,7 @@ JOINTS.register(
         options=(
             Option("radius", "length", "of the wheel", check=positive),
             Option("axis", "direction", "axle in the wheel's axes, y by default", None),
-            Option("normal", "direction", "of the plane, in the first body's axes", None),
+            Option("normal", "direction", "of the plane, in the first body's axes; z by default, y in the plane", None),
         ),
         glyph=Glyph("wheel", "rolls without slip", radius="radius"),
         directions=(("normal", Z), ("axis", (0.0, 1.0, 0.0))),

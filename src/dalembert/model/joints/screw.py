@@ -9,7 +9,11 @@ JOINTS.register(
         "A screw along `axis`; spatial. Coordinates `name.angle` and `name.displacement`.",
         rows=(5, None),
         coordinates=(ANGLE, DISPLACEMENT),
-        options=(AT, AXIS, Option("lead", "length", "metres per turn", check=nonzero)),
+        options=(
+            AT,
+            AXIS,
+            Option("lead", "length", "metres per turn: displacement = lead · angle / 2π", check=nonzero),
+        ),
         glyph=Glyph("screw", "slide and its rail"),
         numbers=("lead",),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from dalembert.core.findings import Advice, Call, Finding
 from dalembert.model.forces import Force
@@ -10,11 +11,10 @@ from dalembert.model.joints import Joint
 from dalembert.model.options import option
 from dalembert.model.sensors.measure import Measure, measure
 
-_JOINT = "a joint, or one of its coordinates (`U.angle1`)"
 
-
+@dataclass(frozen=True)
 class _OfCoordinate(Measure):
-    joint: str | Joint
+    joint: str | Joint = option("coordinate", "a joint, or one of its coordinates (`U.angle1`)")  # noqa: RUF009 (a field)
 
     def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
         """An angle asked of a slider, or a displacement of a hinge."""
@@ -32,7 +32,6 @@ class _OfCoordinate(Measure):
 class AngleMeasure(_OfCoordinate):
     """Angle of a joint or of a planar body [rad]."""
 
-    joint: str | Joint = option("coordinate", _JOINT)
     unit = "rad"
 
 
@@ -40,7 +39,6 @@ class AngleMeasure(_OfCoordinate):
 class RateMeasure(_OfCoordinate):
     """Time derivative of an angle [rad/s]."""
 
-    joint: str | Joint = option("coordinate", _JOINT)
     unit = "rad/s"
 
 
@@ -48,7 +46,6 @@ class RateMeasure(_OfCoordinate):
 class DisplacementMeasure(_OfCoordinate):
     """Displacement of a sliding joint [m]."""
 
-    joint: str | Joint = option("coordinate", _JOINT)
     unit = "m"
 
 
@@ -56,15 +53,12 @@ class DisplacementMeasure(_OfCoordinate):
 class SpeedMeasure(_OfCoordinate):
     """Time derivative of a displacement [m/s]."""
 
-    joint: str | Joint = option("coordinate", _JOINT)
     unit = "m/s"
 
 
 @measure("joint acceleration")
 class JointAccelerationMeasure(_OfCoordinate):
     """Second time derivative of a joint coordinate [rad/s² or m/s²]."""
-
-    joint: str | Joint = option("coordinate", _JOINT)
 
 
 def angle(joint: str | Joint) -> AngleMeasure:

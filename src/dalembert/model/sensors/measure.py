@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar, dataclass_transform
+from typing import dataclass_transform
 
 from dalembert.core.findings import Finding
 from dalembert.core.registry import Registry
 from dalembert.model.forces import Force
-from dalembert.model.options import Declared, option
+from dalembert.model.options import Declared, Kind, declare, option
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Measure(Declared):
 
     unit = ""
 
-    def checked(self, what: str) -> Measure:
+    def validate(self, what: str) -> Measure:
         """The same measure with checked options; `what` names the sensor in messages."""
         made = replace(self)
         made.settle(what)
@@ -59,20 +59,12 @@ class Measure(Declared):
 SENSORS: Registry[type[Measure]] = Registry(
     "kind of sensor", package="dalembert.model.sensors", group="dalembert.sensors"
 )
-_Class = TypeVar("_Class", bound=Measure)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option,))
-def measure(kind: str) -> Callable[[type[_Class]], type[_Class]]:
+def measure(kind: str) -> Callable[[type[Kind]], type[Kind]]:
     """Declare a class as a kind of sensor: a frozen dataclass, and a type of sensors in model files."""
-
-    def declare(cls: type[_Class]) -> type[_Class]:
-        made = dataclass(frozen=True)(cls)
-        made.kind = kind
-        SENSORS.register(kind, made, module=made.__module__)
-        return made
-
-    return declare
+    return declare(SENSORS, kind)
 
 
 @dataclass(frozen=True)

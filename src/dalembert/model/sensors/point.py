@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dalembert.model.bodies import Place
 from dalembert.model.options import option
 from dalembert.model.sensors.measure import Measure, measure
 
-_PLACE = "where it is measured"
+
+@dataclass(frozen=True)
+class _OfPoint(Measure):
+    point: Place = option("place", "where it is measured")  # noqa: RUF009 (a field)
 
 
 @measure("position")
-class PositionMeasure(Measure):
+class PositionMeasure(_OfPoint):
     """Position of a point in world axes [m]."""
 
-    point: Place = option("place", _PLACE)
     unit = "m"
 
 
 @measure("velocity")
-class VelocityMeasure(Measure):
+class VelocityMeasure(_OfPoint):
     """Velocity of a point in world axes [m/s]."""
 
-    point: Place = option("place", _PLACE)
     unit = "m/s"
 
 
 @measure("acceleration")
-class AccelerationMeasure(Measure):
+class AccelerationMeasure(_OfPoint):
     """Acceleration of a point in world axes [m/s²]."""
 
-    point: Place = option("place", _PLACE)
     unit = "m/s^2"
 
 

@@ -197,7 +197,7 @@ def independent_columns(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[li
     """(independent, dependent) speeds by QR with pivoting, so that A_dep is far from singular."""
     if not A.size:
         return list(range(A.shape[1])), []
-    sizes, order = ties.pivoted(A)
+    sizes, order = ties.pivot_columns(A)
     rank = rank_of(sizes, tolerance)
     return sorted(int(k) for k in order[rank:]), sorted(int(k) for k in order[:rank])
 

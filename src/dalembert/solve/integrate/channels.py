@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import casadi as ca
@@ -29,6 +29,11 @@ class Samples:
     work: Array
     a: Array
     lam: Array
+
+    @classmethod
+    def join(cls, runs: Sequence[Samples]) -> Samples:
+        """The samples of several runs, one after the other."""
+        return cls(*(np.concatenate([getattr(run, field.name) for run in runs]) for field in fields(cls)))
 
 
 class Sampler:
@@ -56,14 +61,17 @@ class Sampler:
         t = np.concatenate(([before[0]], block[:, 0]))
         index = np.minimum(np.searchsorted(t, wanted - slack, side="left"), len(t) - 1)
         exact = np.abs(t[index] - wanted) <= slack
-        full = np.vstack((before, block))
+
+        def states(at: Any) -> Array:
+            return np.where((at > 0)[:, None], block[at - 1], before)
+
         if exact.all():
-            rows = full[index]
+            rows = states(index)
         else:
-            rows = np.empty((len(wanted), full.shape[1]))
-            rows[exact] = full[index[exact]]
+            rows = np.empty((len(wanted), block.shape[1]))
+            rows[exact] = states(index[exact])
             left = np.searchsorted(t, t[index[~exact]], side="left") - 1
-            rows[~exact] = self.step_to(full[left], wanted[~exact])
+            rows[~exact] = self.step_to(states(left), wanted[~exact])
         rows[:, 0] = wanted
         self.blocks.append(rows)
 
@@ -145,18 +153,26 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
     return eqs.cached("observation", make)  # type: ignore[no-any-return]
 
 
+def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array, *, runs: int = 1) -> Array:
+    """(n, k) every channel of `observation` at the samples of as many runs of equal length, one after the other.
+
+    p : one row, or one per sample.
+    """
+    kernel, _, _, keep = observation(eqs)  # type: ignore[misc]
+    time = samples.t.reshape(-1, 1)
+    (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time)
+    first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
+    energy = derived[:, first] + derived[:, first + 1]
+    gained = (energy - samples.work).reshape(runs, -1)
+    balance = (gained - gained[:, :1]).reshape(-1)
+    data = np.hstack((samples.q, samples.v, samples.z, u, derived, energy[:, None], balance[:, None]))
+    return data if len(keep) == data.shape[1] else data[:, keep]
+
+
 def to_record(
     eqs: EquationsOfMotion, samples: Samples, u: Array, parameters: Array | None = None, **details: Any
 ) -> Record:
     """Every channel of a run at its sample times; `parameters` has one row per sample where they changed on the way."""
-    p = eqs.p if parameters is None else parameters
-    kernel, names, units, keep = observation(eqs)  # type: ignore[misc]
-    time = samples.t
-    (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time.reshape(-1, 1))
-    first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
-    energy = derived[:, first] + derived[:, first + 1]
-    balance = energy - energy[0] - (samples.work - samples.work[0])
-    data = np.hstack((samples.q, samples.v, samples.z, u, derived, energy[:, None], balance[:, None]))
-    if len(keep) != data.shape[1]:
-        data = data[:, keep]
-    return Record(time, data, names, units, name=eqs.name, scene=eqs.scene_data, **details)
+    _, names, units, _ = observation(eqs)  # type: ignore[misc]
+    data = channel_values(eqs, samples, u, eqs.p if parameters is None else parameters)
+    return Record(samples.t, data, names, units, name=eqs.name, scene=eqs.scene_data, **details)

@@ -42,7 +42,7 @@ class NativeSteps:
             return stepper.layout, Kernel(stepper.start()), Kernel(stepper.step())
 
         self.layout: Layout
-        self.layout, self._begin, self.kernel = eqs.cached(key, make)
+        self.layout, self.starting, self.kernel = eqs.cached(key, make)
         self.largest_block = max(LARGEST_BLOCK // self.layout.size, 1)
 
     def plan(self, times: Array, span: float) -> None:
@@ -50,41 +50,45 @@ class NativeSteps:
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         """The column at the start of a run."""
-        return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
+        return np.asarray(self.starting(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
     def expect(self, attempts: int) -> None:
         """Announce attempts to come, so that their code is made now where it pays."""
         self.kernel.expect(attempts)
 
-    def block(self, x: Array, attempts: int, end: float, constants: Array | None = None) -> Array:
+    def block(
+        self, x: Array, attempts: int, end: float, constants: Array | None = None, *, p: Array | None = None
+    ) -> Array:
         """Columns after each of so many attempts, one per row."""
-        c = self.constants if constants is None else constants
-        rows: Array = self.kernel.run(attempts, x, self.p, c, end, self.numbers)
+        c, p = self.constants if constants is None else constants, self.p if p is None else p
+        rows: Array = self.kernel.run(attempts, x, p, c, end, self.numbers)
         return rows
 
-    def to(self, states: Array, times: Array, constants: Array | None = None) -> Array:
+    def to(self, states: Array, times: Array, constants: Array | None = None, *, p: Array | None = None) -> Array:
         """One step from each column to its own time; `constants` has one row per column where inputs are held.
+
+        p : parameters other than those of the equations.
 
         It is shorter than a step that was accepted, so its error is not controlled again: near a dead point error
         control would reduce steps that a longer step had passed.
         """
-        c = self.constants if constants is None else constants
-        rows = self.kernel.many(states, self.p, c, times[:, None], self.unchecked)[0]
+        c, p = self.constants if constants is None else constants, self.p if p is None else p
+        rows = self.kernel.many(states, p, c, times[:, None], self.unchecked)[0]
         for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
-            rows[k] = self.reach(rows[k], float(times[k]), None if constants is None else constants[k])
+            rows[k] = self.reach(rows[k], float(times[k]), None if constants is None else constants[k], p=p)
         if self.iterates:  # v̇ and λ of an implicit step belong to a step of full length: solve for them again
             part = {name: rows[:, a:b] for name, (a, b) in self.layout.starts.items()}
             state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
-            solved = self._begin.many(*state, self.p, c)[0]
+            solved = self.starting.many(*state, p, c)[0]
             for name in ("a", "zdot", "power", "lam"):
                 a, b = self.layout.starts[name]
                 rows[:, a:b] = solved[:, a:b]
         return np.asarray(rows)
 
-    def reach(self, x: Array, t: float, constants: Array | None = None) -> Array:
+    def reach(self, x: Array, t: float, constants: Array | None = None, *, p: Array | None = None) -> Array:
         """The column at time t, from the column x."""
         for _ in range(REACH_ATTEMPTS):
-            x = self.block(x, 1, t, constants)[0]
+            x = self.block(x, 1, t, constants, p=p)[0]
             if x[0] >= t - 1e-15 - 4e-16 * abs(t):
                 return x
         raise ConvergenceError(

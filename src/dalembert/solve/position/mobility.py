@@ -179,7 +179,7 @@ def mobility(
 
 def _surplus_rows(A: Array, rank: int) -> list[int]:
     """Rows that repeat others: those that QR of Aᵀ with pivoting takes last."""
-    return sorted(int(k) for k in ties.pivoted(A.T)[1][rank:])
+    return sorted(int(k) for k in ties.pivot_columns(A.T)[1][rank:])
 
 
 def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tolerance: float) -> bool | None:

@@ -307,7 +307,7 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Point) 
             seen = (rows / lengths[:, None]) @ Z
             seen = seen - (seen @ basis) @ basis.T
             seen = seen - (seen @ basis) @ basis.T
-            sizes, order = ties.pivoted(seen.T)
+            sizes, order = ties.pivot_columns(seen.T)
             for k, size in enumerate(sizes):
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break

@@ -22,14 +22,11 @@ from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.structures.analysis.statics import load_vector, named_group, solve_static
+from dalembert.structures.analysis.statics import LIMITS, load_vector, named_group, solve_static
 from dalembert.structures.assembly.element_group import on_rotations
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
-from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure
+from dalembert.structures.assembly.structure import Structure, needs_structure
 from dalembert.structures.beams.beam_elements import carry
-
-# Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
-BALANCED = 1e-9
 
 
 def prestress(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
@@ -114,7 +111,7 @@ def _solve_hanging(structure: Structure, load: Any) -> FloatArray:
     except ModelError:  # a free motion without mass
         return solve_static(structure, load).u
     f = load_vector(structure, load)[0]
-    if found.acceleration is not None and np.abs(found.load - f).max() > BALANCED * np.abs(f).max():
+    if found.acceleration is not None and np.abs(found.load - f).max() > LIMITS.balance * np.abs(f).max():
         return solve_static(structure, load).u  # refuses, with the names of the motions
     return found.u
 
@@ -139,7 +136,7 @@ def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.
     if not structure.has_links:
         return sp.csc_array(structure.K.shape)
     d = len(structure.directions)
-    keep = [DIRECTIONS.index(way) for way in structure.directions]
+    keep = structure.keep
     owner = np.concatenate(
         [structure.free_index, np.flatnonzero(structure.held)]
     )  # coordinates of the columns of T, T_held

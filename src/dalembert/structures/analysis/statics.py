@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
@@ -27,10 +30,26 @@ from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure, needs_structure
 from dalembert.structures.beams.beam_stresses import BeamResult
 
-# Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
-UNSTABLE = 1e-9
 # Structures up to this many free coordinates keep their factors for the next load.
 KEPT = 20_000
+
+
+@dataclass(frozen=True)
+class BalanceLimits:
+    """When the work and the forces of a static solution count as zero, relative to the size of their terms.
+
+    Rounding leaves some 1e-16 of the terms (3e-16 of the weight of a hanging chain of 39 bars).
+    """
+
+    # Negative work of a load, relative to the sum of its absolute terms: beyond it the structure has buckled.
+    work: float = 1e-9
+    # Forces that inertia would have to take up, relative to the largest of the load: below it a load is in balance.
+    balance: float = 1e-9
+    # Forces beside the load cases, relative to the largest force: below it the table does not mention them.
+    mention: float = 1e-9
+
+
+LIMITS = BalanceLimits()
 
 
 class Named:
@@ -111,17 +130,14 @@ class StaticSolution:
         arrays = [None if array is None else np.array(array) for array in (self.u, self.load, self.acceleration)]
         return (StaticSolution, (self.structure, arrays[0], arrays[1], dict(self.factors), arrays[2]))
 
-    @property
+    @cached_property
     def strain_energy(self) -> float:
         """Energy stored [J]: ½ uᵀKu and the part of loads and initial strains inside the elements, exactly."""
-        known: dict[str, float] = self.__dict__.setdefault("_energy", {})
-        if not known:
-            s = self.structure
-            known["all"] = 0.5 * float(self.u @ (s.K @ self.u))
-            for group in s.groups:
-                if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
-                    known["all"] += group.energy_of_loads(self.state(group), self.u)
-        return known["all"]
+        total = 0.5 * float(self.u @ (self.structure.K @ self.u))
+        for group in self.structure.groups:
+            if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
+                total += group.energy_of_loads(self.state(group), self.u)
+        return total
 
     def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> BeamResult:
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m].
@@ -153,10 +169,8 @@ class StaticSolution:
 
         NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
         """
-        if isinstance(stations, bool) or not isinstance(stations, (int, np.integer)) or stations < 1:
-            raise DataError("not-a-count", f"stations must be a whole number, 1 or more, got {stations!r}.")
         found: dict[str, float] = {}
-        for each in self.stresses(stations, total=total):
+        for each in self.stresses(whole_number("stations", stations, 1), total=total):
             found.update(each if isinstance(each, dict) else {})
         return found
 
@@ -175,7 +189,7 @@ class StaticSolution:
         if self.acceleration is not None:
             rest = rest + s.M @ self.acceleration
         cases = [f"{factor:g} {case}" for case, factor in self.factors.items()]
-        if np.abs(rest).max() > 1e-9 * np.abs(self.load).max():
+        if np.abs(rest).max() > LIMITS.mention * np.abs(self.load).max():
             cases.append("given forces")
         what = " + ".join(cases) or "prescribed displacements"
         lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
@@ -240,16 +254,15 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
         x, free = _relieve_by_inertia(structure, K, right, motions)
         taken = structure.expand(free)
         return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
-    else:
-        x = factor.solve(right)
-        x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
-        if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
-            raise ModelError(
-                "not-stable",
-                f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
-                Advice("Its critical load: {}.", Call("da.structures.find_buckling")),
-                where={"structure": structure.name},
-            )
+    x = factor.solve(right)
+    x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
+    if x @ right < -LIMITS.work * (np.abs(x) @ np.abs(right)):
+        raise ModelError(
+            "not-stable",
+            f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
+            Advice("Its critical load: {}.", Call("da.structures.find_buckling")),
+            where={"structure": structure.name},
+        )
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.structures.assembly.materials import is_number
 
 # Above this size the full matrix that modal damping needs is refused.
 MODAL_LIMIT = 3000
@@ -83,7 +83,7 @@ Damping = Rayleigh | ModalDamping
 
 
 def _finite(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    return is_number(value) and math.isfinite(value)
 
 
 def damping_matrix(damping: Damping | None, M: sp.csc_array, K: sp.csc_array, C: sp.csc_array) -> sp.csc_array:

@@ -75,6 +75,12 @@ def classes(rows: FloatArray) -> tuple[IntArray, IntArray]:
     return np.arange(len(rows)), np.arange(len(rows))
 
 
+def coordinates(points: IntArray, size: int) -> IntArray:
+    """(ne, k·size) places of the coordinates of each element in a vector, from its points (ne, k)."""
+    places: IntArray = (points[:, :, None] * size + np.arange(size)).reshape(len(points), -1)
+    return places
+
+
 def congruent(transform: FloatArray, matrices: FloatArray) -> FloatArray:
     """``Tₑᵀ Aₑ Tₑ`` for every element; transform (ne, 12, k)."""
     product: FloatArray = np.matmul(transform.transpose(0, 2, 1), np.matmul(matrices, transform))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 
@@ -152,7 +151,7 @@ def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -
     count = motions.shape[1]
     if not count:
         return []
-    pivots = ties.pivoted(motions.T)[1][:count]
+    pivots = ties.pivot_columns(motions.T)[1][:count]
     shapes = np.abs(motions @ np.linalg.inv(motions[pivots]))
     words = []
     for shape in shapes[:, np.argsort(pivots)].T[:most]:

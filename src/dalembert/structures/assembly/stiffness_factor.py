@@ -12,6 +12,7 @@ The error names the coordinates that take part in v.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,28 +23,39 @@ from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
 from dalembert.core.text import listed
+from dalembert.linear import storage
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.numerics import ties
 from dalembert.numerics.ordering import factor_symmetric
 from dalembert.numerics.sparse_factor import Factor as PlainFactor
 
 EPS = float(np.finfo(np.float64).eps)
-# A softest motion below this asks for a closer look (slender meshes are that soft, and sound).
-SUSPICIOUS = 1e-9
-# |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms,
-# and those add up to a few times |v| where the diagonal is 1.
-RESIDUAL_OF_ZERO = 50.0 * EPS
-# As above for eigenvectors, which are only as exact as the eigensolver leaves them.
-RESIDUAL_OF_RIGID = 1e4 * EPS
-# Smallest pivot, relative to a unit diagonal, of a definite matrix; and of one that is surely not a rounded
-# semidefinite one, whose pivots rounding leaves at 1e-14 or so.
-SMALL_PIVOT, SOUND_PIVOT = 1e-14, 1e-10
 # Below this size a dense eigensolver is faster than Lanczos, and finds every mode.
 DENSE_EIGEN = 400
 # Above this size a sparse problem is never made dense, whatever part of its modes is asked for.
 DENSE_ALL = 3000
 # Largest block that a sparse solve makes in one go: 64 columns of 100 000 rows are 50 MB.
 COLUMNS = 64
+
+
+@dataclass(frozen=True)
+class SingularityLimits:
+    """When a matrix counts as singular, in coordinates scaled to a unit diagonal."""
+
+    # Resistance to the softest motion that asks for a closer look (slender meshes are that soft, and sound).
+    suspicious: float = 1e-9
+    # |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms,
+    # and those add up to a few times |v|.
+    zero: float = 50.0 * EPS
+    # As above for eigenvectors, which are only as exact as the eigensolver leaves them.
+    rigid: float = 1e4 * EPS
+    # Smallest pivot of a definite matrix.
+    pivot: float = 1e-14
+    # Smallest pivot of one that is surely no rounded semidefinite one, whose pivots rounding leaves at 1e-14 or so.
+    sound_pivot: float = 1e-10
+
+
+LIMITS = SingularityLimits()
 
 
 class StiffnessFactor:
@@ -98,7 +110,7 @@ class StiffnessFactor:
 
     def free_motions(self) -> FloatArray:
         """(n, k) motions that the matrix does not resist, k = 0 where it is regular."""
-        return null_space(self.matrix) if self.softest() < SUSPICIOUS else np.zeros((self.n, 0))
+        return null_space(self.matrix) if self.softest() < LIMITS.suspicious else np.zeros((self.n, 0))
 
 
 def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
@@ -116,7 +128,7 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
         block = np.linalg.qr(factor.solve(block))[0]
     turn = np.linalg.svd(scaled @ block, full_matrices=False)[2]
     motions = (block @ turn.T) / size[:, None]
-    zero = resistance(matrix, motions) <= RESIDUAL_OF_ZERO
+    zero = resistance(matrix, motions) <= LIMITS.zero
     if zero.all() and width < n:
         return null_space(matrix, start=4 * start)
     return np.asarray(motions[:, zero])
@@ -170,7 +182,7 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = No
     if count == 0:
         return np.zeros(0), np.zeros((n, 0))
     if not scipy.sparse.issparse(K) or n <= DENSE_EIGEN or (2 * count > n and n <= DENSE_ALL):
-        squares, shapes = dense_pairs(_full(M), _full(K))
+        squares, shapes = dense_pairs(storage.dense(M), storage.dense(K))
     else:
         massive = np.flatnonzero(abs(M).sum(axis=0))
         if len(massive) <= DENSE_EIGEN:
@@ -179,7 +191,7 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = No
             squares, shapes = _lanczos(M, K, count, factor)
     squares, shapes = squares[:count], shapes[:, :count]
     shapes = shapes * np.where(shapes[ties.first_largest(shapes), range(shapes.shape[1])] < 0.0, -1.0, 1.0)
-    squares[resistance(K, shapes) <= RESIDUAL_OF_RIGID] = 0.0
+    squares[resistance(K, shapes) <= LIMITS.rigid] = 0.0
     return squares, shapes
 
 
@@ -202,10 +214,10 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares, shapes = scipy.linalg.eigh(K, M)
         return squares, shapes
     idle = ~M.any(axis=0)
-    if idle.any() and not idle.all() and _definite(K[np.ix_(idle, idle)], SOUND_PIVOT):
+    if idle.any() and not idle.all() and _definite(K[np.ix_(idle, idle)], LIMITS.sound_pivot):
         return _without_idle(M, K, idle)
     # M only semidefinite: turned round, μ = 1/(ω² - σ); μ = 0 are motions without mass.
-    shift = 0.0 if _definite(K, SOUND_PIVOT) else _shift(M, K)
+    shift = 0.0 if _definite(K, LIMITS.sound_pivot) else _shift(M, K)
     try:
         mu, shapes = scipy.linalg.eigh(M, K - shift * M)
     except np.linalg.LinAlgError as error:
@@ -230,9 +242,9 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None) -
     # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
     shift = _shift(M, K)
     for _ in range(3):
-        factor = _factor_shifted(M, K, shift)
+        factor = _factor_at(M, K, shift)
         squares, shapes = _near(M, K, count, factor, shift)
-        elastic = squares[resistance(K, shapes) > RESIDUAL_OF_RIGID]
+        elastic = squares[resistance(K, shapes) > LIMITS.rigid]
         low = float(np.abs(elastic).min(initial=np.inf))
         if low >= -1e-3 * shift or not np.isfinite(low):
             break
@@ -255,13 +267,13 @@ def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: StiffnessFactor | No
     if not len(massive):
         return np.zeros(0), np.zeros((M.shape[0], 0))
     shift = 0.0 if factor is not None else _shift(M, K)
-    factor = factor or _factor_shifted(M, K, shift)
+    factor = factor or _factor_at(M, K, shift)
     forces = np.zeros((M.shape[0], len(massive)))
     forces[massive, np.arange(len(massive))] = 1.0
     motion = factor.solve(forces)
     flexibility = motion[massive]
     stiffness = np.linalg.inv(0.5 * (flexibility + flexibility.T))
-    squares, shapes = dense_pairs(_full(M[massive][:, massive]), 0.5 * (stiffness + stiffness.T))
+    squares, shapes = dense_pairs(storage.dense(M[massive][:, massive]), 0.5 * (stiffness + stiffness.T))
     return squares + shift, motion @ (stiffness @ shapes)
 
 
@@ -272,7 +284,7 @@ def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[
     return found.mu[order], found.shapes[:, order]
 
 
-def _factor_shifted(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
+def _factor_at(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
     factor = StiffnessFactor(K - shift * M)
     if not factor.exists:
         raise DataError("singular-matrix", "K - σ M is singular: a motion without mass meets no stiffness.")
@@ -289,7 +301,7 @@ def _shift(M: Matrix, K: Matrix) -> float:
     return -1e-8 * middle if middle > 0.0 else -1.0
 
 
-def _definite(matrix: FloatArray, pivot: float = SMALL_PIVOT) -> bool:
+def _definite(matrix: FloatArray, pivot: float = LIMITS.pivot) -> bool:
     size = np.diag(matrix)
     if (size <= 0.0).any():
         return False
@@ -298,7 +310,3 @@ def _definite(matrix: FloatArray, pivot: float = SMALL_PIVOT) -> bool:
         return float(np.diag(np.linalg.cholesky(scaled)).min()) ** 2 > pivot
     except np.linalg.LinAlgError:
         return False
-
-
-def _full(matrix: Matrix) -> FloatArray:
-    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)

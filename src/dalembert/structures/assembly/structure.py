@@ -5,12 +5,13 @@
 u: all coordinates, x: the free ones, u₀: prescribed displacements of supports.
 Supports are deleted rows, rigid links are eliminated exactly; nothing is a penalty.
 Base motion a(t) with coordinates relative to the base: f = −M r a, r the rigid motion.
+Inputs and outputs on coordinates i:  B = [T_iᵀ, −Tᵀ M r],   y = T_i x,  T_i ẋ,  T_i ẍ  or  T_i ẍ + r_i a.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,17 +22,18 @@ from dalembert.core.arrays import FloatArray, assign, frozen, plain_state
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures.assembly import named_channels as channels
 from dalembert.structures.assembly.element_group import ElementGroup
-from dalembert.structures.assembly.named_channels import Channels
 
 if TYPE_CHECKING:
     from dalembert.linear.modes import Modes
     from dalembert.structures.assembly.damping import Damping
-    from dalembert.structures.beams.connectivity import Connectivity
+    from dalembert.structures.beams.beam_group import Connectivity
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 BoolArray = NDArray[np.bool_]
+Channels = str | Iterable[str] | Mapping[str, str]
+OUTPUT_KINDS = ("position", "velocity", "acceleration", "absolute_acceleration")
+PER_TIME = {"velocity": "/s", "acceleration": "/s²", "absolute_acceleration": "/s²"}
 
 
 @frozen(init=False)
@@ -152,7 +154,7 @@ class Structure:
                     "conflicting-links",
                     f"{names[slaves[0]]} of structure {name!r} follows a rigid link and cannot be held too.",
                 )
-        T_held = _frozen(maps[:, fixed])
+        T_held = _freeze(maps[:, fixed])
         cases = {case: np.array(load, dtype=np.float64) for case, load in (loads or {}).items()}
         for case, load in cases.items():
             if load.shape != (N,) or not np.all(np.isfinite(load)):
@@ -162,7 +164,7 @@ class Structure:
         assign(
             self, name=name, points=points_, positions=where, directions=ways, coordinates=names,
             M=_csc("M", M, N), K=_csc("K", K, N), C=_csc("C", C, N), K_loss=_csc("K_loss", K_loss, N),
-            T=_frozen(maps[:, free]), T_held=T_held, free=tuple([names[i] for i in free]), free_index=free,
+            T=_freeze(maps[:, free]), T_held=T_held, free=tuple([names[i] for i in free]), free_index=free,
             held=held_, inactive=inactive_, prescribed=T_held @ shift[fixed], loads=cases, groups=tuple(groups),
             initial=(),
             damping=damping, units={way: unit[way] for way in ways}, provenance=provenance or {},
@@ -193,17 +195,18 @@ class Structure:
             raise DataError("unknown-name", unknown_name("point", name, self.points, f"structure {self.name!r}"))
         return place
 
-    @property
+    @cached_property
     def _point_index(self) -> dict[str, int]:
-        found: dict[str, int] | None = self.__dict__.get("_index_of_points")
-        if found is None:
-            found = {name: i for i, name in enumerate(self.points)}
-            self.__dict__["_index_of_points"] = found
-        return found
+        return {name: i for i, name in enumerate(self.points)}
+
+    @property
+    def keep(self) -> list[int]:
+        """Which of the six directions the points have, by number."""
+        return [DIRECTIONS.index(way) for way in self.directions]
 
     def connectivity(self, beam: str) -> Connectivity:
         """Boolean maps from the free coordinates to one beam or bar and its elements."""
-        from dalembert.structures.beams.connectivity import connectivity
+        from dalembert.structures.beams.beam_group import connectivity
 
         return connectivity(self, beam)
 
@@ -212,9 +215,9 @@ class Structure:
     def reduce(self, matrix: sp.csc_array) -> sp.csc_array:
         """``Tᵀ A T`` of a symmetric (N, N) matrix, on the free coordinates."""
         if not self.has_links:
-            return _frozen(matrix[:, self.free_index][self.free_index, :])
+            return _freeze(matrix[:, self.free_index][self.free_index, :])
         product = sp.csc_array(self.T.T @ matrix @ self.T)
-        return _frozen((product + product.T) * 0.5)  # the product is symmetric to rounding only
+        return _freeze((product + product.T) * 0.5)  # the product is symmetric to rounding only
 
     def expand(self, free: ArrayLike, *, prescribed: bool = False) -> FloatArray:
         """All coordinates (N,) or (N, k) from the free ones (n,) or (n, k); ``prescribed=True`` adds u₀."""
@@ -297,23 +300,23 @@ class Structure:
         M, K = self.reduce(self.M), self.reduce(self.K)
         C = damping_matrix(damping if damping is not None else self.damping, M, K, self.reduce(self.C))
         forces, read = (
-            channels.name_channels(inputs, "inputs", self.name),
-            channels.name_channels(outputs, "outputs", self.name),
+            _name_channels(inputs, "inputs", self.name),
+            _name_channels(outputs, "outputs", self.name),
         )
         if base is not None and not np.iterable(base):
             raise DataError(
                 "wrong-type", f"base must be directions, got {base!r}.", Advice("Give {}.", Argument("base", "x y"))
             )
         ways = base.split() if isinstance(base, str) else list(base or ())
-        B, input_names = channels.input_matrix(self, forces, ways)
+        B, input_names = _input_matrix(self, forces, ways)
         optional: dict[str, Any] = {}
         if self.K_loss.nnz:
             optional["K_loss"] = self.reduce(self.K_loss)
         if outputs is not None:
-            optional.update(channels.output_matrices(self, read, input_names, ways))
+            optional.update(_output_matrices(self, read, input_names, ways))
         return SecondOrder(
             M, K, C=C, B=B, coordinates=self.free, inputs=input_names,
-            units=channels.channel_units(self, forces, read, ways),
+            units=_channel_units(self, forces, read, ways),
             provenance={"source": f"structure {self.name!r}", **self.provenance}, **optional,
         )  # fmt: skip
 
@@ -398,20 +401,103 @@ def _mask(symbol: str, value: ArrayLike | None, size: int) -> BoolArray:
 
 def _csc(symbol: str, value: Any, size: int) -> sp.csc_array:
     if value is None:
-        return _frozen(sp.csc_array((size, size)))
+        return _freeze(sp.csc_array((size, size)))
     if not sp.issparse(value):
         value = np.asarray(value, dtype=np.float64)
     if value.shape != (size, size):
         raise DataError(
             "wrong-shape", f"{symbol} has shape {value.shape}, expected ({size}, {size}): one row per coordinate."
         )
-    return _frozen(sp.csc_array(value, dtype=np.float64))
+    return _freeze(sp.csc_array(value, dtype=np.float64))
 
 
-def _frozen(matrix: Any) -> sp.csc_array:
+def _freeze(matrix: Any) -> sp.csc_array:
     """Canonical csc with read-only numbers."""
     result = sp.csc_array(matrix)
     result.sum_duplicates()
     result.sort_indices()
     result.data.setflags(write=False)
     return result
+
+
+def _name_channels(given: Channels | None, what: str, structure: str) -> dict[str, str]:
+    """Names of channels and the coordinates they belong to; ``what``: "inputs" or "outputs"."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if given is not None and not np.iterable(given):
+        raise DataError("wrong-type", f"{what} must be coordinate names or a mapping of names to them, got {given!r}.")
+    names = [given] if isinstance(given, str) else list(given or ())
+    twice = (
+        [name for k, name in enumerate(names) if name in names[:k]] if len(set(map(str, names))) < len(names) else []
+    )
+    if twice:
+        raise DataError("duplicate", f"{what} of structure {structure!r}: {twice[0]!r} is given twice.")
+    if what == "outputs":
+        return {name: name for name in names}
+    # "tip.y" is a displacement already, with a unit of its own
+    return {f"{name}.{_effort(name)}" if isinstance(name, str) else name: name for name in names}
+
+
+def _effort(coordinate: str) -> str:
+    return "torque" if coordinate.rpartition(".")[2].startswith("r") else "force"
+
+
+def _input_matrix(s: Structure, inputs: dict[str, str], base: list[str]) -> tuple[sp.csc_array, list[str]]:
+    """(n, nu) and the names of the inputs: forces on coordinates, then accelerations of the base."""
+    rows = [s.index(name) for name in inputs.values()]
+    forces = s.T.tocsr()[rows, :].tocsr() if rows else sp.csr_array((0, len(s.free)))
+    idle = [name for name, size in zip(inputs, np.diff(forces.indptr)) if not size]
+    if idle:
+        raise DataError(
+            "ineffective-input",
+            f"input {idle[0]!r} acts on a held coordinate of structure {s.name!r}: it would move nothing.",
+        )
+    columns = [-(s.T.T @ (s.M @ s.base_motion(way))) for way in base]
+    parts = [forces.T, *([sp.csc_array(np.column_stack(columns))] if columns else [])]
+    return sp.csc_array(sp.hstack(parts)), [*inputs, *(f"base.{way}" for way in base)]
+
+
+def _output_matrices(s: Structure, outputs: dict[str, str], inputs: list[str], base: list[str]) -> dict[str, Any]:
+    """Output matrices of `SecondOrder` by their symbols."""
+    for coordinate in outputs.values():
+        _refuse_strange_kind(s, coordinate)
+    split = [_kind(coordinate) for coordinate in outputs.values()]
+    rows = [s.index(name) for name, _ in split]
+    selected = s.T.tocsr()[rows, :]
+    found: dict[str, Any] = {"outputs": list(outputs)}
+    for symbol, kinds in (("Y_position", ("position",)), ("Y_velocity", ("velocity",)),
+                          ("Y_acceleration", ("acceleration", "absolute_acceleration"))):  # fmt: skip
+        picked = np.array([float(kind in kinds) for _, kind in split])
+        if picked.any() or symbol == "Y_position":
+            found[symbol] = sp.csc_array(sp.diags_array(picked) @ selected)
+    D = np.zeros((len(split), len(inputs)))
+    moving = [i for i, (_, kind) in enumerate(split) if kind == "absolute_acceleration"]
+    for j, way in enumerate(base, len(inputs) - len(base)):
+        D[moving, j] = s.base_motion(way)[[rows[i] for i in moving]]
+    found["D"] = sp.csc_array(D)
+    return found
+
+
+def _channel_units(s: Structure, inputs: dict[str, str], outputs: dict[str, str], base: list[str]) -> dict[str, str]:
+    """Units of coordinates and channels; a force that a mapping calls like a coordinate leaves it the unit."""
+    units = {name: s.units[name.rpartition(".")[2]] for name in s.free}
+    for name, coordinate in inputs.items():
+        units.setdefault(name, "N m" if _effort(coordinate) == "torque" else "N")
+    units.update({f"base.{way}": "rad/s²" if way[0] == "r" else "m/s²" for way in base})
+    for name, coordinate in outputs.items():
+        stem, kind = _kind(coordinate)
+        units.setdefault(name, s.units[stem.rpartition(".")[2]] + PER_TIME.get(kind, ""))
+    return units
+
+
+def _refuse_strange_kind(s: Structure, coordinate: str) -> None:
+    """``"A.x.speed"`` of a known coordinate ``"A.x"``."""
+    stem, _, kind = coordinate.rpartition(".") if isinstance(coordinate, str) else ("", "", "")
+    if kind not in (*OUTPUT_KINDS, *s.directions) and stem in s.coordinates:
+        raise DataError("unknown-name", unknown_name("kind of output", kind, OUTPUT_KINDS, repr(coordinate)))
+
+
+def _kind(coordinate: str) -> tuple[str, str]:
+    """``"A.x.velocity"`` -> ``("A.x", "velocity")``."""
+    stem, _, kind = coordinate.rpartition(".") if isinstance(coordinate, str) else ("", "", "")
+    return (stem, kind) if kind in OUTPUT_KINDS else (coordinate, "position")

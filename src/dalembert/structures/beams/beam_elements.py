@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from dalembert.core.arrays import FloatArray
 from dalembert.structures.assembly import rotating_bodies as bodies
-from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.structures.assembly.element_assembly import IntArray, congruent
 from dalembert.structures.assembly.element_group import ElementGroup, SpinMatrices, on_rotations, scatter
 from dalembert.structures.beams import beam_stresses as stresses
 from dalembert.structures.beams import elements
@@ -159,9 +159,7 @@ class BeamElements(BeamGroup, ElementGroup):
 
     def _assemble(self, matrices: FloatArray) -> sp.csc_array:
         """(N, N) sum of element matrices in local axes, symmetric or not."""
-        T = self.transform()
-        product = np.matmul(T.transpose(0, 2, 1), np.matmul(matrices, T))
-        return scatter(self.coordinates(), product, self.count * len(self.keep))
+        return scatter(self.coordinates(), congruent(self.transform(), matrices), self.count * len(self.keep))
 
     def _slices(self) -> Iterator[Slices]:
         """The slices of all elements; Gauss points where the mass is consistent, both ends where it is lumped."""

@@ -5,24 +5,37 @@
 R: global to local axes (rows are the local axes in the global frame); A: rigid arms from the points to the ends,
 u + θ × a; P: released ends follow the held ones, u_r = −K_rr⁻¹ K_rk u_k, so that stiffness, mass and loads are all
 condensed by the same transformation, and released ends carry no force.
+
+From the free coordinates of a structure to one beam and its elements, by Boolean matrices (`Connectivity`):
+
+    q_elementⱼ = B_cⱼ q_beam,     q_beam = B_e q_free of the beam,     q_free of the beam = B_f q_free
+
+B_c shares points among the elements of the beam, B_e drops the held coordinates, B_f shares coordinates among beams.
+Rows of B_e that follow a rigid link carry its coefficients instead of a one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.errors import DataError, unknown_name
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.beams import elements
 from dalembert.structures.beams.elements import BeamNumbers
 from dalembert.structures.beams.taper import TaperedElements
+
+if TYPE_CHECKING:
+    from dalembert.structures.assembly.structure import Structure
 
 BoolArray = NDArray[np.bool_]
 # elements (m,), places x (m,) [m], jumps (m, 3, 6) there in local axes: of force, of load per length, of its slope
@@ -124,7 +137,7 @@ class BeamGroup:
             T[:, 3 * block : 3 * block + 3, 3 * block : 3 * block + 3] = self.R
         if self.arms is not None:
             for end in (0, 1):  # u_end = u + θ × a = u − [a]× θ
-                turn = -np.matmul(skew(self.arms[:, end]), self.R)
+                turn = -np.matmul(cross_matrix(self.arms[:, end]), self.R)
                 T[:, 6 * end : 6 * end + 3, 6 * end + 3 : 6 * end + 6] = turn
         if self.released is not None:
             which = self.released.any(axis=1)
@@ -186,9 +199,7 @@ class BeamGroup:
 
     def coordinates(self) -> IntArray:
         """(ne, 2·d) places of the coordinates of each element in a vector (N,): the Boolean connectivity as indices."""
-        d = len(self.keep)
-        places: IntArray = (self.points[:, :, None] * d + np.arange(d)).reshape(len(self.points), 2 * d)
-        return places
+        return assembly.coordinates(self.points, len(self.keep))
 
     def ends(self, u: FloatArray, loads: FloatArray | None = None) -> FloatArray:
         """(ne, 12) displacements of the element ends in local axes from u (N,) and element load vectors (ne, 12)."""
@@ -197,13 +208,6 @@ class BeamGroup:
         if K is not None and loads is not None:
             local += np.einsum("eij,ej->ei", self.release(K)[1], loads)
         return local
-
-    def end_forces(self, u: FloatArray, factors: Mapping[str, float] | None = None) -> FloatArray:
-        """(ne, 12) forces of the points on the element ends in local axes, ``K u − f``."""
-        loads = self.load_vectors(factors or {})
-        K = self.stiffness()
-        forces: FloatArray = np.einsum("eij,ej->ei", K, self.ends(u, loads)) - loads
-        return forces
 
     # -- loads on elements -------------------------------------------------------------------------------------------
 
@@ -344,14 +348,6 @@ class BeamGroup:
         return BeamGroup(**fields)
 
 
-def skew(a: FloatArray) -> FloatArray:
-    """(ne, 3, 3) matrices of ``a ×``."""
-    S = np.zeros((len(a), 3, 3))
-    S[:, 0, 1], S[:, 0, 2], S[:, 1, 2] = -a[:, 2], a[:, 1], -a[:, 0]
-    S[:, 1, 0], S[:, 2, 0], S[:, 2, 1] = a[:, 2], -a[:, 1], a[:, 0]
-    return S
-
-
 def _linear_density(tapered: TaperedElements) -> FloatArray:
     """(nt, 2) mass per length at both ends of the linear law with the same total and first moment."""
     rho = tapered.at_gauss["rhoA"]
@@ -359,3 +355,52 @@ def _linear_density(tapered: TaperedElements) -> FloatArray:
     moment = rho @ (tapered.weights * tapered.xi)
     slope = 12 * (moment - mean / 2)
     return np.stack([mean - slope / 2, mean + slope / 2], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Connectivity:
+    """How one beam takes part in a structure; made by :meth:`Structure.connectivity`.
+
+    Attributes
+    ----------
+    coordinates : names of the n coordinates of the beam's points, held ones too.
+    free : names of the n_f free coordinates of the structure that move it.
+    B_c : (ne, 2 d, n), the coordinates of every element from those of the beam.
+    B_e : (n, n_f), those of the beam from its free ones.
+    B_f : (n_f, N_f), its free ones from all free ones of the structure.
+    """
+
+    beam: str
+    coordinates: tuple[str, ...]
+    free: tuple[str, ...]
+    B_c: FloatArray
+    B_e: FloatArray
+    B_f: FloatArray
+
+    def __repr__(self) -> str:
+        elements, each, n = self.B_c.shape
+        return (
+            f"Connectivity of beam {self.beam!r}: {elements} elements with {each} coordinates each, {n} of its points, "
+            f"{len(self.free)} free, of {self.B_f.shape[1]} of the structure"
+        )
+
+
+def connectivity(structure: Structure, beam: str) -> Connectivity:
+    """Maps of one beam or bar."""
+    groups = [group for group in structure.groups if isinstance(group, BeamGroup)]
+    for group in groups:
+        if beam not in group.beams:
+            continue
+        k = group.beams.index(beam)
+        places = group.coordinates()[group.first[k] : group.first[k + 1]]
+        own = np.array(list(dict.fromkeys(places.ravel().tolist())))  # in order along the beam
+        rows = structure.T.tocsr()[own, :].toarray()
+        used = np.flatnonzero(rows.any(axis=0))
+        return Connectivity(
+            beam=beam, coordinates=tuple(structure.coordinates[i] for i in own),
+            free=tuple(structure.free[i] for i in used),
+            B_c=(places[:, :, None] == own).astype(np.float64), B_e=rows[:, used],
+            B_f=(used[:, None] == np.arange(len(structure.free))).astype(np.float64),
+        )  # fmt: skip
+    known = [name for group in groups for name in group.beams]
+    raise DataError("unknown-name", unknown_name("beam or bar", beam, known, f"structure {structure.name!r}"))

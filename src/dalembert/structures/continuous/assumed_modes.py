@@ -23,11 +23,11 @@ import scipy.linalg
 from numpy.polynomial import Legendre
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice
 from dalembert.linear import SecondOrder
-from dalembert.structures.continuous.continuous_modes import checked_count
 from dalembert.structures.continuous.end_conditions import End, end
 
 MOST = 40  # polynomials
@@ -98,7 +98,7 @@ def polynomials(
     slope = [np.isinf(e.rotational_spring) for e in both]
     x = Legendre([0.5, 0.5])  # z/l, from 0 to 1 on the Legendre interval
     trials = []
-    for series in _family(x, deflection, slope, checked_count(count, "functions")):
+    for series in _family(x, deflection, slope, whole_number("the number of functions", count, 1)):
         first, second = series.deriv(1) * 2.0, series.deriv(2) * 4.0
         trials.append(_trial(series, first, second, length))
     return tuple(trials)

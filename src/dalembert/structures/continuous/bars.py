@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
@@ -29,7 +30,7 @@ from dalembert.record import Record
 from dalembert.structures.assembly.materials import Material, is_number
 from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
-from dalembert.structures.continuous.continuous_modes import ContinuousModes, checked_count
+from dalembert.structures.continuous.continuous_modes import ContinuousModes
 from dalembert.structures.continuous.end_conditions import End
 
 HELD = {"free": End(), "fixed": End(spring=math.inf, rotational_spring=math.inf)}
@@ -104,25 +105,6 @@ class LineModes(ContinuousModes):
             provenance=provenance or {}, _scale=scale, _line=line, _angles=angle,
         )  # fmt: skip
 
-    def normalised(self, how: str) -> LineModes:
-        """The same modes scaled to ``"largest"`` deflection 1 or to unit modal ``"mass"``."""
-        if how not in ("largest", "mass"):
-            raise DataError("unknown-choice", f"modes are normalised 'largest' or 'mass', got {how!r}.")
-        if how == self.normalisation:
-            return self
-        if how == "mass":
-            factor = 1.0 / np.sqrt(self.modal_masses)
-        else:
-            ends = np.array([np.cos(self._angles), np.cos(self.wave_numbers - self._angles)])
-            factor = 1.0 / (_largest(self._angles, self.wave_numbers - self._angles, ends) * self._scale)
-        other = object.__new__(LineModes)
-        changed = {
-            "_scale": self._scale * factor, "modal_masses": self.modal_masses * factor**2, "normalisation": how,
-            "modal_stiffnesses": self.modal_stiffnesses * factor**2, "participation": self.participation * factor,
-        }  # fmt: skip
-        assign(other, **{**self.__dict__, **changed})
-        return other
-
     def slope(self, z: ArrayLike) -> FloatArray:
         """du/dz: strain of a bar, twist per length of a shaft, slope of a string."""
         return self._field(1, z, 1.0 / self.length)
@@ -130,6 +112,10 @@ class LineModes(ContinuousModes):
     def force(self, z: ArrayLike) -> FloatArray:
         """k du/dz: axial force, torque, or transverse force, per unit modal coordinate."""
         return self._field(1, z, self._line.stiffness / self.length)
+
+    def _peaks(self) -> FloatArray:
+        phase = self.wave_numbers - self._angles
+        return _largest(self._angles, phase, np.array([np.cos(self._angles), np.cos(phase)]))
 
     def _fields(self, z: FloatArray) -> FloatArray:
         phase = self.wave_numbers[:, None] * z - self._angles[:, None]
@@ -193,11 +179,11 @@ class LineBody:
 
     def frequencies(self, count: int = 5) -> FloatArray:
         """The ``count`` lowest natural frequencies [rad/s], a rigid-body mode (0) included."""
-        return self._line.roots(checked_count(count)) * self.wave_speed / self.length
+        return self._line.roots(whole_number("count", count, 1)) * self.wave_speed / self.length
 
     def modes(self, count: int = 5, *, normalised: str = "largest") -> LineModes:
         """The ``count`` lowest modes; scaled to ``"largest"`` deflection 1 or unit modal ``"mass"``."""
-        return LineModes(self._line, checked_count(count), provenance=self.provenance).normalised(normalised)
+        return LineModes(self._line, whole_number("count", count, 1), provenance=self.provenance).normalise(normalised)
 
     def system(
         self, modes: int = 5, *, forces_at: Any = None, distributed: Any = None, base: bool = False,

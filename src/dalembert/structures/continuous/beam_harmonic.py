@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.structures.continuous.harmonic_fields import LONG_WAVE, TERMS
+from dalembert.structures.continuous.harmonic_fields import LONG_WAVE, taylor
 from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
 FIELDS = {"displacement": 0, "slope": 1, "moment": 2, "shear force": 3}
@@ -38,10 +38,11 @@ def response(
     right = np.zeros((len(lam), size, 1), dtype=np.complex128)
     ends = [_waves(lam, held, low, high, np.array([low, high])) for low, high in pieces]
     for side, values in ((0, ends[0][..., 0]), (1, ends[-1][..., 1])):
-        rows, load = _end_rows(lam, soft, held, side, kind if at == float(side) else "")
         block = slice(0, 4) if side == 0 else slice(size - 4, size)
-        matrix[:, 2 * side : 2 * side + 2, block] = rows @ values
-        right[:, 2 * side : 2 * side + 2, 0] = load
+        matrix[:, 2 * side : 2 * side + 2, block] = held.conditions(side, lam, soft) @ values
+        row, spring = (0, held.kt[side]) if kind == "force" else (1, held.kr[side])
+        if at == float(side) and not np.isinf(spring):
+            right[:, 2 * side + row, 0] = 1.0
     if len(pieces) == 2:
         matrix[:, 4:, :4], matrix[:, 4:, 4:] = -ends[0][..., 1], ends[1][..., 0]
         right[:, 7 if kind == "force" else 6, 0] = -1.0
@@ -60,24 +61,6 @@ def response(
     return out
 
 
-def _end_rows(
-    lam: ComplexArray, soft: ComplexArray, held: HeldBeam, side: int, loaded: str
-) -> tuple[ComplexArray, ComplexArray]:
-    sign = -1.0 if side == 0 else 1.0
-    rows = np.zeros((len(lam), 2, 4), dtype=np.complex128)
-    load = np.zeros((len(lam), 2), dtype=np.complex128)
-    for row, (own, force, spring, mass, name) in enumerate(
-        ((0, 3, held.kt[side], held.mu[side], "force"), (1, 2, held.kr[side], held.iota[side], "moment"))
-    ):
-        if np.isinf(spring):
-            rows[:, row, own] = 1.0
-            continue
-        rows[:, row, own] = spring / soft - lam * mass
-        rows[:, row, force] = sign
-        load[:, row] = 1.0 if loaded == name else 0.0
-    return rows, load
-
-
 def _waves(lam: ComplexArray, held: HeldBeam, low: float, high: float, z: FloatArray) -> ComplexArray:
     """(m, 4 fields, 4 waves, nz) in the piece from low to high."""
     d = 0.5 * lam * (held.s2 - held.r2)
@@ -88,23 +71,11 @@ def _waves(lam: ComplexArray, held: HeldBeam, low: float, high: float, z: FloatA
     long = np.sqrt(np.abs(sigma)).max(axis=1) * (high - low) <= LONG_WAVE
     out = np.empty((len(lam), 4, 4, len(z)), dtype=np.complex128)
     if long.any():
-        out[long] = _series(lam[long], held, z - low)
+        out[long] = taylor(lam[long], held.r2, held.s2, z - low)
     short: NDArray[np.bool_] = ~long
     if short.any():
         out[short] = _exponentials(lam[short], sigma[short], ratio[short], low, high, z)
     return out
-
-
-def _series(lam: ComplexArray, held: HeldBeam, z: FloatArray) -> ComplexArray:
-    A = np.zeros((len(lam), 4, 4), dtype=np.complex128)
-    A[:, 0, 1], A[:, 0, 3], A[:, 1, 2], A[:, 2, 3] = 1.0, held.s2, 1.0, -1.0
-    A[:, 2, 1], A[:, 3, 0] = -lam * held.r2, -lam
-    term = np.broadcast_to(np.eye(4, dtype=np.complex128), A.shape)
-    total = np.zeros((len(lam), 4, 4, len(z)), dtype=np.complex128)
-    for k in range(TERMS):
-        total += term[..., None] * z**k
-        term = term @ A / (k + 1)
-    return total
 
 
 def _exponentials(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError
 from dalembert.structures.continuous import harmonic_fields
 from dalembert.structures.continuous import wittrick_williams as spectrum
 from dalembert.structures.continuous.continuous_modes import ContinuousModes, gauss
@@ -61,8 +60,7 @@ class BeamModes(ContinuousModes):
         each = tuple(Waves(float(value) ** 4, held.r2, held.s2) for value in b)
         amplitudes = _amplitudes(b, each, held)
         integrals = np.array([_integrals(wave, column, held) for wave, column in zip(each, amplitudes.T, strict=True)])
-        scale = np.array([_largest(wave, column) for wave, column in zip(each, amplitudes.T, strict=True)])
-        scale = 1.0 / scale
+        scale = 1.0 / np.array([_largest(wave, column) for wave, column in zip(each, amplitudes.T, strict=True)])
         rho_l, k_l = numbers.rhoA * numbers.length, numbers.EI / numbers.length**3
         assign(
             self, length=numbers.length, wave_numbers=b, frequencies=b**2 * np.sqrt(k_l / rho_l),
@@ -71,25 +69,6 @@ class BeamModes(ContinuousModes):
             normalisation="largest", provenance=provenance or {}, _scale=scale, _waves=each, _amplitudes=amplitudes,
             _numbers=numbers, _held=held,
         )  # fmt: skip
-
-    def normalised(self, how: str) -> BeamModes:
-        """The same modes scaled to ``"largest"`` deflection 1 or to unit modal ``"mass"``."""
-        if how not in ("largest", "mass"):
-            raise DataError("unknown-choice", f"modes of a beam are normalised 'largest' or 'mass', got {how!r}.")
-        if how == self.normalisation:
-            return self
-        if how == "mass":
-            factor = 1.0 / np.sqrt(self.modal_masses)
-        else:
-            largest = [_largest(wave, column) for wave, column in zip(self._waves, self._amplitudes.T, strict=True)]
-            factor = 1.0 / (np.array(largest) * self._scale)
-        other = object.__new__(BeamModes)
-        changed = {
-            "_scale": self._scale * factor, "modal_masses": self.modal_masses * factor**2, "normalisation": how,
-            "modal_stiffnesses": self.modal_stiffnesses * factor**2, "participation": self.participation * factor,
-        }  # fmt: skip
-        assign(other, **{**self.__dict__, **changed})
-        return other
 
     def slope(self, z: ArrayLike) -> FloatArray:
         """Rotation of the sections [1/m per unit deflection]: dq/dz for an Euler-Bernoulli beam."""
@@ -127,6 +106,10 @@ class BeamModes(ContinuousModes):
         total = (inside[:, first] * w) @ inside[:, first].T + part * (inside[:, second] * w) @ inside[:, second].T
         total += (at_ends[:, U] * ends) @ at_ends[:, U].T + (at_ends[:, PHI] * turns) @ at_ends[:, PHI].T
         return total * factor * self._scale[:, None] * self._scale
+
+    def _peaks(self) -> FloatArray:
+        each = zip(self._waves, self._amplitudes.T, strict=True)
+        return np.array([_largest(wave, column) for wave, column in each])
 
     def _fields(self, z: FloatArray) -> FloatArray:
         lam = np.array([wave.lam for wave in self._waves])

@@ -11,13 +11,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.arguments import one_of, whole_number
+from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
+from dalembert.core.tables import aligned
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
@@ -29,13 +31,6 @@ def gauss(waves: float) -> tuple[FloatArray, FloatArray]:
     z = (start + 0.5 * (_POINTS + 1.0)) / panels
     w = np.broadcast_to(0.5 * _WEIGHTS / panels, z.shape)
     return z.ravel(), w.ravel()
-
-
-def checked_count(count: int, what: str = "modes") -> int:
-    """A number of modes, at least 1."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise DataError("not-a-count", f"the number of {what} must be a whole number of at least 1, got {count!r}.")
-    return int(count)
 
 
 @frozen(init=False)
@@ -85,6 +80,24 @@ class ContinuousModes(ABC):
         """Number of rigid-body modes; they come first."""
         return int(np.count_nonzero(self.frequencies == 0.0))
 
+    def normalise(self, how: str) -> Self:
+        """The same modes scaled to ``"largest"`` deflection 1 or to unit modal ``"mass"``."""
+        one_of("normalisation of modes", how, ("largest", "mass"))
+        if how == self.normalisation:
+            return self
+        size = np.sqrt(self.modal_masses) if how == "mass" else self._peaks() * self._scale
+        changed = {
+            "_scale": self._scale / size, "modal_masses": self.modal_masses / size**2, "normalisation": how,
+            "modal_stiffnesses": self.modal_stiffnesses / size**2, "participation": self.participation / size,
+        }  # fmt: skip
+        other = object.__new__(type(self))
+        assign(other, **{**self.__dict__, **changed})
+        return other
+
+    @abstractmethod
+    def _peaks(self) -> FloatArray:
+        """(k,) largest deflection of every mode before scaling, with its sign where it first occurs."""
+
     @abstractmethod
     def _fields(self, z: FloatArray) -> FloatArray:
         """Fields of every mode at z in [0, 1], before scaling: (k, fields, nz)."""
@@ -108,7 +121,7 @@ class ContinuousModes(ABC):
 
     def sample(self, count: int = 201) -> tuple[FloatArray, FloatArray]:
         """Evenly spaced places (count,) [m] and the shapes there (k, count), for plots."""
-        z = np.linspace(0.0, self.length, checked_count(count, "samples"))
+        z = np.linspace(0.0, self.length, whole_number("the number of samples", count, 1))
         return z, self.shape(z)
 
     def project(self, load: Callable[[FloatArray], ArrayLike], *, breaks: Sequence[float] = ()) -> FloatArray:
@@ -154,7 +167,4 @@ class ContinuousModes(ABC):
              f"{self.participation[i] + 0.0:.5g}", f"{self.effective_masses[i]:.5g}", f"{100.0 * share[i]:.2f} %")
             for i in range(len(self))
         ]  # fmt: skip
-        widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
-        lines.append(f"effective masses so far: {100.0 * share.sum():.2f} % of {self.moving_mass:.6g}")
-        return "\n".join(lines)
+        return f"{aligned(head, rows)}\neffective masses so far: {100.0 * share.sum():.2f} % of {self.moving_mass:.6g}"

@@ -19,10 +19,13 @@ end conditions keeps its sign from one basis to the next.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeVar
 
-FloatArray = NDArray[np.float64]
+import numpy as np
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+
+Numbers = TypeVar("Numbers", FloatArray, ComplexArray)
 
 # Wave numbers up to which the Taylor series is used: its terms stay below e^2.5, so that at most a digit is lost.
 LONG_WAVE = 2.5
@@ -41,9 +44,9 @@ def roots(lam: FloatArray, r2: float, s2: float) -> tuple[FloatArray, FloatArray
     return np.stack([sigma1, sigma2]), ratios
 
 
-def system_matrix(lam: FloatArray, r2: float, s2: float) -> FloatArray:
-    """A of y′ = A y, y = (u, φ, M, V); (..., 4, 4) for λ of shape (...)."""
-    A = np.zeros((*np.shape(lam), 4, 4))
+def system_matrix(lam: Numbers, r2: float, s2: float) -> Numbers:
+    """A of y′ = A y, y = (u, φ, M, V); (..., 4, 4) for λ of shape (...), real or complex."""
+    A = np.zeros((*np.shape(lam), 4, 4), dtype=np.asarray(lam).dtype)
     A[..., 0, 1], A[..., 0, 3] = 1.0, s2
     A[..., 1, 2] = 1.0
     A[..., 2, 1], A[..., 2, 3] = -lam * r2, -1.0
@@ -51,16 +54,17 @@ def system_matrix(lam: FloatArray, r2: float, s2: float) -> FloatArray:
     return A
 
 
-def taylor(lam: FloatArray, r2: float, s2: float, z: FloatArray) -> FloatArray:
+def taylor(lam: Numbers, r2: float, s2: float, z: FloatArray) -> Numbers:
     """exp(A z), (..., 4, 4, nz), for wave numbers times z up to about LONG_WAVE."""
-    A = system_matrix(lam, r2, s2)
+    A: Any = system_matrix(lam, r2, s2)
     powers = [np.broadcast_to(np.eye(4), A.shape)]
     for k in range(1, TERMS):
         powers.append(powers[-1] @ A / k)
-    total = np.zeros((*A.shape, len(z)))
+    total: Any = np.zeros((*A.shape, len(z)), dtype=A.dtype)
     for power in reversed(powers):  # Horner
         total = total * z + power[..., None]
-    return total
+    found: Numbers = total
+    return found
 
 
 def oscillation(lam: FloatArray, sigma: FloatArray, ratio: FloatArray, z: FloatArray) -> FloatArray:

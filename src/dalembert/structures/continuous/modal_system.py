@@ -62,7 +62,7 @@ def modal_system(
     units: tuple[str, str] = ("m", "N"),
 ) -> SecondOrder:
     """Modes of a continuous body as a SecondOrder in mass-normalised modal coordinates; see ``Beam.system``."""
-    unit_mass = modes.normalised("mass")
+    unit_mass = modes.normalise("mass")
     forces, moments = named_places(forces_at, "force"), named_places(moments_at, "moment")
     outputs = {name: _output(name, value, quantity, modes) for name, value in named_places(outputs_at, "u").items()}
     inputs = {**dict.fromkeys(forces, units[1]), **dict.fromkeys(moments, "N m")}

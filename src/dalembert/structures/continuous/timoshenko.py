@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures.continuous.beams import Beam
-from dalembert.structures.continuous.continuous_modes import checked_count
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def supported_branches(beam: Beam, count: int = 5) -> SupportedBranches:
                 "not-supported",
                 f"the closed form is for supported ends without spring and inertia; got {end.text()!r}.",
             )
-    i = np.arange(1, checked_count(count) + 1)
+    i = np.arange(1, whole_number("count", count, 1) + 1)
     euler = (i * np.pi / beam.length) ** 2 * np.sqrt(beam.EI / beam.rhoA)
     bend = beam.EI / (beam.GA * beam.length**2)  # s²; r² = ρI/(ρA l²); χ* = s²/r², x = (iπ)² r²
     turn = beam.rhoI / (beam.rhoA * beam.length**2)

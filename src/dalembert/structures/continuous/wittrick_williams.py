@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError
 from dalembert.structures.continuous import harmonic_fields
-from dalembert.structures.continuous.harmonic_fields import FloatArray
+from dalembert.structures.continuous.harmonic_fields import Numbers
 
 IntArray = NDArray[np.int64]
 
@@ -53,14 +54,14 @@ class HeldBeam:
         null: FloatArray = right[rank:].T
         return null
 
-    def conditions(self, side: int, lam: FloatArray) -> FloatArray:
-        """(m, 2, 4) rows on (u, φ, M, V) that vanish at the end, for each λ (m,)."""
+    def conditions(self, side: int, lam: Numbers, soft: Numbers | float = 1.0) -> Numbers:
+        """(m, 2, 4) rows on (u, φ, M, V) that vanish at the end, for each λ (m,); springs count 1/``soft``."""
         sign = -1.0 if side == 0 else 1.0
-        rows = np.zeros((len(lam), 2, 4))
+        rows = np.zeros((len(lam), 2, 4), dtype=lam.dtype)
         for row, (own, force, spring, mass) in enumerate(
             ((0, 3, self.kt[side], self.mu[side]), (1, 2, self.kr[side], self.iota[side]))
         ):
-            rows[:, row, own] = 1.0 if np.isinf(spring) else spring - lam * mass
+            rows[:, row, own] = 1.0 if np.isinf(spring) else spring / soft - lam * mass
             rows[:, row, force] = 0.0 if np.isinf(spring) else sign
         return rows
 

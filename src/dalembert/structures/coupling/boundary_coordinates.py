@@ -68,13 +68,13 @@ class BoundaryCoordinates:
             self._check_points(owners)
             wanted = [coordinate for coordinate, where in owners.items() if len(where) > 1]
         else:
-            wanted = self._wanted((shared,) if isinstance(shared, str) else tuple(shared), owners)
+            wanted = self._find_shared((shared,) if isinstance(shared, str) else tuple(shared), owners)
         for coordinate in wanted:
             first, *others = owners[coordinate]
             for other in others:
                 self._merge((first, self._at[first][coordinate]), (other, self._at[other][coordinate]))
 
-    def _wanted(self, shared: tuple[str, ...], owners: Mapping[str, list[str]]) -> list[str]:
+    def _find_shared(self, shared: tuple[str, ...], owners: Mapping[str, list[str]]) -> list[str]:
         points = {point for name in self.parts for point in self._points[name]}
         wanted: list[str] = []
         for name in shared:
@@ -166,6 +166,8 @@ class BoundaryCoordinates:
         for k, group in enumerate(groups.values()):
             for part, i in group:
                 maps[part][i] = k
+        for places in maps.values():
+            places.setflags(write=False)
         self.maps: dict[str, Indices] = maps
 
     def _plain(self, group: Sequence[Place]) -> str:

@@ -9,16 +9,19 @@ shared point belongs to one of the parts: count it once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from dalembert.core.arrays import assign, frozen
+from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
+from dalembert.linear import storage
+from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
@@ -30,7 +33,7 @@ from dalembert.structures.reduction.reduction import READ, SQUARE, Reduction
 Springs = Mapping[tuple[str, str | None], float]
 
 
-@frozen(init=False)
+@frozen
 class Coupled:
     """Joined parts as one system, with the way back to each of them.
 
@@ -48,18 +51,6 @@ class Coupled:
     maps: Mapping[str, Indices]
     joined: tuple[str, ...]
     input_names: Mapping[str, Mapping[str, str]]
-
-    def __init__(
-        self,
-        system: SecondOrder,
-        parts: Mapping[str, SecondOrder | Reduction | Coupled],
-        maps: Mapping[str, Indices],
-        joined: Iterable[str],
-        input_names: Mapping[str, Mapping[str, str]],
-    ) -> None:
-        for places in maps.values():
-            places.setflags(write=False)
-        assign(self, system=system, parts=parts, maps=maps, joined=tuple(joined), input_names=input_names)
 
     @property
     def modal(self) -> tuple[str, ...]:
@@ -113,14 +104,10 @@ class Coupled:
     def _record(self, name: str, record: Record) -> Record:
         own = system_of(self.parts[name])
         names = {local: self.system.coordinates[k] for local, k in zip(own.coordinates, self.maps[name])}
-        missing = [whole for whole in names.values() if whole not in record.names]
-        if missing:
-            raise DataError("unknown-name", unknown_name("channel", missing[0], record.names, "this record"))
         sent = {local: whole for local, whole in self.input_names[name].items() if whole in record.names}
         names.update({local: whole for local, whole in sent.items() if local not in names})
+        data = record.data[:, places("channel", [*names.values()], record.names, "this record")]
         units = {local: record.units[whole] for local, whole in names.items()}
-        at = {channel: i for i, channel in enumerate(record.names)}
-        data = record.data[:, [at[whole] for whole in names.values()]]
         return Record(record.time, data, tuple(names), units, name=record.name, status=record.status,
                       provenance=record.provenance)  # fmt: skip
 
@@ -198,9 +185,9 @@ def couple(
             + ".",
             Advice("Use equal names, or {}.", Argument("join", {"left.A": "right.B"})),
         )
-    extra = {"K": _between(meet, springs or {}, "spring"), "C": _between(meet, dampers or {}, "damper")}
+    extra = {"K": _pair_matrix(meet, springs or {}, "spring"), "C": _pair_matrix(meet, dampers or {}, "damper")}
     system, inputs = _assemble(systems, meet, extra)
-    return Coupled(system, parts, meet.maps, meet.joined, inputs)
+    return Coupled(system=system, parts=parts, maps=meet.maps, joined=meet.joined, input_names=inputs)
 
 
 def system_of(part: SecondOrder | Reduction | Coupled) -> SecondOrder:
@@ -213,12 +200,9 @@ def modal_names_of(part: SecondOrder | Reduction | Coupled) -> tuple[str, ...]:
     return () if isinstance(part, SecondOrder) else part.modal
 
 
-def _between(meet: BoundaryCoordinates, pairs: Springs, kind: str) -> Any:
+def _pair_matrix(meet: BoundaryCoordinates, pairs: Springs, kind: str) -> Any:
     """Matrix (n, n) of springs or dampers between pairs of coordinates or to the ground."""
-    n = len(meet.names)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
+    total = scipy.sparse.lil_array((len(meet.names), len(meet.names)))
     for pair, value in pairs.items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise ModelError(
@@ -239,10 +223,8 @@ def _between(meet: BoundaryCoordinates, pairs: Springs, kind: str) -> Any:
         ends = [(a, 1.0)] if b is None else [(a, 1.0), (b, -1.0)]
         for i, sign_i in ends:
             for j, sign_j in ends:
-                rows.append(i)
-                columns.append(j)
-                values.append(sign_i * sign_j * value)
-    return scipy.sparse.coo_array((values, (rows, columns)), shape=(n, n)).tocsc()
+                total[i, j] += sign_i * sign_j * value
+    return total.tocsc()
 
 
 def _assemble(
@@ -295,10 +277,7 @@ def _global_units(
 
 def _unique(names: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, str]]:
     """Names of every part in the whole: their own where no other part has them, else with the part in front."""
-    count: dict[str, int] = {}
-    for own in names.values():
-        for name in own:
-            count[name] = count.get(name, 0) + 1
+    count = Counter(name for own in names.values() for name in own)
     return {part: {name: name if count[name] == 1 else f"{part}.{name}" for name in own} for part, own in names.items()}
 
 
@@ -306,5 +285,5 @@ def _stack(blocks: list[Any], sparse: bool, beside: bool) -> Any:
     if sparse:
         blocks = [scipy.sparse.csc_array(block) for block in blocks]
         return scipy.sparse.hstack(blocks, format="csc") if beside else scipy.sparse.vstack(blocks, format="csc")
-    dense = [reduction.dense(block) for block in blocks]
+    dense = [storage.dense(block) for block in blocks]
     return np.hstack(dense) if beside else np.vstack(dense)

@@ -63,7 +63,7 @@ def couple_receptances(
     names = {part: tuple(dict.fromkeys((*fr.outputs, *fr.inputs))) for part, fr in parts.items()}
     meet = BoundaryCoordinates(names, {}, shared, join or {})
     out, sent = _number_channels(parts, names, "outputs"), _number_channels(parts, names, "inputs")
-    joints, softness = _joints(meet, names, springs or {})
+    joints, softness = _joints(meet, springs or {})
     if not joints:
         raise ModelError(
             "not-connected",
@@ -73,8 +73,8 @@ def couple_receptances(
     Y = _block_diagonal(parts, frequencies)
     rows, columns = _sign_channels(joints, out, "outputs"), _sign_channels(joints, sent, "inputs")
     Z = softness[None, :] * _derivative(kind, frequencies)[:, None]
-    joined = joined_response(Y, rows, columns, Z, frequencies)
-    pick_out, pick_in = _kept(meet, names, out), _kept(meet, names, sent)
+    joined = join_responses(Y, rows, columns, Z, frequencies)
+    pick_out, pick_in = _kept(meet, out), _kept(meet, sent)
     return FrequencyResponse(
         frequencies, joined[:, list(pick_out.values())][:, :, list(pick_in.values())],
         list(pick_in), list(pick_out), kind=kind, provenance={"method": "LM-FBS", "parts": tuple(parts)},
@@ -83,7 +83,7 @@ def couple_receptances(
     )  # fmt: skip
 
 
-def joined_response(
+def join_responses(
     Y: ComplexArray, rows: FloatArray, columns: FloatArray, Z: ComplexArray, frequencies: FloatArray
 ) -> ComplexArray:
     """Y - Y bᵢᵀ (bₒ Y bᵢᵀ + Z)⁻¹ bₒ Y at every frequency; Y (nf, ny, nu), bₒ (c, ny), bᵢ (c, nu), Z (nf, c)."""
@@ -139,7 +139,7 @@ def _number_channels(
 
 
 def _joints(
-    meet: BoundaryCoordinates, names: Mapping[str, tuple[str, ...]], springs: Mapping[tuple[str, str], float]
+    meet: BoundaryCoordinates, springs: Mapping[tuple[str, str], float]
 ) -> tuple[list[tuple[Any, Any, str]], FloatArray]:
     """Pairs ((part, i), (part, j), name) that move as one or through a spring, and the softness of each."""
     groups: dict[int, list[Any]] = {}
@@ -187,7 +187,7 @@ def _derivative(kind: str, w: FloatArray) -> ComplexArray:
     return np.asarray((1j * w) ** {"receptance": 0, "mobility": 1, "accelerance": 2}[kind], dtype=np.complex128)
 
 
-def _kept(meet: BoundaryCoordinates, names: Mapping[str, tuple[str, ...]], at: Mapping[Any, int]) -> dict[str, int]:
+def _kept(meet: BoundaryCoordinates, at: Mapping[Any, int]) -> dict[str, int]:
     """One row (or column) per global name: after joining, all members of a shared one are equal."""
     result: dict[str, int] = {}
     for part, places in meet.maps.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
+from dalembert.structures.assembly.structure import DIRECTIONS as DIRECTIONS
 
 Vector = tuple[float, float, float]
 Matrix6 = tuple[tuple[float, ...], ...]
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 # A matrix counts as symmetric, and its eigenvalues as not negative, up to this share of its largest entry: far above
 # rounding, far below an asymmetry that is meant.
 ROUNDING = 1e-9
@@ -47,14 +47,17 @@ def directions(given: Any, what: str, planar: bool) -> tuple[str, ...]:
     return tuple(way for way in known if way in found)
 
 
-def number(value: Any, what: str, *, positive: bool = False, not_negative: bool = False) -> float:
-    """Checked finite float."""
+def _check(rule: Callable[..., Any], *given: Any) -> Any:
+    """Value of an argument by a rule of `core.arguments`; its errors are errors of the model."""
     try:
-        result = real_number(what, value)
+        return rule(*given)
     except DataError as error:
         raise ModelError.of(error.finding) from None
-    if positive and result <= 0:
-        raise ModelError("not-positive", f"{what} must be positive, got {result:g}.", evidence={"value": result})
+
+
+def number(value: Any, what: str, *, not_negative: bool = False) -> float:
+    """Checked finite float."""
+    result: float = _check(real_number, what, value)
     if not_negative and result < 0:
         raise ModelError("negative", f"{what} must not be negative, got {result:g}.", evidence={"value": result})
     return result
@@ -214,18 +217,14 @@ def end_releases(given: Any, what: str, planar: bool) -> tuple[tuple[str, ...], 
 
 def element_count(elements: Any, what: str) -> int:
     """Checked number of elements."""
-    try:
-        return whole_number(f"the number of elements of {what}", elements, 1)
-    except DataError as error:
-        raise ModelError.of(error.finding) from None
+    count: int = _check(whole_number, f"the number of elements of {what}", elements, 1)
+    return count
 
 
 def choose(what: str, given: Any, choices: Sequence[str]) -> str:
     """One of some words."""
-    try:
-        return one_of(what, given, choices)
-    except DataError as error:
-        raise ModelError.of(error.finding) from None
+    word: str = _check(one_of, what, given, choices)
+    return word
 
 
 def is_lumped(mass: Any, what: str) -> bool:

@@ -265,7 +265,8 @@ class SingleElements(ElementGroup):
                 total[e] = np.einsum("kri,krs,ksj->ij", some.shapes, blocks, some.shapes)
             f[e] = np.einsum("kr,kri->i", each[2], some.shapes)
         load = np.zeros(len(self.positions) * len(self.keep))
-        np.add.at(load, self._coordinates(), f.reshape(len(f), -1, 6)[:, :, self.keep].reshape(len(f), -1))
+        places = assembly.coordinates(self.points, len(self.keep))
+        np.add.at(load, places, f.reshape(len(f), -1, 6)[:, :, self.keep].reshape(len(f), -1))
         return SpinMatrices(self._scatter(self._kept(list(G))), self._scatter(self._kept(list(K))), load)
 
     def gyroscopic(self, axis: FloatArray, speed: float) -> sp.csc_array:
@@ -309,13 +310,10 @@ class SingleElements(ElementGroup):
         kept: FloatArray = array[:, columns][:, :, columns]
         return kept
 
-    def _coordinates(self) -> IntArray:
-        d = len(self.keep)
-        places: IntArray = (self.points[:, :, None] * d + np.arange(d)).reshape(len(self.points), -1)
-        return places
-
     def _scatter(self, matrices: FloatArray) -> sp.csc_array:
-        return scatter(self._coordinates(), matrices, len(self.positions) * len(self.keep))
+        return scatter(
+            assembly.coordinates(self.points, len(self.keep)), matrices, len(self.positions) * len(self.keep)
+        )
 
 
 @dataclass(frozen=True)

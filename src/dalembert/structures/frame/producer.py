@@ -94,11 +94,11 @@ def _free_turns(model: FrameModel, K: sp.csc_array, M: sp.csc_array, known: Bool
     result[np.ix_(points, turns)] = free[points]
     inactive: BoolArray = result.ravel() & ~known
     if len(turns) == 3:
-        _refuse_slanted(points, inactive | known, K, M, names, d)
+        _refuse_slant(points, inactive | known, K, M, names, d)
     return inactive
 
 
-def _refuse_slanted(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_array, names: Any, d: int) -> None:
+def _refuse_slant(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_array, names: Any, d: int) -> None:
     """A free rotation about a slanted axis cannot be left out by name: raise an error instead of a singular model."""
     for point in points:
         rows = point * d + np.arange(3, 6)

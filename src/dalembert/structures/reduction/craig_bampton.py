@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
-import scipy.sparse.csgraph
 
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.linear.second_order import SecondOrder
@@ -64,7 +62,7 @@ def craig_bampton(
     names = (*split.names, *reduction.modal_names(split.names, found.numbers))
     method = "Craig-Bampton"
     reduced = reduction.project(system, T, names, method=method, K=K)
-    interior = Interior(split.slaves, B, found.shapes, found.omega, found.kept)
+    interior = Interior(slaves=split.slaves, B=B, Phi=found.shapes, omega=found.omega, kept=found.kept)
     return Reduction(reduced, T, method=method, masters=split.names, full=system, interior=interior)
 
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
+from dalembert.core.arguments import whole_number
+from dalembert.core.arrays import FloatArray, Matrix, frozen
 from dalembert.core.errors import DataError
+from dalembert.core.tables import aligned
 from dalembert.linear.modes import Modes
 from dalembert.structures.assembly import stiffness_factor as factors
 
@@ -39,7 +41,7 @@ class FrequencyLimits:
 LIMITS = FrequencyLimits()
 
 
-@frozen(init=False)
+@frozen
 class Fidelity:
     """Frequencies and shapes of a model against a reference, mode by mode.
 
@@ -62,9 +64,6 @@ class Fidelity:
     nco_matrix: FloatArray
     mac_matrix: FloatArray
     method: str
-
-    def __init__(self, method: str, **fields: Any) -> None:
-        assign(self, method=method, **fields)
 
     def __len__(self) -> int:
         return len(self.frequencies)
@@ -103,8 +102,7 @@ class Fidelity:
             for i, (f, g, partner, error, nco, mac) in enumerate(zip(
                 self.frequencies, self.partner_frequencies, self.partners, self.frequency_errors, self.nco, self.mac))
         ]  # fmt: skip
-        widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
-        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in [head, *rows])
+        return aligned(head, rows)
 
     def __repr__(self) -> str:
         return f"Fidelity of {self.method}\n{self.table()}"
@@ -146,11 +144,9 @@ def of_reduction(reduced: Reduction, count: int | None, modes: Modes | None) -> 
     """Undamped modes of a reduced system against those of the full one."""
     system, full = reduced.system, reduced.full
     if modes is None:
-        wanted = min(20, system.nq) if count is None else count
-        if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer) or wanted < 1:
-            raise DataError("not-a-count", f"count must be a whole number, at least 1, got {count!r}.")
         shapes: Any
-        squares, shapes = factors.lowest(full.M, full.K, int(wanted))
+        wanted = min(20, system.nq) if count is None else whole_number("count", count, 1)
+        squares, shapes = factors.lowest(full.M, full.K, wanted)
         frequencies = np.sqrt(np.abs(squares))
     else:
         if modes.coordinates != full.coordinates:
@@ -170,7 +166,7 @@ def _compare(
     NCO = np.full(MAC.shape, np.nan) if mass is None else _squared_cosines(u, v, mass)
     best = MAC if mass is None else NCO
     partners, nco, mac = np.zeros(len(f), dtype=np.intp), np.full(len(f), np.nan), np.zeros(len(f))
-    for group in find_repeated(f):
+    for group in group_repeats(f):
         if len(group) == 1:
             i, j = group[0], int(np.argmax(best[group[0]]))
             partners[i], nco[i], mac[i] = j, NCO[i, j], MAC[i, j]
@@ -182,12 +178,12 @@ def _compare(
         if mass is not None:
             nco[group] = _in_space(u[:, group], v[:, chosen], mass)
     return Fidelity(
-        method, frequencies=np.array(f), partner_frequencies=g[partners], partners=partners + 1,
+        method=method, frequencies=np.array(f), partner_frequencies=g[partners], partners=partners + 1,
         nco=nco, mac=mac, nco_matrix=NCO, mac_matrix=MAC,
     )  # fmt: skip
 
 
-def find_repeated(frequencies: FloatArray) -> Sequence[np.ndarray[Any, np.dtype[np.intp]]]:
+def group_repeats(frequencies: FloatArray) -> Sequence[np.ndarray[Any, np.dtype[np.intp]]]:
     """Places of equal frequencies, group by group."""
     order = np.argsort(frequencies, kind="stable")
     f = frequencies[order]

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
-import scipy.sparse.csgraph
 
-from dalembert.core.errors import DataError
+from dalembert.core.arguments import whole_number
 from dalembert.core.findings import Advice
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
@@ -33,8 +31,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
     masters : coordinates, points or patterns
     iterations : 1 is the improved reduced system, more of them the iterated one; 0 is Guyan
     """
-    if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer) or iterations < 0:
-        raise DataError("not-a-count", f"iterations must be a whole number, not negative, got {iterations!r}.")
+    iterations = whole_number("iterations", iterations)
     split = Partition(system, masters)
     factor = split.factor()
     guess = split.constraint_modes(factor)
@@ -57,7 +54,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
     M, K = M / np.outer(scale, scale), K / np.outer(scale, scale)
     try:
         squares, shapes = scipy.linalg.eigh(K, M)
-        squares[factors.resistance(K, shapes) <= factors.RESIDUAL_OF_RIGID] = 0.0
+        squares[factors.resistance(K, shapes) <= factors.LIMITS.rigid] = 0.0
     except np.linalg.LinAlgError:  # not positive definite: more than lost
         squares, shapes = np.zeros(0), np.zeros((len(M), 0))
     judge_rounding(split, "IRS", M, K, squares, shapes)

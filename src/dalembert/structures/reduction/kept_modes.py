@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
-import scipy.sparse.csgraph
 
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError

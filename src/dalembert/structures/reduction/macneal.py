@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
-import scipy.sparse.csgraph
 
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.reduction.kept_modes import ModesKept

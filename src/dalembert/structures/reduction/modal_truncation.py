@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dalembert.core.errors import DataError
+from dalembert.linear import storage
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.reduction import reduction
 from dalembert.structures.reduction.kept_modes import ModesKept, choose_modes, residual_flexibility
@@ -33,7 +34,7 @@ def truncate_modal(
     if not found.numbers:
         raise DataError("empty", "modal truncation needs at least one mode.")
     T = found.shapes[:, found.at]
-    R = residual_flexibility(system, found, reduction.dense(system.B))[1] if correction and system.nu else None
+    R = residual_flexibility(system, found, storage.dense(system.B))[1] if correction and system.nu else None
     names, method = reduction.modal_names((), found.numbers), "modal truncation"
     if R is not None:
         method += " with static correction"

@@ -22,6 +22,7 @@ from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError, ModelWarning
 from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
+from dalembert.linear import storage
 from dalembert.linear.eigen import massless
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
@@ -79,7 +80,7 @@ class Partition:
         right = self.part(self.system.K, 2, 1)
         if self.shift:
             right = right - self.shift * self.part(self.system.M, 2, 1)
-        return -factor.solve(reduction.dense(right))
+        return -factor.solve(storage.dense(right))
 
     def basis(self, B: FloatArray, Phi: FloatArray | None = None) -> FloatArray:
         """T (n, m + k) in the order of the full coordinates, from the motion of the slaves."""

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import listed
+from dalembert.linear import storage
+from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
@@ -35,7 +36,7 @@ ROUNDING = 10.0 * factors.EPS
 READ = ("Y_position", "Y_velocity", "Y_acceleration")
 
 
-@frozen(init=False)
+@frozen
 class Interior:
     """What a component-mode reduction found inside its masters, kept for ranking and for flexible bodies.
 
@@ -57,9 +58,6 @@ class Interior:
     Phi: FloatArray
     omega: FloatArray
     kept: np.ndarray[Any, np.dtype[np.bool_]]
-
-    def __init__(self, slaves: Sequence[str], B: FloatArray, Phi: FloatArray, omega: FloatArray, kept: Any) -> None:
-        assign(self, slaves=tuple(slaves), B=B, Phi=Phi, omega=omega, kept=np.asarray(kept, dtype=bool))
 
     def __repr__(self) -> str:
         head = f"Interior: {len(self.slaves)} coordinates, {len(self.omega)} modes of which {int(self.kept.sum())} kept"
@@ -141,7 +139,7 @@ class Reduction:
         names = [full[i] for i in rows]
         T = self.T[rows]
         if isinstance(x, Modes):
-            shapes = T @ x.shapes[_places(x.coordinates, self.system.coordinates, "these modes")]
+            shapes = T @ x.shapes[places("coordinate", self.system.coordinates, x.coordinates, "these modes")]
             products = (
                 {} if coordinates is not None else {"momenta": self.full.M @ shapes, "restoring": self.full.K @ shapes}
             )
@@ -159,9 +157,9 @@ class Reduction:
         return result if inputs is None else result + self.residual[rows] @ input_values(self.system, inputs)
 
     def _expand_record(self, record: Record, T: FloatArray, rows: Indices, names: list[str]) -> Record:
-        data = record.data[:, _places(record.names, self.system.coordinates, "this record")] @ T.T
+        data = record.data[:, places("coordinate", self.system.coordinates, record.names, "this record")] @ T.T
         if self.residual.any():
-            sent = record.data[:, _places(record.names, self.system.inputs, "this record")]
+            sent = record.data[:, places("coordinate", self.system.inputs, record.names, "this record")]
             data = data + sent @ self.residual[rows].T
         units = {name: self.full.units.get(name, "") for name in names}
         return Record(record.time, data, names, units, name=record.name, status=record.status,
@@ -236,7 +234,7 @@ def project(
     units = {name: full.units[name] for name in {*names, *inputs} if name in full.units}
     if not reads_coordinates(full):
         fields.update({symbol: np.asarray(getattr(full, symbol) @ T) for symbol in READ})
-        D = np.hstack([dense(full.D), np.zeros((full.ny, len(loads or {})))])
+        D = np.hstack([storage.dense(full.D), np.zeros((full.ny, len(loads or {})))])
         if residual is not None:
             D = D + full.Y_position @ residual
             if rates:
@@ -251,7 +249,9 @@ def project(
 
 def reads_coordinates(system: SecondOrder) -> bool:
     """Whether the outputs are the coordinates themselves, as they are when none were given."""
-    if system.outputs != system.coordinates or any(nonzero(getattr(system, symbol)) for symbol in (*READ[1:], "D")):
+    if system.outputs != system.coordinates or any(
+        storage.nonzero(getattr(system, symbol)) for symbol in (*READ[1:], "D")
+    ):
         return False
     Y = system.Y_position
     count = Y.count_nonzero() if scipy.sparse.issparse(Y) else np.count_nonzero(Y)
@@ -261,9 +261,7 @@ def reads_coordinates(system: SecondOrder) -> bool:
 def input_values(system: SecondOrder, inputs: Any) -> FloatArray:
     """Values of all inputs, (nu,) or (nu, k), from an array or a mapping; inputs left out of a mapping are 0."""
     if isinstance(inputs, Mapping):
-        for name in inputs:
-            if name not in system.inputs:
-                raise DataError("unknown-name", unknown_name("input", name, system.inputs, "the reduced system"))
+        places("input", [*inputs], system.inputs, "the reduced system")
         return np.array([float(inputs.get(name, 0.0)) for name in system.inputs])
     values = np.asarray(inputs, dtype=np.float64)
     if values.ndim == 0 and system.nu == 1:
@@ -306,25 +304,9 @@ def _refuse_rates(full: SecondOrder, residual: FloatArray) -> None:
 
 
 def congruent(W: FloatArray, X: Matrix, T: FloatArray, sign: int) -> FloatArray:
-    if not nonzero(X):
+    if not storage.nonzero(X):
         return np.zeros((W.shape[1], T.shape[1]))
     product = np.asarray(W.T @ (X @ T))
     # What cancels (the stiffness of a body that is free to move) is zero, not a rounding error of either sign.
     product[np.abs(product) <= ROUNDING * (np.abs(W).T @ (abs(X) @ np.abs(T)))] = 0.0
     return 0.5 * (product + sign * product.T) if W is T else product
-
-
-def nonzero(X: Matrix) -> bool:
-    return bool(np.any(X.data if scipy.sparse.issparse(X) else X))
-
-
-def dense(X: Matrix) -> FloatArray:
-    return np.asarray(X.toarray() if scipy.sparse.issparse(X) else X)
-
-
-def _places(have: Sequence[str], want: Sequence[str], where: str) -> list[int]:
-    at = {name: i for i, name in enumerate(have)}
-    for name in want:
-        if name not in at:
-            raise DataError("unknown-name", unknown_name("coordinate", name, have, where))
-    return [at[name] for name in want]

@@ -72,5 +72,6 @@ def free_reduction(
     system, m = split.system, len(split.first)
     names = (*split.names, *reduction.modal_names(split.names, found.numbers))
     reduced = reduction.project(system, T, names, method=method, **changes)
-    interior = Interior(split.slaves, T[split.second, :m], found.shapes[split.second], found.omega, found.kept)
+    shapes = found.shapes[split.second]
+    interior = Interior(slaves=split.slaves, B=T[split.second, :m], Phi=shapes, omega=found.omega, kept=found.kept)
     return Reduction(reduced, T, method=method, masters=split.names, full=system, interior=interior)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 
@@ -19,6 +18,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
+from dalembert.linear import storage
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction import reduction
@@ -50,9 +50,8 @@ def condense_static(system: SecondOrder, masters: Names, *, loads: Mapping[str, 
     [1.0, 2.0, 2.0]
     """
     split = Partition(system, masters)
-    cases = {name: load_vector(system, load, name) for name, load in (loads or {}).items()}
-    forces = np.column_stack([reduction.dense(system.B), *cases.values()])
-    if reduction.nonzero(system.H):
+    cases, forces = _read_loads(system, loads)
+    if storage.nonzero(system.H):
         return _circulatory(split, cases, forces)
     factor = split.factor()
     T = split.basis(split.constraint_modes(factor))
@@ -61,11 +60,17 @@ def condense_static(system: SecondOrder, masters: Names, *, loads: Mapping[str, 
     return make_reduction(split, T, "static condensation", residual=R, loads=cases)
 
 
+def _read_loads(system: SecondOrder, loads: Mapping[str, Any] | None) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Load cases (n,) by name, and all forces (n, nu + cases): those of the inputs first."""
+    cases = {name: load_vector(system, load, name) for name, load in (loads or {}).items()}
+    return cases, np.column_stack([storage.dense(system.B), *cases.values()])
+
+
 def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: FloatArray) -> Reduction:
     """K + H is not symmetric: rows and columns are condensed each by their own solution."""
     system, second = split.system, split.second
     for symbol in ("M", "C", "G", "K_loss"):
-        if any(reduction.nonzero(split.part(getattr(system, symbol), i, j)) for i, j in ((2, 1), (2, 2))):
+        if any(storage.nonzero(split.part(getattr(system, symbol), i, j)) for i, j in ((2, 1), (2, 2))):
             raise DataError(
                 "circulatory-forces",
                 f"with circulatory forces (H) the slaves must have no mass or damping; {symbol} is not zero on them.",
@@ -74,9 +79,9 @@ def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: Floa
             )
     K = split.part(system.K_full, 2, 2)
     factor = factors.factor_regular(K, split.slaves, "K + H of the slaves with the masters held", HOLD, symmetric=False)
-    T = split.basis(-factor.solve(reduction.dense(split.part(system.K_full, 2, 1))))
+    T = split.basis(-factor.solve(storage.dense(split.part(system.K_full, 2, 1))))
     turned = factors.StiffnessFactor(K.T.tocsc() if scipy.sparse.issparse(K) else K.T, symmetric=False)
-    W = split.basis(-turned.solve(reduction.dense(split.part(system.K_full, 1, 2)).T))
+    W = split.basis(-turned.solve(storage.dense(split.part(system.K_full, 1, 2)).T))
     R = np.zeros((system.nq, forces.shape[1]))
     R[second] = factor.solve(forces[second])
     return make_reduction(split, T, "static condensation", residual=R, loads=cases, left=W)
@@ -92,18 +97,7 @@ def find_substructures(system: SecondOrder, masters: Names) -> tuple[tuple[str, 
     (('x1', 'x2'), ('x4', 'x5'))
     """
     split = Partition(system, masters)
-    labels = _components(split)
-    order = np.argsort(labels, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
-    return tuple(tuple(split.slaves[i] for i in group) for group in groups)
-
-
-def _components(split: Partition) -> Indices:
-    pattern: Any = scipy.sparse.csr_array((len(split.second), len(split.second)))
-    for symbol in reduction.SQUARE:
-        pattern = pattern + abs(scipy.sparse.csr_array(split.part(getattr(split.system, symbol), 2, 2)))
-    _, labels = scipy.sparse.csgraph.connected_components(pattern, directed=False)
-    return np.asarray(labels, dtype=np.intp)
+    return tuple(tuple(system.coordinates[i] for i in inside) for inside in _groups(split, None).values())
 
 
 def condense_substructures(
@@ -127,9 +121,8 @@ def condense_substructures(
         system, and no two may be coupled.
     """
     split = Partition(system, masters)
-    cases = {name: load_vector(system, load, name) for name, load in (loads or {}).items()}
-    forces = np.column_stack([reduction.dense(system.B), *cases.values()])
-    if reduction.nonzero(system.H):
+    cases, forces = _read_loads(system, loads)
+    if storage.nonzero(system.H):
         raise DataError(
             "circulatory-forces",
             "static substructuring is for systems without circulatory forces (H).",
@@ -141,7 +134,7 @@ def condense_substructures(
         names = [system.coordinates[i] for i in inside]
         what = f"the stiffness of part {name!r} with the frame held"
         factor = factors.factor_regular(block(system.K, inside, inside), names, what, HOLD)
-        T[inside, : len(split.first)] = -factor.solve(reduction.dense(block(system.K, inside, split.first)))
+        T[inside, : len(split.first)] = -factor.solve(storage.dense(block(system.K, inside, split.first)))
         R[inside] = factor.solve(forces[inside])
     return make_reduction(split, T, f"static substructuring of {len(parts)} parts", residual=R, loads=cases)
 
@@ -149,7 +142,10 @@ def condense_substructures(
 def _groups(split: Partition, groups: Mapping[str, Names] | Sequence[Names] | None) -> dict[str, Indices]:
     system = split.system
     if groups is None:
-        labels = _components(split)
+        pattern: Any = scipy.sparse.csr_array((len(split.second), len(split.second)))
+        for symbol in reduction.SQUARE:
+            pattern = pattern + abs(scipy.sparse.csr_array(split.part(getattr(system, symbol), 2, 2)))
+        _, labels = scipy.sparse.csgraph.connected_components(pattern, directed=False)
         return {str(k + 1): split.second[labels == k] for k in range(int(labels.max(initial=-1)) + 1)}
     named = groups if isinstance(groups, Mapping) else {str(k + 1): group for k, group in enumerate(groups)}
     parts = {name: find(system.coordinates, group, f"part {name!r}") for name, group in named.items()}

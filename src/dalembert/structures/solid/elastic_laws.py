@@ -18,13 +18,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.structures.assembly.materials import Material
-
-FloatArray = NDArray[np.float64]
 
 # Pairs of directions of the six strains, in order.
 VOIGT = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))

@@ -87,7 +87,7 @@ class Mesh:
         number = np.cumsum(used) - 1
         where, corners = where[used], number[corners]
         points_in = {key: number[members[used[members]]] for key, members in points_in.items()}
-        corners, turned = _make_right_handed(where, corners, kind, name)
+        corners, turned = _orient_cells(where, corners, kind, name)
         _middles_on_edges(where, corners, kind, name)
         for members in (*points_in.values(), *cells_in.values()):
             members.setflags(write=False)
@@ -316,7 +316,7 @@ def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> Fl
     return np.concatenate(found)
 
 
-def _make_right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
+def _orient_cells(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
     """Cells with a positive determinant everywhere, and how many had to be turned."""
     # also at the corners: a collapsed edge shows there and nowhere else
     places = [

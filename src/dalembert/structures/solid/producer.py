@@ -20,14 +20,13 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.structures.assembly import element_assembly as assembly
-from dalembert.structures.assembly.structure import BoolArray, Structure, assemble
+from dalembert.structures.assembly.rotating_bodies import cross_matrix
+from dalembert.structures.assembly.structure import DIRECTIONS, BoolArray, Structure, assemble, rigid_motions
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
 from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 from dalembert.structures.solid.solid import Interface, Solid
 from dalembert.structures.solid.stresses import SolidGroup, assemble_cells, widen
-
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @assemble.register
@@ -207,10 +206,7 @@ def _coordinates(interface: Interface) -> IntArray:
 def _rigid(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
     """Block (3 m, 6), dependent coordinates (3 m,), no others."""
     arms = solid.mesh.points[interface.points] - interface.position
-    block = np.zeros((len(arms), 3, 6))
-    block[:, :, :3] = np.eye(3)
-    block[:, :, 3:] = -_cross(arms)
-    return block.reshape(-1, 6), _coordinates(interface), np.zeros(0, dtype=np.intp)
+    return rigid_motions(arms, DIRECTIONS[:3]), _coordinates(interface), np.zeros(0, dtype=np.intp)
 
 
 def _average(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
@@ -220,8 +216,8 @@ def _average(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, 
     arms = places - centre
     m = len(arms)
     inertia = np.sum(arms**2) * np.eye(3) - arms.T @ arms
-    turning = np.linalg.solve(inertia, _cross(arms).transpose(1, 0, 2).reshape(3, 3 * m))
-    shift = -_cross((interface.position - centre)[None])[0]  # θ × d = −[d]× θ
+    turning = np.linalg.solve(inertia, cross_matrix(arms).transpose(1, 0, 2).reshape(3, 3 * m))
+    shift = -cross_matrix((interface.position - centre)[None])[0]  # θ × d = −[d]× θ
     A = np.concatenate([np.tile(np.eye(3) / m, m) + shift @ turning, turning])
     # Rotations weigh as translations at the radius of the set: the choice does not depend on units.
     radius = np.sqrt(np.mean(arms**2))
@@ -231,10 +227,3 @@ def _average(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, 
     block = np.linalg.solve(A[:, chosen], np.concatenate([np.eye(6), -A[:, others]], axis=1))
     number = _coordinates(interface)
     return block, number[chosen], number[others]
-
-
-def _cross(vectors: FloatArray) -> FloatArray:
-    """(m, 3, 3) matrices of v ×."""
-    x, y, z = vectors.T
-    zero = np.zeros_like(x)
-    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=1).reshape(-1, 3, 3)

@@ -12,12 +12,11 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.structures.assembly import materials
 from dalembert.structures.assembly.damping import Damping
+from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.solid.elastic_laws import OrthotropicMaterial, SolidMaterial
 from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
 from dalembert.structures.solid.meshes import Mesh, Where
 
-WAYS = ("x", "y", "z")
-SIX = ("x", "y", "z", "rx", "ry", "rz")
 _WAY = re.compile(r"r?[xyz]")
 
 
@@ -151,7 +150,7 @@ class Solid:
         values : displacement [m] (and rotation [rad]) along these directions, one for all or one each.
         """
         on_interface = isinstance(where, str) and where in self.interfaces
-        known = SIX if on_interface else WAYS
+        known = DIRECTIONS if on_interface else DIRECTIONS[:3]
         asked = list(known) if directions == "fixed" else _WAY.findall(directions)
         if not asked or "".join(asked) != re.sub(r"[\s,]", "", directions if directions != "fixed" else "".join(known)):
             raise ModelError(
@@ -169,7 +168,7 @@ class Solid:
                 "not-finite", f"values of a support of solid {self.name!r} must be finite, got {values!r}."
             )
         shift = np.zeros(6)
-        ways = tuple(SIX.index(way) for way in asked)
+        ways = tuple(DIRECTIONS.index(way) for way in asked)
         shift[list(ways)] = given
         points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
         self.supports.append(SolidSupport(points, str(where) if on_interface else None, ways, shift))

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 
 from dalembert.core.errors import DataError
-from dalembert.identify.auto.result import AutoIdentified, describe_residuals
+from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.identified import Identified
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.identification import plot_auto
@@ -65,7 +65,7 @@ def identification_pieces(
     pieces += [
         Heading("Cross-validation"),
         fit_table(result),
-        Text(f"Residuals: {describe_residuals(result.residuals)}."),
+        Text(f"Residuals: {result.residuals.verdict()}."),
     ]
     return [*pieces, *pictures.values()]
 
@@ -89,7 +89,7 @@ def animate_shapes(model: Identified, places: Mapping[str, Any] | None) -> list[
     if not places:
         return []
     spots = read_places(places, model.outputs)
-    modes = model.underdamped()
+    modes = model.underdamped_modes()
     if not len(modes):
         return []
     words = "Mode shapes at the sensors; lines between them are straight, places without a sensor do not move."
@@ -134,7 +134,7 @@ def _summary(result: AutoIdentified) -> str:
 
 def describe_modes(model: Identified, most: int = 3) -> str:
     """The first modes in a sentence, or "" where none oscillates."""
-    modes = model.underdamped()
+    modes = model.underdamped_modes()
     if not len(modes):
         return ""
     each = [

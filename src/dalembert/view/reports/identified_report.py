@@ -64,7 +64,7 @@ def _found(model: Any, records: Sequence[Record]) -> str:
     fit = _fit(model, records)
     gaps = describe_gaps(model.provenance, "")
     return (
-        f"A model with {model.order} states, {len(model.underdamped())} of its modes oscillating, was "
+        f"A model with {model.order} states, {len(model.underdamped_modes())} of its modes oscillating, was "
         f"found from {list_names(model.inputs) or 'no inputs'} to {list_names(model.outputs)} by {model.method}. "
         f"{describe_modes(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no "
         f"data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"

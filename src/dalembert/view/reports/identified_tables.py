@@ -36,7 +36,7 @@ def identified_summary(model: Identified, caption: str = "The identified model")
 
 def modes_table(model: Identified) -> Table:
     """Frequencies and damping ratios with standard deviations, and how nearly real each shape is."""
-    modes = model.underdamped()
+    modes = model.underdamped_modes()
     mpc = modal_phase_collinearity(modes.shapes)
     sd_f, sd_z = model.frequency_deviations, model.damping_deviations
     rows = []

@@ -1,0 +1,40 @@
+"""Findings of identification as warnings: reported once, by the function that a user called."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from dalembert.core.errors import DalembertWarning
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class IdentificationWarning(DalembertWarning):
+    """The data allow a model, but something about them makes it doubtful."""
+
+
+class Reporting(Protocol[P, R]):
+    """A function that warns of the findings of its result; ``quiet`` leaves them to its caller."""
+
+    __name__: str
+    quiet: Callable[P, R]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+
+def report_findings(function: Callable[P, R]) -> Reporting[P, R]:
+    """Let a function warn of the ``findings`` of its result, without those that its arguments brought."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        found: Any = function(*args, **kwargs)
+        known = [one for value in (*args, *kwargs.values()) for one in getattr(value, "findings", ())]
+        IdentificationWarning.report(one for one in found.findings if one not in known)
+        return found
+
+    made: Any = call
+    made.quiet = function
+    return made  # type: ignore[no-any-return]

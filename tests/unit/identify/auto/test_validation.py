@@ -1,0 +1,87 @@
+"""Doubts about an identified model at the edges of their thresholds: a finding just beyond each, none just below."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dalembert.identify import Fit, Identified
+from dalembert.identify.auto.validation import THRESHOLDS, find_doubts, find_duplicates, find_poor_fit
+from dalembert.linear import StateSpace
+
+DT = 0.01
+BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
+
+
+def model(*hertz: float, shapes: Any = None, ratio: float = 0.01, **more: Any) -> Identified:
+    """Modes at these frequencies, sampled at 100 Hz."""
+    blocks, rows = [], []
+    for k, f in enumerate(hertz):
+        pole = np.exp(2.0 * np.pi * f * (-ratio + 1j * np.sqrt(1.0 - ratio**2)) * DT)
+        blocks.append([[pole.real, pole.imag], [-pole.imag, pole.real]])
+        shape = np.ones(1) if shapes is None else np.asarray(shapes[k])
+        rows.append(np.column_stack([shape, np.zeros(len(shape))]))
+    A = np.zeros((2 * len(hertz), 2 * len(hertz)))
+    for k, block in enumerate(blocks):
+        A[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = block
+    return Identified(StateSpace(A, C=np.hstack(rows), dt=DT), method="given", **more)
+
+
+def fit(percent: float) -> Fit:
+    return Fit(percent=np.array([percent]), rms=np.ones(1), outputs=("y1",), kind="simulation", units={})
+
+
+def codes(given: Identified, fit_in: float = 90.0, fit_out: float = 90.0, duration: float = 1000.0) -> list[str]:
+    drawn: Any = SimpleNamespace(modes=(), frequency_means=np.zeros(0))
+    white: Any = SimpleNamespace(inputs=(), is_white=lambda: True)
+    return [one.code for one in find_doubts(given, drawn, fit(fit_in), fit(fit_out), white, duration)]
+
+
+@BELOW_AND_ABOVE
+def test_a_mode_near_half_the_sample_rate(factor: float, found: bool) -> None:
+    assert codes(model(factor * THRESHOLDS.near_nyquist * 0.5 / DT)) == (["near-nyquist"] if found else [])
+
+
+@BELOW_AND_ABOVE
+def test_samples_per_period(factor: float, found: bool) -> None:
+    assert codes(model(1.0 / (factor * THRESHOLDS.oversampled * DT))) == (["oversampled"] if found else [])
+
+
+@BELOW_AND_ABOVE
+def test_periods_of_the_slowest_mode(factor: float, found: bool) -> None:
+    duration = THRESHOLDS.few_periods / factor / 5.0
+    assert codes(model(5.0), duration=duration) == (["few-periods"] if found else [])
+
+
+@BELOW_AND_ABOVE
+def test_the_deviation_of_a_damping_ratio(factor: float, found: bool) -> None:
+    loose = model(5.0, frequency_deviations=[0.1], damping_deviations=[factor * THRESHOLDS.uncertain_damping * 0.01])
+    assert codes(loose) == (["uncertain-damping"] if found else [])
+
+
+@BELOW_AND_ABOVE
+def test_the_fit_of_held_out_data(factor: float, found: bool) -> None:
+    assert codes(model(5.0), fit_out=90.0 - factor * THRESHOLDS.worse) == (["overfit"] if found else [])
+
+
+@BELOW_AND_ABOVE
+def test_the_fit_of_training_data(factor: float, found: bool) -> None:
+    assert bool(find_poor_fit(fit(THRESHOLDS.poor_fit / factor))) is found
+
+
+@BELOW_AND_ABOVE
+def test_two_modes_of_one_shape_and_nearly_one_frequency(factor: float, found: bool) -> None:
+    shape = np.array([1.0, 2.0, -1.0])
+    apart = 5.0 / (1.0 - THRESHOLDS.duplicate_frequency / factor)
+    assert bool(find_duplicates(model(5.0, apart, shapes=[shape, shape]))) is found
+    assert not find_duplicates(model(5.0, apart, shapes=[shape[:2], shape[:2]]))
+    turned = np.arccos(np.sqrt(THRESHOLDS.duplicate_mac)) / factor
+    both = [np.array([1.0, 0.0, 0.0]), np.array([np.cos(turned), np.sin(turned), 0.0])]
+    assert bool(find_duplicates(model(5.0, 5.05, shapes=both))) is found
+
+
+def test_a_growing_mode_has_negative_damping_and_an_unstable_model() -> None:
+    assert codes(model(5.0, ratio=-0.01)) == ["unstable-model", "negative-damping"]

@@ -1,0 +1,80 @@
+"""Bodies, points and frames: numbers that are taken, and those that are refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.model.bodies import THRESHOLDS, axes_from, rotation_matrix
+from tests.helpers.findings import raises
+
+
+def test_inertia_may_be_a_number_principal_values_or_a_matrix() -> None:
+    m = da.Mechanism("m")
+    for k, inertia in enumerate((2.0, (2, 2, 2), 2 * np.eye(3), [[2, 0, 0], [0, 2, 0], [0, 0, 2]])):
+        body = m.add_body(f"b{k}", mass=1.0, inertia=inertia)
+        np.testing.assert_array_equal(np.array(body.inertia, dtype=float), 2 * np.eye(3))
+
+
+def test_equality_in_the_triangle_is_legal() -> None:
+    m = da.Mechanism("m")
+    m.add_body("plate", mass=1.0, inertia=(1.0, 2.0, 3.0))
+    m.check()
+
+
+def test_axes_of_a_frame_are_a_rotation_about_the_given_direction() -> None:
+    for z in ((0, 0, 1), (1, 0, 0), (1, -2, 0.5), (0, 0, -3)):
+        R = np.array(axes_from(z))
+        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-15)
+        assert np.linalg.det(R) == pytest.approx(1.0)
+        np.testing.assert_allclose(R[:, 2], np.array(z) / np.linalg.norm(z), atol=1e-15)
+
+
+def test_a_rotation_may_be_a_quaternion_or_a_matrix() -> None:
+    half = math.sqrt(0.5)
+    expected = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    np.testing.assert_allclose(rotation_matrix((half, 0, 0, half), "r"), expected, atol=1e-15)
+    np.testing.assert_allclose(rotation_matrix((2, 0, 0, 2), "r"), expected, atol=1e-15)
+    np.testing.assert_allclose(rotation_matrix(np.array(expected, dtype=float), "r"), expected)
+
+
+def turned(error: float) -> None:
+    rotation_matrix([[1.0, error, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "R")
+
+
+def inertia(*rows: Sequence[float]) -> None:
+    m = da.Mechanism("m")
+    m.add_body("b", mass=1.0, inertia=rows)
+    m.check()
+
+
+def universal(cosine: float) -> None:
+    m = da.Mechanism("m")
+    m.add_universal("U", m.ground, m.add_body("b", mass=1.0), at=(0, 0, 0), second_axis=(1.0, 0.0, cosine))
+
+
+@pytest.mark.parametrize(
+    ("code", "threshold", "make"),
+    [
+        ("zero-length", THRESHOLDS.length, lambda x: axes_from((0.0, 0.0, x))),
+        ("parallel", THRESHOLDS.parallel, lambda x: axes_from((0.0, 0.0, 1.0), (x, 0.0, 1.0))),
+        ("not-orthonormal", THRESHOLDS.orthonormal, turned),
+        ("not-perpendicular", THRESHOLDS.perpendicular, universal),
+        ("not-symmetric", THRESHOLDS.symmetric, lambda x: inertia((1.0, x, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))),
+        ("not-physical", THRESHOLDS.triangle, lambda x: inertia((1.0, 0, 0), (0, 1.0, 0), (0, 0, 2.0 / (1.0 - x)))),
+        (
+            "conflicting-arguments", THRESHOLDS.same_mass,
+            lambda x: da.Mechanism("m").add_body("b", mass=1 + x, inertia=da.composite((da.rod(1), 1.0, (0, 0, 0)))),
+        ),
+    ],
+)  # fmt: skip
+def test_rounding_is_accepted_up_to_its_threshold(code: str, threshold: float, make: Callable[[float], Any]) -> None:
+    below, above = (0.9, 1.1) if code not in ("zero-length", "parallel") else (1.1, 0.9)
+    make(below * threshold)
+    with raises(da.errors.ModelError, code):
+        make(above * threshold)
