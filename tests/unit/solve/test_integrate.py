@@ -374,7 +374,7 @@ def test_a_step_is_refused_beyond_its_thresholds(part: str, method: Any, code: s
 
 
 def kernels(eqs: da.EquationsOfMotion, method: Any, inputs: Any = None, end: float = 1.0) -> Any:
-    return Run(eqs, method, read_inputs(eqs, inputs), (), end, False).steps.kernels
+    return Run(eqs, method, read_inputs(eqs, inputs), (), end, False).steps.kernel
 
 
 @pytest.mark.parametrize(
