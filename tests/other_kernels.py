@@ -14,12 +14,8 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 # Decisions on computed numbers: ranks, orders, pairs, signs, choices. Two minutes for all kernels on two cores.
 PATTERNS = (
-<<<<<<< HEAD
-    "unit/linear/**/*.py", "unit/numerics/*.py", "unit/control/*.py", "unit/structures/**/*.py", "unit/identify/*.py",
-=======
-    "unit/linear/*.py", "unit/numerics/*.py", "unit/control/*.py", "unit/structures/*.py",
+    "unit/linear/**/*.py", "unit/numerics/*.py", "unit/control/**/*.py", "unit/structures/**/*.py",
     "unit/identify/*/*.py", "unit/identify/test_model.py", "unit/identify/test_spectral.py",
->>>>>>> house-c
     "unit/solve/test_matrices.py", "unit/solve/test_mobility.py", "unit/solve/test_forward*.py",
     "unit/solve/rest/test_linearize.py", "unit/estimate/filters/test_kalman.py",
     "unit/estimate/filters/test_sigma_points.py",

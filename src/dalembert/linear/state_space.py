@@ -14,13 +14,8 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, matrix, numbered, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
-<<<<<<< HEAD
-from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.tables import matrix_lines
-=======
 from dalembert.core.errors import DataError, require_extra, unknown_name
-from dalembert.core.tables import labelled
->>>>>>> house-b
+from dalembert.core.tables import matrix_lines
 from dalembert.core.text import counted, listed
 from dalembert.linear.eigen import roots
 from dalembert.linear.modes import Modes

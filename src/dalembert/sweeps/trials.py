@@ -221,15 +221,17 @@ class _Together:
     def of(cls, trial: Simulation, names: tuple[str, ...]) -> _Together | None:
         eqs, options = trial.eqs, trial.options
         method = check_method(options.get("method") or DormandPrince())
-        if not can_run_together(eqs, method) or set(options) - {"method", "every", "inputs"} or mass_is_singular(eqs):
+        channels = {channel for channel, _ in trial.outputs.values()}
+        if (
+            not can_run_together(eqs, method)
+            or set(options) - {"method", "every", "inputs"}
+            or any(name.startswith("start ") for name in names)
+            or not channels <= set(observation(eqs)[1])
+            or mass_is_singular(eqs)
+        ):
             return None
-        if any(name.startswith("start ") for name in names) or not set(
-            channel for channel, _ in trial.outputs.values()
-        ) <= set(observation(eqs)[1]):
-            return None
-        eqs.replace(
-            **{name: eqs.parameter_values[eqs.parameters.index[name]] for name in names if name in eqs.parameters.index}
-        )
+        values = dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
+        eqs.replace(**{name: values[name] for name in names if name in values})  # refuses one without effect
         nominal = assemble(eqs, trial.start, guess=trial.guess)
         velocities = [*trial.velocity, *(name.removeprefix("velocity ") for name in names if " " in name)]
         if any(eqs.full_name(name) not in eqs.measures.index for name in velocities):

@@ -220,11 +220,7 @@ def test_modal_values_of_the_printed_n4sid_realization_come_out_as_printed() -> 
     found = Identified(StateSpace(a, C=c, dt=1 / 32, outputs=FLOORS), method="n4sid, printed")
     assert found.frequencies_hz == pytest.approx([1.9363, 5.6970, 8.7928], abs=5e-5)
     assert found.damping_ratios == pytest.approx([0.0464, 0.00282, 0.00417], abs=5e-5)
-<<<<<<< HEAD:tests/unit/identify/test_identified.py
-    shapes = found.underdamped().normalise("a1").shapes.T
-=======
-    shapes = found.underdamped_modes().normalised("a1").shapes.T
->>>>>>> house-c:tests/unit/identify/test_model.py
+    shapes = found.underdamped_modes().normalise("a1").shapes.T
     assert np.abs(shapes[:, 1:]) == pytest.approx(
         np.array([[2.5215, 2.8236], [0.1461, 0.4241], [3.4332, 1.4712]]), abs=5e-5
     )

@@ -400,7 +400,7 @@ class ModeSearch:
     def keep(self, point: MatchedModes) -> None:
         self.values, self.at = point.values, point
 
-    def settled(self, before: MatchedModes, after: MatchedModes, step: Step) -> bool:
+    def is_settled(self, before: MatchedModes, after: MatchedModes, step: Step) -> bool:
         gain = self.value(before) - self.value(after)
         return gain <= 1e-10 * self.value(before) and float(np.abs(step.change).max()) < 1e-5
 
