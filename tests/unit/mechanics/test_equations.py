@@ -48,8 +48,7 @@ def test_sizes_and_names_fit_together(eqs: da.EquationsOfMotion) -> None:
     assert eqs.is_holonomic
     assert {row.level for row in eqs.rows} == {HOLONOMIC}
     assert repr(eqs) == (
-        "EquationsOfMotion('cart': 6 coordinates, 6 speeds, 4 constraint rows, 1 internal states, 1 inputs, "
-        "2 outputs)"
+        "EquationsOfMotion('cart': 6 coordinates, 6 speeds, 4 constraint rows, 1 internal states, 1 inputs, 2 outputs)"
     )
 
 

@@ -349,7 +349,8 @@ class Run:
     def _judge_progress(self, before: Array, block: Array) -> tuple[int, Callable[[Array], ConvergenceError] | None]:
         """Row at which to give up, and why: the step fell to nothing, or the budget of a stretch is spent.
 
-        Judged at every 64th attempt (or more often, if the budget is less): how many a block has depends on the speed of the machine.
+        Judged at every 64th attempt, or more often if the budget is less: how many a block has depends on the speed of
+        the machine.
         """
         budget = self.method.attempts
         if budget is None:
