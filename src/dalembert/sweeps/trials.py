@@ -24,7 +24,7 @@ from dalembert.solve.integrate.method import OneStep, check_method
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.open_run import end_time, sample_times
 from dalembert.solve.integrate.run import THRESHOLDS
-from dalembert.solve.integrate.together import Starts, can_run_together, runs_together
+from dalembert.solve.integrate.together import Starts, runs_together
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.assemble_together import assemble_together, determines_pose
 
@@ -152,15 +152,16 @@ class Simulation:
     # -- in lanes ----------------------------------------------------------------------------------------------------
     def _in_lanes(self, names: tuple[str, ...]) -> _Together | None:
         """What all runs share where they can go together: parameters and speeds differ, the pose is determined."""
-
-        def make() -> _Together | None:
+        shared: dict[Any, _Together | None] = vars(self).setdefault("_shared", {})
+        if names not in shared:
             try:
-                return _Together.of(self, names)
+                shared[names] = _Together.of(self, names)
             except DalembertError:  # each run by itself will report it
-                return None
+                shared[names] = None
+        return shared[names]
 
-        key = ("sweep", self.until, repr((self.start, self.velocity, self.guess)), id(self), names)
-        return self.eqs.cached(key, make)  # type: ignore[no-any-return]
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_shared"}
 
     def _run_together(self, points: Sequence[SweepPoint], results: list[Any]) -> None:
         shared = self._in_lanes(tuple(points[0]))
@@ -174,8 +175,7 @@ class Simulation:
         wanted = {eqs.full_name(n): np.array([place[n] for _, place, _ in split], dtype=float) for n in split[0][1]}
         speeds = {eqs.full_name(n): np.array([speed[n] for _, _, speed in split], dtype=float) for n in split[0][2]}
         q, v, closed = assemble_together(eqs, shared.nominal, wanted, speeds, p)
-        closed &= eqs.has_inertia(p)
-        chosen = np.flatnonzero(closed)
+        chosen = np.flatnonzero(closed & eqs.has_inertia(p))
         z = np.tile(shared.nominal.z, (len(chosen), 1))
         starts = Starts(shared.nominal.t, q[chosen], v[chosen], z, p[chosen])
         runs = runs_together(eqs, shared.method, shared.inputs, starts, shared.end, shared.times)
@@ -223,7 +223,8 @@ class _Together:
         method = check_method(options.get("method") or DormandPrince())
         channels = {channel for channel, _ in trial.outputs.values()}
         if (
-            not can_run_together(eqs, method)
+            not isinstance(method, OneStep)
+            or eqs.stick_slip is not None
             or set(options) - {"method", "every", "inputs"}
             or any(name.startswith("start ") for name in names)
             or not channels <= set(observation(eqs)[1])

@@ -269,7 +269,7 @@ class MachineHost:
     def _restart(self, x: Array, c: Array) -> Array:
         part = {name: x[a:b] for name, (a, b) in self.where.items()}
         state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
-        started = np.array(self.steps._begin(*state, self.p, c)[0])
+        started = np.array(self.steps.starting(*state, self.p, c)[0])
         for name in ("size", "accepted", "rejected", "change"):
             started[slice(*self.where[name])] = part[name]
         return started

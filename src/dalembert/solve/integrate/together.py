@@ -38,15 +38,13 @@ class Starts:
         return len(self.p)
 
 
-def can_run_together(eqs: EquationsOfMotion, method: Any) -> bool:
-    """Whether runs need nothing between their steps: no stick and slip, a method of single steps."""
-    return isinstance(method, OneStep) and eqs.stick_slip is None
-
-
 def runs_together(
     eqs: EquationsOfMotion, method: OneStep, inputs: Inputs, starts: Starts, end: float, times: Array
 ) -> list[Samples | None]:
-    """Samples of every run at the times; None for a run that has to be made alone."""
+    """Samples of every run at the times; None for a run that has to be made alone.
+
+    eqs : without stick and slip, which act between steps.
+    """
     steps = method.steps(eqs, inputs)
     code = steps.kernel.together()
     if code is None or not len(starts):
@@ -103,7 +101,9 @@ class _Lanes:
             there = [sure if run is None else run for run in runs]  # an idle lane repeats another
             x = np.stack([run.x for run in there])
             p = np.stack([self.starts.p[run.number] for run in there])
-            rows = run_together(self.code, self._attempts(x), x, p, self.steps.constants, self.end, self.numbers)
+            rows = run_together(
+                self.code, self._attempts(x), x, p, self.steps.constants, np.array(self.end), self.numbers
+            )
             for lane, run in enumerate(runs):
                 if run is None:
                     continue

@@ -11,9 +11,10 @@ damping and from several places. What happens to a set does not depend on the ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
@@ -34,7 +35,7 @@ def determines_pose(eqs: EquationsOfMotion, start: State, wanted: tuple[str, ...
 
 def assemble_together(
     eqs: EquationsOfMotion, start: State, wanted: Mapping[str, Array], speeds: Mapping[str, Array], p: Array
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, NDArray[np.bool_]]:
     """q and v of every set, and which of them are closed.
 
     start : a closed pose to begin from.  wanted, speeds : names of measures -> (n,) values.  p : (n, parameters).
@@ -93,7 +94,7 @@ def _find_speeds(
 
 
 def _gradient(
-    eqs: EquationsOfMotion, q: Array, v: Array, p: Array, t: float, rows: tuple[int, ...], chosen: list[int]
+    eqs: EquationsOfMotion, q: Array, v: Array, p: Array, t: float, rows: Sequence[int], chosen: list[int]
 ) -> Array:
     A = eqs.kernel("rows").many(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), p, t)[0][:, list(rows), :]
     return np.concatenate((A, eqs.kernel("measures").many(q, v, p, t)[2][:, chosen, :]), axis=1)
