@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, riccati, structures, sweeps
+from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, lanes, riccati, structures, sweeps
 
 GROUPS = {
     "four-bar": four_bar.rows,
@@ -19,6 +19,7 @@ GROUPS = {
     "observer": four_bar_filter.rows,
     "riccati": riccati.rows,
     "sweep": sweeps.rows,
+    "lanes": lanes.rows,
 }
 
 

@@ -125,3 +125,26 @@ def chain(task: dict[str, Any], emit: Emit) -> None:
             v = v + (h / 6) * (a1 + 2 * (a2 + a3) + a4)
 
     affordable("RK4, joint coordinates", simulate, task, emit, build_s=built)
+
+
+def accelerations(task: dict[str, Any], emit: Emit) -> None:
+    """The articulated-body algorithm called state by state: microseconds per state."""
+    model = pin.Model()
+    joint = 0
+    kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
+    for i in range(7):
+        joint = model.addJoint(joint, kinds[i % 3](), _shift(0.0 if i == 0 else 1.0), f"hinge{i}")
+        inertia = pin.Inertia(1.0, np.array([0.5, 0, 0]), np.diag([0.01, 0.085, 0.085]))
+        model.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
+    data = model.createData()
+    rng = np.random.default_rng(0)
+    q, v = rng.uniform(-1, 1, (task["states"], 7)), rng.uniform(-1, 1, (task["states"], 7))
+    still = np.zeros(7)
+
+    def run() -> None:
+        for a, b in zip(q, v, strict=True):
+            pin.aba(model, data, a, b, still)
+
+    run()
+    cpu = min(cpu_time(run)[0] for _ in range(5))
+    emit({"us": 1e6 * cpu / task["states"]})

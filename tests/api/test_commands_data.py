@@ -247,6 +247,8 @@ def test_exported_code_passes_its_own_test(tmp_path, model, what):
         (["--lqr", "--Q", "1", "--name", "not a name"], 1, "identifier"),
         (["--lqr", "--Q", "1", "--real", "half"], 2, "half"),
         (["--filter", "ekf", "--Q", "1e-6"], 2, "--R"),
+        (["--lqr", "--Q", "1", "--object", "z80"], 1, "cortex-m7"),
+        (["--lqr", "--Q", "1", "--object", "native", "--real", "float"], 2, "--object"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -280,6 +282,13 @@ def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):
     assert "warning: its deviations are not to be trusted: innovations are" in said(result)
     found = document("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
     assert found["warning"].startswith("its deviations are not to be trusted")
+
+
+def test_an_object_for_another_processor_is_exported(tmp_path):
+    what = ("--filter", "ekf", "--Q", 1e-6, "--R", 1e-4, "--dt", "10 ms", "--object", "cortex-m7")
+    found = document("export", "pendulum", *what, "--out", tmp_path)
+    assert found["target"] == "cortex-m7" and set(found["needs"]) <= {"sin", "cos"}
+    assert {path.name for path in tmp_path.iterdir()} == {"pendulum.o", "pendulum.h", "pendulum_test.c", "README.md"}
 
 
 def test_exported_code_has_the_name_of_the_machine(tmp_path):

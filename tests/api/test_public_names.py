@@ -73,5 +73,6 @@ def test_every_name_of_a_room_resolves(room):
     assert not [name for name in names if inspect.ismodule(getattr(getattr(da, room), name))]
 
 
-def test_the_front_door_has_at_most_seventy_names():
-    assert len(set(da.__all__) - {"__version__"}) <= 70
+def test_the_front_door_has_at_most_seventy_one_names():
+    """Seventy, and `export_object`, which the requirements name beside `export_c`."""
+    assert len(set(da.__all__) - {"__version__"}) <= 71

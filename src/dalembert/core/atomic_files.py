@@ -85,3 +85,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text as UTF-8, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write bytes, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)

@@ -193,10 +193,17 @@ class EquationsOfMotion:
         return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:
+        slow = "".join(f", {name} on the interpreter ({reason})" for name, reason in self.interpreted.items())
         return (
             f"EquationsOfMotion({self.name!r}: {self.nq} coordinates, {self.nv} speeds, {len(self.rows)} constraint "
-            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs)"
+            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs{slow})"
         )
+
+    @property
+    def interpreted(self) -> dict[str, str]:
+        """Functions made of these equations that have no native code, and why; found out when they are used a lot."""
+        made = [one for entry in self._kernels.values() for one in (entry if isinstance(entry, tuple) else (entry,))]
+        return {one.function.name(): one.obstacle for one in made if isinstance(one, Kernel) and one.obstacle}
 
     # -- change by copy --------------------------------------------------------------------------------------------
     def replace(self, **values: float) -> EquationsOfMotion:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
-from dalembert.expressions.native import LANES, Native, compile_native
+from dalembert.expressions.native import LANES, Native, compile_native, llvm
 from dalembert.expressions.program import Untranslatable
 
 Array = NDArray[np.float64]
@@ -28,6 +28,8 @@ Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbo
 
 # Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it.
 NATIVE_AFTER = 3000
+# Better code takes another 40 µs per operation to make and is 1.1 to 1.3 times faster.
+OPTIMISE_AFTER = 200_000
 # Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
 LANES_AFTER = 25_000
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
@@ -39,14 +41,11 @@ interpreted: dict[str, str] = {}  # functions of this process that stay on the i
 class Kernel:
     """A function of arrays.
 
-    Parameters
-    ----------
     function : casadi.Function with dense vector inputs.
-    optimise : better code, for long runs; it takes three times as long to make.
     """
 
-    def __init__(self, function: ca.Function, *, optimise: bool = False) -> None:
-        self.function, self.optimise = function, optimise
+    def __init__(self, function: ca.Function) -> None:
+        self.function = function
         self._inputs = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
         self._outputs = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
         self._scatter = []
@@ -59,44 +58,46 @@ class Kernel:
             self._buffer.set_arg(i, memoryview(array.data))
         for i, array in enumerate(self._outputs):
             self._buffer.set_res(i, memoryview(array.data))
-        self.evaluations = 0  # on the interpreter
+        self.evaluations = 0
         self.in_batches = 0
         self.code: Native | None = None
+        self.obstacle = ""  # why it stays on the interpreter
         self._lanes: Native | None = None
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
+        self._optimised = False
         self.width = sum(a.size for a in self._outputs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"function": self.function, "optimise": self.optimise}
+        return {"function": self.function}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["function"], optimise=state["optimise"])  # type: ignore[misc]
+        self.__init__(state["function"])  # type: ignore[misc]
 
     # -- engines -----------------------------------------------------------------------------------------------------
     def expect(self, evaluations: int) -> None:
         """Announce evaluations to come: code that will pay for itself is made now."""
-        if not self._settled and self.evaluations + evaluations >= NATIVE_AFTER:
-            self._settle()
+        total = self.evaluations + evaluations
+        if total >= NATIVE_AFTER and not self._settled:
+            self._settle(optimise=total >= OPTIMISE_AFTER)
+        elif total >= OPTIMISE_AFTER and self.code is not None and not self._optimised:
+            self._settle(optimise=True)
 
-    def _settle(self) -> None:
-        self._settled = True
-        native = self._compile(1, optimise=self.optimise)
-        if native is None:
-            return
-        arrays = [*self._inputs, *self._outputs]
-        self._work = native.work()
-        self._run = native.trigger(native.table(arrays, self._work, [0] * len(arrays)))
-        self.code = native
+    def _settle(self, *, optimise: bool) -> None:
+        native = self._compile(1, optimise=optimise)
+        if native is not None:  # an interrupt between two of these lines leaves a kernel that works
+            self._run = native.trigger([*self._inputs, *self._outputs], native.work())
+            self.code = native
+        self._settled, self._optimised = True, optimise
 
     def _compile(self, lanes: int, *, optimise: bool) -> Native | None:
-        name = self.function.name()
-        if name in interpreted and lanes > 1:
-            return None
         try:
             return compile_native(self.function, lanes=lanes, optimise=optimise)
         except Untranslatable as reason:
-            interpreted[name] = str(reason)
+            self.obstacle = str(reason)
+            if llvm() is not None:  # without LLVM all are, which is one line of advice
+                interpreted[self.function.name()] = self.obstacle
+            self._settled = True
             return None
 
     # -- one evaluation ----------------------------------------------------------------------------------------------
@@ -109,19 +110,15 @@ class Kernel:
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit(arguments)) from error
         self._run()
-        if not self._settled:
-            self._note(1)
+        self.evaluations += 1
+        if not self._settled and self.evaluations >= NATIVE_AFTER:
+            self._settle(optimise=False)
         return self._outputs
-
-    def _note(self, count: int) -> None:
-        self.evaluations += count
-        if self.evaluations >= NATIVE_AFTER:
-            self._settle()
 
     def _misfit(self, arguments: Sequence[Any]) -> str:
         f = self.function
         wanted = ", ".join(f"{f.name_in(i)}[{f.size1_in(i) * f.size2_in(i)}]" for i in range(f.n_in()))
-        given = ", ".join(str(np.size(a)) for a in arguments)
+        given = ", ".join(_size_text(a) for a in arguments)
         return f"function {f.name()!r} takes the numbers {wanted}; got arguments of size {given or 'none'}."
 
     def __call__(self, *arguments: Any) -> list[Array]:
@@ -158,6 +155,9 @@ class Kernel:
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
         self.expect(count)
+        self.evaluations += count
+        if count == 0:
+            return rows[1:]
         if self.code is None:
             with self._buffers:
                 self._repeat(rows, arrays, strides, count)
@@ -199,8 +199,6 @@ class Kernel:
             row = rows[k + 1]
             for a, b, values in parts:
                 row[a:b] = values
-        if not self._settled:
-            self._note(count)
 
     def _loop(
         self, native: Native, state: Array, arrays: list[Array], strides: list[int], rows: Array, count: int
@@ -262,6 +260,7 @@ class Kernel:
         native = self.together() if self.in_batches >= LANES_AFTER else self._lanes
         if native is None:
             self.expect(batch)
+            self.evaluations += batch
             native = self.code
         if native is None:
             with self._buffers:
@@ -290,8 +289,6 @@ class Kernel:
             self._run()
             for a, b, values in zip(bounds[:-1], bounds[1:], self._outputs, strict=True):
                 row[a:b] = values
-        if not self._settled:
-            self._note(len(rows))
 
 
 # -- several machines ------------------------------------------------------------------------------------------------
@@ -312,7 +309,8 @@ def run_together(native: Native, count: int, states: Array, *arguments: Array) -
     results = [flat[start * lanes :] for start in starts]
     work = native.work()
     strides = [width, *[0] * len(given), *[width] * len(results)]
-    native.loop(native.table([rows[0], *given, *results], work, strides), count)
+    if count:
+        native.loop(native.table([rows[0], *given, *results], work, strides), count)
     return rows[1:]
 
 
@@ -366,6 +364,13 @@ def _fill_lanes(native: Native, arrays: list[Array], rows: Array, first: int, la
     for size, result in zip(native.main.outputs, results, strict=True):
         rows[first:last, at : at + size] = result.transpose(0, 2, 1).reshape(groups * lanes, size)[:count]
         at += size
+
+
+def _size_text(argument: Any) -> str:
+    try:
+        return str(np.size(argument))
+    except ValueError:
+        return "unknown (rows of different lengths)"
 
 
 def cores() -> int:

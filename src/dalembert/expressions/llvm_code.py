@@ -55,9 +55,9 @@ def literal(value: float) -> str:
 
 
 class LlvmCode:
-    """Text of a program.  lanes : machines at once."""
+    """Text of a program.  lanes : machines at once.  loop : with the door `loop`, whose table has 64-bit addresses."""
 
-    def __init__(self, program: Program, lanes: int = 1) -> None:
+    def __init__(self, program: Program, lanes: int = 1, *, loop: bool = True) -> None:
         self.program, self.lanes = program, lanes
         self.type = _vector(lanes)
         self.text: list[str] = []
@@ -68,7 +68,8 @@ class LlvmCode:
             self._constant(f"c{k}", values)
         for routine in program.routines:
             self._routine(routine)
-        self._loop(program.main)
+        if loop:
+            self._loop(program.main)
 
     def source(self) -> str:
         return "\n".join([*self.declared.values(), *self.text])
@@ -164,6 +165,9 @@ class LlvmCode:
 
     def store(self, value: str, base: str, width: int) -> None:
         self.lines.append(f"store {_vector(width)} {value}, ptr {base}, align 8")
+
+    def copy(self, out: str, source: str, count: int) -> None:
+        self._over([(source, 1)], count, lambda at, inputs, width: self.store(inputs[0], at(out), width))
 
     def define(self, name: str, routine: Routine, lines: Sequence[str]) -> None:
         parameters = ", ".join(f"ptr noalias {p}" for p in pointers_of(routine))
@@ -266,12 +270,7 @@ class LlvmCode:
 
             self._over(sources, statement.count, apply)
         elif isinstance(statement, Copy):
-            out = self.address(statement.out)
-            self._over(
-                [(self.address(statement.source), 1)],
-                statement.count,
-                lambda at, inputs, width: self.store(inputs[0], at(out), width),
-            )
+            self.copy(self.address(statement.out), self.address(statement.source), statement.count)
         elif isinstance(statement, Gather):
             source, out = self.address(statement.source), self.address(statement.out)
             for j, entry in enumerate(statement.entries):

@@ -48,10 +48,12 @@ JOIN = {ca.OP_VERTSPLIT: ca.vertcat, ca.OP_HORZSPLIT: ca.horzcat, ca.OP_DIAGSPLI
 # Operations that CasADi expands to scalar code in the order in which it evaluates them.
 EXPANDED = frozenset(
     operations(
-        "MTIMES DOT BILIN RANK1 TRANSPOSE PROJECT NORM1 NORM2 NORMF NORMINF MMIN MMAX HORZREPMAT HORZREPSUM KRON "
-        "GETNONZEROS SETNONZEROS ADDNONZEROS EINSTEIN"
+        "MTIMES DOT RANK1 TRANSPOSE PROJECT NORM1 NORM2 NORMF NORMINF HORZREPMAT KRON GETNONZEROS SETNONZEROS "
+        "ADDNONZEROS EINSTEIN"
     )
 )
+# Operations that begin with a number, which CasADi drops where it expands them: it decides on the sign of a zero.
+STARTED = frozenset(operations("BILIN HORZREPSUM MMIN MMAX"))
 LOOP_PRODUCT = 300  # scalar products; a larger dense matrix product is a loop, a smaller one straight code
 FEW = 16  # entries that a gather copies in place; more are a routine of their own, cut into pieces
 
@@ -290,15 +292,17 @@ class Program:
     def expanded(self, node: Any, dependencies: Sequence[Any]) -> Routine:
         """One matrix operation as scalar code."""
         key: tuple[Any, ...] = (node.op(), *(value.sparsity().serialize() for value in (node, *dependencies)))
+        identities = [d.__hash__() for d in dependencies]
+        key = (*key, tuple(identities.index(i) for i in identities))  # xᵀx reads one argument, xᵀy both
         if node.op() in (ca.OP_GETNONZEROS, ca.OP_SETNONZEROS, ca.OP_ADDNONZEROS):
             key = (*key, tuple(entries_of(node)))
+        elif node.op() == ca.OP_EINSTEIN:  # CasADi does not give the indices that it sums over
+            key = (*key, node.__hash__())
         if key in self._done:
             return self._done[key]
         symbols = [ca.MX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
-        try:
-            function = ca.Function("operation", symbols, [separate(node, dependencies, symbols)]).expand()
-        except RuntimeError as problem:  # an operand that cannot be separated
-            raise Untranslatable(f"the matrix operation {_operation_names().get(node.op(), node.op())}") from problem
+        alone = _alone(node, dependencies, symbols)
+        function = ca.Function("operation", symbols, [alone]).expand()
         self.functions += [function, node]
         return self._scalar(key, function)
 
@@ -308,23 +312,63 @@ class Program:
         passed = max((sum(r.inputs) + sum(r.outputs) for r in callees), default=0)
         return self.add(key, function, code, code.registers + passed + max((r.work for r in callees), default=0))
 
+    def started(self, node: Any, dependencies: Sequence[Any]) -> tuple[Routine, Place]:
+        """An operation that begins with a number, as scalar code with this number as first argument, and the number."""
+        op = node.op()
+        number = 0.0
+        if op in (ca.OP_MMIN, ca.OP_MMAX) and dependencies[0].is_dense():
+            number = np.inf if op == ca.OP_MMIN else -np.inf
+        key = ("started", op, *(value.sparsity().serialize() for value in (node, *dependencies)))
+        if key not in self._done:
+            start = ca.SX.sym("start")
+            symbols = [ca.SX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
+            function = ca.Function("operation", [start, *symbols], [_from_start(node, start, symbols)])
+            self.functions.append(function)
+            self._scalar(key, function)
+        return self._done[key], self.constant([number])
 
-def separate(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
-    """An operation with symbols for its operands.
 
-    `graph_substitute` does not find the parts of a split: there the split value is replaced, by its parts put together.
+def _alone(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
+    """A node as a function of symbols in the place of its dependencies.
+
+    CasADi does not substitute a part of a split: there the split value is replaced, by its parts put together.
     """
     (alone,) = ca.graph_substitute([node], list(dependencies), list(symbols))
-    parts: dict[Any, tuple[Any, dict[int, Any]]] = {}
+    parts: dict[int, tuple[Any, dict[int, Any]]] = {}
     for value, symbol in zip(dependencies, symbols, strict=True):
         if value.is_output() and value.dep(0).op() in SPLIT:
             split = value.dep(0)
-            parts.setdefault(hash(split), (split, {}))[1][value.which_output()] = symbol
+            parts.setdefault(split.__hash__(), (split, {}))[1][value.which_output()] = symbol
     for split, known in parts.values():
         every = [split.get_output(i) for i in range(len(split.info()["offset"]) - 1)]
         whole = JOIN[split.op()](*(known.get(i, ca.MX(part.sparsity())) for i, part in enumerate(every)))
         (alone,) = ca.graph_substitute([alone], [split.dep(0)], [whole])
+    given = {s.__hash__() for s in symbols}
+    if any(s.__hash__() not in given for s in ca.symvar(alone)):
+        raise Untranslatable(f"the matrix operation {_operation_names()[node.op()]} of a part of a split")
     return alone
+
+
+def _from_start(node: Any, start: Any, symbols: Sequence[Any]) -> Any:
+    """Value of an operation of `STARTED` in the order in which the interpreter evaluates it."""
+    op, pattern = node.op(), node.sparsity()
+    entries = symbols[0].nonzeros()
+    if op == ca.OP_HORZREPSUM:
+        size = pattern.nnz()
+        sums = [start] * size
+        for j, entry in enumerate(entries):
+            sums[j % size] = sums[j % size] + entry
+        return ca.SX(pattern, ca.vertcat(*sums))
+    total = start
+    if op == ca.OP_BILIN:
+        rows, columns = symbols[0].sparsity().get_triplet()
+        x, y = ca.densify(symbols[1]).nonzeros(), ca.densify(symbols[2]).nonzeros()
+        for entry, row, column in zip(entries, rows, columns, strict=True):
+            total = total + x[row] * entry * y[column]
+        return total
+    for entry in entries:
+        total = ca.fmin(entry, total) if op == ca.OP_MMIN else ca.fmax(entry, total)
+    return total
 
 
 def read(function: ca.Function) -> Program:
@@ -709,6 +753,9 @@ class _Graph:
         elif op in EXPANDED:
             dependencies = [node.dep(i) for i in range(node.n_dep())]
             self._call(self.program.expanded(node, dependencies), given, made)
+        elif op in STARTED:
+            routine, start = self.program.started(node, [node.dep(i) for i in range(node.n_dep())])
+            self._call(routine, [start, *given], made)
         else:
             raise Untranslatable(f"the matrix operation {_operation_names().get(op, op)}")
 

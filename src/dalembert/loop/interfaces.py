@@ -1,6 +1,7 @@
 """The two interfaces of a closed loop: one step of a controller and one step of an observer, each as an expression.
 
-`da.control` and `da.estimate` make them, `da.simulate` puts them around a machine, `da.export_c` writes them as C.
+`da.control` and `da.estimate` make them, `da.simulate` puts them around a machine, `da.export_c` writes them as C,
+`da.export_object` as machine code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Native evaluation, quantities and functions that work on every kind of number."""
+"""Equations through pools, quantities and functions that work on every kind of number."""
 
 from __future__ import annotations
 
@@ -14,113 +14,12 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
-from dalembert.expressions import Kernel, Quantity, call_user, kernel_family, of_time, table
+from dalembert.expressions import Quantity, call_user, of_time, table
 from dalembert.expressions.quantities import is_real
 from tests.helpers.findings import raises
 
 FUNCTIONS = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "sign"]
 PAIRS = ["atan2", "minimum", "maximum"]
-
-
-def example() -> ca.Function:
-    """(x[3], y[2], empty, s) -> dense vector, dense matrix, sparse matrix, sparse vector, scalar, nothing."""
-    x, y, s = ca.SX.sym("x", 3), ca.SX.sym("y", 2), ca.SX.sym("s")
-    sparse = ca.diagcat(x[0] * s, y @ y.T, ca.sin(x[2]))
-    holes = ca.SX(5, 1)
-    holes[1], holes[4] = x[0] + s, y[1]
-    outputs = [x * s + 1, x @ y.T, sparse, holes, ca.dot(x, x), ca.SX.zeros(0, 1)]
-    return ca.Function("example", [x, y, ca.SX.sym("none", 0), s], outputs)
-
-
-def arguments(rng: np.random.Generator) -> list[Any]:
-    return [rng.normal(size=3), rng.normal(size=2), np.zeros(0), rng.normal()]
-
-
-def dense(function: ca.Function, args: list[Any]) -> list[np.ndarray]:
-    results = [np.array(ca.DM(r)) for r in function(*args)]
-    return [r[:, 0] if r.shape[1] == 1 else r for r in results]
-
-
-# --- kernels -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_kernel_gives_what_casadi_gives(compiled: bool) -> None:
-    function = example()
-    kernel = Kernel(function, compiled=compiled)
-    assert kernel.engine == ("C" if compiled else "virtual machine")
-    rng = np.random.default_rng(1)
-    for _ in range(5):
-        args = arguments(rng)
-        for ours, theirs in zip(kernel(*args), dense(function, args), strict=True):
-            assert ours.shape == theirs.shape
-            # the compiler may contract products and sums: a few units in the last place
-            np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-15)
-
-
-def test_results_of_a_call_survive_the_next_call() -> None:
-    kernel = Kernel(example())
-    rng = np.random.default_rng(2)
-    first_args = arguments(rng)
-    first = kernel(*first_args)
-    kernel(*arguments(rng))
-    for kept, again in zip(first, kernel(*first_args), strict=True):
-        np.testing.assert_array_equal(kept, again)
-
-
-def test_a_batch_equals_a_loop() -> None:
-    kernel = Kernel(example())
-    rng = np.random.default_rng(3)
-    x, y, s = rng.normal(size=(7, 3)), rng.normal(size=(7, 2)), rng.normal(size=(7, 1))
-    batch = kernel.many(x, y, np.zeros((7, 0)), s)
-    for k in range(7):
-        for ours, one in zip(batch, kernel(x[k], y[k], [], s[k]), strict=True):
-            np.testing.assert_array_equal(ours[k], one)
-
-
-def test_a_batch_takes_one_argument_for_all() -> None:
-    kernel = Kernel(example())
-    rng = np.random.default_rng(4)
-    x, y = rng.normal(size=(4, 3)), rng.normal(size=2)
-    for ours, one in zip(kernel.many(x, y, [], 0.5), kernel.many(x, np.tile(y, (4, 1)), [], np.full((4, 1), 0.5))):
-        np.testing.assert_array_equal(ours, one)
-
-
-def test_batches_of_many_sizes_do_not_disturb_each_other() -> None:
-    kernel = Kernel(example())
-    for size in (*range(1, 12), 3, 1):
-        x = np.random.default_rng(size).normal(size=(size, 3))
-        result = kernel.many(x, np.ones(2), [], 1.0)[0]
-        np.testing.assert_allclose(result, x + 1)
-
-
-def test_one_output_comes_as_a_sparse_matrix() -> None:
-    kernel = Kernel(example())
-    args = arguments(np.random.default_rng(5))
-    matrix = kernel.sparse(2, *args)
-    assert matrix.shape == (4, 4)
-    assert matrix.nnz == 6
-    np.testing.assert_array_equal(matrix.toarray(), kernel(*args)[2])
-
-
-def test_a_kernel_survives_pickling() -> None:
-    kernel = Kernel(example())
-    args = arguments(np.random.default_rng(6))
-    copy = pickle.loads(pickle.dumps(kernel))  # noqa: S301 (our own bytes)
-    for ours, theirs in zip(copy(*args), kernel(*args), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
-def test_a_family_shares_one_library_and_agrees_with_its_functions() -> None:
-    x = ca.SX.sym("x", 2)
-    inner = ca.Function("inner", [x], [ca.sin(x)])
-    y = ca.MX.sym("y", 2)
-    functions = [ca.Function(f"power{n}", [y], [inner(y) ** n]) for n in (1, 2, 3)]
-    for compiled, engine in ((False, "virtual machine"), (True, "C"), (False, "C")):
-        family = kernel_family(functions, compiled=compiled)
-        assert [k.engine for k in family] == [engine] * 3
-        for n, kernel in enumerate(family, start=1):
-            np.testing.assert_allclose(kernel([0.3, 0.5])[0], np.sin([0.3, 0.5]) ** n, rtol=1e-14)
 
 
 # --- equations through pools -------------------------------------------------------------------------------------
@@ -141,9 +40,8 @@ def swing(work: tuple[da.EquationsOfMotion, State, float]) -> float:
     return float(da.simulate(eqs, 0.2, start=start, method=da.RK4(1e-3))["hinge.angle"][-1])
 
 
-@pytest.mark.parametrize("kind", ["plain", "compiled"])
-def test_equations_and_states_go_through_a_process_pool(kind: str) -> None:
-    eqs = pendulum().compiled() if kind == "compiled" else pendulum()
+def test_equations_and_states_go_through_a_process_pool() -> None:
+    eqs = pendulum()
     start = da.assemble(eqs, {"hinge": 0.3})
     work = [(eqs, start, length) for length in (0.8, 1.2)]
     here = [swing(w) for w in work]

@@ -1,4 +1,4 @@
-"""``export``: filters and control laws as C."""
+"""``export``: filters and control laws as C, or as object files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Real(StrEnum):
 @command("Data", position=3)
 def export(
     model: Model,
-    out: Annotated[Path, typer.Option(help="Folder for the C files.")],
+    out: Annotated[Path, typer.Option(help="Folder for the files.")],
     dt: Annotated[float, typer.Option(**option_values.TIME, help="Sampling interval (s).")],
     kind: Annotated[str | None, FILTER] = None,
     lqr: Annotated[
@@ -58,20 +58,32 @@ def export(
     changes: Set = None,
     name: Annotated[str | None, typer.Option(help="Prefix of everything in C; the name of the machine.")] = None,
     real: Annotated[Real, typer.Option(help="Type of numbers in C.")] = Real.double,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--object",
+            metavar="TARGET",
+            help="Machine code instead of C: cortex-m4, cortex-m7, armv7, aarch64, riscv32, riscv64, x86-64, native.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a filter or a control law of a machine as C99 for a microcontroller.
 
     Example: dalembert export pendulum --filter ekf --Q 1e-6 --R 1e-4 --dt 0.01 --out c
 
-    Give one of --filter and --lqr. `make -C FOLDER test` builds the code and checks it.
+    Give one of --filter and --lqr. `make -C FOLDER test` builds the code and checks it. --object writes an object file
+    and its header instead, without a compiler; README.md there says how to link it.
 
-    JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}.
+    JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}, with --object also "target" and "needs".
     """
     from dalembert.files.export.c_export import export_c, identifier
+    from dalembert.files.export.object_export import export_object
 
     if (kind is None) == (not lqr):
         raise typer.BadParameter("say what to export: --filter ekf or --lqr.", param_hint="--filter / --lqr")
+    if target is not None and real is not Real.double:
+        raise typer.BadParameter("an object computes with doubles.", param_hint="--real / --object")
     machine = load(model, changes)
     if kind is not None:
         step: Any = filter_of(
@@ -79,19 +91,26 @@ def export(
         )  # fmt: skip
     else:
         step = law_of(machine, guess, start, inputs, Q, R, dt)
-    with terminal.waiting("writing C"):
-        prefix = identifier(machine.mechanism.name)[:41] if name is None else name
-        written = export_c(step, out, name=prefix, dt=dt if kind is not None else None, real=real.value)
+    interval = dt if kind is not None else None
+    prefix = identifier(machine.mechanism.name)[:41] if name is None else name
+    with terminal.waiting("writing C" if target is None else "writing machine code"):
+        written: Any = (
+            export_c(step, out, name=prefix, dt=interval, real=real.value)
+            if target is None
+            else export_object(step, out, target=target, name=prefix, dt=interval)
+        )
     terminal.wrote(*written.files)
     if as_json:
         terminal.give(
             {
                 "model": machine.mechanism.name, "name": written.name, "folder": written.folder,
                 "state_bytes": written.memory_bytes, "work_bytes": written.work_bytes, "files": written.files,
+                **({} if target is None else {"target": target, "needs": written.needs}),
             }
         )  # fmt: skip
         return
-    terminal.say(f"state {written.memory_bytes} bytes, work {written.work_bytes} bytes; check it: make -C {out} test")
+    check = f"check it: make -C {out} test" if target is None else f"link it: {out / 'README.md'}"
+    terminal.say(f"state {written.memory_bytes} bytes, work {written.work_bytes} bytes; {check}")
 
 
 def law_of(

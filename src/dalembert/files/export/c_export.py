@@ -117,11 +117,7 @@ def export_c(
         raise DataError("unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else checked_name(name)
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError("not-writable", f"the folder {str(folder)!r} cannot be made ({error.strerror}).") from None
+    target = make_folder(folder)
     code, work = generated(what, prefix, real)
     vectors = reference_steps(what, example)
     texts = {
@@ -139,6 +135,15 @@ def export_c(
     return CExport(target, prefix, tuple(target / file for file in texts), size * len(what.memory), bytes_of_work)
 
 
+def make_folder(folder: str | os.PathLike[str]) -> Path:
+    made = Path(folder)
+    try:
+        made.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError("not-writable", f"the folder {str(folder)!r} cannot be made ({error.strerror}).") from None
+    return made
+
+
 # --- what is exported -----------------------------------------------------------------------------------------------
 
 
@@ -153,8 +158,8 @@ def read_step(given: object, dt: float | None) -> Step:
         return _of_observer(given)
     raise ModelError(
         "wrong-type",
-        f"export_c takes a controller (with law()), an observer (with observer_step(dt)), a Law or a ObserverStep; got "
-        f"{type(given).__name__}.",
+        "an export takes a controller (with law()), an observer (with observer_step(dt)), a Law or an ObserverStep; "
+        f"got {type(given).__name__}.",
     )
 
 

@@ -36,7 +36,7 @@ def drive_arguments(what: object, prefix: str) -> str:
     return f"const {prefix}_state *state, const {prefix}_real *references, {prefix}_real t, {prefix}_real *u"
 
 
-def header(what: Any, prefix: str, real: str) -> str:
+def header(what: Any, prefix: str, real: str, note: str = "") -> str:
     guard = f"{prefix.upper()}_H"
     lists = "\n".join(
         f"   {a.name}: {_listed(a.meaning, a.channels.names, a.channels.units)}" for a in (*what.inputs, what.output)
@@ -51,7 +51,7 @@ def header(what: Any, prefix: str, real: str) -> str:
 void {prefix}_drive({drive_arguments(what, prefix)});
 """
     return f"""/* {comment(what.title)}, every {what.dt:g} s. Written by dalembert; do not edit.
-
+{f"   {comment(note)}{chr(10)}" if note else ""}
 {lists}
    state: {_listed("memory", what.memory.names, what.memory.units)}
 */
@@ -224,8 +224,8 @@ clean:
 """
 
 
-def readme(what: Any, prefix: str, real: str, work: dict[str, int]) -> str:
-    order = (
+def order_of_calls(what: Any, prefix: str) -> str:
+    return (
         f"Every {what.dt:g} s: `{prefix}_drive` gives u from the state alone; let it act, read the sensors, then call "
         f"`{prefix}_step`."
         if what.drives_first
@@ -234,13 +234,16 @@ def readme(what: Any, prefix: str, real: str, work: dict[str, int]) -> str:
         else f"Every {what.dt:g} s: read the sensors, call `{prefix}_step` with the inputs that were held and those "
         "that act now; dt is 0 at the first step."
     )
+
+
+def readme(what: Any, prefix: str, real: str, work: dict[str, int]) -> str:
     return f"""# {prefix}: {what.title}
 
 C99, type `{real}`, no heap, no input or output. State: {len(what.memory)} numbers. Static work space:
 {work["w"]} numbers and {work["iw"]} integers. Needs the C library's mathematics (`-lm`) only.
 
 1. `{prefix}_state state; {prefix}_init(&state);`
-2. {order}
+2. {order_of_calls(what, prefix)}
 
 Names and units of every entry stand in `{prefix}.h`. `make test` compares {prefix} with steps computed beforehand.
 To use it, take `{prefix}.h`, `{prefix}.c` and `{prefix}_kernel.c`.

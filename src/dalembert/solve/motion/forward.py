@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,7 @@ from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, forward_function, stabilisation
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
+from dalembert.solve.motion.recorded_accelerations import accelerations_along
 from dalembert.solve.position.assemble import state_or_rest
 from dalembert.solve.position.tangent import named_values, speed_numbers
 
@@ -164,6 +165,11 @@ def system_at(eqs: EquationsOfMotion, state: State, inputs: Mapping[str, Any] | 
     return System(M, A, np.reshape(b, -1), u)
 
 
+@overload
+def forward_dynamics(
+    eqs: EquationsOfMotion, state: Record, *, inputs: Mapping[str, Any] | Record | None = None
+) -> Record: ...
+@overload
 def forward_dynamics(
     eqs: EquationsOfMotion,
     state: State | None = None,
@@ -177,12 +183,28 @@ def forward_dynamics(
     basis: str | None = None,
     independent: Iterable[str] | None = None,
     tolerance: float = matrices.RANK_TOLERANCE,
-) -> ForwardSolution:
-    """Accelerations, multipliers and reactions in a state.
+) -> ForwardSolution: ...
+def forward_dynamics(
+    eqs: EquationsOfMotion,
+    state: State | Record | None = None,
+    *,
+    inputs: Mapping[str, Any] | Record | None = None,
+    accelerations: Mapping[str, float] | None = None,
+    nonideal: Mapping[str, float] | None = None,
+    method: str = "udwadia_kalaba",
+    stabilise: Baumgarte | None = None,
+    alpha: float | None = None,
+    basis: str | None = None,
+    independent: Iterable[str] | None = None,
+    tolerance: float = matrices.RANK_TOLERANCE,
+) -> ForwardSolution | Record:
+    """Accelerations, multipliers and reactions in a state; accelerations at all states of a record.
 
     Parameters
     ----------
-    state : from `da.assemble`; None is the drawing's pose at rest.
+    state : from `da.assemble`; None is the drawing's pose at rest. A Record with all states of the machine (a simulated
+        run) gives a Record of the accelerations by the solve of runs, all states in one batch; of the options only
+        `inputs` counts then, and without it the inputs in the record act.
     inputs : channel -> number, function of time, or Record; what is left out is zero.
     accelerations : wanted second derivatives of coordinates, ``{"A.angle": 5.0}``: the solution's ``efforts`` are the
         forces and torques along them that make it so, at least one set of them where more is wanted than can move.
@@ -212,6 +234,8 @@ def forward_dynamics(
     >>> round(sol["hinge.rate"], 9), round(sol["bob.vy"], 9)
     (-19.62, -9.81)
     """
+    if isinstance(state, Record):
+        return accelerations_along(eqs, state, inputs)
     if method not in (*METHODS, "penalty"):
         raise ModelError("unknown-choice", unknown_name("method", method, (*METHODS, "penalty"), "da.forward_dynamics"))
     for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
