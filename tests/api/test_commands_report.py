@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import dalembert as da
-from dalembert.view.reports.run_report import run_report, summarize
+from dalembert.view.reports.record_report import summarize_run
 from tests.helpers.commands import run
 from tests.helpers.findings import raises
 
@@ -60,7 +60,7 @@ def test_what_was_found_is_said_in_plain_words():
     m = da.read_model("four-bar")
     eqs = da.equations(m)
     record = da.simulate(eqs, 10.0, start=da.assemble(eqs, **m.start), every=0.01)
-    text = summarize(record, m, eqs)
+    text = summarize_run(record, m, eqs)
     assert "three moving bodies and four joints" in text
     assert "A.angle went round 23.6 times" in text  # (149.59 - π/2) / 2π
     assert re.search(r"D\.angle stayed|C\.angle stayed between 5\d", text)
@@ -95,7 +95,7 @@ def test_a_report_that_is_no_page_is_refused(tmp_path):
     m = da.read_model("pendulum")
     eqs = da.equations(m)
     with raises(da.errors.FileFormatError, "bad-name"):
-        run_report(tmp_path / "page.pdf", da.simulate(eqs, 0.1), m, eqs)
+        da.report(da.simulate(eqs, 0.1), tmp_path / "page.pdf", mechanism=m, equations=eqs)
 
 
 def test_a_run_without_a_scene_says_so_on_its_page(tmp_path):
@@ -103,7 +103,7 @@ def test_a_run_without_a_scene_says_so_on_its_page(tmp_path):
     eqs = da.equations(m)
     whole = da.simulate(eqs, 0.1)
     bare = da.Record(whole.time, whole.data, whole.names, whole.units)
-    run_report(tmp_path / "page.html", bare, m, eqs)
+    da.report(bare, tmp_path / "page.html", mechanism=m, equations=eqs)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<iframe" not in page and "scene" in page
 

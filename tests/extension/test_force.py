@@ -23,7 +23,7 @@ from dalembert.model.forces.force import ForceMethods
 from tests.extension.test_command import dalembert
 from tests.helpers.findings import raises
 from tests.helpers.packages import install
-from tests.unit.view.test_animation import page_data
+from tests.unit.view.animation.test_animate import page_data
 
 GUESTS = '''
 from dataclasses import KW_ONLY

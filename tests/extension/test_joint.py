@@ -22,7 +22,7 @@ from tests.extension.test_command import dalembert
 from tests.helpers.checks import DIFFERENCE, measure_error, random_state, row_error
 from tests.helpers.findings import raises
 from tests.helpers.packages import install
-from tests.unit.view.test_animation import page_data
+from tests.unit.view.animation.test_animate import page_data
 
 GUESTS = '''
 import casadi as ca

@@ -39,7 +39,7 @@ def read(path, how):
     head, *rows = path.read_text(encoding="utf-8").splitlines()
     try:
         about = json.loads(head)
-        check_size(len(rows), len(about["names"]), how.max_bytes, path)
+        check_size(len(rows), len(about["names"]), how.max_bytes)
         table = np.array([json.loads(row) for row in rows])
     except ValueError as error:
         raise FileFormatError("bad-syntax", f"a line is not JSON ({error}).", path=str(path)) from error

@@ -17,7 +17,7 @@ from dalembert.files.models import library_path, list_models, model_schema, pars
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.positions import find_lines
 from dalembert.files.models.text.toml_text import toml_text
-from dalembert.files.models.writing.document import model_document
+from dalembert.files.models.writing import model_document
 
 WIDER = int(os.environ.get("DALEMBERT_FUZZ", "1"))  # times as many examples
 WHOLE = {name: library_path(name).read_bytes() for name in list_models()}

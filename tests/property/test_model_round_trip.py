@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.files.models import parse_model
 from dalembert.files.models.text.toml_text import json_text, toml_text
-from dalembert.files.models.writing.document import model_document
+from dalembert.files.models.writing import model_document
 from tests.helpers.same_equations import ROUNDING, difference
 
 numbers = st.floats(-2, 2).map(lambda x: round(x, 6)) | st.floats(-2, 2)

@@ -213,8 +213,7 @@ def test_a_figure_drawn_for_dark_screens_has_no_other_side():
 
 
 def test_ticks_of_the_dark_side_are_dark_even_those_kept_for_later():
-    from dalembert.view.reports.page_pictures import _dark
-    from dalembert.view.reports.pages import png
+    from dalembert.view.reports.pages import _dark, png
 
     figure = new_figure(3.0, 2.0)
     ax = figure.subplots()

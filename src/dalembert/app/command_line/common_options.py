@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -13,24 +14,19 @@ from dalembert.app.command_line.exit_codes import ended_by_signal, report_errors
 from dalembert.app.command_line.terminal import settings
 
 FLAG = " "  # an option without a value: help would show <bool> beside it
-Quiet = Annotated[
-    bool, typer.Option("--quiet", metavar=FLAG, help="Print results and errors only.", rich_help_panel="Common")
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", metavar=FLAG, help="Show the traceback of an error.", rich_help_panel="Common")
-]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", metavar=FLAG, help="Print one JSON document for programs to read.", rich_help_panel="Common"
-    ),
-]
-Outside = Annotated[
-    bool,
-    typer.Option(
-        "--allow-outside", metavar=FLAG, help="Let a model include files outside its folder.", rich_help_panel="Common"
-    ),
-]  # fmt: skip
+
+
+def flag(option: str, meaning: str, group: str | None = None) -> Any:
+    """An option without a value."""
+    return typer.Option(option, metavar=FLAG, help=meaning, rich_help_panel=group)
+
+
+Quiet = Annotated[bool, flag("--quiet", "Print results and errors only.", "Common")]
+Debug = Annotated[bool, flag("--debug", "Show the traceback of an error.", "Common")]
+Json = Annotated[bool, flag("--json", "Print one JSON document for programs to read.", "Common")]
+Outside = Annotated[bool, flag("--allow-outside", "Let a model include files outside its folder.", "Common")]
+Report = Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")]
+Figure = Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")]
 
 
 def with_common_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -9,6 +9,7 @@ import typer
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.kinds import kind_option
 from dalembert.app.command_line.loaded_machine import Machine
+from dalembert.app.command_line.model_options import Repeated
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
@@ -22,28 +23,28 @@ def filter_names() -> list[str]:
 
 
 FILTER = kind_option("--filter", "FILTER", filter_names, "The filter, such as ekf: extended Kalman filter.")
+
+
+def variances(option: str, meaning: str) -> Any:
+    """An option that takes one variance, or variances by name."""
+    return typer.Option(option, metavar="VARIANCE", help=meaning)
+
+
 Variances = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--Q", metavar="VARIANCE", help="Variances of the model per step: one number, or NAME=NUMBER,... by state."
-    ),
+    Repeated, variances("--Q", "Variances of the model per step: one number, or NAME=NUMBER,... by state.")
 ]
-Measured = Annotated[
-    list[str] | None,
-    typer.Option("--R", metavar="VARIANCE", help="Variances of the sensors: one number, or NAME=NUMBER,... by sensor."),
-]
+Measured = Annotated[Repeated, variances("--R", "Variances of the sensors: one number, or NAME=NUMBER,... by sensor.")]
+AtStart = Annotated[Repeated, variances("--P0", "Variances at the start; those the filter settles at when left out.")]
 Outputs = Annotated[
-    list[str] | None,
+    Repeated,
     typer.Option(metavar="NAMES", help="Measured quantities: sensors or coordinates; all sensors when left out."),
 ]
-Known = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help='Inputs that are known; all when left out, none by "".')
-]
+Known = Annotated[Repeated, typer.Option(metavar="NAMES", help='Inputs that are known; all when left out, none by "".')]
 
 
 def filter_of(
-    machine: Machine, kind: str, *, outputs: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
-    R: list[str] | None, P0: list[str] | None, start: list[str] | None, guess: list[str] | None,
+    machine: Machine, kind: str, *, outputs: Repeated, inputs: Repeated, Q: Repeated,
+    R: Repeated, P0: Repeated, start: Repeated, guess: Repeated,
     dt: float | None = None,
 ) -> Filter:  # fmt: skip
     """The chosen filter, with the initial state of the machine."""
@@ -52,9 +53,8 @@ def filter_of(
     noise = {"Q": option_values.weight(Q, "--Q"), "R": option_values.weight(R, "--R")}
     for name, value in noise.items():
         if value is None:
-            raise typer.BadParameter(
-                "a filter needs variances of the model and of the sensors.", param_hint=f"--{name}"
-            )
+            problem = "a filter needs variances of the model and of the sensors."
+            raise typer.BadParameter(problem, param_hint=f"--{name}")
     known = None if inputs is None else option_values.names(inputs)
     options: dict[str, Any] = {
         **noise, "outputs": option_values.names(outputs) or None, "inputs": known, "dt": dt,

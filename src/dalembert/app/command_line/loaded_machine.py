@@ -1,4 +1,4 @@
-"""Machines from model files, as commands use them: read, changed, find_start, simulated."""
+"""Machines from model files, as commands use them: read, changed, assembled, simulated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.model_options import ready
+from dalembert.app.command_line.model_options import Repeated, ready
 from dalembert.core.errors import DalembertError
 
 if TYPE_CHECKING:
@@ -30,21 +30,21 @@ class Machine:
     eqs: EquationsOfMotion
     changes: Mapping[str, float]
 
-    def start(self, given: list[str] | None = None, guess: list[str] | None = None) -> State:
+    def start(self, given: Repeated = None, guess: Repeated = None) -> State:
         """Initial state of the motion: that of the file, with the given values instead."""
-        own, wanted, near = self.mechanism.start, self.wanted(given), self.wanted(guess, "--guess")
+        own, wanted, near = self.mechanism.start, self.read_values(given), self.read_values(guess, "--guess")
         state = find_start(self.eqs, own, wanted, near)
         hints = near or own.get("guess", {})
-        turned = find_turned(
+        turned = find_turned_bodies(
             self.mechanism,
             state,
             lambda drawn: find_start(self.eqs, {**own, "restarts": 0}, wanted, {**drawn, **hints}),
         )
         if turned:
-            terminal.say(describe_turned(self.mechanism, turned))
+            terminal.say(warn_of_turned_bodies(self.mechanism, turned))
         return state
 
-    def wanted(self, given: list[str] | None, option: str = "--start") -> dict[str, float]:
+    def read_values(self, given: Repeated, option: str = "--start") -> dict[str, float]:
         """Values of coordinates and rates by name, in units that fit them."""
         return option_values.quantities(given, option, self.unit_of)
 
@@ -59,7 +59,7 @@ class Machine:
                 return channels.units[channels.index[full]]
         return None
 
-    def still(self, given: list[str] | None = None) -> State | None:
+    def still(self, given: Repeated = None) -> State | None:
         """Initial pose of a search for rest: that of the motion; None where neither file nor user give one."""
         import numpy as np
 
@@ -68,7 +68,7 @@ class Machine:
         state = self.start(given)
         return self.eqs.state(state.q, np.zeros(self.eqs.nv), state.z, state.t)
 
-    def inputs(self, given: list[str] | None = None) -> dict[str, Any]:
+    def inputs(self, given: Repeated = None) -> dict[str, Any]:
         """Drives of the inputs: those of the file, with the given ones instead."""
         wanted = option_values.pairs(given, "--input")
         own = dict(self.mechanism.simulation.get("inputs", {}))
@@ -83,7 +83,7 @@ class Machine:
         return {} if any(callable(value) for value in own.values()) else {k: float(v) for k, v in own.items()}
 
 
-def load(model: str, changes: list[str] | None = None) -> Machine:
+def load(model: str, changes: Repeated = None) -> Machine:
     """Read a machine and make its equations."""
     from dalembert.files.models import read_model
     from dalembert.mechanics import equations
@@ -147,16 +147,16 @@ def find_start(
     return assemble(eqs, use.pop("position", None), **use)
 
 
-def find_turned(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:
+def find_turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:
     """Bodies of the plane turned by more than 90° from how they are drawn, without need: name -> turn [deg].
 
     ``again(guess)`` assembles once more from these angles. Only bodies that then stay near the drawing are
-    returned: a pendulum that is find_start upside down on purpose gives no warning.
+    returned: a pendulum that starts upside down on purpose gives no warning.
     """
     if not m.planar or len(m.joints) <= len(m.bodies):
         return {}  # without a loop there is one way only
     drawn = {f"{body.name}.angle": body.angle for body in m.bodies}
-    turned = {name: _turn(state[name] - angle) for name, angle in drawn.items()}
+    turned = {name: math.remainder(state[name] - angle, math.tau) for name, angle in drawn.items()}
     turned = {name: turn for name, turn in turned.items() if abs(turn) > math.pi / 2}
     if not turned:
         return {}
@@ -167,20 +167,15 @@ def find_turned(m: Mechanism, state: State, again: Callable[[Mapping[str, float]
     return {
         name.removesuffix(".angle"): math.degrees(turn)
         for name, turn in turned.items()
-        if abs(_turn(other[name] - drawn[name])) <= math.pi / 2
+        if abs(math.remainder(other[name] - drawn[name], math.tau)) <= math.pi / 2
     }
 
 
-def describe_turned(m: Mechanism, turned: Mapping[str, float]) -> str:
+def warn_of_turned_bodies(m: Mechanism, turned: Mapping[str, float]) -> str:
     """Warning about them, with the option that closes the loop the other way."""
     bodies = ", ".join(f"{name} turned by {abs(turn):.0f} deg" for name, turn in turned.items())
     guess = " ".join(f"--guess {name}.angle={math.degrees(m[name].angle):g}deg" for name in turned)
     return f"warning: assembled far from the drawing: {bodies}. Nearer to it with {guess}"
-
-
-def _turn(angle: float) -> float:
-    """Between -π and π."""
-    return math.remainder(angle, math.tau)
 
 
 def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
@@ -196,11 +191,10 @@ def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
 
 
 def run_of(
-    machine: Machine, until: float | None, every: float | None, method: Any, start: list[str] | None,
-    guess: list[str] | None, inputs: list[str] | None, out: Path | None = None,
+    machine: Machine, until: float | None, every: float | None, method: Any, start: Repeated,
+    guess: Repeated, inputs: Repeated, out: Path | None = None,
 ) -> Record:  # fmt: skip
     """The run; where it fails, the part so far is written to the file of the whole."""
-    from dalembert.core.errors import DalembertError
     from dalembert.loop.simulate import simulate as solve
 
     own = machine.mechanism.simulation

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from dalembert.app.command_line.option_values import TIME
 from dalembert.core.errors import ModelError, unknown_name
 
 SUFFIXES = (".toml", ".json")
@@ -44,32 +45,23 @@ Model = Annotated[
         metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=complete_model
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help='Another value of a parameter, such as length="20 mm"; repeatable.'
-    ),
-]
-Start = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts, such as A.angle="90 deg"; repeatable.'
-    ),
-]
+Repeated = list[str] | None
+
+
+def repeatable(option: str, meaning: str, metavar: str = "NAME=VALUE") -> Any:
+    """An option that can be given several times."""
+    return typer.Option(option, metavar=metavar, help=f"{meaning}; repeatable.")
+
+
+Set = Annotated[Repeated, repeatable("--set", 'Another value of a parameter, such as length="20 mm"')]
+Start = Annotated[Repeated, repeatable("--start", 'Where a coordinate or rate starts, such as A.angle="90 deg"')]
 Near = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--guess",
-        metavar="NAME=VALUE",
-        help="About where a coordinate is: decides which way the loops of a machine close (elbow up or down); "
-        "repeatable.",
+    Repeated,
+    repeatable(
+        "--guess", "About where a coordinate is: decides which way the loops of a machine close (elbow up or down)"
     ),
 ]
 Input = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        metavar="NAME=VALUE",
-        help="Drive of an input: a number, an expression of t, or FILE:CHANNEL of a record; repeatable.",
-    ),
+    Repeated, repeatable("--input", "Drive of an input: a number, an expression of t, or FILE:CHANNEL of a record")
 ]
+Until = Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")]

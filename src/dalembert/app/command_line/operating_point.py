@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.loaded_machine import Machine
+from dalembert.app.command_line.model_options import Repeated, repeatable
 from dalembert.core.errors import ConvergenceError, DalembertError
 
 if TYPE_CHECKING:
@@ -16,34 +15,12 @@ if TYPE_CHECKING:
     from dalembert.linear import SecondOrder, StateSpace
 
 
-Guess = Annotated[
-    list[str] | None,
-    typer.Option("--guess", metavar="NAME=VALUE", help="Near which equilibrium, stable or not; repeatable."),
-]
-From = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--start", metavar="NAME=VALUE", help="Pose to search from; that of the model, else its drawing; repeatable."
-    ),
-]
-Hold = Annotated[
-    list[str] | None, typer.Option("--hold", metavar="NAME=VALUE", help="A coordinate with this value; repeatable.")
-]
-Held = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        metavar="NAME=VALUE",
-        help="Value of an input; constant ones of the model hold, others are 0; repeatable.",
-    ),
-]
+Guess = Annotated[Repeated, repeatable("--guess", "Near which equilibrium, stable or not")]
+From = Annotated[Repeated, repeatable("--start", "Pose to search from; that of the model, else its drawing")]
+Hold = Annotated[Repeated, repeatable("--hold", "A coordinate with this value")]
+Held = Annotated[Repeated, repeatable("--input", "Value of an input; constant ones of the model hold, others are 0")]
 Rates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rate",
-        metavar="NAME=VALUE",
-        help="Steady motion: constant rate of a coordinate, NAME=free for one to be found; repeatable.",
-    ),
+    Repeated, repeatable("--rate", "Steady motion: constant rate of a coordinate, NAME=free for one to be found")
 ]
 
 
@@ -59,12 +36,14 @@ def rest(
     from dalembert.solve.rest.equilibrium import equilibrium as find
 
     steady = {
-        name: None if text.lower() == "free" else option_values.quantity(text, "--rate", rate_unit(machine, name))
+        name: None
+        if text.lower() == "free"
+        else option_values.quantity(text, "--rate", machine.unit_of(f"velocity {name}"))
         for name, text in option_values.pairs(rates, "--rate").items()
     }
-    near, kept = machine.wanted(guess, "--guess") or None, machine.wanted(hold, "--hold") or None
+    near, kept = machine.read_values(guess, "--guess") or None, machine.read_values(hold, "--hold") or None
     begin = machine.start(start) if rates else machine.still(start)
-    given = machine.wanted(inputs, "--input")
+    given = machine.read_values(inputs, "--input")
 
     def solve(held: dict[str, float]) -> State:
         with terminal.waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
@@ -87,11 +66,6 @@ def rest(
             f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE holds one at a value"
         )
     return at, held
-
-
-def rate_unit(machine: Machine, name: str) -> str | None:
-    """Unit of the rate of a coordinate, or of a rate or speed by its own name."""
-    return machine.unit_of(f"velocity {name}")
 
 
 def linear_model(machine: Machine, at: State, held: Mapping[str, float], **options: Any) -> SecondOrder | StateSpace:

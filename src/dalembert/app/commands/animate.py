@@ -10,12 +10,22 @@ import typer
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.loaded_machine import load, run_of
-from dalembert.app.command_line.model_options import SUFFIXES, Input, Near, Set, Start, complete, complete_model
-from dalembert.app.command_line.option_values import TIME
+from dalembert.app.command_line.model_options import (
+    SUFFIXES,
+    Input,
+    Near,
+    Repeated,
+    Set,
+    Start,
+    Until,
+    complete,
+    complete_model,
+    repeatable,
+)
 from dalembert.app.command_line.registry import command
 
 
-def shown(incomplete: str) -> list[str]:
+def complete_source(incomplete: str) -> list[str]:
     """Models and records, for the shell's completion."""
     from dalembert.files.records.format import suffixes
 
@@ -29,7 +39,7 @@ def animate(
         typer.Argument(
             metavar="MODEL|RECORD",
             help="A model, or a record that `dalembert simulate --out` wrote.",
-            autocompletion=shown,
+            autocompletion=complete_source,
         ),
     ],
     model: Annotated[
@@ -37,14 +47,13 @@ def animate(
         typer.Option(metavar="MODEL", help="The model of a record in a .csv file.", autocompletion=complete_model),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The page to write; NAME-animation.html when left out.")] = None,
-    until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
+    until: Until = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
     inputs: Input = None,
     trail: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Points that leave a trail, as bodies or sensors name them; repeatable."),
+        Repeated, repeatable("--trail", "Points that leave a trail, as bodies or sensors name them", "NAMES")
     ] = None,
     speed: Annotated[float, typer.Option(help="How fast it plays: seconds of the run per second.")] = 1.0,
     as_json: Json = False,

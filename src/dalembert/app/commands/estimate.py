@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.common_options import FLAG, Json
-from dalembert.app.command_line.filter_options import FILTER, Known, Measured, Outputs, Variances, filter_of
+from dalembert.app.command_line.common_options import Figure, Json, Report, flag
+from dalembert.app.command_line.filter_options import FILTER, AtStart, Known, Measured, Outputs, Variances, filter_of
 from dalembert.app.command_line.loaded_machine import load
 from dalembert.app.command_line.model_options import Model, Near, Set, Start
 from dalembert.app.command_line.option_values import FIGURES
@@ -30,18 +30,11 @@ def estimate(
     inputs: Known = None,
     Q: Variances = None,
     R: Measured = None,
-    P0: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--P0", metavar="VARIANCE", help="Variances at the start; those the filter settles at when left out."
-        ),
-    ] = None,
+    P0: AtStart = None,
     start: Start = None,
     guess: Near = None,
     changes: Set = None,
-    smooth: Annotated[
-        bool, typer.Option("--smooth", metavar=FLAG, help="Use the whole record at every sample.")
-    ] = False,
+    smooth: Annotated[bool, flag("--smooth", "Use the whole record at every sample.")] = False,
     time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the data.")] = "time",
     dt: Annotated[
         float | None, typer.Option(**option_values.TIME, help="Sample time (s) of data without a column of time.")
@@ -50,8 +43,8 @@ def estimate(
     out: Annotated[
         Path | None, typer.Option(help="Write estimates and deviations, such as a.csv, a.parquet or a.nc.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
+    report: Report = None,
+    figure: Figure = None,
     plot: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure.")] = None,
     as_json: Json = False,
 ) -> None:

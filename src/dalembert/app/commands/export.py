@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.common_options import FLAG, Json
-from dalembert.app.command_line.filter_options import FILTER, Known, Outputs, filter_of
+from dalembert.app.command_line.common_options import Json, flag
+from dalembert.app.command_line.filter_options import FILTER, AtStart, Known, Outputs, filter_of
 from dalembert.app.command_line.loaded_machine import Machine, load
-from dalembert.app.command_line.model_options import Model, Set, Start
+from dalembert.app.command_line.model_options import Model, Repeated, Set, Start, repeatable
 from dalembert.app.command_line.operating_point import linear_model, rest
 from dalembert.app.command_line.registry import command
 
@@ -30,30 +30,17 @@ def export(
     out: Annotated[Path, typer.Option(help="Folder for the files.")],
     dt: Annotated[float, typer.Option(**option_values.TIME, help="Sampling interval (s).")],
     kind: Annotated[str | None, FILTER] = None,
-    lqr: Annotated[
-        bool, typer.Option("--lqr", metavar=FLAG, help="A linear-quadratic law about the equilibrium.")
-    ] = False,
+    lqr: Annotated[bool, flag("--lqr", "A linear-quadratic law about the equilibrium.")] = False,
     outputs: Outputs = None,
     inputs: Known = None,
     Q: Annotated[
-        list[str] | None, typer.Option("--Q", metavar="NUMBERS", help="Variances of a step, or weights of the states.")
+        Repeated, typer.Option("--Q", metavar="NUMBERS", help="Variances of a step, or weights of the states.")
     ] = None,
     R: Annotated[
-        list[str] | None, typer.Option("--R", metavar="NUMBERS", help="Variances of a sample, or weights of inputs.")
+        Repeated, typer.Option("--R", metavar="NUMBERS", help="Variances of a sample, or weights of inputs.")
     ] = None,
-    P0: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--P0", metavar="VARIANCE", help="Variances at the start; those the filter settles at when left out."
-        ),
-    ] = None,
-    guess: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Near which equilibrium a law works, or pose a filter; repeatable.",
-        ),
-    ] = None,
+    P0: AtStart = None,
+    guess: Annotated[Repeated, repeatable("--guess", "Near which equilibrium a law works, or pose a filter")] = None,
     start: Start = None,
     changes: Set = None,
     name: Annotated[str | None, typer.Option(help="Prefix of everything in C; the name of the machine.")] = None,
@@ -114,8 +101,7 @@ def export(
 
 
 def law_of(
-    machine: Machine, guess: list[str] | None, start: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
-    R: list[str] | None, dt: float,
+    machine: Machine, guess: Repeated, start: Repeated, inputs: Repeated, Q: Repeated, R: Repeated, dt: float
 ) -> Any:  # fmt: skip
     """The sampled linear-quadratic law about an equilibrium."""
     from dalembert.control import lqr

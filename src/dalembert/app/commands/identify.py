@@ -11,7 +11,7 @@ import typer
 
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.advice import speak_options
-from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.common_options import Json, Report, flag
 from dalembert.app.command_line.matrix_files import write_matrices
 from dalembert.app.command_line.registry import command
 
@@ -75,9 +75,7 @@ def identify(
     between: Annotated[
         str | None, typer.Option(metavar="FROM:TO", help="Only this stretch of time (s) of every record.")
     ] = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", metavar=FLAG, help="Fill short dropouts and outliers, and report how many.")
-    ] = False,
+    repair: Annotated[bool, flag("--repair", "Fill short dropouts and outliers, and report how many.")] = False,
     detrend: Annotated[
         Trend | None, typer.Option(help="Take the mean or a straight line off every output first.")
     ] = None,
@@ -88,7 +86,7 @@ def identify(
         float,
         typer.Option(min=0.0, max=0.5, show_default="1/3", help="Part of the data kept to judge the model (auto)."),
     ] = 1 / 3,
-    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
+    report: Report = None,
     place: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,7 +128,7 @@ def identify(
     if as_json:
         terminal.give({**document, "files": files})
         return
-    show(result, document)
+    show(document)
 
 
 def read(data: list[Path], time: str, dt: float | None, resample: float | None) -> list[Record]:
@@ -221,7 +219,7 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def show(result: Any, document: dict[str, Any]) -> None:
+def show(document: dict[str, Any]) -> None:
     from dalembert.core.tables import spread
 
     rows = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.common_options import Json, flag
 from dalembert.app.command_line.loaded_machine import load
 from dalembert.app.command_line.matrix_files import write_matrices
 from dalembert.app.command_line.model_options import Model, Set
@@ -32,9 +32,7 @@ def linearize(
     coordinates: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Independent coordinates; chosen when left out.")
     ] = None,
-    first_order: Annotated[
-        bool, typer.Option("--state-space", metavar=FLAG, help="States and their rates: A, B, C, D.")
-    ] = False,
+    first_order: Annotated[bool, flag("--state-space", "States and their rates: A, B, C, D.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the matrices: .json, .npz or .mat.")] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -47,13 +45,8 @@ def linearize(
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     machine = load(model, changes)
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
-    system = linear_model(
-        machine,
-        at,
-        held,
-        outputs=option_values.names(outputs) or None,
-        coordinates=option_values.names(coordinates) or None,
-    )
+    chosen = {"outputs": option_values.names(outputs) or None, "coordinates": option_values.names(coordinates) or None}
+    system = linear_model(machine, at, held, **chosen)
     if first_order and hasattr(system, "state_space"):
         system = system.state_space()
     document = {"model": machine.mechanism.name, **describe(system)}

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dalembert.app.command_line import terminal
-from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.common_options import Json, flag
 from dalembert.app.command_line.model_options import complete_model, ready_file
 from dalembert.app.command_line.registry import command
 
@@ -99,7 +99,7 @@ def new(
         str | None,
         typer.Option(metavar="MODEL", help="Begin with a machine of the library.", autocompletion=complete_model),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", metavar=FLAG, help="Write over a file that exists.")] = False,
+    force: Annotated[bool, flag("--force", "Write over a file that exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a commented starter model.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.common_options import Figure, Json, Report
 from dalembert.app.command_line.loaded_machine import Machine, load, run_of, until_of
-from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start
+from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start, Until
 from dalembert.app.command_line.option_values import FIGURES, TIME
 from dalembert.app.command_line.registry import command
 from dalembert.core.registry import kind_files
@@ -32,7 +32,7 @@ METHODS = kind_files("dalembert.solve.integrate.methods", "dalembert.integrators
 @command("Machines", position=1)
 def simulate(
     model: Model,
-    until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
+    until: Until = None,
     every: Annotated[
         float | None,
         typer.Option(**TIME, help="Sampling interval of the record (s); the model's own, else 1000 samples."),
@@ -60,8 +60,8 @@ def simulate(
     guess: Near = None,
     inputs: Input = None,
     out: Annotated[Path | None, typer.Option(help="Write the record, such as run.csv, run.parquet or run.nc.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
+    report: Report = None,
+    figure: Figure = None,
     plot: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure and of the report.")
     ] = None,
@@ -93,13 +93,16 @@ def simulate(
         draw(run, *option_values.names(plot), path=figure)
         files.append(figure)
     if report is not None:
-        from dalembert.view.reports.run_report import run_report
+        from dalembert.view import report as write_report
 
         entries = origin(machine) | {"command": command_line(model, {
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
             "max-steps": max_steps, "set": changes, "start": start, "guess": guess, "input": inputs,
         })}  # fmt: skip
-        run_report(report, run, machine.mechanism, machine.eqs, names=option_values.names(plot), provenance=entries)
+        write_report(
+            run, report, names=option_values.names(plot), mechanism=machine.mechanism, equations=machine.eqs,
+            provenance=entries,
+        )  # fmt: skip
         files.append(report)
     terminal.wrote(*files)
     chosen = summary_channels(run, machine)

@@ -99,7 +99,7 @@ def sweep(
     }  # fmt: skip
     if terminal.settings.allow_outside:
         options["outside"] = True
-    wanted = {"wanted": machine.wanted(start), "near": machine.wanted(guess, "--guess")}
+    wanted = {"wanted": machine.read_values(start), "near": machine.read_values(guess, "--guess")}
     trial = ModelTrial(
         model, machine.eqs, until_of(machine, until), outputs_of(output),
         {**machine.mechanism.start, **wanted, "options": options},

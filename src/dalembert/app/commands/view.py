@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import re
 import sys
 from typing import Annotated
 
@@ -15,7 +12,6 @@ from dalembert.app.command_line.common_options import FLAG, Json
 from dalembert.app.command_line.loaded_machine import load
 from dalembert.app.command_line.model_options import Model, Near, Set, Start
 from dalembert.app.command_line.registry import command
-from dalembert.core.errors import MissingExtraError
 
 
 @command("Machines", position=3)
@@ -34,17 +30,15 @@ def view(
 
     JSON: {"model", "address"}, once, before it serves.
     """
-    if importlib.util.find_spec("dalembert.app.live.serve") is None:
-        raise MissingExtraError("not-supported", "this installation has no live view; use `dalembert animate` instead.")
-    machine = load(model, changes)
-    serve = importlib.import_module("dalembert.app.live.serve").serve
+    from dalembert.app.live.serve import serve
 
-    def announce(text: str) -> None:
+    machine = load(model, changes)
+
+    def announce(address: str) -> None:
         if as_json:
-            found = re.search(r"http://\S+", text)
-            terminal.give({"model": machine.mechanism.name, "address": found.group() if found else None})
+            terminal.give({"model": machine.mechanism.name, "address": address})
             sys.stdout.flush()
         else:
-            terminal.show(text)
+            terminal.show(f"live view at {address} (Ctrl-C ends it)")
 
     serve(machine.mechanism, machine.eqs, machine.start(start, guess), port=port, browser=browser, say=announce)

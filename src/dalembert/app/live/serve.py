@@ -215,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing on the terminal."""
 
-    def _allowed(self) -> str | None:
+    def _check_request(self) -> str | None:
         """Path of the request, or None after a refusal."""
         port = self.server.server_address[1]
         if self.headers.get("Host") not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
@@ -232,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
         return rest[0]
 
     def do_GET(self) -> None:
-        path = self._allowed()
+        path = self._check_request()
         if path is None:
             return
         if path != "":
@@ -241,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self.server.live.page().encode(), "text/html; charset=utf-8")
 
     def do_POST(self) -> None:
-        path = self._allowed()
+        path = self._check_request()
         if path is None:
             return
         question = self._question()
@@ -402,11 +402,11 @@ def serve(
     eqs, start : its equations and first state, where they exist already.
     port : 0 takes any that is free.
     browser : open one.
-    say : receives a line with the address.
+    say : receives the address.
     """
     server = live_server(machine, eqs, start, port=port)
     if say is not None:
-        say(f"live view at {server.address} (Ctrl-C ends it)")
+        say(server.address)
     if browser:
         webbrowser.open(server.address)
     try:

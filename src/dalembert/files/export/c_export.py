@@ -54,7 +54,7 @@ class CArgument:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class CStep:
     """What is exported: a kernel (memory, inputs...) -> (memory after, output)."""
 
     kind: str
@@ -118,7 +118,7 @@ def export_c(
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else checked_name(name)
     target = make_folder(folder)
-    code, work = generated(what, prefix, real)
+    code, work = generate_code(what, prefix, real)
     vectors = reference_steps(what, example)
     texts = {
         f"{prefix}.h": c_texts.header(what, prefix, real),
@@ -147,7 +147,7 @@ def make_folder(folder: str | os.PathLike[str]) -> Path:
 # --- what is exported -----------------------------------------------------------------------------------------------
 
 
-def read_step(given: object, dt: float | None) -> Step:
+def read_step(given: object, dt: float | None) -> CStep:
     if hasattr(given, "law") and not isinstance(given, (Law, ObserverStep)):
         given = given.law()
     elif hasattr(given, "observer_step") and not isinstance(given, (Law, ObserverStep)):
@@ -163,7 +163,7 @@ def read_step(given: object, dt: float | None) -> Step:
     )
 
 
-def with_units(step: Step, run: Record | None) -> Step:
+def with_units(step: CStep, run: Record | None) -> CStep:
     """The step with units from a run, where its names have none of their own."""
     if run is None:
         return step
@@ -173,14 +173,14 @@ def with_units(step: Step, run: Record | None) -> Step:
         candidates = (name, f"measured.{name}", f"estimate.{name}", f"reference.{name}")
         return own or next((known[n] for n in candidates if n in known), "")
 
-    def labelled(a: CArgument) -> CArgument:
+    def label(a: CArgument) -> CArgument:
         pairs = zip(a.channels.names, a.channels.units, strict=True)
         return replace(a, channels=Channels(a.channels.names, [unit(name, own) for name, own in pairs]))
 
-    return replace(step, inputs=tuple(labelled(a) for a in step.inputs), output=labelled(step.output))
+    return replace(step, inputs=tuple(label(a) for a in step.inputs), output=label(step.output))
 
 
-def _of_law(law: Law) -> Step:
+def _of_law(law: Law) -> CStep:
     if law.dt is None:
         raise ModelError(
             "not-sampled",
@@ -194,14 +194,14 @@ def _of_law(law: Law) -> Step:
     r, t = MX.sym("references", len(law.references)), MX.sym("t")
     u, after = law.function(y, m, r, ca.DM(np.array(law.parameters, dtype=float)), t)
     kernel = ca.Function("step", [m, y, r, t], [_dense(after, len(law.state)), _dense(u, len(law.drives))])
-    return Step(
+    return CStep(
         "law", law.name, f"control law {law.name!r}", kernel, (reads, references, time),
         CArgument("u", Channels(law.drives, [""] * len(law.drives)), "inputs to hold until the next step"),
         law.state, np.array(law.start, dtype=float), law.dt, not law.direct,
     )  # fmt: skip
 
 
-def _of_observer(w: ObserverStep) -> Step:
+def _of_observer(w: ObserverStep) -> CStep:
     if w.dt is None:
         raise ModelError(
             "not-sampled",
@@ -223,7 +223,7 @@ def _of_observer(w: ObserverStep) -> Step:
     numbers = ca.DM(np.array(w.parameters, dtype=float))
     after, estimate = w.function(m, *symbols[:4], numbers, *symbols[4:])
     kernel = ca.Function("step", [m, *symbols], [_dense(after, len(w.state)), _dense(estimate, len(w.gives))])
-    return Step(
+    return CStep(
         "observer", w.name, f"observer {w.name!r}", kernel, inputs, CArgument("estimate", w.gives, "the estimate"),
         w.state, np.array(w.start, dtype=float), w.dt, False,
     )  # fmt: skip
@@ -253,7 +253,7 @@ def checked_name(name: object) -> str:
 # --- code -----------------------------------------------------------------------------------------------------------
 
 
-def generated(what: Step, prefix: str, real: str) -> tuple[str, dict[str, int]]:
+def generate_code(what: CStep, prefix: str, real: str) -> tuple[str, dict[str, int]]:
     """Text of the kernel and sizes of its work arrays."""
     kernel = flat(what.kernel, f"{prefix}_kernel")
     options = {"with_header": False, "casadi_real": real, "casadi_int": "int", "verbose_runtime": False}
@@ -294,12 +294,12 @@ def flat(function: ca.Function, name: str) -> ca.Function:
 # --- reference steps --------------------------------------------------------------------------------------------------
 
 
-def reference_steps(what: Step, example: Record | None) -> list[list[Array]]:
+def reference_steps(what: CStep, example: Record | None) -> list[list[Array]]:
     """Per step: memory before, inputs, memory after, output; every step goes on from the one before."""
     kernel = Kernel(what.kernel)
     memory = what.start.copy()
     steps: list[list[Array]] = []
-    for inputs in _random(what) if example is None else _recorded(what, example):
+    for inputs in _random(what) if example is None else _take_from_run(what, example):
         after, output = kernel(memory, *inputs)
         if not (np.isfinite(after).all() and np.isfinite(output).all()):
             raise DataError(
@@ -312,7 +312,7 @@ def reference_steps(what: Step, example: Record | None) -> list[list[Array]]:
     return steps
 
 
-def _random(what: Step) -> list[list[Array]]:
+def _random(what: CStep) -> list[list[Array]]:
     random = np.random.default_rng(0)
     steps = []
     for k in range(VECTORS):
@@ -330,7 +330,7 @@ def _random(what: Step) -> list[list[Array]]:
     return steps
 
 
-def _recorded(what: Step, run: Record) -> list[list[Array]]:
+def _take_from_run(what: CStep, run: Record) -> list[list[Array]]:
     count = min(VECTORS, len(run))
     if count < 2:
         raise DataError("too-few-samples", "the example must be a run with at least two samples.")

@@ -18,7 +18,7 @@ def comment(text: str) -> str:
     return text.replace("*/", "* /").replace("\n", " ")
 
 
-def _listed(label: str, names: Any, units: Any) -> str:
+def _list_names(label: str, names: Any, units: Any) -> str:
     rows = [f"     [{k}] {n}{f' [{u}]' if u else ''}" for k, (n, u) in enumerate(zip(names, units, strict=True))]
     return comment(f"{label}") + ("".join("\n" + comment(row) for row in rows) if rows else " (none)")
 
@@ -32,14 +32,15 @@ def arguments(what: Any, prefix: str) -> str:
     return ", ".join(parts)
 
 
-def drive_arguments(what: object, prefix: str) -> str:
+def drive_arguments(prefix: str) -> str:
     return f"const {prefix}_state *state, const {prefix}_real *references, {prefix}_real t, {prefix}_real *u"
 
 
 def header(what: Any, prefix: str, real: str, note: str = "") -> str:
     guard = f"{prefix.upper()}_H"
     lists = "\n".join(
-        f"   {a.name}: {_listed(a.meaning, a.channels.names, a.channels.units)}" for a in (*what.inputs, what.output)
+        f"   {a.name}: {_list_names(a.meaning, a.channels.names, a.channels.units)}"
+        for a in (*what.inputs, what.output)
     )
     sizes = "\n".join(
         f"#define {prefix.upper()}_{a.name.upper()} {a.size}" for a in (*what.inputs, what.output) if not a.scalar
@@ -48,12 +49,12 @@ def header(what: Any, prefix: str, real: str, note: str = "") -> str:
     if what.drives_first:
         drive = f"""
 /* u alone, from the state: drive with it first, then read the sensors and call {prefix}_step. */
-void {prefix}_drive({drive_arguments(what, prefix)});
+void {prefix}_drive({drive_arguments(prefix)});
 """
     return f"""/* {comment(what.title)}, every {what.dt:g} s. Written by dalembert; do not edit.
 {f"   {comment(note)}{chr(10)}" if note else ""}
 {lists}
-   state: {_listed("memory", what.memory.names, what.memory.units)}
+   state: {_list_names("memory", what.memory.names, what.memory.units)}
 */
 #ifndef {guard}
 #define {guard}
@@ -107,7 +108,7 @@ def interface(what: Any, prefix: str, work: dict[str, int]) -> str:
         calls = ["state->memory", "0", "references", "&t"]
         lines = "\n".join(f"  arg[{k}] = {value};" for k, value in enumerate(calls))
         drive = f"""
-void {prefix}_drive({drive_arguments(what, prefix)}) {{
+void {prefix}_drive({drive_arguments(prefix)}) {{
 {lines}
   res[0] = 0;
   res[1] = u;

@@ -18,7 +18,7 @@ from dalembert.expressions.program import Untranslatable
 from dalembert.files.export import c_texts
 from dalembert.files.export.c_export import (
     REALS,
-    Step,
+    CStep,
     checked_name,
     flat,
     identifier,
@@ -114,7 +114,7 @@ def export_object(
     )
 
 
-def machine_code(what: Step, prefix: str, target: Target) -> tuple[Step, ObjectCode]:
+def machine_code(what: CStep, prefix: str, target: Target) -> tuple[CStep, ObjectCode]:
     """The step in the form that was translated, and its object: as one plain expression, else as a graph of calls."""
     scalars = [k for k, a in enumerate(what.inputs, 1) if a.scalar]
     drive = [k for k, a in enumerate(what.inputs, 1) if a.name in ("references", "t")] if what.drives_first else None
@@ -141,7 +141,7 @@ def header_note(prefix: str, target: Target) -> str:
     return f"The functions are in {prefix}.o, machine code for {target.title}.{software}"
 
 
-def readme(what: Step, prefix: str, target: Target, code: ObjectCode) -> str:
+def readme(what: CStep, prefix: str, target: Target, code: ObjectCode) -> str:
     runtime = [name for name in code.needs if name.startswith(RUNTIME)]
     mathematics = [name for name in code.needs if name not in runtime]
     doors = [f"`{prefix}_init`", f"`{prefix}_step`", *([f"`{prefix}_drive`"] if what.drives_first else [])]

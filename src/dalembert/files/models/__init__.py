@@ -48,7 +48,7 @@ lists all keys for editors. Nothing in a file is executed; size, nesting, number
 from dalembert.files.models.reading import library_path, list_models, parse_model, read_model
 from dalembert.files.models.schema.json_schema import model_schema, schema_path
 from dalembert.files.models.text.sources import ModelFileError
-from dalembert.files.models.writing.document import write_model
+from dalembert.files.models.writing import write_model
 
 __all__ = [
     "ModelFileError",

@@ -12,17 +12,15 @@ from typing import Any
 from dalembert.core.errors import FileFormatError, ModelError
 from dalembert.core.findings import Finding
 from dalembert.files.models.tables.bodies import add_bodies
-from dalembert.files.models.tables.forces import add_forces, add_sensors
-from dalembert.files.models.tables.joints import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
-from dalembert.files.models.text.sources import Problems, Source, TooMany, parse_source, read_source
+from dalembert.files.models.tables.parts import add_parts, law_of_time
+from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text.sources import ModelSource, Problems, TooMany, parse_source, read_source
 from dalembert.files.models.values.includes import add_includes
 from dalembert.files.models.values.laws import InputLaw
 from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, unknown
 from dalembert.model import Body, Mechanism
 from dalembert.model.check import coordinate_names
 
-MAX_BODIES = 10_000
-MANY = 100
 LIBRARY = Path(__file__).resolve().parents[2] / "library"
 
 
@@ -95,7 +93,7 @@ def parse_model(text: str | bytes, *, is_json: bool = False, name: str = "model"
     return _build(parse_source(content, name, Problems(), is_json=is_json), Folders(None, False))
 
 
-def _build(source: Source, folders: Folders) -> Mechanism:
+def _build(source: ModelSource, folders: Folders) -> Mechanism:
     try:
         m = _read_parts(source, folders)
     except TooMany:
@@ -104,7 +102,7 @@ def _build(source: Source, folders: Folders) -> Mechanism:
     return m
 
 
-def _read_parts(source: Source, folders: Folders) -> Mechanism:
+def _read_parts(source: ModelSource, folders: Folders) -> Mechanism:
     from dalembert.files.models.repair import validate
 
     model = validate(source)
@@ -121,7 +119,7 @@ def _read_parts(source: Source, folders: Folders) -> Mechanism:
     return m
 
 
-def _title(source: Source, model: Any) -> str:
+def _title(source: ModelSource, model: Any) -> str:
     name = "" if model is None else model.name.strip()
     return name or Path(source.path).stem.strip() or "model"
 
@@ -134,18 +132,13 @@ def _gravity(scope: Scope, model: Any) -> Any:
 
 def _fill(scope: Scope) -> None:
     """Everything of one file, each section after those it needs."""
-    if len(scope.m.bodies) + len(scope.model.bodies) > MAX_BODIES:
-        problem = f"more than {MAX_BODIES} bodies with those of the included files."
+    if len(scope.m.bodies) + len(scope.model.bodies) > LIMITS.bodies:
+        problem = f"more than {LIMITS.bodies} bodies with those of the included files."
         scope.source.report(("bodies",), "too-large", problem)
         return
     add_bodies(scope)
     add_includes(scope, _include)
-    add_joints(scope)
-    add_couplers(scope)
-    add_drivers(scope)
-    add_constraints(scope)
-    add_forces(scope)
-    add_sensors(scope)
+    add_parts(scope)
     _add_start(scope)
     if not scope.prefix:
         _add_simulation(scope)
@@ -155,7 +148,7 @@ def _fill(scope: Scope) -> None:
         check_remains(scope)
 
 
-def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
+def _include(source: ModelSource, outer: Scope, name: str, table: Any) -> None:
     """One included file: its names preceded by ``name.``, its ground a body of the outer file."""
     from dalembert.files.models.repair import validate
 
@@ -216,7 +209,8 @@ def _add_simulation(scope: Scope) -> None:
                     raise Skip
                 known = [*scope.m.inputs(), *_refused_inputs(scope)]
                 raise scope.refuse(where, "unknown-name", unknown("input", name, known))
-            inputs[name] = plain_or_law(law_of_time(scope, raw, where, InputLaw))
+            law = law_of_time(scope, raw, where, InputLaw)
+            inputs[name] = law if callable(law) else float(law)
     if inputs:
         simulation["inputs"] = inputs
     if table.method is not None:
@@ -226,13 +220,9 @@ def _add_simulation(scope: Scope) -> None:
 
 def _refused_inputs(scope: Scope) -> list[str]:
     """Inputs of forces that could not be made."""
-    tables = [scope.source.document["forces"][name] for name in scope.refused("forces")]
+    tables = [scope.source.document["forces"][name] for name in scope.refused_names("forces")]
     found = [table.get("input") for table in tables if isinstance(table, dict)]
     return [name for name in found if isinstance(name, str)]
-
-
-def plain_or_law(value: Any) -> Any:
-    return value if callable(value) else float(value)
 
 
 def _method(scope: Scope, table: Any) -> Any:
@@ -280,7 +270,7 @@ def _settle_names(scope: Scope) -> None:
                 near = [n.removeprefix(prefix) for n in likely if n.startswith(prefix)]
                 source.report(where, "unknown-name", unknown(kind, name.removeprefix(prefix), near))
     refused = [n for n, (_, where) in parts.places.items() if where[0] == "joints" and n in parts.failed]
-    refused += scope.refused("joints")
+    refused += scope.refused_names("joints")
     known = {*names, *(joint.name for joint in m.joints)}
     for source, where, name, prefix in parts.wanted:
         if name not in known and not parts.is_refused(name):
@@ -294,10 +284,10 @@ def _settle_names(scope: Scope) -> None:
         follows = any(map(parts.is_refused, own)) or found.code in ("loose-body", "no-bodies")
         if not (parts.failed and follows):
             source, where = next((parts.places[name] for name in own if name in parts.places), (scope.source, ()))
-            source.note(where, _with_refused(found, names, refused))
+            source.note(where, _add_refused(found, names, refused))
 
 
-def _with_refused(found: Finding, names: Mapping[str, str], refused: list[str]) -> Finding:
+def _add_refused(found: Finding, names: Mapping[str, str], refused: list[str]) -> Finding:
     """A finding about a joint that does not exist, with those among the known that could not be made."""
     if "sort" not in found.evidence or not refused:
         return found
@@ -307,9 +297,7 @@ def _with_refused(found: Finding, names: Mapping[str, str], refused: list[str]) 
 
 def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[str, list[str]]:
     """Word for the names that are possible at this place, and these names."""
-    rates = [f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates]
-    parts = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz")
-    rates += [f"{body.name}.{part}" for body in m.bodies for part in parts]
+    rates = _rates(m)
     full = list(dict.fromkeys(names.values()))
     if where[0] == "start":
         return "coordinate", [*full, *rates] if where[1] == "velocity" else full
@@ -328,7 +316,7 @@ def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     parts: tuple[Any, ...] = (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers)
     twice = [(name, count) for name, count in Counter(part.name for part in parts).items() if count > 1]
     wrong += [(name, "taken-name", f"name {name!r} is used {count} times.") for name, count in twice]
-    if len(wrong) < MANY:
+    if len(wrong) < LIMITS.names_checked:
         return False
     for part, code, problem in wrong:
         source, where = scope.parts.places.get(part, (scope.source, ()))
@@ -338,12 +326,17 @@ def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
 
 def _state_names(m: Mechanism, names: Mapping[str, str]) -> set[str]:
     """Every name a law of the state can use."""
-    known = {*names, *m.inputs(), *m.parameters}
-    speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz", "e0", "e1", "e2", "e3")
-    known |= {f"{body.name}.{part}" for body in m.bodies for part in speeds}
-    known |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
+    known = {*names, *m.inputs(), *m.parameters, *_rates(m)}
+    known |= {f"{body.name}.{part}" for body in m.bodies for part in ("e0", "e1", "e2", "e3") if not m.planar}
     known |= {f"{variable.name}.rate" for variable in m.variables}
     for force in m.forces:
         known |= {name for name, _ in force.states()}
         known |= {f"{rotor.name}{end}" for rotor in force.rotors() for end in ("", ".rate")}
     return known
+
+
+def _rates(m: Mechanism) -> list[str]:
+    """Names of the rates of joints and of the speeds of bodies."""
+    rates = [f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates]
+    speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz")
+    return rates + [f"{body.name}.{speed}" for body in m.bodies for speed in speeds]

@@ -1,7 +1,7 @@
 """A document with mistakes in its structure, repaired so that the rest of it can be checked as well.
 
 A misspelt key counts as the one it is near to, a value of the wrong form is left out, and a part that cannot be made
-is removed. ``Source.dropped`` holds the places left out: a problem that only follows from them is not reported.
+is removed. ``ModelSource.dropped`` holds the places left out: a problem that only follows from them is not reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from dalembert.files.models.schema.document import model_type
 from dalembert.files.models.schema.validation import finding_of, keys_at, kind_at, near_kind, place_of
 from dalembert.files.models.text.positions import Path
-from dalembert.files.models.text.sources import Source
+from dalembert.files.models.text.sources import ModelSource
 
 MAX_PASSES = 8  # a part inside a part inside a part may fail one after the other
 PARTS = ("bodies", "joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors", "include")
@@ -24,7 +24,7 @@ CERTAIN = 0.75  # likeness above which a key is taken for the known one
 LIKELY = 0.5  # likeness above which it probably stands for a known one, which is missing then
 
 
-def validate(source: Source) -> Any:
+def validate(source: ModelSource) -> Any:
     """The document as tables, as far as it is sound; its problems have been noted.
 
     None when it is wrong as a whole, so that any further problem would be a guess.
@@ -41,7 +41,7 @@ def validate(source: Source) -> Any:
     return None
 
 
-def _mend(source: Source, document: dict[str, Any], problems: list[Any]) -> bool:
+def _mend(source: ModelSource, document: dict[str, Any], problems: list[Any]) -> bool:
     """Note every problem and remove wrong values from the document; False where nothing sensible is left."""
     places = [place_of(problem["loc"]) for problem in problems]
     flagged, renamed = set(), set()
@@ -72,7 +72,7 @@ def _table_at(document: object, where: Path) -> Any:
     return here
 
 
-def _other_key(source: Source, document: dict[str, Any], location: Path, where: Path) -> Path | None:
+def _other_key(source: ModelSource, document: dict[str, Any], location: Path, where: Path) -> Path | None:
     """A key that does not exist: the near one in its place, or nothing; the place of the near one."""
     here: Any = document
     for step in where[:-1]:
@@ -95,7 +95,7 @@ def _other_key(source: Source, document: dict[str, Any], location: Path, where: 
     return None
 
 
-def _leave_out(source: Source, document: dict[str, Any], problem: Any, where: Path) -> bool:
+def _leave_out(source: ModelSource, document: dict[str, Any], problem: Any, where: Path) -> bool:
     """Take a wrong value away, or the whole table that lacks a key."""
     cut = where[:-1] if problem["type"] == "missing" else where
     indices = [k for k, step in enumerate(cut) if isinstance(step, int)]

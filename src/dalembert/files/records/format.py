@@ -8,6 +8,7 @@ commands read the registry.
 A reader that trusts a library with the bytes of a file runs apart, in a process that may die: ``read=read_apart(
 "package.module:sections")``, where ``sections`` is a generator that yields one dict about the record, then its columns
 (see `dalembert.files.records.sections`). A reader of plain Python checks sizes before it takes memory (`bounds`).
+Errors of a reader need no path: `read_record` adds it.
 
 Built-in formats are the files of `dalembert.files.records.formats`. An installed package adds its own through an entry
 point of the group ``dalembert.record_formats`` that names the module.

@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W\d_²³]+|[°%]")
 
 
 @dataclass(frozen=True)
-class Heading:
+class ColumnHeading:
     """A header cell: the name without the unit, the unit in SI, and the factor to it as numerator and denominator.
 
     ``given`` : the unit as written, "" where there is none; ``understood`` : whether it is a unit.
@@ -47,8 +47,8 @@ class Heading:
     given: str = ""
     understood: bool = True
 
-    def said(self, cell: str) -> str:
-        """What is reported of it, or ""."""
+    def describe(self, cell: str) -> str:
+        """Note on a conversion or an unknown unit, or ""."""
         if not self.understood:
             return f"{cell!r}: {self.given!r} is not a unit known here; name and numbers are kept as they are"
         times, over = self.factor
@@ -57,7 +57,7 @@ class Heading:
         return f"{cell!r}: converted from {self.given} to {self.unit or 'a ratio'} (times {times / over:.9g})"
 
 
-def read_heading(cell: str, *, is_time: bool = False) -> Heading:
+def read_heading(cell: str, *, is_time: bool = False) -> ColumnHeading:
     """Name and unit of a header cell.
 
     Examples
@@ -74,16 +74,20 @@ def read_heading(cell: str, *, is_time: bool = False) -> Heading:
     else:
         found = _IN.fullmatch(cell) or _SUFFIX.fullmatch(cell) or _CLOCK.fullmatch(cell)
         if found is None or not _certain(found, is_time):
-            return Heading(cell)
+            return ColumnHeading(cell)
         square, given, name = True, found["unit"], found["name"]
     if is_time or (given in _SECONDS and name.lower() in _CLOCKS):
         factor = _SECONDS.get(given) if given else (1.0, 1.0)
-        return Heading(cell, given=given, understood=False) if factor is None else Heading(name, "s", factor, given)
+        return (
+            ColumnHeading(cell, given=given, understood=False)
+            if factor is None
+            else ColumnHeading(name, "s", factor, given)
+        )
     word = given in _TIME_ONLY or (given == "in" and not square)
     read = None if word else _in_si(given, name)
     if read is None:
-        return Heading(cell, given=given, understood=False)
-    return Heading(name, read[0], read[1], given)
+        return ColumnHeading(cell, given=given, understood=False)
+    return ColumnHeading(name, read[0], read[1], given)
 
 
 def seconds(unit: str) -> tuple[float, float] | None:

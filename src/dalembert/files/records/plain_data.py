@@ -26,7 +26,7 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} {value!r}")
 
 
-def loaded(text: object, kind: type) -> Any:
+def load_json(text: object, kind: type) -> Any:
     """JSON text when it holds what is expected; what another program wrote there is left alone."""
     if not isinstance(text, str):
         return None

@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dalembert.core.arguments import positive_number
 from dalembert.core.atomic_files import replacing
@@ -72,11 +73,14 @@ def read_record(
             provenance=record.provenance,
             scene=record.scene,
         )
-    except DataError as error:
-        found = error.finding
-        raise FileFormatError(
-            found.code, found.problem, *found.advice, path=str(path), where=found.where, evidence=found.evidence
-        ) from error
+    except (DataError, FileFormatError) as error:
+        found, line = error.finding, None
+        if isinstance(error, FileFormatError):
+            if error.path is not None:
+                raise
+            line = error.line
+        about: Any = {"line": line, "where": found.where, "evidence": found.evidence}
+        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), **about) from error
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:

@@ -115,14 +115,21 @@ def _data(
             raise DataError("ineffective-argument", "modes belong to a structure or a machine.")
         if structure is not None:
             thing = _attach_scene(thing, structure)
-        return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
+        return _guard(lambda: machine_data(thing, fps, speed, trails, shown))
     if trails:
         raise DataError("ineffective-argument", "trail belongs to the run of a machine.")
     if shown and not isinstance(thing, Record):
         raise DataError("ineffective-argument", "channels belong to a run.")
-    machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+    machine: Any = (
+        thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+    )
     if machine is not None:
-        return _machine_modes(thing, machine, modes, speed)
+        from dalembert.linear.modes import Modes
+        from dalembert.view.animation.machine_modes import machine_mode_data
+
+        if thing is not machine and not isinstance(thing, Modes):
+            raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
+        return machine_mode_data(machine, modes if thing is machine else thing, speed)
     from dalembert.view.animation.structure_scene import structure_data
 
     return structure_data(thing, structure, modes, fps, speed, shown)
@@ -155,18 +162,7 @@ def _machines() -> tuple[type, ...]:
     return (Mechanism, EquationsOfMotion, State)
 
 
-def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[str, Any]:
-    from dalembert.linear.modes import Modes
-    from dalembert.view.animation.machine_modes import machine_mode_data
-
-    if thing is machine:
-        return machine_mode_data(machine, modes, speed)
-    if not isinstance(thing, Modes):
-        raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
-    return machine_mode_data(machine, thing, speed)
-
-
-def _guarded(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _guard(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
     # a scene from a file can be anything

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.equations.scene import Scene, SceneJoint
 from dalembert.model.joints import JOINTS, Glyph
+from dalembert.model.orientation import entries
 from dalembert.record import Array, Record
 
 _EQUAL = 0.02  # relative difference of two principal inertias that pass for equal
@@ -134,14 +135,7 @@ def turns(poses: Record, name: str, planar: bool) -> Array:
         zero, one = np.zeros_like(c), np.ones_like(c)
         return np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
     e = poses[[f"{name}.e{i}" for i in range(4)]]
-    w, x, y, z = (e / np.linalg.norm(e, axis=1, keepdims=True)).T
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    ).transpose(2, 0, 1)
+    return np.array(entries((e / np.linalg.norm(e, axis=1, keepdims=True)).T)).transpose(2, 0, 1)
 
 
 def world_points(poses: Record, name: str, points: object, planar: bool) -> Array:

@@ -15,7 +15,7 @@ MOST_NUMBERS = 1_500_000  # of all arrows, beyond which there are none
 _NOTHING = 1e-9  # of the largest of its kind: rounding, no effort
 
 
-class _Run:
+class _PictureRun:
     """Channels of a run at the times of the pictures, and directions that turn with bodies."""
 
     def __init__(self, run: Record, poses: Record, planar: bool) -> None:
@@ -34,7 +34,7 @@ class _Run:
     def times(self, vectors: Array, channel: str | None) -> Array:
         return vectors if channel is None else vectors * self.at([channel])
 
-    def turned(self, body: str | None, vector: object) -> Array:
+    def turn(self, body: str | None, vector: object) -> Array:
         """(F, 3) a direction fixed to a body."""
         own = points3([vector])[0]
         if body is None:
@@ -49,7 +49,7 @@ def efforts(
 
     ``turns`` distinguishes torques [N m] from forces [N]. ``radius`` is that of the machine [m].
     """
-    own = _Run(run, poses, scene.planar)
+    own = _PictureRun(run, poses, scene.planar)
     known = set(run.names)
     found = [*_reactions(own, joints, known), *_forces(own, scene), *_torques(own, scene, joints)]
     if 3 * len(found) * own.count > MOST_NUMBERS:
@@ -65,7 +65,9 @@ def efforts(
     return [one for one, size in zip(drawn, sizes) if size > least[one["turns"]]]
 
 
-def _reactions(own: _Run, joints: Sequence[Mapping[str, Any]], known: set[str]) -> list[tuple[dict[str, Any], Any]]:
+def _reactions(
+    own: _PictureRun, joints: Sequence[Mapping[str, Any]], known: set[str]
+) -> list[tuple[dict[str, Any], Any]]:
     found = []
     for joint in joints:
         end = {"name": joint["name"], "kind": "reaction", "body": joint["body"], "point": joint["point"]}
@@ -79,13 +81,13 @@ def _reactions(own: _Run, joints: Sequence[Mapping[str, Any]], known: set[str]) 
     return found
 
 
-def _axes(own: _Run, joint: Mapping[str, Any], what: str, axes: Sequence[int]) -> Array:
+def _axes(own: _PictureRun, joint: Mapping[str, Any], what: str, axes: Sequence[int]) -> Array:
     values = np.zeros((own.count, 3))
     values[:, list(axes)] = own.at([f"{joint['name']}.{what}.{'xyz'[k]}" for k in axes])
     return values
 
 
-def _forces(own: _Run, scene: Scene) -> list[tuple[dict[str, Any], Any]]:
+def _forces(own: _PictureRun, scene: Scene) -> list[tuple[dict[str, Any], Any]]:
     found = []
     for force in scene.forces:
         if force.input not in own:
@@ -93,11 +95,11 @@ def _forces(own: _Run, scene: Scene) -> list[tuple[dict[str, Any], Any]]:
         body, point = force.at
         end = {"name": force.name, "kind": "applied", "turns": False, "body": body, "point": list(point)}
         fixed = body if force.axes == "body" else None
-        found.append((end, lambda force=force, fixed=fixed: own.times(own.turned(fixed, force.vector), force.input)))
+        found.append((end, lambda force=force, fixed=fixed: own.times(own.turn(fixed, force.vector), force.input)))
     return found
 
 
-def _torques(own: _Run, scene: Scene, joints: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
+def _torques(own: _PictureRun, scene: Scene, joints: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
     by_name = {joint["name"]: joint for joint in joints}
     found = []
     for torque in scene.torques:
@@ -118,6 +120,6 @@ def _torques(own: _Run, scene: Scene, joints: Sequence[Mapping[str, Any]]) -> li
         about = {"name": torque.name, "kind": "applied", "turns": turning, **end}
         found.append(
             (about, lambda torque=torque, fixed=fixed, vector=vector: own.times(
-                own.turned(fixed, vector), torque.input))
+                own.turn(fixed, vector), torque.input))
         )  # fmt: skip
     return found

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import EquationsOfMotion, Scene, State
+from dalembert.equations import EquationsOfMotion, State
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -28,13 +28,10 @@ from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linearize import linearize
 from dalembert.view.animation.body_shapes import corners, turns, world_points
 from dalembert.view.animation.machine_scene import machine_data, machine_poses, still
+from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count
 
-COUNT = 12  # modes by default
-REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the machine
-CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
 _TURN = 2.5  # largest turn as it is first drawn [rad]
 _GAP = 0.012  # by which joints gape at first, as part of the size: an arm a turned by θ leaves its tangent by a θ²/2
-_SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
 _FREE = 1e-6  # of the largest eigenvalue: below it a mode of a rolling machine is one of its free motions
 _PARTS = 8  # coordinates of a mode that are listed
 
@@ -62,12 +59,10 @@ def machine_mode_data(machine: Machine, modes: object, speed: float) -> dict[str
         "modes": [{**_words(s), "parts": _parts(found, k)} for k, s in enumerate(found.eigenvalues)],
         "shapes": real,
         "turned": turned if float(np.abs(turned).max(initial=0.0)) > 0.0 else None,
-        "clock": "phase",
-        "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60,
-        "speed": CYCLE * float(speed),
+        **mode_clock(speed),
         "forces": [],
         "channels": None,
-    }  # fmt: skip
+    }
 
 
 def _find_state(machine: Machine) -> tuple[EquationsOfMotion, State]:
@@ -80,13 +75,12 @@ def _find_state(machine: Machine) -> tuple[EquationsOfMotion, State]:
     return machine, equilibrium(machine)
 
 
-def _modes(eqs: EquationsOfMotion, state: State, count: object) -> Modes:
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise DataError("wrong-type", f"modes must be Modes or a number from 1, not {count!r}.")
+def _modes(eqs: EquationsOfMotion, state: State, modes: object) -> Modes:
+    count = read_count(modes) or PLAYBACK.count
     linear = linearize(eqs, state)
     if isinstance(linear, SecondOrder):
         found = linear.modes()
-        return found.select(range(1, min(count or COUNT, len(found)) + 1))
+        return found.select(range(1, min(count, len(found)) + 1))
     # of a machine that rolls, or has states of its own: the coordinates are the first of the states
     charts = (_chart(eqs, state, None, world) for world in (False, True))
     listed = ([c.name for c in chart.positions] for chart in charts)
@@ -96,7 +90,7 @@ def _modes(eqs: EquationsOfMotion, state: State, count: object) -> Modes:
     found = whole.modes()
     alive = np.abs(found.eigenvalues) > _FREE * np.abs(found.eigenvalues).max(initial=0.0)
     alive &= np.abs(found.shapes).max(axis=0, initial=0.0) > 0.0
-    return found.select((np.flatnonzero(alive)[: count or COUNT] + 1).tolist())
+    return found.select((np.flatnonzero(alive)[:count] + 1).tolist())
 
 
 def _chart(eqs: EquationsOfMotion, state: State, names: list[str] | None, world: bool) -> Chart:
@@ -131,7 +125,8 @@ def _shapes(
     size = 2.0 * float(data["own"])
     found = np.zeros((motion.shape[1], len(data["bodies"]), 3 if planar else 6), dtype=np.complex128)
     far, turn, gap = np.zeros((3, motion.shape[1]))
-    for b, (body, channels) in enumerate(zip(data["bodies"], _pose_channels(eqs.scene), strict=True)):
+    for b, (body, drawn) in enumerate(zip(data["bodies"], eqs.scene.bodies, strict=True)):
+        channels = drawn.channels(planar)
         own = (_pose_rows(eqs, state, channels) @ motion).T
         if planar:
             moved, turned = np.pad(own[:, :2], ((0, 0), (0, 1))), own[:, 2:] * np.array([0.0, 0.0, 1.0])
@@ -148,20 +143,16 @@ def _shapes(
         own_turn = np.linalg.norm(turned, axis=1)
         turn = np.maximum(turn, own_turn)
         gap = np.maximum(gap, np.sqrt(np.linalg.norm(arms, axis=1).max() / 2) * own_turn)
-    limits = ((REACH * size, far), (_TURN, turn), (np.sqrt(_GAP * size), gap))
+    limits = ((PLAYBACK.reach * size, far), (_TURN, turn), (np.sqrt(_GAP * size), gap))
     factor = np.min([limit / np.maximum(value, 1e-12 * limit) for limit, value in limits], axis=0)
     found *= factor[:, None, None]
     # phases count from the largest component, and a mode in step is real
     for k, one in enumerate(found):
         largest = one.flat[ties.first_largest(one.ravel())]
         found[k] = one * (np.conj(largest) / abs(largest) if abs(largest) > 0.0 else 1.0)
-        if np.abs(found[k].imag).max(initial=0.0) < _SEEN * np.abs(found[k]).max(initial=0.0):
+        if np.abs(found[k].imag).max(initial=0.0) < PLAYBACK.imaginary * np.abs(found[k]).max(initial=0.0):
             found[k] = found[k].real
     return found, float((far * factor).max(initial=0.0))
-
-
-def _pose_channels(scene: Scene) -> list[tuple[str, ...]]:
-    return [body.channels(scene.planar) for body in scene.bodies]
 
 
 def _pose_rows(eqs: EquationsOfMotion, state: State, channels: tuple[str, ...]) -> Array:

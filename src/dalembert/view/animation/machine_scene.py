@@ -229,10 +229,10 @@ def _frames(poses: Record, step: float) -> Record:
         return poses
     # the last picture is the last sample: the step is made to fit
     length = float(poses.time[-1] - poses.time[0])
-    return _between(poses, np.linspace(poses.time[0], poses.time[-1], max(2, round(length / step) + 1)))
+    return _interpolate(poses, np.linspace(poses.time[0], poses.time[-1], max(2, round(length / step) + 1)))
 
 
-def _between(run: Record, times: Array) -> Record:
+def _interpolate(run: Record, times: Array) -> Record:
     """At other times: along a cubic where the samples are not many more than the times."""
     smooth = 4 <= len(run) < 4 * times.size and not run.has_gaps()
     return run.resample(times=times, kind="cubic" if smooth else "linear")
@@ -273,7 +273,7 @@ def _track(run: Record, scene: Scene, poses: Record, name: str, planar: bool) ->
 
 def _resample(run: Record, name: str, times: Array) -> Array:
     axes = [part for axis in "xyz" if (part := f"{name}.{axis}") in run.names]
-    return _between(run.select(*axes), times).data
+    return _interpolate(run.select(*axes), times).data
 
 
 def _joint(joint: SceneJoint) -> dict[str, Any]:

@@ -18,11 +18,10 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.view.animation.animate import Animation
+from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, scene_box
 
 REACH = 0.16  # largest displacement as it is first drawn, as part of the size of the scene
-CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
 SAMPLES = 13  # along a bent line
-SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -134,17 +133,13 @@ def _data(
     turn = flat[np.arange(len(flat)), ties.first_largest(flat.T)]
     moved = moved / np.where(np.abs(turn) > 0.0, turn, 1.0)[:, None, None]
     moved = moved / np.maximum(np.sqrt((np.abs(moved) ** 2).sum(axis=2)).max(axis=1), 1e-300)[:, None, None]
-    turning = bool(np.abs(moved.imag).max() > SEEN)
+    turning = bool(np.abs(moved.imag).max() > PLAYBACK.imaginary)
     planar = bool(np.ptp(places[:, 2]) == 0.0 and np.abs(moved[:, :, 2]).max() == 0.0)
     reach = REACH * size
-    side = np.array([reach, reach, 0.0 if planar else reach])
-    low, high = places.min(axis=0), places.max(axis=0)
     still = [k for k, one in enumerate(names) if not spots[one].follows]
     none = np.zeros((0, 2), dtype=np.int64)
     return {
-        "kind": "structure", "name": name, "planar": planar,
-        "low": (low - side).tolist(), "high": (high + side).tolist(),
-        "radius": float(np.linalg.norm(high - low) / 2 + reach) or 0.5,
+        "kind": "structure", "name": name, **scene_box(places, reach, planar),
         "places": places, "beams": beams, "triangles": np.zeros((0, 3), dtype=np.int64), "edges": none,
         "springs": none, "links": none, "marks": {"fixed": np.array(still, dtype=np.int64)} if still else {},
         "names": [{"name": one, "at": k} for k, one in enumerate(names) if "[" not in one][:60],
@@ -154,6 +149,5 @@ def _data(
         ],
         "shapes": np.ascontiguousarray(moved.real, dtype=np.float32),
         "turned": np.ascontiguousarray(moved.imag, dtype=np.float32) if turning else None,
-        "unit": reach, "clock": "phase", "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60,
-        "speed": CYCLE,
+        "unit": reach, **mode_clock(),
     }  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record import Record
@@ -24,12 +24,9 @@ from dalembert.structures.analysis.buckling import Buckling
 from dalembert.structures.assembly.structure import Structure, assemble
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.view.animation.channels import channels_of
+from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count, scene_box
 from dalembert.view.plots.structures import geometry, stage
 
-COUNT = 12  # modes by default
-REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the structure
-CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
-_SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
 _LOST = 1e-4  # of the largest displacement, at most, by leaving out singular values
 _MOST_NUMBERS = 6_000_000  # of all shapes, 24 MB
 _MOST_PICTURES = 4000
@@ -55,7 +52,8 @@ def structure_data(
         )
     if isinstance(thing, Frame | Solid | Structure):
         own = _structure(thing)
-        found = modes if isinstance(modes, Modes) else own.modes(_count(modes, len(own.free)))
+        most = max(1, min(PLAYBACK.count, len(own.free) - 1))
+        found = modes if isinstance(modes, Modes) else own.modes(read_count(modes) or most)
         return _mode_data(own, _collect_modes(own, found), own.name, speed)
     if isinstance(thing, Modes | Record):
         if structure is None:
@@ -78,31 +76,17 @@ def _structure(thing: object) -> Structure:
     return thing if isinstance(thing, Structure) else assemble(thing)
 
 
-def _count(modes: object, free: int) -> int:
-    if modes is None:
-        return max(1, min(COUNT, free - 1))
-    if isinstance(modes, bool) or not isinstance(modes, int) or modes < 1:
-        raise DataError("wrong-type", f"modes must be Modes or a number from 1, not {modes!r}.")
-    return modes
-
-
 # -- shapes ----------------------------------------------------------------------------------------------------------
 
 
 def _collect_modes(structure: Structure, modes: Modes) -> _Shapes:
-    if modes.coordinates != structure.free:
-        raise DataError(
-            "wrong-owner",
-            f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
-            f"structure {structure.name!r}.",
-            Advice("Take structure.{}, or expand those of a reduced model first.", Call("modes")),
-        )
+    geometry.check_modes(structure, modes)
     if not len(modes):
         raise DataError("empty", "there are no modes to show.")
     shapes = np.asarray(modes.shapes)
     largest = np.take_along_axis(shapes, ties.first_largest(shapes)[None, :], axis=0)
     shapes = shapes / np.where(np.abs(largest) > 0.0, largest, 1.0)
-    turning = np.iscomplexobj(shapes) and bool(np.abs(shapes.imag).max() > _SEEN)
+    turning = np.iscomplexobj(shapes) and bool(np.abs(shapes.imag).max() > PLAYBACK.imaginary)
     hertz, damping = modes.frequencies_hz, modes.damping_ratios
     titles = [f"{value:.4g} Hz" for value in hertz]
     notes = [f"damping {100.0 * zeta:.3g} %" if abs(zeta) > 1e-9 else "" for zeta in damping]
@@ -117,28 +101,25 @@ def _collect_buckling(found: Buckling) -> _Shapes:
 
 def _mode_data(structure: Structure, shapes: _Shapes, name: str, speed: float) -> dict[str, Any]:
     parts = _Parts(structure)
-    parts.bounded(len(shapes.titles) * (1 if shapes.imaginary is None else 2))
-    moved = [parts.moved(shapes.real[:, k]) for k in range(len(shapes.titles))]
-    turned = [parts.moved(shapes.imaginary[:, k]) for k in range(len(moved))] if shapes.imaginary is not None else None
+    parts.check_size(len(shapes.titles) * (1 if shapes.imaginary is None else 2))
+    moved, turned = (
+        None if u is None else np.stack([parts.displace(one) for one in u.T]) for u in (shapes.real, shapes.imaginary)
+    )
+    assert moved is not None
+    squares = (moved**2).sum(axis=2) + (0.0 if turned is None else (turned**2).sum(axis=2))
+    largest = np.sqrt(squares.max(axis=1, initial=0.0))[:, None, None]
+    largest[largest == 0.0] = 1.0
     size = stage.size_of(structure.positions)
-    for k, one in enumerate(moved):
-        squares = (one**2).sum(axis=1) + ((turned[k] ** 2).sum(axis=1) if turned else 0.0)
-        largest = float(np.sqrt(squares.max(initial=0.0))) or 1.0
-        one /= largest
-        if turned:
-            turned[k] /= largest
     return {
         "kind": "structure",
         "name": name,
-        **parts.at_rest(REACH * size),
+        **parts.at_rest(PLAYBACK.reach * size),
         "modes": [{"title": title, "note": note} for title, note in zip(shapes.titles, shapes.notes)],
-        "shapes": np.stack(moved).astype(np.float32),
-        "turned": np.stack(turned).astype(np.float32) if turned else None,
-        "unit": REACH * size,
-        "clock": "phase",
-        "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60,
-        "speed": CYCLE * float(speed),
-    }  # fmt: skip
+        "shapes": (moved / largest).astype(np.float32),
+        "turned": None if turned is None else (turned / largest).astype(np.float32),
+        "unit": PLAYBACK.reach * size,
+        **mode_clock(speed),
+    }
 
 
 def _response_data(structure: Structure, run: Record, fps: float, speed: float, shown: Sequence[str]) -> dict[str, Any]:
@@ -159,8 +140,8 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     left, values, right = np.linalg.svd(u, full_matrices=False)
     rank = max(1, int((values > _LOST * (values[0] or 1.0)).sum()))
     parts = _Parts(structure)
-    parts.bounded(rank)
-    shapes = np.stack([parts.moved(one) for one in structure.expand(np.ascontiguousarray(right[:rank].T)).T])
+    parts.check_size(rank)
+    shapes = np.stack([parts.displace(one) for one in structure.expand(np.ascontiguousarray(right[:rank].T)).T])
     weights = (left[:, :rank] * values[:rank]).T
     size = stage.size_of(structure.positions)
     largest = max(
@@ -169,12 +150,12 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     return {
         "kind": "structure",
         "name": run.name or structure.name,
-        **parts.at_rest(max(REACH * size, 0.0)),
+        **parts.at_rest(PLAYBACK.reach * size),
         "modes": [],
         "shapes": shapes.astype(np.float32),
         "turned": None,
         "weights": weights,
-        "unit": 1.0 if largest > REACH * size or largest == 0.0 else REACH * size / largest,
+        "unit": 1.0 if largest > PLAYBACK.reach * size or largest == 0.0 else PLAYBACK.reach * size / largest,
         "largest": largest,
         "clock": "time",
         "start": float(times[0]), "end": float(times[-1]), "frames": frames,
@@ -200,15 +181,12 @@ class _Parts:
         self.rest += [line[None] for line in self.others]
         self.faces = [geometry.outer_faces(group).points for group in geometry.solids(structure)]
         # inside a solid nothing is seen
-        self.used = np.unique(np.concatenate([np.flatnonzero(self._select_points()), *(f.ravel() for f in self.faces)]))
+        shown = [face.ravel() for face in self.faces] or [np.arange(len(structure.points))]
+        self.used = np.unique(np.concatenate(shown))
         self.number = np.full(len(structure.points), -1, dtype=np.int64)
         self.number[self.used] = np.arange(len(self.used))
 
-    def _select_points(self) -> Any:
-        count = len(self.structure.points)
-        return np.ones(count, dtype=bool) if not self.faces else np.zeros(count, dtype=bool)
-
-    def bounded(self, shapes: int) -> None:
+    def check_size(self, shapes: int) -> None:
         """Refuse scenes that are too large for one page."""
         places = len(self.used) + sum(rest.shape[0] * rest.shape[1] for rest in self.rest)
         if 3 * places * shapes > _MOST_NUMBERS:
@@ -219,9 +197,9 @@ class _Parts:
                 Advice("Animate(structure, {}...).", Argument("modes")),
             )
 
-    def moved(self, u: FloatArray) -> FloatArray:
+    def displace(self, u: FloatArray) -> FloatArray:
         """(places, 3) displacements from u (N,)."""
-        along = [geometry.moved_by_shape(group, u, xi).reshape(-1, 3) for group, xi in zip(self.groups, self.xi)]
+        along = [geometry.displace_by_shape(group, u, xi).reshape(-1, 3) for group, xi in zip(self.groups, self.xi)]
         along += [line - rest for line, rest in zip(geometry.other_curves(self.structure, u), self.others)]
         found: FloatArray = np.concatenate([geometry.translations(self.structure, u)[self.used], *along])
         return found
@@ -237,16 +215,9 @@ class _Parts:
             first += rest.shape[0] * rest.shape[1]
         pairs, grounded, masses = geometry.left_over(structure)
         marks = {**stage.held_kinds(structure), "spring to ground": grounded, "mass": masses}
-        planar = geometry.is_planar(structure)
-        low, high = places.min(axis=0), places.max(axis=0)
-        wide = 0.0 if planar else reach
-        side = np.array([reach, reach, wide])
         names = [k for k in self.used if "[" not in structure.points[k]] if not self.faces else []
         return {
-            "planar": planar,
-            "low": (low - side).tolist(),
-            "high": (high + side).tolist(),
-            "radius": float(np.linalg.norm(high - low) / 2 + reach) or 0.5,
+            **scene_box(places, reach, geometry.is_planar(structure)),
             "places": places,
             "beams": beams,
             "triangles": self._triangles(),

@@ -9,7 +9,8 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.record import Array, Record
-from dalembert.view.plots.figures import BLUE, GREY, INK, RED, heading, new_figure, with_unit
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, check_count, heading, new_figure, with_unit
+from dalembert.view.plots.records import default_names, thin_out
 from dalembert.view.plots.themes import SOLID
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ NOTHING = 1e-9  # of the larger of both: what counts as at rest
 
 
 @dataclass(frozen=True)
-class Gain:
+class ControlEffect:
     """RMS about the mean of all, and largest deviation, of one channel without and with control."""
 
     name: str
@@ -33,21 +34,21 @@ class Gain:
         return f"{_change('rms', *self.rms, self.unit)}\n{_change('peak', *self.peak, self.unit)}"
 
 
-def gains(before: Record, after: Record, names: tuple[str, ...]) -> list[Gain]:
+def control_effects(before: Record, after: Record, names: tuple[str, ...]) -> list[ControlEffect]:
     """Reduction per channel.
 
     Examples
     --------
     >>> still = Record([0.0, 1.0, 2.0], [[0.0], [1.0], [-1.0]], ["x"], ["m"])
     >>> calm = Record([0.0, 1.0, 2.0], [[0.0], [0.5], [-0.5]], ["x"], ["m"])
-    >>> gains(still, calm, ("x",))[0].describe().splitlines()
+    >>> control_effects(still, calm, ("x",))[0].describe().splitlines()
     ['rms −50 %', 'peak −50 %']
     """
     found = []
     for name in names:
         one, two = (_finite(part[name], name) for part in (before, after))
         rms = (float(np.sqrt(np.mean(one**2))), float(np.sqrt(np.mean(two**2))))
-        found.append(Gain(name, rms, (float(np.abs(one).max()), float(np.abs(two).max())), before.units[name]))
+        found.append(ControlEffect(name, rms, (float(np.abs(one).max()), float(np.abs(two).max())), before.units[name]))
     return found
 
 
@@ -62,24 +63,19 @@ def plot_control(
             "missing-argument",
             "the view 'control' takes two records, without and with control, or one and the time of the switch.",
         )
-    from dalembert.view.plots.records import default_names
-
     labels = tuple(label for name in dict.fromkeys(named or default_names(run)) for label in run.expand(name))
     if not named:
         labels = tuple(label for label in labels if not label.startswith("energy"))[:MOST]
-    if len(labels) > MOST:
-        raise DataError(
-            "too-large", f"{len(labels)} channels are too many for one figure (at most {MOST}). Name fewer."
-        )
+    check_count(len(labels), MOST, "channels")
     before, after, judged = _parts(run, others[0] if others else None, switched_on, settle)
-    changes = gains(before, judged, labels)
+    changes = control_effects(before, judged, labels)
     figure = new_figure(9.0, 1.0 + max(1.75 * len(labels), 2.2))
     axes: Any = np.atleast_1d(figure.subplots(len(labels), 1, sharex=True))
-    for ax, gain in zip(axes, changes, strict=True):
-        _channel(ax, before, after, gain, overlaid=bool(others))
+    for ax, effect in zip(axes, changes, strict=True):
+        _channel(ax, before, after, effect, overlaid=bool(others))
         if switched_on is not None:
             ax.axvline(switched_on, color=INK, lw=1.0, ls="--", zorder=4)
-    _legend(axes[0], before, switched_on)
+    _legend(axes[0], switched_on)
     axes[-1].set_xlabel("time [s]")
     figure.align_ylabels(axes)
     heading(figure, (run.name if title is None else title) or "without and with control")
@@ -102,19 +98,17 @@ def _parts(
     return run.between(None, switched_on), run.between(switched_on), run.between(switched_on + settle)
 
 
-def _channel(ax: Any, before: Record, after: Record, gain: Gain, *, overlaid: bool) -> None:
-    from dalembert.view.plots.records import thin_out
-
+def _channel(ax: Any, before: Record, after: Record, effect: ControlEffect, *, overlaid: bool) -> None:
     first = GREY if overlaid else RED
     for record, color, label in ((before, first, "without control"), (after, BLUE, "with control")):
-        x, y = thin_out(record.time, record[gain.name], monotonic=True)
+        x, y = thin_out(record.time, record[effect.name], monotonic=True)
         ax.plot(x, y, color=color, lw=1.3, label=label, zorder=2 if record is before else 3, gid=SOLID)
-    ax.set_ylabel(with_unit(gain.name, gain.unit))
+    ax.set_ylabel(with_unit(effect.name, effect.unit))
     ax.margins(x=0.01, y=0.1)
-    ax.text(1.015, 0.5, gain.describe(), transform=ax.transAxes, ha="left", va="center", fontsize=9, color=INK)
+    ax.text(1.015, 0.5, effect.describe(), transform=ax.transAxes, ha="left", va="center", fontsize=9, color=INK)
 
 
-def _legend(ax: Any, before: Record, switched_on: float | None) -> None:
+def _legend(ax: Any, switched_on: float | None) -> None:
     if switched_on is None:
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
         return

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.forces.two_stage import TwoStageEstimate
 from dalembert.record import Record
-from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, choose_prefix, heading, new_figure, with_unit
+from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, choice, choose_prefix, heading, new_figure, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BAND = 3.0
-"""Deviations shaded around an estimate."""
+BAND = 3.0  # deviations shaded around an estimate
 MOST = 8
 LONG = 18  # signs of a label that fit beside an axes
 
@@ -26,32 +25,21 @@ def plot_estimate(
 ) -> Figure:
     """Estimates with three deviations (``view="estimate"``), errors in that band (``"error"``, needs ``truth``), or
     innovations with theirs (``"innovations"``)."""
-    if view not in ("estimate", "error", "innovations"):
-        raise DataError(
-            "unknown-name", unknown_name("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate")
-        )
+    choice("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate")
     if view == "error" and truth is None:
         raise DataError("missing-argument", "the view 'error' needs truth, the record with the true channels.")
     known = estimate.filter.process.outputs.names if view == "innovations" else estimate.record.names
     chosen = names or (known if view == "innovations" else _first(estimate))
-    for name in chosen:
-        if name not in known:
-            raise DataError("unknown-name", unknown_name("channel", name, known, "this estimate"))
-    chosen = tuple(chosen)[:MOST]
-    figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
-    axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
+    chosen = [choice("channel", name, known, "this estimate") for name in chosen][:MOST]
+    figure, axes = _stack(len(chosen))
     for ax, name in zip(axes, chosen, strict=True):
         if view == "innovations":
             _innovation(ax, estimate, name)
         else:
             _channel(ax, estimate, name, None if truth is None else _true(truth, estimate, name), view)
-    if truth is not None and view == "estimate":
-        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
-    axes[-1].set_xlabel("time [s]")
-    figure.align_ylabels()
-    words = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
-            "innovations": "innovations and three deviations"}[view]  # fmt: skip
-    heading(figure, f"{type(estimate.filter).__name__}: {words}" if title is None else title)
+    words = f"{type(estimate.filter).__name__}: {'innovations' if view == 'innovations' else f'{view}s'}"
+    _finish(figure, axes, truth is not None and view == "estimate")
+    heading(figure, f"{words} and three deviations" if title is None else title)
     return figure
 
 
@@ -60,17 +48,25 @@ def plot_two_stages(
 ) -> Figure:
     """Forces of the second stage with three deviations, or the channels of either stage that are named."""
     chosen = names or tuple(estimate.forces.record.names)
-    figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
-    axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
+    figure, axes = _stack(len(chosen))
     for ax, name in zip(axes, chosen, strict=True):
         part = estimate.forces if name in estimate.forces.record.names else estimate.motion
         _channel(ax, part, name, None if truth is None else _true(truth, part, name), "estimate")
-    if truth is not None:
+    _finish(figure, axes, truth is not None)
+    heading(figure, "forces that follow from the motion, three deviations" if title is None else title)
+    return figure
+
+
+def _stack(count: int) -> tuple[Figure, Any]:
+    figure = new_figure(8.5, 1.0 + 1.7 * count)
+    return figure, np.atleast_1d(figure.subplots(count, 1, sharex=True))
+
+
+def _finish(figure: Figure, axes: Any, legend: bool) -> None:
+    if legend:
         axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time [s]")
     figure.align_ylabels()
-    heading(figure, "forces that follow from the motion, three deviations" if title is None else title)
-    return figure
 
 
 def _first(estimate: Estimate) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ class NotebookFigure(Figure):
         return image.getvalue()
 
 
-def drawn(draw: Callable[[], Figure], file: str | os.PathLike[str] | None, theme: str | None = None) -> Figure:
+def draw_figure(draw: Callable[[], Figure], file: str | os.PathLike[str] | None, theme: str | None = None) -> Figure:
     """A figure in the style of all, in the colours of a theme, written to a file where one is named."""
     chosen = themes.theme(theme)
     style = themes.rc(STYLE, chosen)
@@ -137,6 +137,19 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} [{shown}]".strip()
 
 
+def list_names(names: Iterable[str], most: int = 8) -> str:
+    """Names with commas between, the first ones of many.
+
+    Examples
+    --------
+    >>> list_names("abcd", most=2)
+    'a, b and 2 more'
+    """
+    every = list(names)
+    rest = len(every) - most
+    return ", ".join(every) if rest <= 0 else f"{', '.join(every[:most])} and {rest} more"
+
+
 def choose_prefix(size: float, unit: str) -> tuple[float, str]:
     """Divisor and unit that make a number of this size read well: 12300 N m -> 1e3, "kN m"."""
     prefixes = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
@@ -165,6 +178,27 @@ def log_ticks(axis: Any, *, plain: bool = False) -> None:
     axis.set_minor_formatter(
         FuncFormatter(lambda value, _: number(value) if short and f"{value:.0e}"[0] in "25" else "")
     )
+
+
+def check_count(count: int, most: int, what: str, remedy: str = "Name fewer.") -> None:
+    """Refuse more than a figure can show."""
+    if count > most:
+        raise DataError("too-large", f"{count} {what} are too many for one figure (at most {most}). {remedy}")
+
+
+def tiles(count: int, columns: int, width: float, height: float) -> tuple[NotebookFigure, list[Any]]:
+    """A figure with so many axes of one size [inch] in rows, and the axes."""
+    rows = -(-count // columns)
+    figure = new_figure(1.0 + width * columns, 0.7 + height * rows)
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    return figure, axes[:count]
+
+
+def line_of(k: int) -> dict[str, Any]:
+    """Colour and dashes of the k-th line of an axes: dashed where the colours begin again."""
+    return {"color": COLORS[k % len(COLORS)], "linestyle": "-" if k < len(COLORS) else "--"}
 
 
 def choice(option: str, given: object, known: tuple[str, ...], what: str) -> str:

@@ -28,7 +28,8 @@ from dalembert.view.plots.figures import (
     log_ticks,
     new_figure,
     with_unit,
-)  # fmt: skip
+)
+from dalembert.view.plots.records import thin_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,8 +193,6 @@ def _near(run: Record, name: str, start: float | None, stop: float | None) -> tu
 def _lines(
     ax: Axes, measured: Record, modelled: Record, name: str, start: float | None, stop: float | None
 ) -> None:  # fmt: skip
-    from dalembert.view.plots.records import thin_out
-
     low = -np.inf if start is None else start
     high = np.inf if stop is None else stop
     inside = (measured.time >= low) & (measured.time <= high)

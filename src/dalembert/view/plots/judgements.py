@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from dalembert.core.errors import DataError, unknown_name
 from dalembert.estimate.engine.consistency import Consistency
 from dalembert.estimate.engine.metrics import Comparison
 from dalembert.estimate.judge.local_observability import LocalObservability
@@ -20,7 +19,9 @@ from dalembert.view.plots.figures import (
     PALE,
     RED,
     beside,
+    choice,
     heading,
+    list_names,
     log_ticks,
     new_figure,
     with_unit,
@@ -56,7 +57,7 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     bars.set_xlim(0.0, 1.3 if any(words) else 1.02)
     bars.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])
     bars.grid(axis="y", visible=False)
-    bars.set_xlabel(f"share taken off the deviation by {_join_names(found.outputs)} in {found.span:.3g} s [-]")
+    bars.set_xlabel(f"share taken off the deviation by {list_names(found.outputs, 3)} in {found.span:.3g} s [-]")
     sizes = np.maximum(found.singular_values, FLOOR)
     numbers = np.arange(1, len(sizes) + 1)
     low = 0.3 * max(FLOOR, min(float(sizes.min()), found.floor))
@@ -119,10 +120,8 @@ def plot_consistency(found: Consistency, *, title: str | None = None) -> Figure:
 
 def plot_comparison(found: Comparison, *names: str, title: str | None = None) -> Figure:
     """Truth and estimate of every channel on the left, the error with the deviations of the filter on the right."""
-    for name in names:
-        if name not in found.channels:
-            raise DataError("unknown-name", unknown_name("channel", name, found.channels, "the comparison"))
-    chosen = (tuple(dict.fromkeys(names)) or found.channels)[:MOST]
+    wanted = [choice("channel", name, found.channels, "the comparison") for name in dict.fromkeys(names)]
+    chosen = (tuple(wanted) or found.channels)[:MOST]
     figure = new_figure(8.5, 0.9 + max(1.5 * len(chosen), 2.2))
     axes: Any = figure.subplots(len(chosen), 2, sharex=True, squeeze=False, gridspec_kw={"width_ratios": [1.2, 1.0]})
     for (left, right), name in zip(axes, chosen, strict=True):
@@ -157,7 +156,3 @@ def _draw_comparison(left: Any, right: Any, found: Comparison, name: str) -> Non
     right.margins(x=0.01)
     share = f" ({100.0 * found.rms[name] / found.signal_rms[name]:.2g} %)" if found.signal_rms[name] > 0.0 else ""
     right.set_title(f"rms {found.rms[name]:.3g} {unit}{share}", loc="right", fontsize=9, fontweight="normal")
-
-
-def _join_names(names: tuple[str, ...], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

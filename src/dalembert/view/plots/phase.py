@@ -9,15 +9,14 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.record import Array, Record
-from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, heading, new_figure, with_unit
-from dalembert.view.plots.records import default_names, joint_coordinates, rate_of
+from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, check_count, heading, tiles, with_unit
+from dalembert.view.plots.records import default_names, joint_coordinates, rate_of, thin_out
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 9
 COLUMNS = 3
-_PATH_POINTS = 50_000
 
 
 def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure:
@@ -32,17 +31,9 @@ def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure
             "this record has no coordinate with its rate; name one.",
             Advice("Plot(run, 'x', {}).", Argument("view", "phase")),
         )
-    if len(pairs) > MOST:
-        raise DataError(
-            "too-large", f"{len(pairs)} phase portraits are too many for one figure (at most {MOST}). Name fewer."
-        )
-    columns = min(COLUMNS, len(pairs)) if len(pairs) != 4 else 2
-    rows = -(-len(pairs) // columns)
-    figure = new_figure(1.0 + 3.5 * columns, 0.7 + 3.2 * rows)
-    axes: Any = figure.subplots(rows, columns, squeeze=False)
-    for ax in axes.ravel()[len(pairs) :]:
-        ax.set_visible(False)
-    for ax, (label, rate) in zip(axes.ravel(), pairs):
+    check_count(len(pairs), MOST, "phase portraits")
+    figure, axes = tiles(len(pairs), min(COLUMNS, len(pairs)) if len(pairs) != 4 else 2, 3.5, 3.2)
+    for ax, (label, rate) in zip(axes, pairs, strict=True):
         _portrait(ax, run, label, rate)
     if title is None:
         title = f"{run.name}: phase portrait" if run.name else "phase portrait"
@@ -56,7 +47,6 @@ def _coordinates(run: Record) -> tuple[str, ...]:
 
 def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:
     x, unit = run[label], run.units[label]
-    step = -(-x.size // _PATH_POINTS)
     if rate:
         v, rate_label = run[rate], with_unit(rate, run.units[rate])
     else:
@@ -64,9 +54,9 @@ def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:
             raise DataError(
                 "missing-channel", f"{label!r} has no rate in this record, and too few samples to take differences."
             )
-        v, rate_label = _slope(run.time, x), with_unit(f"slope of {label}", f"{unit}/s" if unit else "1/s")
+        v, rate_label = np.gradient(x, run.time), with_unit(f"slope of {label}", f"{unit}/s" if unit else "1/s")
     ax.axhline(0.0, color=PALE, lw=0.8, zorder=1)
-    ax.plot(x[::step], v[::step], color=BLUE, lw=1.2, zorder=3)
+    ax.plot(*thin_out(x, v, monotonic=False), color=BLUE, lw=1.2, zorder=3)
     good = np.flatnonzero(np.isfinite(x) & np.isfinite(v))
     if len(good):
         ax.plot(x[good[0]], v[good[0]], "o", ms=7, mfc="white", mec=INK, mew=1.3, zorder=4, label="start")
@@ -88,7 +78,3 @@ def _arrow(ax: Any, x: Array, v: Array) -> None:
         ax.annotate("", (x[j], v[j]), (x[k], v[k]), zorder=4,
                     arrowprops={"arrowstyle": "-|>", "color": GREY, "fc": INK, "ec": INK, "lw": 1.2,
                                 "mutation_scale": 13})  # fmt: skip
-
-
-def _slope(t: Array, x: Array) -> Array:
-    return np.asarray(np.gradient(x, t), dtype=np.float64)

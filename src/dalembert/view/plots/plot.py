@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import DataError, unknown_name
@@ -103,18 +103,26 @@ def plot(
     >>> figure.axes[0].get_title(loc="left")
     'mode 1: 0.3183 Hz'
     """
-    for kind in type(thing).__mro__:
-        found = _DRAWN.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
-        if found:
-            break
-    else:
+    found = find_function(thing, _DRAWN, "dalembert.view.plots")
+    if found is None:
         kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN if not name.startswith("record")))
         raise DataError("wrong-type", f"plot takes a Record, not a {type(thing).__name__}. It also takes {kinds}.")
-    draw: Callable[..., Figure] = getattr(importlib.import_module(f"dalembert.view.plots.{found[0]}"), found[1])
-    _check(draw, kind.__name__, what, options)
-    from dalembert.view.plots.figures import drawn
+    kind, draw = found
+    _check(draw, kind, what, options)
+    from dalembert.view.plots.figures import draw_figure
 
-    return drawn(lambda: draw(thing, *what, title=title, **options), path, theme)
+    return draw_figure(lambda: draw(thing, *what, title=title, **options), path, theme)
+
+
+def find_function(
+    thing: object, table: Mapping[str, tuple[str, str]], package: str
+) -> tuple[str, Callable[..., Any]] | None:
+    """The function for a result by its class or a base of it: the name of this class, and the function, loaded now."""
+    for kind in type(thing).__mro__:
+        found = table.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
+        if found:
+            return kind.__name__, getattr(importlib.import_module(f"{package}.{found[0]}"), found[1])
+    return None
 
 
 def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:

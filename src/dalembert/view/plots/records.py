@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations.scene import Scene
 from dalembert.record import Array, Record
@@ -108,8 +108,9 @@ def plot_record(
 
 def _only(view: str, own: Mapping[str, Mapping[str, Any]], **given: Any) -> None:
     """Refuse an unknown view, and options that it does not have."""
-    if view not in own:
-        raise DataError("unknown-name", unknown_name("view", str(view), own, "the plot of a Record"))
+    from dalembert.view.plots.figures import choice
+
+    choice("view", view, tuple(own), "the plot of a Record")
     usual = {key: value for options in own.values() for key, value in options.items()}
     for key, value in given.items():
         if key not in own[view] and value != usual[key]:
@@ -121,7 +122,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     """Channels over time or over another channel, one axes per unit."""
     from matplotlib.ticker import AutoMinorLocator
 
-    from dalembert.view.plots.figures import COLORS, NotebookFigure
+    from dalembert.view.plots.figures import beside, line_of, new_figure, with_unit
 
     equal = {} if names else default_channels(run)
     groups = _groups(run, names or equal, against)
@@ -132,25 +133,22 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     if x.ndim != 1:
         raise DataError("wrong-shape", f"{against!r} is a vector; take one of {', '.join(run.expand(against))}.")
     square = against != "time" and len(groups) == 1 and x_unit in _LENGTHS and next(iter(groups))[0] == x_unit
-    size = (6.0, 5.4) if square else (8.0, 0.9 + max(1.9 * len(groups), 2.6))
-    figure = NotebookFigure(figsize=size, layout="constrained")
+    figure = new_figure(*((6.0, 5.4) if square else (8.0, 0.9 + max(1.9 * len(groups), 2.6))))
     axes: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
     for ax, ((unit, _), labels) in zip(axes, groups.items()):
         for i, label in enumerate(labels):
             drawn_x, drawn_y = thin_out(x, run[label], monotonic=against == "time")
-            style = "-" if i < len(COLORS) else "--"
-            ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=_with_equal(label, equal))
+            ax.plot(drawn_x, drawn_y, label=_with_equal(label, equal), **line_of(i))
         named = _with_equal(labels[0], equal) if len(labels) == 1 else _common(labels)
-        ax.set_ylabel(_in_lines(_with_unit(named or _QUANTITIES.get(unit, ""), unit)))
+        ax.set_ylabel(_in_lines(with_unit(named or _QUANTITIES.get(unit, ""), unit)))
         ax.margins(x=0.05 if square else 0.01, y=0.08)
         flat = _flat_limits(run, labels, unit)
         if flat:
             ax.set_ylim(*flat)
         ax.yaxis.set_minor_locator(AutoMinorLocator(2))
         if len(labels) > 1:
-            beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
-            ax.legend(**beside, ncols=1 + (len(labels) - 1) // 12)
-    axes[-1].set_xlabel(_with_unit(against, x_unit))
+            beside(ax, len(labels))
+    axes[-1].set_xlabel(with_unit(against, x_unit))
     if square:
         axes[0].set_aspect("equal", adjustable="datalim")
     figure.align_ylabels(axes)
@@ -342,8 +340,6 @@ def _split_lines(labels: list[str]) -> list[list[str]]:
 
 def _common(labels: list[str]) -> str:
     """Common part of the names of the channels of one axes."""
-    if len(labels) == 1:
-        return labels[0]
     others = [set(label.split(".")) for label in labels[1:]]
     return ".".join(part for part in labels[0].split(".") if all(part in other for other in others))
 
@@ -357,10 +353,6 @@ def _with_equal(label: str, equal: Mapping[str, Sequence[str]]) -> str:
 def _in_lines(label: str) -> str:
     """A label beside an axes: a long one in lines, broken before its equals or its unit."""
     return re.sub(r" (=|and \d|\[)", r"\n\1", label) if len(label) > _LONG else label
-
-
-def _with_unit(text: str, unit: str) -> str:
-    return f"{text} [{unit}]".strip() if unit else text
 
 
 def thin_out(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:

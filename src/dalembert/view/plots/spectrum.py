@@ -10,7 +10,18 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.record import Record
-from dalembert.view.plots.figures import COLORS, INK, beside, choice, heading, log_ticks, new_figure, with_unit
+from dalembert.view.plots.figures import (
+    INK,
+    beside,
+    check_count,
+    choice,
+    heading,
+    line_of,
+    log_ticks,
+    new_figure,
+    with_unit,
+)
+from dalembert.view.plots.records import default_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +37,6 @@ def record_spectrum(
     run: Record, names: tuple[str, ...], highest: float | None, axis: str, segment: int | None, title: str | None
 ) -> Figure:
     """Densities of the named channels (or the default ones); uneven samples and gaps are refused with advice."""
-    from dalembert.view.plots.records import default_names
-
     labels = [label for name in dict.fromkeys(names or default_names(run)) for label in run.expand(name)]
     _refuse_uneven(run, labels)
     moving = [label for label in labels if np.ptp(run[label]) > 0.0]
@@ -49,10 +58,7 @@ def plot_spectra(
     """
     choice("frequency axis", axis, ("log", "linear"), "the plot of Spectra")
     chosen = tuple(dict.fromkeys(names)) or found.names
-    if len(chosen) > MOST:
-        raise DataError(
-            "too-large", f"{len(chosen)} spectra are too many for one figure (at most {MOST}). Name fewer channels."
-        )
+    check_count(len(chosen), MOST, "spectra", "Name fewer channels.")
     hertz = found.frequencies_hz
     shown = (hertz > 0.0) & (hertz <= (np.inf if highest is None else highest))
     if shown.sum() < 2:
@@ -87,8 +93,7 @@ def _densities(ax: Axes, found: Spectra, labels: list[str], hertz: Any, shown: A
     for k, name in enumerate(labels):
         density = found.psd(name)[shown]
         density = np.where(density > BELOW * top, density, np.nan)
-        ax.plot(hertz[shown], density, "-" if k < len(COLORS) else "--", color=COLORS[k % len(COLORS)], label=name,
-                lw=1.3)  # fmt: skip
+        ax.plot(hertz[shown], density, label=name, lw=1.3, **line_of(k))
         peaks += _peaks(hertz[shown], density, BELOW * top)
     ax.set_yscale("log")
     ax.margins(y=0.12)

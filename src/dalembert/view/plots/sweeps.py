@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.sweeps.swept import Swept
-from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, heading, new_figure
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, check_count, choice, heading, new_figure, tiles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,10 +47,7 @@ def _choose(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]
     if not results:
         raise DataError("empty", "this sweep has no result that is one number per point: nothing to draw.")
     for kind, given, most in (("results", results, MOST_RESULTS), ("axes", axes, MOST_AXES)):
-        if len(given) > most:
-            raise DataError(
-                "too-large", f"{len(given)} {kind} are too many for one figure (at most {most}). Name fewer."
-            )
+        check_count(len(given), most, kind)
     return results, axes
 
 
@@ -121,13 +118,8 @@ def _spread(ax: Any, y: Any, *, upright: bool) -> None:
 
 
 def _histograms(sweep: Swept, results: list[str], title: str) -> Figure:
-    columns = min(3, len(results))
-    rows = -(-len(results) // columns)
-    figure = new_figure(1.0 + 3.2 * columns, 0.8 + 2.7 * rows)
-    grid: Any = figure.subplots(rows, columns, squeeze=False)
-    for ax in grid.ravel()[len(results) :]:
-        ax.set_visible(False)
-    for ax, label in zip(grid.ravel(), results):
+    figure, axes = tiles(len(results), min(3, len(results)), 3.2, 2.7)
+    for ax, label in zip(axes, results, strict=True):
         y = sweep[label]
         _spread(ax, y, upright=True)
         low, middle, high = np.nanquantile(y, [0.05, 0.5, 0.95])

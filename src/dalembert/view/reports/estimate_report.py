@@ -175,7 +175,7 @@ def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
     return first, [*moving[MOST_ROWS:], *(name for name in names if name not in moving)]
 
 
-def _folded(head: tuple[str, ...], first: Rows, rest: Rows, words: str = "") -> list[Piece]:
+def _fold_table(head: tuple[str, ...], first: Rows, rest: Rows, words: str = "") -> list[Piece]:
     """A table, and the rest of it behind a click."""
     tables: list[Piece] = [Table(head, tuple(first), words)]
     if rest:
@@ -192,7 +192,7 @@ def _deviations(estimate: Estimate, settle: float, first: Sequence[str], rest: S
         return (name, estimate.record.units[name] or "–", *(f"{float(v):.4g}" for v in numbers))
 
     head = ("quantity", "unit", "at the end", "± deviation", "deviation (rms)", "how much it moves (rms)")
-    return _folded(head, [row(name) for name in first], [row(name) for name in rest])
+    return _fold_table(head, [row(name) for name in first], [row(name) for name in rest])
 
 
 def _errors(compared: Comparison, order: Sequence[str]) -> list[Piece]:
@@ -208,4 +208,4 @@ def _errors(compared: Comparison, order: Sequence[str]) -> list[Piece]:
     rest = [name for name in compared.channels if name not in first]
     head = ("channel", "unit", "rms error", "of signal [%]", "largest", "mean", "rms deviation of the filter")
     words = f"After {compared.settle:g} s" if compared.settle > 0.0 else ""
-    return _folded(head, [row(name) for name in first], [row(name) for name in rest], words)
+    return _fold_table(head, [row(name) for name in first], [row(name) for name in rest], words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from dalembert.core.errors import DalembertError
 from dalembert.equations import EquationsOfMotion
 from dalembert.model import Mechanism
 from dalembert.solve.position.mobility import mobility
+from dalembert.view.plots.figures import list_names, with_unit
 from dalembert.view.reports.pages import Piece, Table, Text
 from dalembert.view.reports.run_words import MOST_ROWS, count, more
 
@@ -21,11 +21,11 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     rows = [
         ("bodies", str(len(m.bodies)), list_names(body.name for body in m.bodies)),
         ("joints", str(len(m.joints)), list_names(f"{joint.name} ({joint.kind})" for joint in m.joints)),
-        ("joint coordinates", str(len(_named(eqs))), list_names(_named(eqs))),
+        ("joint coordinates", str(len(_joint_coordinates(eqs))), list_names(_joint_coordinates(eqs))),
         ("coordinates of bodies", str(eqs.nq), ""),
         ("constraint rows", str(len(eqs.rows)), ""),
         ("forces", str(len(m.forces)), list_names(force.name for force in m.forces)),
-        ("inputs", str(eqs.nu), list_names(map(_with_unit, eqs.inputs.names, eqs.inputs.units))),
+        ("inputs", str(eqs.nu), list_names(map(with_unit, eqs.inputs.names, eqs.inputs.units))),
         ("sensors", str(len(m.sensors)), list_names(f"{one.name} ({one.measure.kind})" for one in m.sensors)),
         ("parameters", str(len(given)), list_names(f"{name} = {value:.4g}" for name, value in given.items())),
     ]
@@ -39,25 +39,8 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     return Table(("", "number", "which"), together, caption)
 
 
-def list_names(names: Iterable[str], most: int = 8) -> str:
-    """Names with commas between, the first ones of many.
-
-    Examples
-    --------
-    >>> list_names("abcd", most=2)
-    'a, b and 2 more'
-    """
-    every = list(names)
-    rest = len(every) - most
-    return ", ".join(every) if rest <= 0 else f"{', '.join(every[:most])} and {rest} more"
-
-
-def _named(eqs: EquationsOfMotion) -> list[str]:
+def _joint_coordinates(eqs: EquationsOfMotion) -> list[str]:
     return [eqs.measures.names[k] for k in eqs.recorded_measures]
-
-
-def _with_unit(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name
 
 
 def machine_tables(m: Mechanism, eqs: EquationsOfMotion) -> list[Piece]:

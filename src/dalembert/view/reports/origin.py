@@ -61,7 +61,6 @@ def readable(provenance: Mapping[str, Any]) -> dict[str, Any]:
     entries = dict(provenance)
     if "model_hash" in entries:
         entries.setdefault(HASH, entries.pop("model_hash"))
-        entries.pop("model_hash", None)
     return entries
 
 
@@ -73,7 +72,7 @@ def data_hash(record: Record) -> str:
     return digest.hexdigest()
 
 
-def of_identified(model: object, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:
+def identified_origin(model: object, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:
     """Provenance of an identified model: given entries, hashes of its data and of itself, versions."""
     entries = {key: value for key, value in given.items() if value and value != [""]}
     for k, record in enumerate(records[:MOST_RECORDS], start=1):

@@ -1,4 +1,4 @@
-"""One page on a record alone: a simulated run without its model, or a measurement."""
+"""One page on a record: a simulated run, with its machine where that is given, or a measurement."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DalembertError, DataError
+from dalembert.equations import EquationsOfMotion
 from dalembert.equations.scene import Scene
+from dalembert.model import Mechanism
 from dalembert.record import Record
+from dalembert.view.animation.animate import animate
 from dalembert.view.plots.plot import plot
-from dalembert.view.plots.records import default_names, rate_of
+from dalembert.view.plots.records import default_channels, default_names, rate_of
 from dalembert.view.reports import origin
-from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text, write_page
-from dalembert.view.reports.run_report import animate_run, run_report
+from dalembert.view.reports.machine_tables import machine_tables, model_summary
+from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text, write_page
 from dalembert.view.reports.run_words import (
     MOST_ROWS,
+    STILL,
+    amount,
     checks,
     count,
     describe_events,
@@ -56,20 +61,26 @@ def record_report(
             "missing-argument", "a report on a machine needs both a mechanism and its equations, or neither."
         )
     origins = {**(provenance or {}), **origin.versions()}
-    if mechanism is not None:
-        run_report(path, run, mechanism, equations, names=names, provenance=origins, title=title)
-        return
-    origins["data hash (SHA-256)"] = origin.data_hash(run)
-    if title is None:
-        title = f"{run.name or 'Record'}: {run.time[-1] - run.time[0]:g} s"
-    write_page(path, title, _pieces(run, names), {**origins, **origin.readable(run.provenance)})
+    heading = f"{run.name or 'Record'}: {run.time[-1] - run.time[0]:g} s"
+    if mechanism is None:
+        origins["data hash (SHA-256)"] = origin.data_hash(run)
+        pieces = _record_pieces(run, names)
+    else:
+        origins = {origin.HASH: origin.model_hash(equations), **origins}
+        pieces = _machine_pieces(run, mechanism, equations, names)
+        heading = f"{mechanism.name}: {run.time[-1] - run.time[0]:g} s of motion"
+    about = {**origins, **origin.readable(run.provenance)}
+    write_page(path, heading if title is None else title, pieces, about)
 
 
-def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
+# ---- a record alone --------------------------------------------------------------------------------------------------
+
+
+def _record_pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     shown = [label for name in (names or default_names(run)) for label in expand_name(run, name)]
-    pieces: list[Piece] = [Text(summarize(run, shown))]
+    pieces: list[Piece] = [Text(_summarize_record(run, shown))]
     if run.scene is not None:
-        pieces += [Heading("The machine moving"), animate_run(run, names)]
+        pieces += [Heading("The machine moving"), _animate(run, names)]
     pieces += [Heading("Over time"), Picture("motion", plot(run, *names, title=""), "Channels over time.")]
     pieces.append(extremes(run, shown))
     pairs = [label for label in shown if rate_of(run, label) and span(run, label) > 0.0][:4]
@@ -77,9 +88,7 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
         pieces.append(Picture("phase", plot(run, *pairs, view="phase", title=""), "Coordinates against their rates."))
     else:
         pieces += _spectrum(run, shown)
-    events = events_table(run)
-    if events is not None:
-        pieces += [Heading("Events"), events]
+    pieces += _events(run)
     singular = singular_table(run)
     if singular is not None:
         words = "At these poses the joints do not decide how the machine moves on; see how far the run can be trusted."
@@ -97,7 +106,7 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     return pieces
 
 
-def summarize(run: Record, shown: Sequence[str]) -> str:
+def _summarize_record(run: Record, shown: Sequence[str]) -> str:
     """Contents of the record, for a reader who has not seen it."""
     what = run.name or "This record"
     text = f"{what} has {count(len(run.names), 'channel', 'channels')} with {len(run)} samples, from {run.time[0]:g} "
@@ -161,3 +170,101 @@ def _machine(run: Record) -> list[Piece]:
     if joints:
         pieces.append(Table(("joint", "kind", "between"), joints[:MOST_ROWS], "Joints"))
     return pieces
+
+
+# ---- a run of a machine ----------------------------------------------------------------------------------------------
+
+
+def _machine_pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[str]) -> list[Piece]:
+    pieces: list[Piece] = [Text(summarize_run(run, m, eqs)), Heading("The machine moving"), _animate(run, names)]
+    pieces += [model_summary(m, eqs), Heading("Motion")]
+    caption = "Chosen channels." if names else "Sensors, inputs and coordinates over time."
+    pieces.append(Picture("motion", plot(run, *names, title=""), caption))
+    pieces.append(extremes(run, names or _choose_names(run, eqs)))
+    drawn = {one for name, equal in default_channels(run).items() for one in (name, *equal)}
+    rates = [name for name in _rates(run, eqs) if span(run, name) > 0 and name not in drawn][:6]
+    if rates and not names:
+        pieces.append(Picture("rates", plot(run, *rates, title=""), "Rates of the joints."))
+    pieces += _events(run)
+    forces = _find_reactions(run, eqs)
+    if forces:
+        pieces += [Heading("Forces in the joints"), _reactions_table(forces[:MOST_ROWS])]
+    pieces += [Heading("The machine"), *machine_tables(m, eqs)]
+    pieces += [Heading("How far to trust it"), Text(trust(run)), *checks(run)]
+    return pieces
+
+
+def summarize_run(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
+    """Findings for a reader who has not seen the machine."""
+    text = (
+        f"The machine “{m.name}” has {count(len(m.bodies), 'moving body', 'moving bodies')} and "
+        f"{count(len(m.joints), 'joint', 'joints')}. It was simulated from {run.time[0]:g} to {run.time[-1]:g} s"
+    )
+    text += "." if run.status == "complete" else f"; the run ended early: {run.status}."
+    moved = [name for name in _coordinates(run, eqs) if span(run, name) > 0]
+    sentences = [describe_range(run, name) for name in moved[:3]]
+    if len(moved) > 3:
+        others = count(len(moved) - 3, "more coordinate", "more coordinates")
+        sentences.append(f"{others[0].upper()}{others[1:]} moved; the table below has them")
+    if not moved:
+        sentences.append("No joint moved")
+    reactions = _find_reactions(run, eqs)
+    if reactions:
+        name, force, _ = max(reactions, key=lambda one: one[1])
+        sentences.append(f"Joint {name} had the largest reaction, up to {amount(force, 'N')}")
+    if "energy.kinetic" in run.names:
+        k = int(np.argmax(run["energy.kinetic"]))
+        most = amount(float(run["energy.kinetic"][k]), "J")
+        sentences.append(f"Its kinetic energy was largest at {run.time[k]:.4g} s, {most}")
+    happened = describe_events(run)
+    if happened:
+        sentences.append(happened)
+    return text + " " + " ".join(f"{sentence}." for sentence in sentences)
+
+
+def _find_reactions(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, float, float]]:
+    """Per joint: its name, the largest force [N] and the largest torque [N m] of its reaction."""
+    found = []
+    for joint in eqs.joints:
+        sizes = []
+        for kind in ("force", "torque"):
+            parts = [run[f"{joint.name}.{kind}.{axis}"] for axis in "xyz" if f"{joint.name}.{kind}.{axis}" in run.names]
+            size = np.sqrt(sum(np.square(part) for part in parts)) if parts else np.array([0.0])
+            sizes.append(float(np.nanmax(size)) if np.isfinite(size).any() else 0.0)
+        if max(sizes) > 0.0:
+            found.append((joint.name, sizes[0], sizes[1]))
+    return found
+
+
+def _reactions_table(reactions: Sequence[tuple[str, float, float]]) -> Table:
+    least = STILL * max(max(force, torque) for _, force, torque in reactions)  # below: rounding
+    rows = [(name, *(f"{size:.4g}" if size > least else "0" for size in sizes)) for name, *sizes in reactions]
+    return Table(("joint", "largest force [N]", "largest torque [N m]"), tuple(rows))
+
+
+def _coordinates(run: Record, eqs: EquationsOfMotion) -> list[str]:
+    names = [eqs.measures.names[k] for k in eqs.recorded_measures]
+    return [name for name in names if name in run.names]
+
+
+def _rates(run: Record, eqs: EquationsOfMotion) -> list[str]:
+    names = [eqs.measure_rates.names[k] for k in eqs.recorded_measures]
+    return [name for name in names if name in run.names]
+
+
+def _choose_names(run: Record, eqs: EquationsOfMotion) -> list[str]:
+    wanted = [*_coordinates(run, eqs), *_rates(run, eqs), *eqs.outputs.names, *eqs.inputs.names, "energy"]
+    return [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
+
+
+def _animate(run: Record, names: Sequence[str] = ()) -> Piece:
+    """The animation of a run with plots of the channels named, or a sentence with the reason why there is none."""
+    try:
+        return Moving("animation", animate(run, channels=names))
+    except DalembertError as error:
+        return Text(str(error).splitlines()[0])
+
+
+def _events(run: Record) -> list[Piece]:
+    events = events_table(run)
+    return [] if events is None else [Heading("Events"), events]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 from pathlib import Path
@@ -10,14 +9,15 @@ from typing import Any
 
 from dalembert.core.errors import DataError, FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Argument
+from dalembert.view.plots.plot import find_function
 
 # Class -> module of this folder and function; loaded on use, as pictures are.
-_TOLD: dict[str, tuple[str, str]] = {
+_WRITERS: dict[str, tuple[str, str]] = {
     "record.record.Record": ("record_report", "record_report"),
     "estimate.engine.estimate.Estimate": ("estimate_report", "estimate_report"),
     "estimate.forces.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
     "identify.auto.result.AutoIdentified": ("identification_report", "identification_report"),
-    "identify.model.identified.Identified": ("identified_report", "identified_report"),
+    "identify.model.identified.Identified": ("identification_report", "identified_report"),
 }
 
 
@@ -39,27 +39,19 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
     path : the file, ending in .html; it appears whole or not at all
     title : above the page
     """
-    for kind in type(result).__mro__:
-        found = _TOLD.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
-        if found:
-            break
-    else:
+    found = find_function(result, _WRITERS, "dalembert.view.reports")
+    if found is None:
         known = "a Record, an Estimate, an Identified, or what identify.auto returns"
         raise DataError("wrong-type", f"report takes {known}, not a {type(result).__name__}.")
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))
-    write = getattr(importlib.import_module(f"dalembert.view.reports.{found[0]}"), found[1])
-    own = [one.name for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    kind, write = found
+    own = {one.name: one for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY}
     for option in options:
         if option not in own:
-            raise DataError("unknown-name", unknown_name("option", option, own, f"the report on a {kind.__name__}"))
-    needed = [one.name for one in inspect.signature(write).parameters.values()
-              if one.kind is one.KEYWORD_ONLY and one.default is one.empty]  # fmt: skip
-    for option in needed:
-        if option not in options:
-            raise DataError(
-                "missing-argument",
-                f"the report on a {kind.__name__} lacks an argument.",
-                Advice("Give {}.", Argument(option)),
-            )
+            raise DataError("unknown-name", unknown_name("option", option, own, f"the report on a {kind}"))
+    for option, one in own.items():
+        if one.default is one.empty and option not in options:
+            problem = f"the report on a {kind} lacks an argument."
+            raise DataError("missing-argument", problem, Advice("Give {}.", Argument(option)))
     write(result, path, **options, **({} if title is None else {"title": title}))

@@ -26,16 +26,13 @@ from dalembert.files.models.schema.kinds import (
 )
 from dalembert.files.models.schema.methods import MethodTable
 from dalembert.files.models.schema.options import any_of, kind_table
-from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
+from dalembert.files.models.schema.values import FileTable, Law, Text, either, matrix, quantities, quantity
+from dalembert.files.models.text.limits import LIMITS
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.forces import FORCES
 from dalembert.model.joints import JOINTS
 from dalembert.model.sensors import SENSORS
-
-MAX_BODIES = 10_000
-MAX_PARTS = 50_000
-MAX_COUPLERS = 2_000  # each is looked for among all bodies
 
 if TYPE_CHECKING:
     Inertia = Any
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 
 
 # -- bodies ---------------------------------------------------------------------------------------------------------
-class ShapeTable(Table):
+class ShapeTable(FileTable):
     """A shape; exactly one of rod, box, cylinder, sphere."""
 
     rod: Length | None = Field(None, description="length of a thin rod")
@@ -70,14 +67,14 @@ class InertiaTable(ShapeTable):
     scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
 
 
-class PictureTable(Table):
+class PictureTable(FileTable):
     """A triangle mesh by which pictures show a body."""
 
     mesh: Text = Field(description="an STL file beside this one, in the coordinates of the body")
     scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
 
 
-class RotationTable(Table):
+class RotationTable(FileTable):
     """A turn about an axis."""
 
     axis: Axis = Field(description="of any length")
@@ -100,7 +97,7 @@ if not TYPE_CHECKING:
     )
 
 
-class BodyTable(Table):
+class BodyTable(FileTable):
     """A rigid body."""
 
     mass: Mass | None = Field(None, description="needed unless a composite or a mesh with a density gives it")
@@ -113,14 +110,14 @@ class BodyTable(Table):
     picture: PictureTable | None = Field(None, description="how pictures show it; else by its inertia or its points")
 
 
-class GroundTable(Table):
+class GroundTable(FileTable):
     """Named points of the ground."""
 
     points: dict[Text, Position] = Field({}, description="by name, in world axes")
 
 
 # -- joints and what prescribes motion ------------------------------------------------------------------------------
-class DriverTable(Table):
+class DriverTable(FileTable):
     """Prescribed motion of a coordinate."""
 
     coordinate: Text = Field(
@@ -132,7 +129,7 @@ class DriverTable(Table):
     )
 
 
-class ConstraintTable(Table):
+class ConstraintTable(FileTable):
     """An expression of the state that stays zero."""
 
     residual: OneOrMore = Field(description="one expression or several")
@@ -141,14 +138,14 @@ class ConstraintTable(Table):
     )
 
 
-class VariableTable(Table):
+class VariableTable(FileTable):
     """An extra coordinate without mass, for constraints."""
 
     start: Number = Field(0.0, description="first guess")
 
 
 # -- the rest -------------------------------------------------------------------------------------------------------
-class IncludeTable(Table):
+class IncludeTable(FileTable):
     """Another model file, its names preceded by the name of this table and a dot."""
 
     file: Text = Field(description="relative to this file")
@@ -156,7 +153,7 @@ class IncludeTable(Table):
     parameters: dict[Text, Value] = Field({}, description="values for its parameters and constants")
 
 
-class StartTable(Table):
+class StartTable(FileTable):
     """Where the motion starts, as `da.assemble` takes it."""
 
     position: dict[Text, Value] = Field({}, description="values that joint or body coordinates must have, by name")
@@ -166,7 +163,7 @@ class StartTable(Table):
     t: Time = Field(0.0, description="time at the start")
 
 
-class SimulateTable(Table):
+class SimulateTable(FileTable):
     """Defaults of a simulation."""
 
     until: Time | None = Field(None, description="end of the run")
@@ -175,7 +172,7 @@ class SimulateTable(Table):
     inputs: dict[Text, Law] = Field({}, description="input channels as expressions of t")
 
 
-class Model(Table):
+class Model(FileTable):
     """A machine."""
 
     schema_: Text | None = Field(
@@ -191,14 +188,16 @@ class Model(Table):
     ground: GroundTable = Field(
         default_factory=lambda: GroundTable(points={}), description="named points of the ground"
     )
-    bodies: dict[Text, BodyTable] = Field({}, max_length=MAX_BODIES, description="rigid bodies, by name")
+    bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="rigid bodies, by name")
     joints: dict[Text, Any] = Field({})  # see `model_type`
     couplers: dict[Text, Any] = Field({})
-    drivers: dict[Text, DriverTable] = Field({}, max_length=MAX_COUPLERS, description="prescribed motions, by name")
+    drivers: dict[Text, DriverTable] = Field({}, max_length=LIMITS.couplers, description="prescribed motions, by name")
     constraints: dict[Text, ConstraintTable] = Field(
-        {}, max_length=MAX_COUPLERS, description="expressions that stay zero, by name"
+        {}, max_length=LIMITS.couplers, description="expressions that stay zero, by name"
     )
-    variables: dict[Text, VariableTable] = Field({}, max_length=MAX_COUPLERS, description="extra coordinates, by name")
+    variables: dict[Text, VariableTable] = Field(
+        {}, max_length=LIMITS.couplers, description="extra coordinates, by name"
+    )
     forces: dict[Text, Any] = Field({})
     sensors: dict[Text, Any] = Field({})
     start: StartTable = Field(
@@ -216,24 +215,21 @@ def model_type() -> type[Model]:
     """The model of a file, with the tables of all registered kinds."""
     kinds = tuple(dict(one) for one in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
     if not _made or _made[0][0] != kinds:
-        joints = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items())
-        couplers = any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items())
-        forces = any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items())
-        sensors = any_of(kind_table(name, kind.summary(), kind.options(), "Sensor") for name, kind in SENSORS.items())
-        doc = "joints between bodies, by name; each has a type"
-        acting = "springs, dampers, actuators, contacts, by name; each has a type"
-        measured = "measured quantities, by name; each has a type"
-        model = create_model(
-            "Model",
-            __base__=Model,
-            __doc__=Model.__doc__,
-            joints=(dict[Text, joints], Field({}, max_length=MAX_PARTS, description=doc)),  # type: ignore[valid-type]
-            couplers=(
-                dict[Text, couplers],  # type: ignore[valid-type]
-                Field({}, max_length=MAX_COUPLERS, description="gears and racks, by name; each has a type"),
-            ),
-            forces=(dict[Text, forces], Field({}, max_length=MAX_PARTS, description=acting)),  # type: ignore[valid-type]
-            sensors=(dict[Text, sensors], Field({}, max_length=MAX_PARTS, description=measured)),  # type: ignore[valid-type]
-        )
+        sections = {
+            "joints": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items()),
+                       LIMITS.parts, "joints between bodies, by name; each has a type"),
+            "couplers": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items()),
+                         LIMITS.couplers, "gears and racks, by name; each has a type"),
+            "forces": (any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items()),
+                       LIMITS.parts, "springs, dampers, actuators, contacts, by name; each has a type"),
+            "sensors": (any_of(kind_table(name, kind.summary(), kind.options(), "Sensor")
+                               for name, kind in SENSORS.items()),
+                        LIMITS.parts, "measured quantities, by name; each has a type"),
+        }  # fmt: skip
+        fields: Any = {
+            name: (dict[Text, tables], Field({}, max_length=most, description=meaning))  # type: ignore[valid-type]
+            for name, (tables, most, meaning) in sections.items()
+        }
+        model = create_model("Model", __base__=Model, __doc__=Model.__doc__, **fields)
         _made[:] = [(kinds, model)]
     return _made[0][1]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dalembert.files.models.schema.values import Table
+    from dalembert.files.models.schema.values import FileTable
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
@@ -38,14 +38,14 @@ def schema_path() -> Path:
     return SCHEMA
 
 
-def _tables(kind: type[Table] | None = None) -> list[type[Table]]:
+def _tables(kind: type[FileTable] | None = None) -> list[type[FileTable]]:
     """All tables of a model file."""
-    from dalembert.files.models.schema.values import Table
+    from dalembert.files.models.schema.values import FileTable
 
-    return [one for child in (kind or Table).__subclasses__() for one in (child, *_tables(child))]
+    return [one for child in (kind or FileTable).__subclasses__() for one in (child, *_tables(child))]
 
 
-def _add_units(table: type[Table], schema: dict[str, Any]) -> None:
+def _add_units(table: type[FileTable], schema: dict[str, Any]) -> None:
     """The meaning of a key takes the place of its kind of number in the schema, so the unit is added to it."""
     from dalembert.files.models.schema.values import declared_kind
     from dalembert.record.units import KINDS

@@ -9,51 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
+from dalembert.files.models.schema.values import FileTable, Law, Text, either, matrix, quantities, quantity
 
 if TYPE_CHECKING:
     Angle = Any
     Axis = Any
-    DampingPerSpeed = Any
-    Dampings = Any
     Density = Any
     Direction = Any
     Edges = Any
-    Effort = Any
     Gravity = Any
-    Inductance = Any
     Length = Any
     Mass = Any
-    MomentOfInertia = Any
     Number = Any
     OneOrMore = Any
     Pair = Any
     Place = Any
     Position = Any
     RadiusLength = Any
-    Resistance = Any
     Rotation3 = Any
-    RotationalDamping = Any
-    RotationalDampings = Any
-    RotationalStiffnesses = Any
-    Speed = Any
-    Stiffnesses = Any
     Time = Any
-    TorqueConstant = Any
     Value = Any
 else:
-    Number, Angle, Length, Mass, Time = (quantity(k) for k in ("number", "angle", "length", "mass", "time"))
+    Number, Angle, Length = (quantity(k) for k in ("number", "angle", "length"))
+    Mass, Time, Density = (quantity(k) for k in ("mass", "time", "density"))
     Value = quantity("")  # of whatever dimension the coordinate has
-    Density, Speed, Effort, DampingPerSpeed = (quantity(k) for k in ("density", "speed", "force", "damping per speed"))
-    Resistance, Inductance, TorqueConstant = (quantity(k) for k in ("resistance", "inductance", "torque constant"))
-    MomentOfInertia, RotationalDamping = (quantity(k) for k in ("inertia", "rotational damping"))
     Direction, Axis, Pair = quantities("", 2, 3), quantities("", 3), quantities("", 2)  # of any length
     Position, Edges, RadiusLength = (quantities("length", *n) for n in ((2, 3), (2, 3), (1, 2)))
     Rotation3 = matrix("number")
-    Stiffnesses, Dampings, RotationalStiffnesses, RotationalDampings = (
-        either(("number", quantity(k)), ("vector", quantities(k, 1, 2, 3)), hint="a number or one per axis")
-        for k in ("stiffness", "damping", "rotational stiffness", "rotational damping")
-    )
     OneOrMore = either(("number", Law), ("vector", list[Law]), hint="an expression or a list of them")
     Gravity = either(
         ("number", quantity("acceleration")),
@@ -62,7 +44,7 @@ else:
     )
 
 
-class PlaceTable(Table):
+class PlaceTable(FileTable):
     """A point or frame of a body."""
 
     body: Text = Field(description="name of a body, or 'ground'")

@@ -35,7 +35,7 @@ def _lines(schema: dict[str, Any]) -> Iterator[str]:
     for section in SECTIONS:
         own = schema["properties"][section]
         yield from ("", f"## {section}", "", _sentence(own.get("description", "")))
-        parts = [*_referred(own)]
+        parts = [*_references(own)]
         for name in parts:
             yield from _table(schema, name, shown, heading=len(parts) > 1)
     later = [name for name in schema["$defs"] if name not in shown]
@@ -63,17 +63,17 @@ def _keys(own: dict[str, Any]) -> Iterator[str]:
         yield f"| `{key}` | {_cell(_value(given))} | {default} | {_cell(_meaning(given))} |"
 
 
-def _referred(given: Any) -> Iterator[str]:
+def _references(given: Any) -> Iterator[str]:
     """Names of the tables that a section is made of."""
     if isinstance(given, dict):
         for key, value in given.items():
             if key == "$ref":
                 yield value.rpartition("/")[2]
             elif key != "discriminator":
-                yield from _referred(value)
+                yield from _references(value)
     elif isinstance(given, list):
         for value in given:
-            yield from _referred(value)
+            yield from _references(value)
 
 
 def _title(own: dict[str, Any], name: str) -> str:

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import ConfigDict, Field, create_model
 
 from dalembert.files.models.schema.kinds import Number, Time
-from dalembert.files.models.schema.values import Table, Text
+from dalembert.files.models.schema.values import FileTable, Text
 
 
-class MethodTable(Table):
+class MethodTable(FileTable):
     """A method of integration."""
 
     model_config = ConfigDict(extra="allow")
@@ -42,7 +42,7 @@ class MethodTable(Table):
 
 
 @lru_cache(maxsize=64)
-def keys_table(method: type[Any]) -> type[Table]:
+def keys_table(method: type[Any]) -> type[FileTable]:
     """The table of one method's keys."""
     from dalembert.solve.integrate.method import options_of
 
@@ -59,4 +59,4 @@ def keys_table(method: type[Any]) -> type[Table]:
         )
         for name, one in options_of(method).items()
     }
-    return create_model(f"{method.__name__}Keys", __base__=Table, **keys)
+    return create_model(f"{method.__name__}Keys", __base__=FileTable, **keys)

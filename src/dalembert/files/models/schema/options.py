@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, create_model
 
 from dalembert.files.models.schema.kinds import Axis, Direction, OneOrMore, Pair, Place, Position
-from dalembert.files.models.schema.values import Law, Table, Text, either, quantities, quantity
+from dalembert.files.models.schema.values import FileTable, Law, Text, either, quantities, quantity
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.options import REQUIRED, Option
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     ForceLaw = Any
 
 
-class TableLaw(Table):
+class TableLaw(FileTable):
     """Piecewise linear force of the extension."""
 
     table: list[Pair] = Field(min_length=2, max_length=1000, description="pairs of extension and force")
 
 
-class KindTable(Table):
+class KindTable(FileTable):
     """A table whose keys are the options of a kind."""
 
     declared: ClassVar[Mapping[str, Option]] = {}
@@ -75,6 +75,6 @@ def kind_table(name: str, doc: str, options: Mapping[str, Option], suffix: str =
     return made  # type: ignore[no-any-return]
 
 
-def any_of(tables: Iterable[type[Table]]) -> Any:
+def any_of(tables: Iterable[type[FileTable]]) -> Any:
     """One of several tables, chosen by its type."""
     return Annotated[reduce(or_, tables), Field(discriminator="type")]

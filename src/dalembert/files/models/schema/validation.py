@@ -11,6 +11,7 @@ from pydantic import BaseModel, Tag
 from dalembert.core.errors import unknown_name
 from dalembert.core.findings import Finding
 from dalembert.files.models.schema.document import model_type
+from dalembert.files.models.text.sources import shorten
 
 
 def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
@@ -30,13 +31,7 @@ _CODES = {
     "finite": "not-finite", "too_long": "too-large", "string_too_long": "too-large", "too_short": "empty",
     "string_too_short": "empty",
 }  # fmt: skip
-_GIVEN = (
-    "form",
-    "value",
-    "finite",
-    "list",
-    "matrix",
-)  # errors of `values`, whose message shows the value where that helps
+_GIVEN = ("form", "value", "finite", "list", "matrix")  # errors of `values`: their messages show the value
 
 
 def finding_of(problem: Any, where: tuple[int | str, ...]) -> Finding:
@@ -54,12 +49,16 @@ def finding_of(problem: Any, where: tuple[int | str, ...]) -> Finding:
     if kind == "union_tag_not_found":
         return Finding("missing-argument", f"{path} needs a type.")
     if kind == "literal_error":
-        return Finding("unknown-choice", f"{path}: expected {context['expected']}, got {_short(problem['input'])}.")
+        return Finding("unknown-choice", f"{path}: expected {context['expected']}, got {_got(problem)}.")
     if kind in ("dict_type", "model_type", "model_attributes_type"):
-        return Finding("wrong-type", f"{path or 'the file'}: expected a table, got {_short(problem['input'])}.")
+        return Finding("wrong-type", f"{path or 'the file'}: expected a table, got {_got(problem)}.")
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    got = "" if kind in _GIVEN else f" (got {_short(problem['input'])})"
-    return Finding(_CODES.get(kind, "wrong-type"), f"{path}: {message.rstrip('.')}{got}.")
+    given = "" if kind in _GIVEN else f" (got {_got(problem)})"
+    return Finding(_CODES.get(kind, "wrong-type"), f"{path}: {message.rstrip('.')}{given}.")
+
+
+def _got(problem: Any) -> str:
+    return shorten(repr(problem["input"]))
 
 
 def _owner(where: tuple[int | str, ...]) -> str:
@@ -68,13 +67,7 @@ def _owner(where: tuple[int | str, ...]) -> str:
 
 def _path(where: tuple[int | str, ...]) -> str:
     """A place as it is written in messages: bodies.rod.mass."""
-    steps = [str(step) for step in where]
-    return ".".join(step if len(step) <= 60 else step[:57] + "..." for step in steps)
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return ".".join(shorten(str(step)) for step in where)
 
 
 def keys_at(location: tuple[int | str, ...]) -> list[str]:
@@ -128,7 +121,7 @@ def _step(kind: Any, step: int | str) -> Any:
     if get_origin(kind) is list:
         return get_args(kind)[0]
     if _is_union(kind):
-        return next((m for m in _members(kind) if _is_tagged(m, str(step))), None)
+        return next((m for m in _members(kind) if _has_tag(m, str(step))), None)
     return None
 
 
@@ -141,7 +134,7 @@ def _members(kind: Any) -> list[Any]:
     return found
 
 
-def _is_tagged(member: Any, tag: str) -> bool:
+def _has_tag(member: Any, tag: str) -> bool:
     if any(isinstance(mark, Tag) and mark.tag == tag for mark in getattr(member, "__metadata__", ())):
         return True
     return tag in _tags(member)

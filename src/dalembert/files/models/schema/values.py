@@ -9,11 +9,12 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Discriminator, PlainValidator, StringConstraints, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from dalembert.files.models.text.arithmetic import MAX_LENGTH
+from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text.sources import shorten
 from dalembert.record.units import KINDS
 
 
-class Table(BaseModel):
+class FileTable(BaseModel):
     """A table of the file: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
@@ -28,7 +29,7 @@ class Kind:
 
 def _is_value(given: Any) -> bool:
     if isinstance(given, str):
-        return bool(given.strip()) and len(given) <= MAX_LENGTH
+        return bool(given.strip()) and len(given) <= LIMITS.expression
     return isinstance(given, (int, float)) and not isinstance(given, bool)
 
 
@@ -49,15 +50,14 @@ def _check_value(given: Any) -> Any:
 
 
 def _got(given: Any) -> str:
-    shown = repr(given)
-    return f", got {shown if len(shown) <= 60 else shown[:57] + '...'}."
+    return f", got {shorten(repr(given))}."
 
 
 def _schema(kind: str) -> dict[str, Any]:
     unit = KINDS[kind][0] if kind else ""
     what = f"a number [{unit}]" if unit else "a number"
     return {
-        "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH}],
+        "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": LIMITS.expression}],
         "description": f"{kind or 'value'}: {what}, or a text with a unit or an expression of parameters",
     }
 
@@ -122,13 +122,8 @@ def either(*members: tuple[str, Any], hint: str) -> Any:
     return Annotated[union, chooser] if len(members) > 1 else union
 
 
-def kind_of(table: Table, key: str) -> str:
-    """Dimension kind a key of a table was declared with."""
-    return declared_kind(table, key) or ""
-
-
-def declared_kind(table: Table | type[Table], key: str) -> str | None:
-    """The same, but None for values that are no numbers: a law, a name, a choice."""
+def declared_kind(table: FileTable | type[FileTable], key: str) -> str | None:
+    """Kind of number that a key of a table takes; None for values that are no numbers: a law, a name, a choice."""
     info = (table if isinstance(table, type) else type(table)).model_fields[key]
     return _find_kind((*info.metadata, info.annotation))
 
@@ -146,5 +141,5 @@ def _find_kind(parts: Any) -> str | None:
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Law = Annotated[Any, PlainValidator(_check_value), WithJsonSchema({
-    "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH}],
+    "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": LIMITS.expression}],
     "description": "a number, or an expression of parameters, time t and coordinates by name"})]  # fmt: skip

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.findings import Advice
+from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.bodies import unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
 
-MAX_SYMBOLIC_PARTS = 8  # the inertia of a composite with parameters grows with the square of its parts
 _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 
@@ -126,8 +126,8 @@ def _composite(scope: Scope, parts: list[Any], where: Where) -> Composite:
         mass, position = scope.get(part, "mass", own), scope.get(part, "position", own)
         symbolic += any(not isinstance(x, float) for x in (mass, *position))
         found.append((_shape(scope, part, own), mass, position))
-    if symbolic and len(parts) > MAX_SYMBOLIC_PARTS:
-        problem = f"more than {MAX_SYMBOLIC_PARTS} parts with parameters."
+    if symbolic and len(parts) > LIMITS.symbolic_parts:
+        problem = f"more than {LIMITS.symbolic_parts} parts with parameters."
         raise scope.refuse(where, "too-large", problem, Advice("Give the others as numbers."))
     return composite(*found)
 

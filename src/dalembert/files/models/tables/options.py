@@ -52,18 +52,6 @@ def _unit(scope: Scope, joint: str) -> str:
     return ""
 
 
-def _read_body(scope: Scope, raw: Any, where: Where) -> Any:
-    return scope.body(raw, where)
-
-
-def _read_name(scope: Scope, raw: Any, where: Where) -> str:
-    return scope.full(raw)
-
-
-def _read_text(scope: Scope, raw: object, where: Where) -> Any:
-    return raw
-
-
 def _read_laws(scope: Scope, raws: Any, where: Where) -> Any:
     """Numbers and parameter expressions, or a law of the state where more than parameters are used."""
     if scope.depends(raws, where):
@@ -78,27 +66,11 @@ def _read_law(scope: Scope, raw: object, where: Where) -> Any:
     return found[0] if isinstance(found, list) else found
 
 
-def _read_function(scope: Scope, raw: object, where: Where) -> Any:
-    return scope.law(StateLaw, [raw], where, (TIME,), state=True)
-
-
 def _read_law_of_extension(scope: Scope, given: Any, where: Where) -> Any:
     if isinstance(given, (str, float, int)):
         return scope.law(SpringLaw, [given], where, SPRING)
     rows = [[float(x) for x in scope.numbers(row, "", (*where, "table", k))] for k, row in enumerate(given.table)]
     return piecewise(*zip(*rows, strict=True))
-
-
-def _read_curve(scope: Scope, raws: Any, where: Where) -> Any:
-    return scope.law(Curve, raws, where, (CURVE,))
-
-
-def _read_direction(scope: Scope, raw: object, where: Where) -> Any:
-    return scope.numbers(raw, "", where)
-
-
-def _read_position(scope: Scope, raw: object, where: Where) -> Any:
-    return scope.numbers(raw, "length", where)
 
 
 def _read_model(scope: Scope, table: Any, where: Where) -> Any:
@@ -107,25 +79,17 @@ def _read_model(scope: Scope, table: Any, where: Where) -> Any:
 
 
 _READERS: dict[str, Callable[[Scope, Any, Where], Any]] = {  # other forms are kinds of numbers
-    "position": _read_position,
-    "direction": _read_direction,
-    "axis": _read_direction,
-    "point": place,
-    "frame": place,
-    "place": place,
-    "body": _read_body,
-    "coordinate": _read_name,
-    "joint": _read_name,
-    "named force": _read_name,
-    "input": _read_name,
-    "choice": _read_text,
-    "text": _read_text,
+    "position": lambda scope, raw, where: scope.numbers(raw, "length", where),
+    **dict.fromkeys(("direction", "axis"), lambda scope, raw, where: scope.numbers(raw, "", where)),
+    **dict.fromkeys(("point", "frame", "place"), place),
+    "body": lambda scope, raw, where: scope.body(raw, where),
+    **dict.fromkeys(("coordinate", "joint", "named force", "input"), lambda scope, raw, where: scope.full(raw)),
+    **dict.fromkeys(("choice", "text", "flag"), lambda scope, raw, where: raw),
     "law": _read_law,
     "laws": _read_laws,
     "law or laws": _read_law,
-    "function": _read_function,
+    "function": lambda scope, raw, where: scope.law(StateLaw, [raw], where, (TIME,), state=True),
     "law of extension": _read_law_of_extension,
-    "curve": _read_curve,
-    "flag": _read_text,
+    "curve": lambda scope, raws, where: scope.law(Curve, raws, where, (CURVE,)),
     "model": _read_model,
 }

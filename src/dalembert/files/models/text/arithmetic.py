@@ -14,6 +14,7 @@ hold dots ("A.angle"); any other name is written between backquotes. Comparisons
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,11 +24,8 @@ import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.expressions import quantities as q
+from dalembert.files.models.text.limits import LIMITS
 from dalembert.record.units import NONE, Dimension, read_unit, unit_text
-
-MAX_LENGTH = 20_000  # characters of one expression
-MAX_DEPTH = 120  # of brackets, operations and named expressions inside each other
-MAX_SIZE = 5_000  # operations, with the named expressions written out
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {  # name -> least, most arguments, function
     **{f.__name__: (1, 1, f) for f in (q.sin, q.cos, q.tan, q.asin, q.acos, q.atan, q.sinh, q.cosh, q.tanh,
@@ -50,7 +48,7 @@ PLAIN_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*\Z")
 
 
 @dataclass(frozen=True)
-class Tree:
+class ExpressionTree:
     """An expression: its operation and arguments, with how deep and how large it is."""
 
     operation: str  # "number", "name", "neg", an operator, or a function
@@ -71,35 +69,39 @@ class Tree:
                 todo.extend(reversed(tree.arguments))
         return list(found)
 
-    def rename(self, rename: Callable[[str], Tree]) -> Tree:
+    def rename(self, rename: Callable[[str], ExpressionTree]) -> ExpressionTree:
         """The same expression with every name replaced by what `rename` gives for it."""
         if self.operation == "name":
             return rename(self.arguments[0])
-        if not any(isinstance(a, Tree) for a in self.arguments):
+        if not any(isinstance(a, ExpressionTree) for a in self.arguments):
             return self
-        arguments = [a.rename(rename) if isinstance(a, Tree) else a for a in self.arguments]
+        arguments = [a.rename(rename) if isinstance(a, ExpressionTree) else a for a in self.arguments]
         return node(self.operation, *arguments)
 
 
-def number(value: float, dimension: Dimension | None = None) -> Tree:
-    return Tree("number", (float(value),), dimension=dimension)
+def number(value: float, dimension: Dimension | None = None) -> ExpressionTree:
+    return ExpressionTree("number", (float(value),), dimension=dimension)
 
 
-def name(text: str) -> Tree:
-    return Tree("name", (text,))
+def name(text: str) -> ExpressionTree:
+    return ExpressionTree("name", (text,))
 
 
-def node(operation: str, *arguments: Any) -> Tree:
+def node(operation: str, *arguments: Any) -> ExpressionTree:
     """An operation on trees; refuses trees that are too deep or too large."""
-    trees = [a for a in arguments if isinstance(a, Tree)]
+    trees = [a for a in arguments if isinstance(a, ExpressionTree)]
     depth = 1 + max((a.depth for a in trees), default=0)
     size = 1 + sum(a.size for a in trees)
-    if depth > MAX_DEPTH:
-        raise DataError("too-large", f"the expression is more than {MAX_DEPTH} levels deep.")
-    if size > MAX_SIZE:
-        problem = f"the expression has more than {MAX_SIZE} operations, with the named ones in it."
+    _check_depth(depth)
+    if size > LIMITS.size:
+        problem = f"the expression has more than {LIMITS.size} operations, with the named ones in it."
         raise DataError("too-large", problem)
-    return Tree(operation, arguments, depth, size)
+    return ExpressionTree(operation, arguments, depth, size)
+
+
+def _check_depth(depth: int) -> None:
+    if depth > LIMITS.depth:
+        raise DataError("too-large", f"the expression is more than {LIMITS.depth} levels deep.")
 
 
 class _Reader:
@@ -131,14 +133,16 @@ class _Reader:
         if self.take(symbol) is None:
             raise self.refuse(f"expected {symbol!r}")
 
+    def enter(self) -> None:
+        self.level += 1
+        _check_depth(self.level)
+
     def refuse(self, what: str) -> DataError:
         rest = self.text[self.at : self.at + 20]
         return DataError("bad-syntax", f"{what} {'before ' + repr(rest) if rest else 'at the end'}.")
 
-    def comparison(self) -> Tree:
-        self.level += 1
-        if self.level > MAX_DEPTH:
-            raise DataError("too-large", f"the expression is more than {MAX_DEPTH} levels deep.")
+    def comparison(self) -> ExpressionTree:
+        self.enter()
         left = self.sum()
         symbol = self.take("<=", ">=", "<", ">")
         if symbol is not None:
@@ -146,19 +150,19 @@ class _Reader:
         self.level -= 1
         return left
 
-    def sum(self) -> Tree:
+    def sum(self) -> ExpressionTree:
         left = self.product()
         while (symbol := self.take("+", "-")) is not None:
             left = node(symbol, left, self.product())
         return left
 
-    def product(self) -> Tree:
+    def product(self) -> ExpressionTree:
         left = self.sign()
         while (symbol := self.take("*", "/")) is not None:
             left = node(symbol, left, self.sign())
         return left
 
-    def sign(self) -> Tree:
+    def sign(self) -> ExpressionTree:
         negative = False
         while (symbol := self.take("+", "-")) is not None:
             negative ^= symbol == "-"
@@ -169,18 +173,16 @@ class _Reader:
             return number(-value.arguments[0], value.dimension)
         return node("neg", value)
 
-    def power(self) -> Tree:
+    def power(self) -> ExpressionTree:
         base = self.atom()
         if self.take("**", "^") is None:
             return base
-        self.level += 1
-        if self.level > MAX_DEPTH:
-            raise DataError("too-large", f"the expression is more than {MAX_DEPTH} levels deep.")
+        self.enter()
         exponent = self.sign()
         self.level -= 1
         return node("**", base, exponent)
 
-    def atom(self) -> Tree:
+    def atom(self) -> ExpressionTree:
         if self.take("(") is not None:
             inner = self.comparison()
             self.expect(")")
@@ -200,7 +202,7 @@ class _Reader:
             return self.call(text)
         return name(text)
 
-    def quantity(self, digits: re.Match[str]) -> Tree:
+    def quantity(self, digits: re.Match[str]) -> ExpressionTree:
         value = float(digits.group())
         if not math.isfinite(value):
             raise DataError("not-finite", f"{digits.group()[:20]} is too large a number.")
@@ -217,7 +219,7 @@ class _Reader:
             raise DataError("not-finite", problem)
         return number(scaled, dimension)
 
-    def call(self, function: str) -> Tree:
+    def call(self, function: str) -> ExpressionTree:
         if function not in FUNCTIONS and function != ACCELERATION:
             raise DataError("unknown-name", unknown_name("function", function, [*FUNCTIONS, ACCELERATION]))
         self.expect("(")
@@ -240,16 +242,22 @@ class _Reader:
         return node(function, *arguments)
 
 
-def _start_reading(text: str) -> _Reader:
-    if len(text) > MAX_LENGTH:
-        problem = f"an expression of {len(text)} characters is too long (at most {MAX_LENGTH})."
+def _parse(text: str, *, several: bool) -> list[ExpressionTree]:
+    if len(text) > LIMITS.expression:
+        problem = f"an expression of {len(text)} characters is too long (at most {LIMITS.expression})."
         raise DataError("too-large", problem)
     if not text.strip():
         raise DataError("empty", "expected a number or an expression, got an empty text.")
-    return _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
+    reader = _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
+    trees = [reader.comparison()]
+    while several and reader.take(",") is not None:
+        trees.append(reader.comparison())
+    if reader.at < len(text):
+        raise reader.refuse("expected an operator")
+    return trees
 
 
-def parse(text: str) -> Tree:
+def parse(text: str) -> ExpressionTree:
     """The tree of an expression; `DataError` where its syntax is wrong.
 
     Examples
@@ -257,39 +265,24 @@ def parse(text: str) -> Tree:
     >>> value(parse("2*(30 mm + 0.02)"), lambda name: None)
     0.1
     """
-    reader = _start_reading(text)
-    tree = reader.comparison()
-    if reader.at < len(text):
-        raise reader.refuse("expected an operator")
+    (tree,) = _parse(text, several=False)
     return tree
 
 
-def parse_list(text: str) -> list[Tree]:
+def parse_list(text: str) -> list[ExpressionTree]:
     """Expressions separated by commas."""
-    reader = _start_reading(text)
-    trees = [reader.comparison()]
-    while reader.take(",") is not None:
-        trees.append(reader.comparison())
-    if reader.at < len(text):
-        raise reader.refuse("expected an operator")
-    return trees
+    return _parse(text, several=True)
 
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "**": lambda a, b: a**b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "neg": lambda a: -a,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": operator.pow,
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "neg": operator.neg,
+}  # fmt: skip
 
 
-def evaluate(tree: Tree, lookup: Callable[[str], Any], acceleration: Callable[[str], Any] | None = None) -> Any:
+def evaluate(
+    tree: ExpressionTree, lookup: Callable[[str], Any], acceleration: Callable[[str], Any] | None = None
+) -> Any:
     """Value of a tree with what `lookup` gives for its names: numbers, parameters or symbols."""
     if tree.operation == "number":
         return tree.arguments[0]
@@ -302,13 +295,13 @@ def evaluate(tree: Tree, lookup: Callable[[str], Any], acceleration: Callable[[s
         return acceleration(tree.arguments[0].arguments[0])
     arguments = [evaluate(a, lookup, acceleration) for a in tree.arguments]
     if tree.operation in ("<", ">", "<=", ">=") and any(isinstance(a, q.Quantity) for a in arguments):
-        return _compared(tree.operation, *arguments)
+        return _compare(tree.operation, *arguments)
     if tree.operation in _OPERATORS:
         return _OPERATORS[tree.operation](*arguments)
     return FUNCTIONS[tree.operation][2](*arguments)
 
 
-def _compared(operation: str, a: Any, b: Any) -> Any:
+def _compare(operation: str, a: Any, b: Any) -> Any:
     """A comparison as 1 or 0, where parameters take part: they stay symbolic and have no truth value."""
     low, high = (a, b) if operation[0] == "<" else (b, a)
     if operation in ("<", ">"):
@@ -316,7 +309,7 @@ def _compared(operation: str, a: Any, b: Any) -> Any:
     return 1.0 - q.maximum(q.sign(low - high), 0.0)
 
 
-def value(tree: Tree, lookup: Callable[[str], Any]) -> Any:
+def value(tree: ExpressionTree, lookup: Callable[[str], Any]) -> Any:
     """A finite number, or an expression of parameters with a finite value; `DataError` otherwise."""
     try:
         with np.errstate(all="ignore"):
@@ -332,7 +325,7 @@ def value(tree: Tree, lookup: Callable[[str], Any]) -> Any:
 _LEVEL = {"<": 0, ">": 0, "<=": 0, ">=": 0, "+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 
 
-def render(tree: Tree, level: int = 0) -> str:
+def render(tree: ExpressionTree, level: int = 0) -> str:
     """The expression as a text that reads back as the same tree, with brackets where it needs them.
 
     Examples
@@ -371,7 +364,7 @@ def name_text(text: str) -> str:
     return text if plain else f"`{text}`"
 
 
-def dimension_of(tree: Tree, known: Callable[[str], Dimension | None]) -> Dimension | None:
+def dimension_of(tree: ExpressionTree, known: Callable[[str], Dimension | None]) -> Dimension | None:
     """Dimension of an expression, None where it is not determined; `DataError` where dimensions do not fit."""
     if tree.operation == "number":
         return tree.dimension

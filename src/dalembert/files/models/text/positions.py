@@ -13,12 +13,10 @@ import tomllib
 from bisect import bisect_right
 from typing import Any
 
+from dalembert.files.models.text.limits import LIMITS
+
 Path = tuple[str | int, ...]
 
-MAX_NESTING = 24
-MAX_VALUES = 250_000
-MAX_TEXT = 100_000  # characters of one text
-MAX_DIGITS = 400  # characters of one number; the largest has 309 digits
 _BLANK_TOML = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*+")
 _BLANK_JSON = re.compile(r"[ \t\r\n]*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -30,7 +28,7 @@ _SCALAR = re.compile(r"[^,\]}\n#]*+")
 class TooDeep(Exception):
     """Nested deeper, or with more or longer values, than a model can be; carries the line."""
 
-    def __init__(self, line: int, what: str = f"nested more than {MAX_NESTING} deep.") -> None:
+    def __init__(self, line: int, what: str = f"nested more than {LIMITS.nesting} deep.") -> None:
         super().__init__(what)
         self.line = line
 
@@ -67,18 +65,18 @@ class _Scan:
         return False
 
     def note(self, path: Path, line: int) -> None:
-        if len(path) > MAX_NESTING:
+        if len(path) > LIMITS.nesting:
             raise TooDeep(line)
-        if len(self.lines) > MAX_VALUES:
-            raise TooDeep(line, f"more than {MAX_VALUES} values.")
+        if len(self.lines) > LIMITS.values:
+            raise TooDeep(line, f"more than {LIMITS.values} values.")
         self.lines.setdefault(path, line)
 
     def string(self) -> str:
         found = _STRING.match(self.text, self.at)
         if found is None:
             raise _Stop
-        if found.end() - self.at > MAX_TEXT:
-            raise TooDeep(self.line(), f"a text of more than {MAX_TEXT} characters.")
+        if found.end() - self.at > LIMITS.text:
+            raise TooDeep(self.line(), f"a text of more than {LIMITS.text} characters.")
         self.at = found.end()
         return found.group()
 
@@ -99,7 +97,7 @@ class _Scan:
                     raise _Stop
                 parts.append(bare.group())
                 self.at = bare.end()
-            if len(parts) > MAX_NESTING:
+            if len(parts) > LIMITS.nesting:
                 raise TooDeep(self.line())
             self.skip(only_line=not self.is_json)
             if self.is_json or not self.take("."):
@@ -117,8 +115,8 @@ class _Scan:
         else:
             found = _SCALAR.match(self.text, self.at)
             assert found is not None  # the pattern may be empty
-            if found.end() - self.at > MAX_DIGITS and found.group().strip()[MAX_DIGITS:]:
-                raise TooDeep(self.line(), f"a value of more than {MAX_DIGITS} characters is no number.")
+            if found.end() - self.at > LIMITS.number and found.group().strip()[LIMITS.number :]:
+                raise TooDeep(self.line(), f"a value of more than {LIMITS.number} characters is no number.")
             self.at = found.end()
 
     def array(self, path: Path) -> None:
@@ -141,7 +139,7 @@ class _Scan:
             if self.take("}"):
                 return
             line = self.line()
-            inner = self.noted(path, self.key(), line)
+            inner = self.note_keys(path, self.key(), line)
             self.skip()
             if not self.take(":" if self.is_json else "="):
                 raise _Stop
@@ -151,7 +149,7 @@ class _Scan:
             if not self.take(",") and not self.text.startswith("}", self.at):
                 raise _Stop
 
-    def noted(self, prefix: Path, keys: list[str], line: int) -> Path:
+    def note_keys(self, prefix: Path, keys: list[str], line: int) -> Path:
         for key in keys:
             prefix = (*prefix, key)
             self.note(prefix, line)
@@ -191,7 +189,7 @@ class _Scan:
                 if not self.take("]"):
                     raise _Stop
             else:
-                inner = self.noted(prefix, self.key(), line)
+                inner = self.note_keys(prefix, self.key(), line)
                 if not self.take("="):
                     raise _Stop
                 self.skip(only_line=True)

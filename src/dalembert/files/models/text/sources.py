@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Iterable
@@ -14,11 +13,8 @@ from typing import Any
 from dalembert.core.errors import FileFormatError, printable
 from dalembert.core.findings import Advice, Argument, Call, Finding, Part
 from dalembert.files.models.text import positions
+from dalembert.files.models.text.limits import LIMITS
 
-MAX_BYTES = 5 * 1024**2
-MAX_LINES = 300_000
-MAX_SHOWN = 50  # problems listed in one message
-MAX_PROBLEMS = 200  # after so many nothing more is looked for
 SUFFIXES = (".toml", ".json")
 ALLOW_OUTSIDE = Argument("allow_outside", True)  # of the function that reads
 
@@ -33,7 +29,9 @@ class ModelFileError(FileFormatError):
         if len(self.problems) == 1:
             super().__init__(first.code, first.problem, *first.advice, path=path, line=line, where=first.where)
             return
-        shown = [f"{one.where['path']}:{one.where['line']}: {one.problem}" for one in self.problems[:MAX_SHOWN]]
+        shown = [
+            f"{one.where['path']}:{one.where['line']}: {one.problem}" for one in self.problems[: LIMITS.problems_shown]
+        ]
         more = len(self.problems) - len(shown)
         tail = [f"... and {more} more."] if more else []
         title = f"{len(self.problems)} problems in the model:"
@@ -64,7 +62,7 @@ class Problems:
         where = {**finding.where, "path": path, "line": line}
         reader = tuple(one for one in finding.advice if ALLOW_OUTSIDE in one.parts)
         self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=reader))
-        if len(self.found) >= MAX_PROBLEMS:
+        if len(self.found) >= LIMITS.problems:
             raise TooMany
 
     def raise_if_any(self) -> None:
@@ -73,7 +71,7 @@ class Problems:
 
 
 @dataclass
-class Source:
+class ModelSource:
     """A parsed file."""
 
     path: str  # as shown in messages
@@ -95,34 +93,34 @@ class Source:
         self.problems.add(self.path, positions.nearest(self.lines, where), finding)
 
 
-def read_source(path: Path, shown: str, problems: Problems) -> Source:
+def read_source(path: Path, shown: str, problems: Problems) -> ModelSource:
     """Read and parse a file; problems of the file as a whole are raised."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
     try:
         if not path.is_file():
             raise FileFormatError("no-such-file", "there is no such file.", path=shown)
-        if path.stat().st_size > MAX_BYTES:
-            problem = f"the file has {path.stat().st_size} bytes, more than {MAX_BYTES}."
+        if path.stat().st_size > LIMITS.file_bytes:
+            problem = f"the file has {path.stat().st_size} bytes, more than {LIMITS.file_bytes}."
             raise FileFormatError("too-large", problem, path=shown)
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(LIMITS.file_bytes + 1)
     except (OSError, ValueError) as error:  # no permission, a null character in the name
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
     return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 
-def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> Source:
+def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> ModelSource:
     """Parse the bytes of a file."""
-    if len(content) > MAX_BYTES:
-        raise FileFormatError("too-large", f"the file has more than {MAX_BYTES} bytes.", path=shown)
+    if len(content) > LIMITS.file_bytes:
+        raise FileFormatError("too-large", f"the file has more than {LIMITS.file_bytes} bytes.", path=shown)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileFormatError("not-readable", "the file is not UTF-8 text.", path=shown, line=line) from None
-    if text.count("\n") > MAX_LINES:
-        raise FileFormatError("too-large", f"the file has more than {MAX_LINES} lines.", path=shown)
+    if text.count("\n") > LIMITS.lines:
+        raise FileFormatError("too-large", f"the file has more than {LIMITS.lines} lines.", path=shown)
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
@@ -130,7 +128,7 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
     try:
         document = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except RecursionError:
-        problem = f"nested more than {positions.MAX_NESTING} deep."
+        problem = f"nested more than {LIMITS.nesting} deep."
         raise FileFormatError("too-large", problem, path=shown) from None
     except json.JSONDecodeError as error:
         problem = f"not valid JSON: {error.msg}."
@@ -143,7 +141,7 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
     if not isinstance(document, dict):
         problem = f"expected a table of keys, got a {type(document).__name__}."
         raise FileFormatError("wrong-type", problem, path=shown, line=1)
-    return Source(shown, document, lines, problems)
+    return ModelSource(shown, document, lines, problems)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,5 +162,6 @@ def _toml_error(message: str, text: str) -> tuple[str, int]:
     return f"not valid TOML: {rest}.", line
 
 
-def shown_path(path: str | os.PathLike[str]) -> str:
-    return os.fspath(path) if isinstance(path, str) else str(path)
+def shorten(text: str) -> str:
+    """A text of a file as a message shows it."""
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,11 +9,9 @@ from typing import Any
 
 from dalembert.core.errors import DalembertError
 from dalembert.core.findings import Advice
-from dalembert.files.models.text.sources import ALLOW_OUTSIDE, SUFFIXES, Source, read_source
+from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text.sources import ALLOW_OUTSIDE, SUFFIXES, ModelSource, read_source
 from dalembert.files.models.values.scopes import Scope, Where
-
-MAX_DEPTH = 8
-MAX_COUNT = 64
 
 
 def inside(scope: Scope, name: str, where: Where, suffixes: tuple[str, ...] = SUFFIXES) -> Path:
@@ -35,7 +33,7 @@ def inside(scope: Scope, name: str, where: Where, suffixes: tuple[str, ...] = SU
     return path
 
 
-def add_includes(scope: Scope, build: Callable[[Source, Scope, str, Any], None]) -> None:
+def add_includes(scope: Scope, build: Callable[[ModelSource, Scope, str, Any], None]) -> None:
     """Build every included file into the mechanism; `build` does one file."""
     folders = scope.folders
     for name, table in scope.model.include.items():
@@ -44,11 +42,13 @@ def add_includes(scope: Scope, build: Callable[[Source, Scope, str, Any], None])
             path = inside(scope, table.file, (*where, "file"))
             if path in folders.trail:
                 raise scope.refuse((*where, "file"), "circular-include", f"{table.file!r} includes itself.")
-            if len(folders.trail) > MAX_DEPTH:
-                raise scope.refuse((*where, "file"), "too-large", f"files are included more than {MAX_DEPTH} deep.")
+            if len(folders.trail) > LIMITS.include_depth:
+                raise scope.refuse(
+                    (*where, "file"), "too-large", f"files are included more than {LIMITS.include_depth} deep."
+                )
             scope.parts.includes += 1
-            if scope.parts.includes > MAX_COUNT:
-                raise scope.refuse((*where, "file"), "too-large", f"more than {MAX_COUNT} files are included.")
+            if scope.parts.includes > LIMITS.includes:
+                raise scope.refuse((*where, "file"), "too-large", f"more than {LIMITS.includes} files are included.")
             try:
                 shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.file))
                 source = read_source(path, shown, scope.source.problems)

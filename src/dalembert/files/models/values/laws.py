@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dalembert.expressions import Quantity
-from dalembert.files.models.text.arithmetic import Tree, evaluate, render
+from dalembert.files.models.text.arithmetic import ExpressionTree, evaluate, render
 
 TIME = "t"
 SPRING = ("extension", "speed")
@@ -18,7 +18,7 @@ CURVE = "s"
 class _Law:
     """Trees in full names of the mechanism, and the values of the parameters they use."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[ExpressionTree, ...]
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     def texts(self) -> list[str]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
+from dalembert.files.models.text.limits import LIMITS
 
-MAX_BYTES = 200 * 1024**2
 FLAT = 1e-12  # least volume as part of the cube of the size: the sum of 10⁴ tetrahedra has rounding of 1e-14
 STL_RECORD = np.dtype([("numbers", "<f4", (4, 3)), ("extra", "<u2")])
 _VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
@@ -36,7 +36,7 @@ class MeshMass:
 def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
     """Mass properties of an STL file; `scale` is one unit of the file in metres."""
     triangles = mesh_triangles(path, shown, scale)
-    _check_closed(triangles, shown)
+    _check_edges(triangles, shown)
     return replace(mass_of(triangles, shown), triangles=triangles)
 
 
@@ -45,8 +45,8 @@ def mesh_triangles(path: Path, shown: str, scale: float) -> Any:
     try:
         if not path.is_file():
             raise FileFormatError("no-such-file", "there is no such file.", path=shown)
-        if path.stat().st_size > MAX_BYTES:
-            raise FileFormatError("too-large", f"the mesh has more than {MAX_BYTES} bytes.", path=shown)
+        if path.stat().st_size > LIMITS.mesh_bytes:
+            raise FileFormatError("too-large", f"the mesh has more than {LIMITS.mesh_bytes} bytes.", path=shown)
         content = path.read_bytes()
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
@@ -94,7 +94,7 @@ def _finite(triangles: Any, shown: str) -> Any:
     return triangles
 
 
-def _check_closed(triangles: Any, shown: str) -> None:
+def _check_edges(triangles: Any, shown: str) -> None:
     """Every edge is run once in each direction, else the surface has a hole or a face turned inside out."""
     corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
     faces = index.reshape(-1, 3)

@@ -55,11 +55,11 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
         raise scope.refuse(where, "bad-syntax", f"{text!r}: {what}.", advice)
     name, dot, point = text.rpartition(".")
     if dot and scope.find_body(name) is not None:
-        return _named(scope, scope.body(name, where), point, where)
+        return _find_point(scope, scope.body(name, where), point, where)
     return Point(scope.body(text, where), ())  # raises: there is no such body
 
 
-def _named(scope: Scope, body: Body, point: str, where: Where) -> Point:
+def _find_point(scope: Scope, body: Body, point: str, where: Where) -> Point:
     own = own_point(scope, body, point)
     if own not in body.points:
         if f"{body.name}.{point}" in scope.parts.failed:
@@ -81,7 +81,7 @@ def _table_place(scope: Scope, table: Any, where: Where) -> Point | Frame:
     if len(given) > 1:
         raise scope.refuse(where, "conflicting-arguments", f"give one of {' and '.join(given)}, not both.")
     if table.point is not None:
-        point = _named(scope, body, table.point, (*where, "point"))
+        point = _find_point(scope, body, table.point, (*where, "point"))
     elif table.offset is not None:
         what = f"offset of a point of body {body.name!r}"
         point = Point(body, vector(scope.get(table, "offset", where), body.dimension, what))

@@ -17,7 +17,7 @@ from dalembert.files.models.values.scopes import Scope, Skip, Where
 
 def check_values(scope: Scope, table: object, where: Where) -> None:
     """Check every value of a part for itself; a problem that is noted already is not noted twice."""
-    for key, value in _given(table):
+    for key, value in _given_values(table):
         try:
             _check(scope, table, key, value, where)
         except Skip:
@@ -34,7 +34,7 @@ def check_remains(scope: Scope) -> None:
         check_values(scope, kind.model_construct(**values), where)
 
 
-def _given(table: Any) -> Iterator[tuple[str, Any]]:
+def _given_values(table: Any) -> Iterator[tuple[str, Any]]:
     for key in type(table).model_fields:
         value = getattr(table, key, None)
         if value is not None and key in table.model_fields_set:

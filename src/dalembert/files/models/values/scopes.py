@@ -12,15 +12,14 @@ from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Quantity
 from dalembert.files.models.text import arithmetic as ar
-from dalembert.files.models.text.arithmetic import Tree
-from dalembert.files.models.text.sources import Source, TooMany
+from dalembert.files.models.text.arithmetic import ExpressionTree
+from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text.sources import ModelSource, TooMany, shorten
 from dalembert.files.models.values.laws import TIME
 from dalembert.model import Body, Mechanism
 from dalembert.record.units import KINDS, UNITS, Dimension, unit_text
 
 Where = tuple[str | int, ...]
-MANY_NAMES = 300
-MAX_OPERATIONS = 200_000
 
 
 class Folders:
@@ -42,10 +41,10 @@ class Parts:
     def __init__(self, m: Mechanism) -> None:
         self.m = m
         self.bodies: dict[str, Body] = {}
-        self.places: dict[str, tuple[Source, Where]] = {}  # part -> its table
+        self.places: dict[str, tuple[ModelSource, Where]] = {}  # part -> its table
         self.failed: set[str] = set()
-        self.laws: list[tuple[Source, Where, list[str], str]] = []  # names used by laws of the state
-        self.wanted: list[tuple[Source, Where, str, str]] = []  # coordinates that refused parts name
+        self.laws: list[tuple[ModelSource, Where, list[str], str]] = []  # names used by laws of the state
+        self.wanted: list[tuple[ModelSource, Where, str, str]] = []  # coordinates that refused parts name
         self.includes = 0
         self.operations = 0  # of all expressions
 
@@ -61,7 +60,9 @@ class Parts:
 class Scope:
     """One file: what its names mean."""
 
-    def __init__(self, source: Source, model: Any, parts: Parts, prefix: str, ground: Body, folders: Folders) -> None:
+    def __init__(
+        self, source: ModelSource, model: Any, parts: Parts, prefix: str, ground: Body, folders: Folders
+    ) -> None:
         self.source = source
         self.model = model
         self.parts = parts
@@ -70,7 +71,7 @@ class Scope:
         self.ground = ground
         self.folders = folders
         self.declared = {*model.constants, *model.parameters}
-        self.trees: dict[str, Tree] = {}  # parameter -> its expression in full names
+        self.trees: dict[str, ExpressionTree] = {}  # parameter -> its expression in full names
         self.dimensions: dict[str, Dimension | None] = {}
         for section, *names in source.dropped:
             if names and section not in ("start", "simulate"):
@@ -121,7 +122,7 @@ class Scope:
         return f"{self.prefix}{name}"
 
     # -- parameters -------------------------------------------------------------------------------------------------
-    def define(self, overrides: Mapping[str, tuple[Tree, Dimension | None]]) -> None:
+    def define(self, overrides: Mapping[str, tuple[ExpressionTree, Dimension | None]]) -> None:
         """Constants and parameters of the file; values given from outside replace its own."""
         twice = [key for key in self.model.parameters if key in self.model.constants]
         for key in twice:
@@ -131,7 +132,7 @@ class Scope:
 
     def _define(self, section: str, given: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
         """One section, whatever the order of its names."""
-        waiting: dict[str, Tree] = {}
+        waiting: dict[str, ExpressionTree] = {}
         for key, raw in given.items():
             where = (section, key)
             with self.part(where, self.full(key)):
@@ -147,7 +148,7 @@ class Scope:
                 self.settle(section, key, tree, dimension)
         self._define_derived(section, waiting)
 
-    def _define_derived(self, section: str, waiting: dict[str, Tree]) -> None:
+    def _define_derived(self, section: str, waiting: dict[str, ExpressionTree]) -> None:
         """Names that depend on others: each as soon as those it needs are defined."""
         needs = {key: {n for n in tree.names() if n in waiting} for key, tree in waiting.items()}
         users: dict[str, list[str]] = defaultdict(list)
@@ -169,7 +170,7 @@ class Scope:
             self.source.report((section, key), "circular-definition", f"{key!r} depends on itself.")
             self.parts.failed.add(self.full(key))
 
-    def settle(self, section: str, key: str, tree: Tree, dimension: Dimension | None) -> None:
+    def settle(self, section: str, key: str, tree: ExpressionTree, dimension: Dimension | None) -> None:
         """A constant is its number. A plain number becomes a parameter of the mechanism, an expression stays one."""
         now = ar.value(tree, self.lookup)
         if section == "constants":
@@ -185,24 +186,26 @@ class Scope:
     def lookup(self, name: str) -> Quantity:
         return Quantity.parameter(name, self.m.parameters[name])
 
-    def parse(self, raw: Any, where: Where) -> Tree:
+    def parse(self, raw: Any, where: Where) -> ExpressionTree:
         if not isinstance(raw, str):
             return ar.number(raw)
         try:
             tree = ar.parse(raw)
         except DataError as error:
-            raise self.refuse(where, error.code, f"{_short(raw)}: {error}") from None
+            raise self.refuse(where, error.code, f"{shorten(raw)!r}: {error}") from None
         self.parts.operations += tree.size
-        if self.parts.operations > MAX_OPERATIONS:
-            problem = f"the expressions of the model have more than {MAX_OPERATIONS} operations."
+        if self.parts.operations > LIMITS.operations:
+            problem = f"the expressions of the model have more than {LIMITS.operations} operations."
             self.source.report(where, "too-large", problem)
             raise TooMany
         return tree
 
-    def resolve(self, tree: Tree, where: Where, special: tuple[str, ...] = (), state: bool = False) -> Tree:
+    def resolve(
+        self, tree: ExpressionTree, where: Where, special: tuple[str, ...] = (), state: bool = False
+    ) -> ExpressionTree:
         """The tree in full names: parameters written out, state names with the scope before them."""
 
-        def rename(name: str) -> Tree:
+        def rename(name: str) -> ExpressionTree:
             if name in special:
                 return ar.name(name)
             if name in self.trees:
@@ -221,7 +224,7 @@ class Scope:
         except DataError as error:
             raise self.refuse(where, error.code, str(error)) from None
 
-    def dimension(self, tree: Tree, where: Where) -> Dimension | None:
+    def dimension(self, tree: ExpressionTree, where: Where) -> Dimension | None:
         try:
             return ar.dimension_of(tree, lambda name: self.dimensions.get(name))
         except DataError as error:
@@ -236,13 +239,13 @@ class Scope:
         found = self.dimension(tree, where)
         if kind and found is not None and found != KINDS[kind][1]:
             wanted = KINDS[kind][0] or "a plain number"
-            problem = f"{_short(raw)} is in {unit_text(found)}; expected {kind} [{wanted}]."
+            problem = f"{shorten(raw)!r} is in {unit_text(found)}; expected {kind} [{wanted}]."
             raise self.refuse(where, "unit-mismatch", problem)
         tree = self.resolve(tree, where)
         try:
             return ar.value(tree, self.lookup)
         except DataError as error:
-            raise self.refuse(where, error.code, f"{_short(raw)}: {error}") from None
+            raise self.refuse(where, error.code, f"{shorten(raw)!r}: {error}") from None
 
     def numbers(self, raw: object, kind: str, where: Where) -> Any:
         """A number, or lists of numbers."""
@@ -252,10 +255,10 @@ class Scope:
 
     def get(self, table: Any, key: str, where: Where) -> Any:
         """The value of a key as numbers, checked against the dimension it was declared with."""
-        from dalembert.files.models.schema.values import kind_of
+        from dalembert.files.models.schema.values import declared_kind
 
         raw = getattr(table, key)
-        return None if raw is None else self.numbers(raw, kind_of(table, key), (*where, key))
+        return None if raw is None else self.numbers(raw, declared_kind(table, key) or "", (*where, key))
 
     def law(self, make: Callable[..., Any], raws: list[Any], where: Where, special: tuple[str, ...] = (),
             state: bool = False) -> Any:  # fmt: skip
@@ -283,11 +286,11 @@ class Scope:
             if self.parts.is_refused(self.full(name)):
                 raise Skip
             known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
-            known += self.refused("bodies")
+            known += self.refused_names("bodies")
             raise self.refuse(where, "unknown-name", unknown("body", name, [*known, "ground"]))
         return found
 
-    def refused(self, section: str) -> list[str]:
+    def refused_names(self, section: str) -> list[str]:
         """Names of a section that exist in the file, but could not be made."""
         given = self.source.document.get(section)
         return [n for n in given if self.full(n) in self.parts.failed] if isinstance(given, dict) else []
@@ -303,13 +306,9 @@ def _unit_hint(name: str) -> list[Advice]:
     return [Advice(f"If the unit {name} is meant: units follow their number with blanks between, as in '4 kN s/m'.")]
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
     """Message for a name that does not exist; of very many known ones only those that begin alike are looked at."""
     names = list(known)
-    if len(names) > MANY_NAMES:
-        names = [n for n in names if n[:2] == name[:2]][:MANY_NAMES] or names[:MANY_NAMES]
+    if len(names) > LIMITS.names_compared:
+        names = [n for n in names if n[:2] == name[:2]][: LIMITS.names_compared] or names[: LIMITS.names_compared]
     return unknown_name(kind, name, names, where)

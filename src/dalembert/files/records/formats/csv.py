@@ -10,7 +10,7 @@ import csv
 import re
 from array import array
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -20,17 +20,15 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.files.records.bounds import check_size, without_column
+from dalembert.files.records.bounds import LIMITS, check_size, without_column
 from dalembert.files.records.format import FORMATS, Reading, RecordFormat
-from dalembert.files.records.header_units import Heading, is_time_unit, read_heading, seconds
+from dalembert.files.records.header_units import ColumnHeading, is_time_unit, read_heading, seconds
 from dalembert.record import Array, Record
 from dalembert.record.checks import check_time
 from dalembert.record.sampling import describe_unevenness
 
 _DELIMITERS = ",;\t|"
 _DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # of a file that is written
-_LINE_LIMIT = 4_000_000  # characters; a longer line is not a table
-_LINE_SHARE = 64  # a line of so small a part of max_bytes stays below it when cut into cells
 _FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # what a spreadsheet would compute; an apostrophe before it makes it text
 _ROWS_PER_WRITE = 4096
 
@@ -40,7 +38,7 @@ class _Head:
     """What stands above the numbers: ``cells`` as written, ``headings`` with their units read."""
 
     cells: list[str]
-    headings: list[Heading]
+    headings: list[ColumnHeading]
     clock: int | None
     delimiter: str
     lines: int
@@ -54,8 +52,8 @@ def write(record: Record, path: Path, suffix: str) -> None:
         if record.name:
             file.write(f"# name: {record.name}\n")
         file.write(f"# status: {record.status}\n")
-        file.write(delimiter.join(["time", *map(_quoted, record.names)]) + "\n")
-        file.write(delimiter.join(["s", *map(_quoted, record.units.values())]) + "\n")
+        file.write(delimiter.join(["time", *map(_quote, record.names)]) + "\n")
+        file.write(delimiter.join(["s", *map(_quote, record.units.values())]) + "\n")
         for first in range(0, len(record), _ROWS_PER_WRITE):
             rows = slice(first, first + _ROWS_PER_WRITE)
             block = np.column_stack([record.time[rows], record.data[rows]]).tolist()
@@ -71,25 +69,28 @@ def read(path: Path, how: Reading) -> Record:
     rows = _count_lines(path, max_bytes)
     try:
         with path.open(encoding="utf-8-sig", newline=None) as file:
-            head = _read_head(file, path, how.delimiter, time, dt, max_bytes)
-        check_size(rows - head.lines, len(head.cells) - (head.clock is not None), max_bytes, path)
+            head = _read_head(file, how.delimiter, time, dt, max_bytes)
+        check_size(rows - head.lines, len(head.cells) - (head.clock is not None), max_bytes)
         table = _fast(path, head)
         if table is None:
             with path.open(encoding="utf-8-sig", newline=None) as file:
-                table = _line_by_line(file, path, head)
+                table = _line_by_line(file, head)
     except UnicodeDecodeError as error:
         raise FileFormatError(
-            "not-readable", f"the text is not UTF-8 ({error.reason}).", Advice("Save it as UTF-8."), path=str(path)
+            "not-readable", f"the text is not UTF-8 ({error.reason}).", Advice("Save it as UTF-8.")
         ) from error
     except csv.Error as error:
-        raise FileFormatError("bad-syntax", f"this is not a table ({error}).", path=str(path)) from error
-    head = replace(head, headings=[_unless(heading, cell, given) for cell, heading in zip(head.cells, head.headings)])
+        raise FileFormatError("bad-syntax", f"this is not a table ({error}).") from error
+    headings = [
+        ColumnHeading(one.name) if cell in given or one.name in given else one
+        for cell, one in zip(head.cells, head.headings, strict=True)
+    ]
+    head = replace(head, headings=list(headings))
     for column, heading in enumerate(head.headings):
         times, over = heading.factor
         if times != over:
             table[:, column] *= times
             table[:, column] /= over
-    headings = list(head.headings)
     provenance: dict[str, Any] = {}
     clock: Array
     if dt is not None:
@@ -98,7 +99,7 @@ def read(path: Path, how: Reading) -> Record:
         clock = table[:, head.clock]
         _refuse_stamps(clock, path, head, time)
         check_time(clock)
-        provenance = _uneven(clock, path, head)
+        provenance = _note_unevenness(clock, path, head)
         clock = clock.copy()  # only now: the checks above take as much memory as it does
         table = without_column(table, head.clock)
         del headings[head.clock]
@@ -114,21 +115,17 @@ def read(path: Path, how: Reading) -> Record:
     )
 
 
-def _unless(heading: Heading, cell: str, given: Container[str]) -> Heading:
-    return Heading(heading.name) if cell in given or heading.name in given else heading
-
-
 def _notes(head: _Head) -> dict[str, Any]:
     """What was made of the units in the header, for the provenance; and the names that it had."""
     pairs = list(zip(head.cells, head.headings, strict=True))
-    notes = [note for cell, heading in pairs if (note := heading.said(cell))]
+    notes = [note for cell, heading in pairs if (note := heading.describe(cell))]
     full = {cell: heading.name for cell, heading in pairs if cell != heading.name}
     return {**({"units": notes} if notes else {}), **({"headers": full} if full else {})}
 
 
 def _count_lines(path: Path, max_bytes: int) -> int:
     """How many lines the file has; one that is too long for a table is refused."""
-    most = min(_LINE_LIMIT, max(max_bytes // _LINE_SHARE, 4096))
+    most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
     lines, begun = 1, 0
     with path.open("rb") as file:
         while block := file.read(1 << 18):
@@ -136,9 +133,7 @@ def _count_lines(path: Path, max_bytes: int) -> int:
             longest = max(int(np.diff(ends).max(initial=0)), begun + int(ends[0]) if len(ends) else begun + len(block))
             begun = len(block) - int(ends[-1]) if len(ends) else begun + len(block)
             if max(longest, begun) > most:
-                raise FileFormatError(
-                    "too-large", f"a line has more than {most} characters.", path=str(path), line=lines + len(ends)
-                )
+                raise FileFormatError("too-large", f"a line has more than {most} characters.", line=lines + len(ends))
             lines += len(ends) - block.count(b"\r\n")
     return lines
 
@@ -161,10 +156,10 @@ def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
     else:
         why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
         advice = "Sort the rows, or split the file here."
-    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), path=str(path), line=_line_of(path, head, k))
+    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), line=_line_of(path, head, k))
 
 
-def _uneven(clock: Array, path: Path, head: _Head) -> dict[str, Any]:
+def _note_unevenness(clock: Array, path: Path, head: _Head) -> dict[str, Any]:
     """A note on uneven times: the record is whole, but not every method takes it."""
     note = describe_unevenness(clock)
     if not note:
@@ -176,60 +171,55 @@ def _uneven(clock: Array, path: Path, head: _Head) -> dict[str, Any]:
 def _line_of(path: Path, head: _Head, row: int) -> int:
     """Number of the line that holds a row of the table."""
     with path.open(encoding="utf-8-sig", newline=None) as file:
-        below = (number for number, _ in _numbered(file) if number > head.lines)
+        below = (number for number, _ in _number_lines(file) if number > head.lines)
         return next(islice(below, row, None), head.lines)
 
 
-def _read_head(file: TextIO, path: Path, delimiter: str | None, time: str, dt: float | None, max_bytes: int) -> _Head:
+def _read_head(file: TextIO, delimiter: str | None, time: str, dt: float | None, max_bytes: int) -> _Head:
     about: dict[str, str] = {}
-    lines = _numbered(file, about)
+    lines = _number_lines(file, about)
     line, text = next(lines, (0, ""))
     if not line:
-        raise FileFormatError("no-header", "the file has no header row.", path=str(path))
+        raise FileFormatError("no-header", "the file has no header row.")
     if delimiter is None:
         delimiter = _delimiter(text)
     elif len(delimiter) != 1:
-        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.", path=str(path))
-    check_size(1, text.count(delimiter), max_bytes, path)
+        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
+    check_size(1, text.count(delimiter), max_bytes)
     names = [_plain(cell) for cell in _cells(text, delimiter)]
     if all(_is_number(cell) for cell in names):
-        raise FileFormatError(
-            "no-header", "the first row holds numbers; expected the names of the columns.", path=str(path), line=line
-        )
+        raise FileFormatError("no-header", "the first row holds numbers; expected the names of the columns.", line=line)
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:
-            raise FileFormatError("bad-name", f"column {i + 1} has no name in the header.", path=str(path), line=line)
+            raise FileFormatError("bad-name", f"column {i + 1} has no name in the header.", line=line)
         if name in seen:
-            raise FileFormatError(
-                "taken-name", f"two columns are named {name!r:.80} in the header.", path=str(path), line=line
-            )
+            raise FileFormatError("taken-name", f"two columns are named {name!r:.80} in the header.", line=line)
         seen.add(name)
     if len(names) < 2:  # a single channel without time is no table either: a delimiter was missed
         raise FileFormatError(
             "bad-syntax",
             f"there is one column only, {names[0]!r:.80}.",
             Advice("Check {}.", Argument("delimiter")),
-            path=str(path),
             line=line,
         )
     second, text = next(lines, (0, ""))
     if not second:
-        raise FileFormatError("empty", "there is no row of numbers under the header.", path=str(path), line=line)
+        raise FileFormatError("empty", "there is no row of numbers under the header.", line=line)
     cells = _cells(text, delimiter)
     units = None
     if _is_units(cells):
         if len(cells) != len(names):
-            raise FileFormatError("ragged-row", _ragged(cells, names, delimiter, "units"), path=str(path), line=second)
+            raise FileFormatError("ragged-row", _describe_ragged(cells, names, delimiter, "units"), line=second)
         units = [_plain(cell) for cell in cells]
         if not any(lines):
-            raise FileFormatError("empty", "there is no row of numbers under the units.", path=str(path), line=second)
-    clock = _clock(names, time, dt, path, line)
-    headings = _headings(names, units, clock, path)
+            raise FileFormatError("empty", "there is no row of numbers under the units.", line=second)
+    clock = _clock(names, time, dt, line)
+    headings = _headings(names, units, clock)
     return _Head(names, headings, clock, delimiter, second if units else line, about)
 
 
-def _clock(names: list[str], time: str, dt: float | None, path: Path, line: int) -> int | None:
+def _clock(names: list[str], time: str, dt: float | None, line: int) -> int | None:
     """Which column is time, by its header or by its name without the unit."""
     found = [k for k, name in enumerate(names) if name == time]
     found += [k for k, name in enumerate(names) if read_heading(name).name == time and k not in found]
@@ -237,10 +227,7 @@ def _clock(names: list[str], time: str, dt: float | None, path: Path, line: int)
         if found:
             there = names[found[0]]
             raise FileFormatError(
-                "conflicting-arguments",
-                f"dt is for files without time, but there is a column {there!r}.",
-                path=str(path),
-                line=line,
+                "conflicting-arguments", f"dt is for files without time, but there is a column {there!r}.", line=line
             )
         return None
     if not found:
@@ -249,14 +236,13 @@ def _clock(names: list[str], time: str, dt: float | None, path: Path, line: int)
             unknown_name("column", time, names, "the header"),
             Advice("Name the column of time by {}.", Argument("time")),
             Advice("Give {} where there is none.", Argument("dt")),
-            path=str(path),
             line=line,
             where={"name": time},
         )
     return found[0]
 
 
-def _headings(cells: list[str], units: list[str] | None, clock: int | None, path: Path) -> list[Heading]:
+def _headings(cells: list[str], units: list[str] | None, clock: int | None) -> list[ColumnHeading]:
     """Names and units. A row of units leaves the names alone; without one the header is searched for them."""
     found = [read_heading(cell, is_time=k == clock) for k, cell in enumerate(cells)]
     if clock is not None:
@@ -266,18 +252,16 @@ def _headings(cells: list[str], units: list[str] | None, clock: int | None, path
             given = units[clock].strip("[]() ")
             if factor and time.understood and time.given and factor != time.factor:
                 raise FileFormatError(
-                    "unit-mismatch", f"time is in {time.given} by the header, in {given} by the units.", path=str(path)
+                    "unit-mismatch", f"time is in {time.given} by the header, in {given} by the units."
                 )
-            time = Heading(cells[clock], "s", factor or time.factor, given, factor is not None)
+            time = ColumnHeading(cells[clock], "s", factor or time.factor, given, factor is not None)
         if not time.understood:
             raise FileFormatError(
-                "unit-mismatch",
-                f"the unit of time is {time.given!r:.80}; expected one of s, ms, us, ns, min, h.",
-                path=str(path),
+                "unit-mismatch", f"the unit of time is {time.given!r:.80}; expected one of s, ms, us, ns, min, h."
             )
         found[clock] = time
     if units is not None:
-        return [found[k] if k == clock else Heading(cell, units[k]) for k, cell in enumerate(cells)]
+        return [found[k] if k == clock else ColumnHeading(cell, units[k]) for k, cell in enumerate(cells)]
     # where two columns differ by their unit alone, or would be called time, both keep it in their names
     short = Counter(heading.name for heading in found)
     taken = {cell for cell, heading in zip(cells, found, strict=True) if cell == heading.name} | {"time"}
@@ -288,7 +272,7 @@ def _headings(cells: list[str], units: list[str] | None, clock: int | None, path
     ]
 
 
-def _numbered(file: TextIO, about: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
+def _number_lines(file: TextIO, about: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, without comments and blank lines; known remarks go into `about`."""
     for number, text in enumerate(file, 1):
         stripped = text.strip()
@@ -300,7 +284,7 @@ def _numbered(file: TextIO, about: dict[str, str] | None = None) -> Iterator[tup
             yield number, text.rstrip("\n")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if _FORMULA.match(text):
         text = "'" + text
     # more than RFC 4180 asks for: a name with another delimiter in it must not mislead `_delimiter`
@@ -356,16 +340,14 @@ def _fast(path: Path, head: _Head) -> Array | None:
     return table if table.shape[1] == len(head.cells) else None
 
 
-def _line_by_line(file: TextIO, path: Path, head: _Head) -> Array:
+def _line_by_line(file: TextIO, head: _Head) -> Array:
     numbers = array("d")
     width = len(head.cells)
-    above = ((number, text) for number, text in _numbered(file) if number > head.lines)
+    above = ((number, text) for number, text in _number_lines(file) if number > head.lines)
     for number, text in above:
         cells = _cells(text.partition("#")[0], head.delimiter)
         if len(cells) != width:
-            raise FileFormatError(
-                "ragged-row", _ragged(cells, head.cells, head.delimiter, "row"), path=str(path), line=number
-            )
+            raise FileFormatError("ragged-row", _describe_ragged(cells, head.cells, head.delimiter, "row"), line=number)
         for name, cell in zip(head.cells, cells, strict=True):
             if not cell:
                 numbers.append(np.nan)
@@ -374,16 +356,12 @@ def _line_by_line(file: TextIO, path: Path, head: _Head) -> Array:
             else:
                 hint = [Advice("Write decimals with a point.")] if "," in cell else []
                 raise FileFormatError(
-                    "not-a-number",
-                    f"{cell!r:.80} in column {name!r:.80} is not a number.",
-                    *hint,
-                    path=str(path),
-                    line=number,
+                    "not-a-number", f"{cell!r:.80} in column {name!r:.80} is not a number.", *hint, line=number
                 )
     return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width)
 
 
-def _ragged(cells: Iterable[str], names: Iterable[str], delimiter: str, what: str) -> str:
+def _describe_ragged(cells: Iterable[str], names: Iterable[str], delimiter: str, what: str) -> str:
     found, expected = len(list(cells)), len(list(names))
     shown = ", ".join(f"{name:.40}" for name in islice(names, 8))
     return f"the {what} has {found} cells, the header {expected} ({shown}); cells are separated by {delimiter!r}."

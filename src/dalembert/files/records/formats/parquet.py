@@ -1,27 +1,33 @@
-"""Parquet files to and from records: one column per channel, units and the rest in the metadata."""
+"""Parquet files to and from records: one column per channel, units and the rest in the metadata.
+
+The library trusts the sizes that a file declares: a page is unpacked whole, whatever the number of its rows, and a few
+bytes of footer become kilobytes of objects. Both are counted here before the library reads them. The footer and the
+heads of the pages are structures in Thrift's compact protocol (Apache Thrift, *thrift-compact-protocol.md*; Apache
+Parquet, *parquet.thrift*).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from dalembert.core.errors import FileFormatError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import PIECE
-from dalembert.files.records.bounds import check_size, check_text
+from dalembert.files.records.bounds import LIMITS, Broken, check_size, check_text
 from dalembert.files.records.format import FORMATS, RecordFormat
-from dalembert.files.records.parquet_sizes import check_footer, largest_page
-from dalembert.files.records.plain_data import as_json, loaded
+from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
 from dalembert.record import Record
 
 LIBRARIES = ("pyarrow", "pyarrow.parquet")
 _KEY = b"dalembert"
 _ROWS = 1 << 16
+_UNCOMPRESSED, _COMPRESSED = 2, 3  # fields of PageHeader
 
 
 def write(record: Record, path: Path, suffix: str) -> None:
@@ -41,18 +47,18 @@ def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterato
     parquet = require_extra("pyarrow.parquet", "parquet")
     pyarrow = require_extra("pyarrow", "parquet")
     with path.open("rb") as raw:
-        check_footer(raw, path.stat().st_size, max_bytes, path)
+        _check_footer(raw, path.stat().st_size, max_bytes)
         try:
             # the reader gets the very bytes that were looked at, one column at a time
             file = parquet.ParquetFile(raw, memory_map=False, pre_buffer=False, buffer_size=PIECE)
             columns = [file.schema.column(k).path for k in range(len(file.schema))]
-            _check_columns(file, columns, path)
-            check_size(file.metadata.num_rows, len(columns), max_bytes, path)
-            _check_clock(columns, time, dt, path)
-            _check_pages(file, raw, max_bytes, path)
+            _check_columns(file, columns)
+            check_size(file.metadata.num_rows, len(columns), max_bytes)
+            _check_clock(columns, time, dt)
+            _check_pages(file, raw, max_bytes)
             raw_about = (file.schema_arrow.metadata or {}).get(_KEY, b"")
-            check_text(len(raw_about), max_bytes, path)
-            about = loaded(raw_about.decode("utf-8", "replace"), dict) or {}
+            check_text(len(raw_about), max_bytes)
+            about = load_json(raw_about.decode("utf-8", "replace"), dict) or {}
             names = [name for name in columns if name != time or dt is not None]
             given = about.get("units")
             units: dict[str, Any] = given if isinstance(given, dict) else {}
@@ -66,54 +72,48 @@ def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterato
             for name in [time] * (dt is None) + names:
                 yield from _column(file, name)
         except (pyarrow.ArrowException, OSError, ValueError, KeyError, NotImplementedError, OverflowError) as error:
-            raise FileFormatError(
-                "damaged", f"this is not a Parquet file that can be read ({error}).", path=str(path)
-            ) from error
+            raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
 
 
-def _check_columns(file: Any, names: list[str], path: Path) -> None:
+def _check_columns(file: Any, names: list[str]) -> None:
     """Refuse what is not a flat column of numbers, by the types alone."""
     if len(set(names)) < len(names):
-        raise FileFormatError("taken-name", "two columns have the same name.", path=str(path))
+        raise FileFormatError("taken-name", "two columns have the same name.")
     for k, name in enumerate(names):
         column = file.schema.column(k)
         kind = str(file.schema_arrow.field(name).type) if name in file.schema_arrow.names else "a nested column"
         flat = column.max_repetition_level == 0 and column.max_definition_level <= 1
         flat = flat and column.physical_type != "BYTE_ARRAY"
         if not flat or not kind.startswith(("double", "float", "halffloat", "int", "uint", "bool")):
-            raise FileFormatError("not-a-number", f"column {name!r} holds {kind}, not numbers.", path=str(path))
+            raise FileFormatError("not-a-number", f"column {name!r} holds {kind}, not numbers.")
 
 
-def _check_clock(names: list[str], time: str, dt: float | None, path: Path) -> None:
+def _check_clock(names: list[str], time: str, dt: float | None) -> None:
     if dt is None and time not in names:
         raise FileFormatError(
             "no-time",
             unknown_name("column", time, names, "the file"),
             Advice("Give {}.", Argument("time"), Argument("dt")),
-            path=str(path),
             where={"name": time},
         )
     if dt is not None and "time" in names:
-        raise FileFormatError(
-            "conflicting-arguments", "dt is for files without time, but there is a column 'time'.", path=str(path)
-        )
+        raise FileFormatError("conflicting-arguments", "dt is for files without time, but there is a column 'time'.")
     if not set(names) - {time if dt is None else ""}:
-        raise FileFormatError("empty", "there is no column besides time.", path=str(path))
+        raise FileFormatError("empty", "there is no column besides time.")
 
 
-def _check_pages(file: Any, raw: Any, max_bytes: int, path: Path) -> None:
+def _check_pages(file: Any, raw: Any, max_bytes: int) -> None:
     """Refuse a column whose pages unpack to more than a quarter of ``max_bytes``, whatever its number of rows."""
     for group in range(file.metadata.num_row_groups):
         for k in range(file.metadata.num_columns):
             chunk = file.metadata.row_group(group).column(k)
             starts = [chunk.data_page_offset, *([chunk.dictionary_page_offset] if chunk.has_dictionary_page else [])]
-            size = largest_page(raw, min(starts), chunk.total_compressed_size, path)
-            if size > max_bytes // 4:
+            size = max(_pages(raw, min(starts), chunk.total_compressed_size), default=0)
+            if size > max_bytes // LIMITS.page_share:
                 raise FileFormatError(
                     "too-large",
                     f"a page of column {chunk.path_in_schema!r} unpacks to {size} bytes, a quarter of max_bytes = "
                     f"{max_bytes} at most.",
-                    path=str(path),
                 )
 
 
@@ -125,6 +125,118 @@ def _column(file: Any, name: str) -> Iterator[Any]:
         rows += len(batch)
     if rows != file.metadata.num_rows:
         raise ValueError(f"column {name!r} has {rows} rows, not {file.metadata.num_rows}")
+
+
+# ---- declared sizes --------------------------------------------------------------------------------------------------
+
+
+class _Walk:
+    """Cursor over a structure that is passed over field by field."""
+
+    def __init__(self, content: bytes, most: int = 10_000) -> None:
+        self.content, self.place, self.structures, self.most = content, 0, 0, most
+
+    def byte(self) -> int:
+        if self.place >= len(self.content):
+            raise Broken("a structure is cut off")
+        self.place += 1
+        return self.content[self.place - 1]
+
+    def varint(self) -> int:
+        value = shift = 0
+        while (byte := self.byte()) & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 63:
+                raise Broken("a number has too many digits")
+        return value | byte << shift
+
+    def structure(self, depth: int = 0) -> dict[int, int]:
+        """Pass over a structure; its whole numbers by field."""
+        self.structures += 1
+        if depth > LIMITS.nesting or self.structures > self.most:
+            raise Broken(f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes")
+        found: dict[int, int] = {}
+        field = 0
+        while head := self.byte():
+            if head >> 4:
+                field += head >> 4
+            else:
+                raw = self.varint()
+                field = raw >> 1 ^ -(raw & 1)
+            value = self.value(head & 0x0F, depth)
+            if value is not None:
+                found[field] = value
+        return found
+
+    def value(self, kind: int, depth: int) -> int | None:
+        if kind in (1, 2):  # a truth value is in the head
+            return None
+        if kind == 3:
+            self.byte()
+        elif kind in (4, 5, 6):
+            raw = self.varint()
+            return raw >> 1 ^ -(raw & 1)
+        elif kind == 7:
+            self.place += 8
+        elif kind == 8:
+            length = self.varint()
+            self.place += length
+        elif kind in (9, 10):
+            self.sequence(depth)
+        elif kind == 12:
+            self.structure(depth + 1)
+        else:
+            raise Broken(f"type {kind} is not of this format")
+        return None
+
+    def sequence(self, depth: int) -> None:
+        head = self.byte()
+        count, kind = head >> 4, head & 0x0F
+        if count == 15:
+            count = self.varint()
+        if count > len(self.content) - self.place:  # every member takes a byte at least
+            raise Broken("a list is longer than the file")
+        for _ in range(count):
+            if kind in (1, 2):
+                self.byte()
+            else:
+                self.value(kind, depth + 1)
+
+
+def _check_footer(file: BinaryIO, total: int, max_bytes: int) -> None:
+    """Refuse a footer whose structures would take more than ``max_bytes`` as objects."""
+    try:
+        if total < 12:
+            raise Broken("it is too short")
+        file.seek(total - 8)
+        tail = file.read(8)
+        length = int.from_bytes(tail[:4], "little")
+        if tail[4:] != b"PAR1" or length > total - 12:
+            raise Broken("it does not end as one")
+        if length > max(max_bytes // LIMITS.footer_share, LIMITS.footer):
+            raise Broken(f"a footer of {length} bytes is too long for max_bytes")
+        file.seek(total - 8 - length)
+        _Walk(file.read(length), max_bytes // LIMITS.structure).structure()
+    except Broken as error:
+        raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
+
+
+def _pages(file: BinaryIO, start: int, length: int) -> Iterator[int]:
+    """Declared sizes of the pages of a column chunk, unpacked [bytes]."""
+    end = start + length
+    while start < end:
+        file.seek(start)
+        walk = _Walk(file.read(min(LIMITS.page_head, end - start)))
+        try:
+            head = walk.structure()
+            unpacked, packed = head.get(_UNCOMPRESSED, -1), head.get(_COMPRESSED, -1)
+            if min(unpacked, packed) < 0 or packed > end - start - walk.place:
+                raise Broken("a page is longer than its column")
+        except Broken as error:
+            raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
+        yield max(unpacked, packed)
+        start += walk.place + packed
 
 
 # pyarrow reserves far more memory than it uses: its process has no bound

@@ -10,7 +10,17 @@ from matplotlib.ticker import MultipleLocator
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.linear.responses.frequency_response import FrequencyResponse
-from dalembert.view.plots.figures import COLORS, INK, beside, choice, heading, log_ticks, new_figure, with_unit
+from dalembert.view.plots.figures import (
+    INK,
+    beside,
+    check_count,
+    choice,
+    heading,
+    line_of,
+    log_ticks,
+    new_figure,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,12 +125,7 @@ def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
         response.unit(*pair)
     if not found:
         raise DataError("empty", "this FrequencyResponse has no inputs or no outputs: nothing to draw.")
-    if len(found) > MOST:
-        raise DataError(
-            "too-large",
-            f"{len(found)} curves are too many for one figure (at most {MOST}). Name some: "
-            f"plot(response, ({found[0][0]!r}, {found[0][1]!r}), ...).",
-        )
+    check_count(len(found), MOST, "curves", f"Name some: plot(response, ({found[0][0]!r}, {found[0][1]!r}), ...).")
     return found
 
 
@@ -152,12 +157,11 @@ def _draw_magnitudes(
         size = response.decibels(*pair) if how == "dB" else response.magnitude(*pair)
         if how == "log":
             size = np.where(size > 0.0, size, np.nan)
-        style = "-" if k < len(COLORS) else "--"
         marker = "." if len(x) == 1 else ""
         label = _label(response, pair)
         if pair in zero:  # named, but not drawn: it would stretch the axis over many empty decades
             size, label = np.full(len(x), np.nan), f"{label} (zero)"
-        ax.plot(x[order], size[order], style, marker=marker, color=COLORS[k % len(COLORS)], label=label)
+        ax.plot(x[order], size[order], marker=marker, label=label, **line_of(k))
     drawn = [pair for _, pair in group if pair not in zero]
     if how == "log" and drawn:
         values = np.concatenate([response.magnitude(*pair) for pair in drawn])
@@ -180,7 +184,7 @@ def _draw_phases(
     for (k, _), angle in zip(entries, turned):
         jumps = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
         at, broken = np.insert(x[order], jumps, np.nan), np.insert(angle, jumps, np.nan)
-        ax.plot(at, broken, "-" if k < len(COLORS) else "--", color=COLORS[k % len(COLORS)])
+        ax.plot(at, broken, **line_of(k))
     low, high = 90.0 * np.floor((turned.min() + 8.0) / 90.0), 90.0 * np.ceil((turned.max() - 8.0) / 90.0)
     ax.set_ylim(min(low, high - 90.0) - 15.0, high + 15.0)
     ax.yaxis.set_major_locator(MultipleLocator(90.0))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NONE = np.zeros(0, dtype=np.complex128)
 RATIOS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 # Real parts below this, relative to the largest modulus, count as zero.
 ROUNDING = 1e-9
@@ -34,8 +35,7 @@ def plot_roots(roots: Roots, *, zeros: Roots | None = None, title: str | None = 
         raise DataError(
             "sample-time-mismatch", f"poles and zeros must have one sample time, got {roots.dt!r} and {zeros.dt!r}."
         )
-    none = np.zeros(0, dtype=np.complex128)
-    poles, marked = (roots.values, none) if roots.kind == "pole" else (none, roots.values)
+    poles, marked = (roots.values, NONE) if roots.kind == "pole" else (NONE, roots.values)
     if zeros is not None:
         marked = np.concatenate([marked, zeros.values])
     return _figure(poles, marked, roots.dt, title or "")
@@ -56,7 +56,7 @@ def plot_state_space(
         from dalembert.view.plots.linear.loops import plot_loop
 
         return plot_loop(system, channel=channel, frequency=frequency, title=title)
-    marked = system.zeros().values if zeros and system.nu and system.ny else np.zeros(0, dtype=np.complex128)
+    marked = system.zeros().values if zeros and system.nu and system.ny else NONE
     return _figure(system.poles().values, marked, system.dt, title or "")
 
 
@@ -68,15 +68,15 @@ def plot_second_order(system: SecondOrder, *, count: int | None = None, title: s
 def plot_stability(verdict: Stability, *, title: str | None = None) -> Figure:
     """The eigenvalues that were judged; sampled ones in the plane of z."""
     text = verdict.verdict if title is None else title
-    return _figure(verdict.eigenvalues, np.zeros(0, dtype=np.complex128), 1.0 if verdict.discrete else None, text)
+    return _figure(verdict.eigenvalues, NONE, 1.0 if verdict.discrete else None, text)
 
 
 def plot_poles(modes: Modes, *, title: str | None = None) -> Figure:
     """Eigenvalues of modes, with their conjugates."""
-    return _figure(paired(modes.eigenvalues), np.zeros(0, dtype=np.complex128), None, title or "")
+    return _figure(with_conjugates(modes.eigenvalues), NONE, None, title or "")
 
 
-def paired(values: ComplexArray) -> ComplexArray:
+def with_conjugates(values: ComplexArray) -> ComplexArray:
     """Values and the conjugates of the complex ones."""
     return np.concatenate([values, values[values.imag != 0.0].conj()])
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from dalembert.core.arrays import FloatArray
 from dalembert.linear.families.sweeps import Sweep
-from dalembert.view.plots.figures import BLUE, GREY, INK, RED, STABLE, choice, heading, new_figure
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, STABLE, choice, heading, new_figure, with_unit
 from dalembert.view.plots.linear import pole_map
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _campbell(sweep: Sweep, unit: str, title: str) -> Figure:
             axes[0].annotate(f"{crossing.value:.4g}", (crossing.value, 1.0), (3, -2), ha="left", va="top",
                              xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8,
                              color=RED)  # fmt: skip
-    axes[-1].set_xlabel(_label(sweep))
+    axes[-1].set_xlabel(with_unit(sweep.parameter, sweep.unit))
     if sweep.unit == "rad/s":
         turn = 30.0 / np.pi
         above = axes[0].secondary_xaxis("top", functions=(_times(turn), _times(1.0 / turn)))
@@ -97,10 +97,6 @@ def _campbell(sweep: Sweep, unit: str, title: str) -> Figure:
 
 def _times(factor: float) -> Callable[[Any], Any]:
     return lambda x: np.asarray(x) * factor
-
-
-def _label(sweep: Sweep) -> str:
-    return f"{sweep.parameter} [{sweep.unit}]" if sweep.unit else sweep.parameter
 
 
 def _heights(sweep: Sweep, factor: float) -> tuple[FloatArray, float, Any]:
@@ -209,7 +205,7 @@ def _locus(sweep: Sweep, title: str) -> Figure:
     middle = np.tile(0.5 * (sweep.values[1:] + sweep.values[:-1]), len(paths))
     lines = LineCollection(list(pieces), array=middle, cmap="viridis", lw=2.0, zorder=3, capstyle="round")
     ax.add_collection(lines)
-    figure.colorbar(lines, ax=ax, label=_label(sweep), pad=0.02, shrink=0.9)
+    figure.colorbar(lines, ax=ax, label=with_unit(sweep.parameter, sweep.unit), pad=0.02, shrink=0.9)
     ends: Any = {"ls": "", "zorder": 4}
     for half in halves:
         ax.plot(half[0].real, half[0].imag, marker="x", ms=7, mew=1.6, color=INK, label="_start", **ends)

@@ -15,6 +15,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
+from dalembert.linear.modes import Modes
 from dalembert.structures.assembly.structure import Structure
 from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.beams.beam_group import BeamGroup
@@ -41,6 +44,17 @@ class Faces:
 def is_planar(structure: Structure) -> bool:
     """Whether it moves in the x-y plane only."""
     return "z" not in structure.directions and "x" in structure.directions and not structure.positions[:, 2].any()
+
+
+def check_modes(structure: Structure, modes: Modes) -> None:
+    """Refuse modes of other coordinates than the free ones of a structure."""
+    if modes.coordinates != structure.free:
+        raise DataError(
+            "wrong-owner",
+            f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
+            f"structure {structure.name!r}.",
+            Advice("Take structure.{}, or expand those of a reduced model first.", Call("modes")),
+        )
 
 
 def beams(structure: Structure) -> list[BeamElements]:
@@ -89,7 +103,7 @@ def rest_lines(structure: Structure, group: BeamGroup, xi: FloatArray) -> FloatA
     return lines
 
 
-def moved_by_shape(group: BeamGroup, u: FloatArray, xi: FloatArray) -> FloatArray:
+def displace_by_shape(group: BeamGroup, u: FloatArray, xi: FloatArray) -> FloatArray:
     """(ne, g, 3) displacements along the elements from u (N,), by their shape functions."""
     ends = group.ends(u)
     local = np.einsum("egri,ei->egr", group.shapes(xi)[:, :, :3], ends)
@@ -97,7 +111,7 @@ def moved_by_shape(group: BeamGroup, u: FloatArray, xi: FloatArray) -> FloatArra
     return moved
 
 
-def moved_by_load(loaded: Loaded, xi: FloatArray) -> FloatArray:
+def displace_by_load(loaded: Loaded, xi: FloatArray) -> FloatArray:
     """(ne, g, 3) displacements along loaded elements, exact also between their ends."""
     group = loaded.group
     e = np.repeat(np.arange(len(group.points)), len(xi))
@@ -150,7 +164,7 @@ def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
     pairs = pairs[~np.isin(pairs @ [count, 1], ends @ np.array([count, 1]))]
     heavy = _without_elements(structure, "M")
     masses = np.unique(heavy.coords[0] // d).astype(np.int64)
-    return pairs, _grounded(structure, stiff), masses
+    return pairs, _ground_points(structure, stiff), masses
 
 
 def rigid_links(structure: Structure) -> Pairs:
@@ -180,7 +194,7 @@ def _without_elements(structure: Structure, name: str) -> Any:
     return sp.coo_array((entries.data[kept], (i[kept], j[kept])), shape=matrix.shape)
 
 
-def _grounded(structure: Structure, stiff: Any) -> Pairs:
+def _ground_points(structure: Structure, stiff: Any) -> Pairs:
     """Points tied to the ground: something resists that all points move together, or turns against nothing else."""
     if not structure.groups:
         return np.zeros(0, dtype=np.int64)

@@ -11,7 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.structures.continuous.continuous_modes import ContinuousModes
-from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, choose_modes, heading, new_figure
+from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, choose_modes, heading, line_of, new_figure
 from dalembert.view.plots.linear import comparisons, pole_map
 
 if TYPE_CHECKING:
@@ -135,9 +135,7 @@ def plot_continuous_modes(modes: ContinuousModes, *, mode: object = None, title:
     figure = new_figure(8.0, 3.6)
     ax: Axes = figure.subplots()
     for k, number in enumerate(numbers):
-        style = "-" if k < len(COLORS) else "--"
-        ax.plot(z, shapes[number - 1], style, color=COLORS[k % len(COLORS)],
-                label=f"{number}: {modes.frequencies_hz[number - 1]:.4g} Hz")  # fmt: skip
+        ax.plot(z, shapes[number - 1], label=f"{number}: {modes.frequencies_hz[number - 1]:.4g} Hz", **line_of(k))
     ax.axhline(0.0, color=GREY, lw=0.8, zorder=1)
     ax.set_xlim(0.0, modes.length)
     ax.margins(y=0.08)

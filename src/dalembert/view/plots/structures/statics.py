@@ -68,7 +68,7 @@ def _load(solution: StaticSolution) -> str:
     return cases or "given load"
 
 
-def _loaded(solution: StaticSolution) -> list[Loaded]:
+def _loaded_beams(solution: StaticSolution) -> list[Loaded]:
     return [solution.state(group) for group in geometry.beams(solution.structure)]
 
 
@@ -80,7 +80,7 @@ def _stage(solution: StaticSolution, reach: float, text: str, *, bar: bool = Fal
 
 def _shape(solution: StaticSolution, scale: float | None, title: str | None) -> Figure:
     structure = solution.structure
-    along = [geometry.moved_by_load(one, geometry.places(one.group)) for one in _loaded(solution)]
+    along = [geometry.displace_by_load(one, geometry.places(one.group)) for one in _loaded_beams(solution)]
     sizes = [np.linalg.norm(moved, axis=2).max(initial=0.0) for moved in along]
     sizes.append(np.linalg.norm(geometry.translations(structure, solution.u), axis=1).max(initial=0.0))
     largest = float(max(sizes))
@@ -113,7 +113,7 @@ def _round_factor(size: float, largest: float) -> float:
 
 def _diagram(solution: StaticSolution, view: str, scale: float | None, title: str | None) -> Figure:
     structure = solution.structure
-    loaded = _loaded(solution)
+    loaded = _loaded_beams(solution)
     along = [_forces_along(one) for one in loaded]
     name = _strongest(view, [values for _, values in along])
     column, (way, sign) = FORCES.index(name), SIDE[name]
@@ -189,7 +189,7 @@ def _write_largest(
 def _stresses(solution: StaticSolution, view: str, title: str | None) -> Figure:
     structure = solution.structure
     along, at_points = [], None
-    for one in _loaded(solution) if view == "von_mises" else []:
+    for one in _loaded_beams(solution) if view == "von_mises" else []:
         along.append(_stress_pieces(solution, one))
     for group in geometry.solids(structure):
         found = group.stresses(solution.u)

@@ -9,7 +9,6 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Call
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.structures.analysis.buckling import Buckling
@@ -57,13 +56,7 @@ def plot_structure(
         raise DataError("ineffective-argument", "names belong to the picture at rest.")
     if not isinstance(modes, Modes):
         raise DataError("wrong-type", f"a structure is drawn with its Modes, not with a {type(modes).__name__}.")
-    if modes.coordinates != structure.free:
-        raise DataError(
-            "wrong-owner",
-            f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
-            f"structure {structure.name!r}.",
-            Advice("Take structure.{}, or expand those of a reduced model first.", Call("modes")),
-        )
+    geometry.check_modes(structure, modes)
     numbers = choose_modes(mode, len(modes), 4)
     shapes = [_real(modes.shapes[:, number - 1]) for number in numbers]
     hertz = modes.frequencies_hz
@@ -188,7 +181,7 @@ def largest_displacement(structure: Structure, u: FloatArray) -> float:
     """Largest displacement of points and along beams [m]: a beam of one element moves between its ends only."""
     moved = [np.linalg.norm(geometry.translations(structure, u), axis=1).max(initial=0.0)]
     for group in geometry.beams(structure):
-        along = geometry.moved_by_shape(group, u, geometry.places(group))
+        along = geometry.displace_by_shape(group, u, geometry.places(group))
         moved.append(np.linalg.norm(along, axis=2).max(initial=0.0))
     return float(max(moved))
 
@@ -201,7 +194,7 @@ def draw_displaced(
     for k, group in enumerate(geometry.beams(structure)):
         xi = geometry.places(group)
         rest = geometry.rest_lines(structure, group, xi)
-        moved = geometry.moved_by_shape(group, u, xi) if along is None else along[k]
+        moved = geometry.displace_by_shape(group, u, xi) if along is None else along[k]
         thick = geometry.thickness(group)
         scene.lines(rest[:, [0, -1]], colors=PALE, linewidths=1.2 * thick, label="at rest")
         curves = rest + factor * moved

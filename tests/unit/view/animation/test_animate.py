@@ -16,8 +16,8 @@ from dalembert.core.errors import DataError, FileFormatError
 from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.record import Record
 from dalembert.view import animate
-from dalembert.view.animation.payload import unpack
 from tests.helpers.findings import raises
+from tests.helpers.payload import unpack
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:

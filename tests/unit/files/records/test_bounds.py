@@ -23,7 +23,7 @@ from dalembert.core import isolation
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.bounds import check_size
 from tests.helpers.findings import raises
-from tests.unit.files.test_mat_files import version_5
+from tests.unit.files.records.formats.test_mat import version_5
 
 h5py = pytest.importorskip("h5py")
 pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -370,7 +370,7 @@ def test_a_negative_number_of_rows_is_refused(tmp_path: Path) -> None:
         with contextlib.suppress(FileFormatError):
             da.read_record(path)
     with raises(FileFormatError, "damaged", "-7"):
-        check_size(-7, 1, 10**6, path)
+        check_size(-7, 1, 10**6)
 
 
 # ---- a library that dies

@@ -1,4 +1,4 @@
-"""Parquet and MAT-files as records: back without loss, from other programs, damaged."""
+"""Parquet files as records: back without loss, from other programs, damaged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
@@ -45,34 +44,6 @@ def test_parquet_of_other_programs_is_read(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 nonsense PAR1")
     with raises(FileFormatError, "damaged"):
         da.read_record(path)
-
-
-def test_vectors_and_matrices_of_a_mat_file_become_channels(tmp_path: Path) -> None:
-    path = tmp_path / "test.mat"
-    t = np.arange(5) * 0.01
-    savemat(path, {"time": t, "force": t**2, "y": np.column_stack([t, -t]), "fs": 100.0, "label": "run 3"})
-    found = da.read_record(path)
-    assert found.names == ("force", "y1", "y2")
-    assert np.array_equal(found["y2"], -t) and np.array_equal(found.time, t)
-    with raises(FileFormatError, "conflicting-arguments", "'time'"):
-        da.read_record(path, dt=0.01)
-    savemat(path, {"force": t**2})
-    assert da.read_record(path, dt=0.01)["force"].tolist() == (t**2).tolist()
-
-
-def test_mat_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
-    path = tmp_path / "test.mat"
-    savemat(path, {"force": np.arange(4.0)})
-    with raises(FileFormatError, "no-time"):
-        da.read_record(path)
-    path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200))
-    with raises(FileFormatError, "bad-version"):
-        da.read_record(path)
-    path.write_bytes(bytes(range(256)) * 4)
-    with raises(FileFormatError, "damaged"):
-        da.read_record(path)
-    with raises(FileFormatError, "not-supported"):
-        da.write_record(record(), path)
 
 
 def test_files_that_would_unpack_to_too_much_are_refused(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,18 @@ import numpy as np
 from dalembert.core.atomic_files import replacing, write_text
 from dalembert.core.errors import DataError, FileFormatError, ModelError
 from dalembert.expressions import Quantity
+from dalembert.expressions.quantities import PiecewiseLinear
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.toml_text import json_text, toml_text
-from dalembert.files.models.values.laws import TIME, StateLaw, TimeLaw
+from dalembert.files.models.values.laws import TIME, Curve, InputLaw, SpringLaw, StateLaw, TimeLaw
 from dalembert.files.models.values.mesh_mass import binary_stl
-from dalembert.files.models.writing.options import options_table, write_option
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.bodies import IDENTITY, read_inertia
 from dalembert.model.couplings import COUPLERS, Coupler
 from dalembert.model.inertia import Shape, box, cylinder, rod, sphere
 from dalembert.model.joints import Joint
 from dalembert.model.joints.joint import PLACEMENT, Z
+from dalembert.model.options import Declared, Option
 from dalembert.model.orientation import as_rotation, split_pose
 
 _NAMES = {"absolute": "abs", "minimum": "min", "maximum": "max"}
@@ -67,8 +69,6 @@ class Document:
         self.refused: list[str] = []
 
     def tables(self) -> dict[str, Any]:
-        from dalembert.files.models.writing.runs import simulation_table, start_table
-
         m = self.m
         found: dict[str, Any] = {"name": m.name, "planar": m.planar, "gravity": self.values(m.gravity, "gravity")}
         if m.description:
@@ -244,11 +244,11 @@ class Document:
         return {"level": constraint.level, "residual": self.law(constraint.function, StateLaw, what)}
 
 
-def quantity_tree(x: Any) -> ar.Tree:
+def quantity_tree(x: Any) -> ar.ExpressionTree:
     """A parameter expression as a tree of the file's grammar."""
-    seen: dict[int, ar.Tree] = {}
+    seen: dict[int, ar.ExpressionTree] = {}
 
-    def tree(value: Any) -> ar.Tree:
+    def tree(value: Any) -> ar.ExpressionTree:
         if not isinstance(value, Quantity):
             try:
                 return ar.number(float(value))
@@ -279,3 +279,103 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Quantity) or isinstance(b, Quantity):
         return isinstance(a, Quantity) and isinstance(b, Quantity) and repr(a) == repr(b)
     return float(a) == float(b)
+
+
+# -- options ---------------------------------------------------------------------------------------------------------
+def options_table(document: Document, part: Declared, what: str) -> dict[str, Any]:
+    """The type of a part and its options, without those at their defaults."""
+    table: dict[str, Any] = {"type": part.kind}
+    for key, one in part.options().items():
+        value = getattr(part, key)
+        if value is None or (isinstance(value, (bool, float, int, str)) and value == one.default):
+            continue
+        table[key] = write_option(document, one, value, what)
+    return table
+
+
+def write_option(document: Document, one: Option, value: Any, what: str) -> Any:
+    """One value as it stands in a file."""
+    return _WRITERS.get(one.form, _write_numbers)(document, value, what)
+
+
+def _write_numbers(document: Document, value: Any, what: str) -> Any:
+    return document.values(value, what) if isinstance(value, (tuple, list)) else document.number(value, what)
+
+
+def _write_laws(document: Document, value: Any, what: str) -> Any:
+    return document.law(value, StateLaw, what) if callable(value) else _write_numbers(document, value, what)
+
+
+def _write_law(document: Document, value: Any, what: str) -> Any:
+    found = _write_laws(document, value, what)
+    return found[0] if callable(value) and len(found) == 1 else found
+
+
+def _write_law_of_extension(document: Document, value: Any, what: str) -> Any:
+    if isinstance(value, PiecewiseLinear):
+        return {"table": [list(pair) for pair in zip(value.x, value.y, strict=True)]}
+    return document.law(value, SpringLaw, f"the law of {what}")[0]
+
+
+_WRITERS: dict[str, Callable[[Document, Any, str], Any]] = {  # other forms are kinds of numbers
+    **dict.fromkeys(("point", "frame"), Document.place),
+    # a frame stays one, also where its axes are those of its body
+    "place": lambda document, value, what: document.place(value, what, own_axes=isinstance(value, Frame)),
+    "body": lambda document, value, what: value.name,
+    **dict.fromkeys(
+        ("coordinate", "joint", "named force", "input", "choice", "text", "flag"), lambda document, value, what: value
+    ),
+    "law": _write_law,
+    "laws": _write_laws,
+    "law or laws": _write_law,
+    "function": _write_law,
+    "law of extension": _write_law_of_extension,
+    "curve": lambda document, value, what: document.law(value, Curve, f"the curve of {what}"),
+    "model": options_table,
+}
+
+
+# -- defaults of a run -----------------------------------------------------------------------------------------------
+def start_table(document: Document, start: Mapping[str, Any]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in start.items():
+        if key in ("position", "velocity", "guess", "internal") and isinstance(value, Mapping):
+            table[key] = {name: float(x) for name, x in value.items()}
+        elif key == "t":
+            table[key] = float(value)
+        else:
+            document.refused.append(f"start[{key!r}] has no place in a file.")
+    return table
+
+
+def simulation_table(document: Document, simulation: Mapping[str, Any]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in simulation.items():
+        if key in ("until", "every") and isinstance(value, (int, float)):
+            table[key] = float(value)
+        elif key == "inputs" and isinstance(value, Mapping):
+            table[key] = {name: _input(document, name, x) for name, x in value.items()}
+        elif key == "method" and is_dataclass(value):
+            table[key] = _method(document, value)
+        else:
+            document.refused.append(f"simulation[{key!r}] has no place in a file.")
+    return table
+
+
+def _input(document: Document, name: str, value: object) -> Any:
+    if callable(value):
+        return document.law(value, InputLaw, f"input {name!r} of the simulation")[0]
+    return document.number(value, f"input {name!r} of the simulation")
+
+
+def _method(document: Document, method: Any) -> dict[str, Any]:
+    table: dict[str, Any] = {"type": type(method).__name__}
+    for field in fields(method):
+        value = getattr(method, field.name)
+        if value == (None if field.default is MISSING else field.default):
+            continue
+        if isinstance(value, (int, float, str)):
+            table[field.name] = value
+        else:
+            document.refused.append(f"{field.name} of the method of integration has no place in a file.")
+    return table

@@ -271,3 +271,27 @@ def test_thinning_keeps_every_extreme_and_every_long_gap() -> None:
     assert np.nanmin(thin_y) == np.nanmin(y)
     assert np.isnan(thin_y[(thin_x > 50_100) & (thin_x < 59_900)]).all()
     assert (thin_x[0], thin_x[-1]) == (x[0], x[-1])
+
+
+def swing(rate: str = "A.rate") -> Record:
+    t = np.linspace(0.0, 10.0, 2001)
+    data = np.column_stack([np.sin(2 * np.pi * t), 2 * np.pi * np.cos(2 * np.pi * t), 0.1 * np.sin(6 * np.pi * t)])
+    return Record(t, data, ["A.angle", rate, "force"], ["rad", "rad/s", "N"], name="swing")
+
+
+def test_many_channels_are_spread_over_axes_by_what_they_tell() -> None:
+    names = [f"storey{i}.{axis}" for i in range(7) for axis in ("x", "y")]
+    run = Record([0.0, 1.0], np.arange(28.0).reshape(2, 14), names, ["m"] * 14)
+    assert [ax.get_ylabel() for ax in plot(run, *names).axes] == ["x [m]", "y [m]"]
+    gauges = [f"gauge{i}" for i in range(30)]
+    run = Record([0.0, 1.0], np.arange(60.0).reshape(2, 30), gauges, ["V"] * 30)
+    assert [len(ax.lines) for ax in plot(run, *gauges).axes] == [8, 8, 8, 6]
+
+
+def test_options_of_another_view_are_refused() -> None:
+    with raises(DataError, "ineffective-argument", "'control'", "'time'"):
+        plot(swing(), switched_on=3.0)
+    with raises(DataError, "unknown-name", "'phse'"):
+        plot(swing(), view="phse")
+    with raises(DataError, "bad-name"):
+        plot(swing(), swing())

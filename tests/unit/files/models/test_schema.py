@@ -13,9 +13,9 @@ import pytest
 from dalembert.app.commands.new import STARTER
 from dalembert.files.models import library_path, list_models, model_schema, read_model
 from dalembert.files.models.text.toml_text import toml_text
-from dalembert.files.models.writing.document import model_document
-from tests.unit.files.test_model_files_malformed import GOOD
-from tests.unit.files.test_model_writing import LAWS, planar_machine, spatial_machine
+from dalembert.files.models.writing import model_document
+from tests.unit.files.models.test_writing import LAWS, planar_machine, spatial_machine
+from tests.unit.files.test_models import GOOD
 
 SCHEMA = model_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -94,6 +94,6 @@ def test_every_table_and_key_of_the_schema_says_what_it_means() -> None:
 def test_the_reference_of_model_files_is_the_one_of_the_code() -> None:
     from dalembert.files.models.schema.make_reference import reference_text
 
-    page = Path(__file__).parents[3] / "docs" / "model-files-reference.md"
+    page = Path(__file__).parents[4] / "docs" / "model-files-reference.md"
     stale = f"stale: run python -m dalembert.files.models.schema.make_reference docs/{page.name}"
     assert page.read_text(encoding="utf-8") == reference_text(), stale

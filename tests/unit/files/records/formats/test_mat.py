@@ -14,11 +14,11 @@ from scipy.io import loadmat, savemat
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.mat_arrays import read_into, variables
+from dalembert.files.records.formats.mat import read_into, variables
 from tests.helpers.findings import raises
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?"]
-SLICOT = Path(__file__).parents[2] / "data" / "slicot"
+SLICOT = Path(__file__).parents[4] / "data" / "slicot"
 CODES = {"i1": 1, "u1": 2, "i2": 3, "u2": 4, "i4": 5, "u4": 6, "f4": 7, "f8": 9, "i8": 12, "u8": 13}
 
 
@@ -185,3 +185,31 @@ def test_lengths_and_names_that_cannot_be_are_refused(tmp_path: Path, wrong: Any
     path.write_bytes(wrong(version_5("<", {"time": np.arange(5.0)[:, None], "x": np.ones((5, 1))})))
     with raises(FileFormatError, *finding):
         da.read_record(path)
+
+
+def test_vectors_and_matrices_of_a_mat_file_become_channels(tmp_path: Path) -> None:
+    path = tmp_path / "test.mat"
+    t = np.arange(5) * 0.01
+    savemat(path, {"time": t, "force": t**2, "y": np.column_stack([t, -t]), "fs": 100.0, "label": "run 3"})
+    found = da.read_record(path)
+    assert found.names == ("force", "y1", "y2")
+    assert np.array_equal(found["y2"], -t) and np.array_equal(found.time, t)
+    with raises(FileFormatError, "conflicting-arguments", "'time'"):
+        da.read_record(path, dt=0.01)
+    savemat(path, {"force": t**2})
+    assert da.read_record(path, dt=0.01)["force"].tolist() == (t**2).tolist()
+
+
+def test_mat_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    path = tmp_path / "test.mat"
+    savemat(path, {"force": np.arange(4.0)})
+    with raises(FileFormatError, "no-time"):
+        da.read_record(path)
+    path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200))
+    with raises(FileFormatError, "bad-version"):
+        da.read_record(path)
+    path.write_bytes(bytes(range(256)) * 4)
+    with raises(FileFormatError, "damaged"):
+        da.read_record(path)
+    with raises(FileFormatError, "not-supported"):
+        da.write_record(da.Record([0.0, 1.0], [[1.0], [2.0]], ["x"]), path)

@@ -1,1 +1,0 @@
-"""A machine as a document."""

@@ -1,0 +1,45 @@
+"""How the page plays mode shapes: a mode repeats one cycle of its phase at a rate that the eye can follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+
+
+@dataclass(frozen=True)
+class ModePlayback:
+    """Drawing of a mode as the page opens; its user changes amplitude and speed."""
+
+    count: int = 12  # modes by default
+    reach: float = 0.13  # largest displacement as part of the size: visible, and still a small motion to the eye
+    cycle: float = 0.5  # cycles per second, whatever the frequency
+    imaginary: float = 0.02  # below this imaginary part, largest component 1, points move in step: 1.1° of phase
+
+
+PLAYBACK = ModePlayback()
+
+
+def read_count(modes: object) -> int | None:
+    """Number of modes that the user wants, None where it is left out."""
+    if modes is not None and (isinstance(modes, bool) or not isinstance(modes, int) or modes < 1):
+        raise DataError("wrong-type", f"modes must be Modes or a number from 1, not {modes!r}.")
+    return modes
+
+
+def mode_clock(speed: float = 1.0) -> dict[str, Any]:
+    """Entries of the page for one cycle of phase instead of time."""
+    clock: dict[str, Any] = {"clock": "phase", "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60}
+    return {**clock, "speed": PLAYBACK.cycle * float(speed)}
+
+
+def scene_box(places: FloatArray, reach: float, planar: bool) -> dict[str, Any]:
+    """Corners and radius of a box around places (n, 3) [m] that move by up to ``reach`` [m]."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    side = np.array([reach, reach, 0.0 if planar else reach])
+    radius = float(np.linalg.norm(high - low) / 2 + reach) or 0.5
+    return {"planar": planar, "low": (low - side).tolist(), "high": (high + side).tolist(), "radius": radius}

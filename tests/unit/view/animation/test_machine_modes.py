@@ -1,0 +1,88 @@
+"""Modes of machines: what the page of an animation is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.core.errors import DataError
+from tests.helpers.findings import raises
+
+
+def data_of(*args: Any, **how: Any) -> dict[str, Any]:
+    return dict(da.animate(*args, **how)._data)
+
+
+def test_the_mode_of_a_linkage_moves_its_bodies_as_its_joints_allow() -> None:
+    eqs = da.equations(da.read_model("four-bar"))
+    rest = da.equilibrium(eqs)
+    found = data_of(rest)
+    h = 1e-6
+    states = [da.assemble(eqs, {"A.angle": rest["A.angle"] + way * h}, start=rest) for way in (1, -1)]
+    names = [[f"{body['name']}.{axis}" for axis in ("x", "y", "angle")] for body in found["bodies"]]
+    expected = np.array([[(states[0][n] - states[1][n]) / (2 * h) for n in row] for row in names])
+    drawn = found["shapes"][0]
+    factor = drawn.ravel() @ expected.ravel() / (expected.ravel() @ expected.ravel())
+    # central differences of an assembly that closes to 1e-12
+    assert drawn == pytest.approx(factor * expected, abs=2e-6 * np.abs(drawn).max())
+    assert found["turned"] is None
+    assert [mode["title"] for mode in found["modes"]] == ["1.12 Hz"]
+
+
+def test_small_turns_in_space_are_about_axes_of_the_world() -> None:
+    m = da.Mechanism("tilted", gravity=(0, 0, -9.81))
+    bob = m.add_body("bob", mass=1.0, inertia=(0.01, 0.02, 0.03), position=(0, 0, -1), rotation=(0.5, 0.5, 0.5, 0.5))
+    m.add_revolute("hinge", m.ground, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    found = data_of(m)
+    moved, turned = found["shapes"][0, 0, :3], found["shapes"][0, 0, 3:]
+    assert turned / turned[1] == pytest.approx([0.0, 1.0, 0.0], abs=1e-9)
+    assert moved == pytest.approx(np.cross(turned, [0.0, 0.0, -1.0]), abs=1e-9)
+
+
+def test_damped_modes_are_complex_and_tell_phases() -> None:
+    found = data_of(da.read_model("quarter-car"))
+    assert found["turned"] is not None
+    first = found["modes"][0]
+    assert first["title"] == "1.209 Hz"
+    assert first["note"] == "damping 23.1 %"
+    name, size, phase = first["parts"][1]
+    assert name == "wheel_height.displacement"
+    assert 0.05 < size < 0.2
+    assert 10.0 < phase < 60.0
+
+
+def test_a_rolling_machine_in_steady_motion_shows_weave_capsize_and_castering() -> None:
+    eqs = da.equations(da.read_model("bicycle"))
+    state = da.assemble(eqs, velocity={"rear.angle": 5.0 / 0.3, "steer.angle": 0.0, "frame.wx": 0.0})
+    found = data_of(state)["modes"]
+    # Meijaard and others (2007), table 2, 5 m/s: capsize -0.32287, weave -0.77534 ± 4.46487i, castering -14.07839
+    assert [mode["kind"] for mode in found] == ["decays", "", "decays"]
+    assert found[0]["note"] == "does not oscillate, s = -0.3229 1/s"
+    assert found[1]["title"] == f"{abs(-0.77534 + 4.46487j) / (2 * np.pi):.4g} Hz"
+    assert found[2]["note"] == "does not oscillate, s = -14.08 1/s"
+
+
+def test_given_modes_are_drawn_on_their_machine_and_no_other() -> None:
+    m = da.read_model("double-pendulum")
+    eqs = da.equations(m)
+    modes = da.linearize(eqs).modes()
+    assert data_of(modes, structure=eqs)["shapes"] == pytest.approx(data_of(m)["shapes"])
+    assert len(data_of(m, modes=1)["modes"]) == 1
+    with raises(DataError, "wrong-owner", "'four-bar'"):
+        da.animate(modes, structure=da.read_model("four-bar"))
+    with raises(DataError, "wrong-type"):
+        da.animate(m, modes=0)
+    assert data_of(da.simulate(eqs, until=0.1), structure=m)["frames"] > 1  # a run, drawn as this machine
+    with raises(DataError, "wrong-owner"):
+        da.animate(da.linear.Modes([1j], [[1.0]], ["shoulder.angle"]), structure=eqs)
+
+
+def test_the_first_amplitude_is_seen_and_joints_hardly_gape() -> None:
+    for name in ("four-bar", "double-pendulum", "quarter-car"):
+        found = data_of(da.read_model(name))
+        largest = np.abs(found["shapes"]).max(axis=(1, 2))
+        assert (largest > 0.02 * found["own"]).all()
+        assert (np.abs(found["shapes"][:, :, 2]) < 1.0).all()

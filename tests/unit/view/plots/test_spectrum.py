@@ -1,0 +1,44 @@
+"""Spectra of records."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.record import Record
+from dalembert.view import plot
+from tests.helpers.findings import raises
+
+
+def swing(rate: str = "A.rate") -> Record:
+    t = np.linspace(0.0, 10.0, 2001)
+    data = np.column_stack([np.sin(2 * np.pi * t), 2 * np.pi * np.cos(2 * np.pi * t), 0.1 * np.sin(6 * np.pi * t)])
+    return Record(t, data, ["A.angle", rate, "force"], ["rad", "rad/s", "N"], name="swing")
+
+
+def test_spectra_show_their_peaks_and_units() -> None:
+    figure = plot(swing(), "A.angle", "force", view="spectrum", highest=10.0, axis="linear")
+    assert [ax.get_ylabel() for ax in figure.axes] == ["A.angle [rad²/Hz]", "force [N²/Hz]"]
+    assert figure.axes[-1].get_xlabel().startswith("frequency [Hz]")
+    assert "1 Hz" in [text.get_text() for text in plot(swing(), "A.angle", view="spectrum", segment=2000).axes[0].texts]
+
+
+def test_an_uneven_record_has_no_spectrum_until_it_is_resampled() -> None:
+    run = swing()
+    uneven = Record(np.delete(run.time, 7), np.delete(run.data, 7, axis=0), run.names, run.units)
+    with raises(DataError, "uneven-sampling"):
+        plot(uneven, "force", view="spectrum")
+    plot(uneven.resample(every=0.005), "force", view="spectrum")
+
+
+def test_a_record_with_gaps_has_no_spectrum() -> None:
+    data = np.array(swing().data)
+    data[5, 2] = np.nan
+    holed = Record(swing().time, data, swing().names)
+    with raises(DataError, "not-finite", "'force'"):
+        plot(holed, "force", view="spectrum")
+
+
+def test_a_constant_has_no_spectrum() -> None:
+    with raises(DataError, "no-motion"):
+        plot(Record(np.arange(9.0), np.ones((9, 1)), ["x"]), "x", view="spectrum")
