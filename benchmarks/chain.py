@@ -13,6 +13,7 @@ SIZES = (10, 100, 1000)
 PEERS = ("exudyn", "pinocchio", "mujoco")
 GOALS = {10: 0.45, 100: 0.3, 1000: 0.1}  # of the best peer's time
 STEP, STEPS, SAMPLE = 1e-3, 500, 0.1
+FIRST_STEPS = 4000  # of our first call: enough to make machine code worth its while
 GRAVITY = 9.81
 AFFORDABLE = 4.0
 """A peer takes as many of the steps as fit into so many CPU seconds."""
@@ -87,13 +88,14 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     start = da.assemble(eqs)
     once = {"build_s": time.perf_counter() - begin}
 
-    def simulate() -> Any:
-        return da.simulate(eqs, until=STEP * task["steps"], start=start, method=da.RK4(step=STEP), every=SAMPLE)
+    def simulate(steps: int = task["steps"]) -> Any:
+        return da.simulate(eqs, until=STEP * steps, start=start, method=da.RK4(step=STEP), every=SAMPLE)
 
     begin = time.perf_counter()
-    cpu, _ = cpu_time(simulate)
+    simulate(FIRST_STEPS)
     once["first_call_s"] = time.perf_counter() - begin
+    cpu = cpu_time(simulate)[0]
     count = repeats(cpu)
-    fastest = min(cpu_time(simulate)[0] for _ in range(count))
+    fastest = min([cpu, *(cpu_time(simulate)[0] for _ in range(count - 1))])
     us = 1e6 * fastest / task["steps"] / task["bodies"]
     emit({"method": "RK4", "us": us, "steps": task["steps"], "repeats": count, **once})
