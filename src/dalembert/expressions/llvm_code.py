@@ -20,20 +20,20 @@ import numpy as np
 
 from dalembert.expressions.program import (
     BINARY,
+    Address,
     Apply,
-    Call,
+    CallRoutine,
     Choose,
     Copy,
     DenseProduct,
     Gather,
-    Place,
+    Interpolation,
     Program,
     Repeat,
     Routine,
     Statement,
     Straight,
     StraightCall,
-    Table,
     operations,
 )
 
@@ -150,7 +150,7 @@ class LlvmCode:
             result = self.put(f"insertelement {kind} {result}, double {value}, i32 {j}")
         return result
 
-    def address(self, place: Place) -> str:
+    def address(self, place: Address) -> str:
         base = f"@c{place.which}" if place.base == "c" else "%w" if place.base == "w" else f"%{place.base}{place.which}"
         return self.offset(base, place.offset)
 
@@ -178,7 +178,7 @@ class LlvmCode:
         self.lines = []
         if isinstance(routine.body, Straight):
             self._straight(routine, routine.body)
-        elif isinstance(routine.body, Table):
+        elif isinstance(routine.body, Interpolation):
             self._table(routine, routine.body)
         else:
             for statement in routine.body:
@@ -277,7 +277,7 @@ class LlvmCode:
                 self.store(self.load(self.offset(source, entry), self.lanes), self.offset(out, j), self.lanes)
         elif isinstance(statement, DenseProduct):
             self._product(statement)
-        elif isinstance(statement, Call):
+        elif isinstance(statement, CallRoutine):
             places = [self.address(p) for p in (*statement.inputs, *statement.outputs)]
             self._call(statement.routine, [*places, self.offset("%w", statement.work)])
         elif isinstance(statement, Repeat):
@@ -438,7 +438,7 @@ class LlvmCode:
         self._call(s.cases[last], addresses)
         self.lines += [f"br label %chosen{n}", f"chosen{n}:"]
 
-    def _table(self, routine: Routine, table: Table) -> None:
+    def _table(self, routine: Routine, table: Interpolation) -> None:
         """Interpolation number by number: a look-up is different in every lane."""
         name = routine.name
         for i, grid in enumerate(table.grid):
@@ -449,7 +449,7 @@ class LlvmCode:
             self._look_up(routine, table, lane)
         self.define(name, routine, self.lines)
 
-    def _look_up(self, routine: Routine, table: Table, lane: int) -> None:
+    def _look_up(self, routine: Routine, table: Interpolation, lane: int) -> None:
         name, dimensions = routine.name, len(table.grid)
 
         def entry(base: str, j: int) -> str:

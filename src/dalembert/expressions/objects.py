@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class Processor:
     """A processor and its calling convention.
 
     triple : as LLVM writes it, in four parts (with three, "eabihf" is taken for a system and floats go the soft way);
@@ -56,32 +56,32 @@ _CORTEX = "arm-none-eabi-gcc -mthumb -mfloat-abi=hard"
 TARGETS = {
     target.name: target
     for target in (
-        Target("native", "this machine", "", "", relocation="pic"),
-        Target(
+        Processor("native", "this machine", "", "", relocation="pic"),
+        Processor(
             "x86-64", "x86-64 (System V convention, SSE2)", "x86_64-unknown-linux-musl", "x86-64", relocation="pic",
             compiler="x86_64-linux-gnu-gcc",
         ),
-        Target(
+        Processor(
             "aarch64", "Arm 64 bits (Armv8-A)", "aarch64-unknown-linux-musl", "generic", relocation="pic",
             compiler="aarch64-linux-gnu-gcc",
         ),
-        Target(
+        Processor(
             "armv7", "Arm 32 bits (Armv7-A, hard-float convention, VFPv3-D16)", "armv7-unknown-linux-musleabihf",
             "generic", "+vfp3d16,-neon,-d32", relocation="pic", compiler="arm-linux-gnueabihf-gcc",
         ),
-        Target(
+        Processor(
             "cortex-m4", "Arm Cortex-M4F (hard-float convention, FPv4-SP)", "thumbv7em-unknown-none-eabihf",
             "cortex-m4", hardware_doubles=False, compiler=f"{_CORTEX} -mcpu=cortex-m4 -mfpu=fpv4-sp-d16",
         ),
-        Target(
+        Processor(
             "cortex-m7", "Arm Cortex-M7 (hard-float convention, FPv5-D16)", "thumbv7em-unknown-none-eabihf",
             "cortex-m7", compiler=f"{_CORTEX} -mcpu=cortex-m7 -mfpu=fpv5-d16",
         ),
-        Target(
+        Processor(
             "riscv32", "RISC-V RV32IMAC (convention ilp32)", "riscv32-unknown-none-elf", "generic-rv32", "+m,+a,+c",
             "ilp32", hardware_doubles=False, compiler="riscv32-unknown-elf-gcc -march=rv32imac -mabi=ilp32",
         ),
-        Target(
+        Processor(
             "riscv64", "RISC-V RV64GC (convention lp64d)", "riscv64-unknown-linux-musl", "generic-rv64",
             "+m,+a,+f,+d,+c", "lp64d", relocation="pic", compiler="riscv64-linux-gnu-gcc -march=rv64gc -mabi=lp64d",
         ),
@@ -103,14 +103,14 @@ class ObjectCode:
     static_bytes: int
 
 
-def find_target(name: object) -> Target:
+def find_target(name: object) -> Processor:
     return TARGETS[one_of("target", name, list(TARGETS))]
 
 
 def emit_object(
     function: ca.Function,
     name: str,
-    target: Target,
+    target: Processor,
     *,
     start: Sequence[float],
     scalars: Collection[int] = (),
@@ -158,7 +158,7 @@ def _library() -> Any:
     return library
 
 
-def _machine(library: Any, target: Target) -> binding.TargetMachine:
+def _machine(library: Any, target: Processor) -> binding.TargetMachine:
     cpu, features = target.cpu, target.features
     if target.triple:
         library.initialize_all_targets()

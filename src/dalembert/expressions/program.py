@@ -63,15 +63,15 @@ class Untranslatable(Exception):
 
 
 # -- what a program holds --------------------------------------------------------------------------------------------
-class Place(NamedTuple):
+class Address(NamedTuple):
     """Address of numbers.  base : "a" argument, "r" result, "w" work, "c" constant; which : the number of it."""
 
     base: str
     which: int
     offset: int
 
-    def at(self, offset: int) -> Place:
-        return Place(self.base, self.which, self.offset + offset)
+    def at(self, offset: int) -> Address:
+        return Address(self.base, self.which, self.offset + offset)
 
 
 @dataclass(frozen=True)
@@ -110,15 +110,15 @@ class Apply:
     """
 
     count: int
-    inputs: tuple[tuple[Place, int], ...]
+    inputs: tuple[tuple[Address, int], ...]
     steps: tuple[tuple[int, tuple[int, ...]], ...]
-    outputs: tuple[tuple[int, Place], ...]
+    outputs: tuple[tuple[int, Address], ...]
 
 
 @dataclass(frozen=True)
 class Copy:
-    out: Place
-    source: Place
+    out: Address
+    source: Address
     count: int
 
 
@@ -126,8 +126,8 @@ class Copy:
 class Gather:
     """out[j] = source[entries[j]]."""
 
-    out: Place
-    source: Place
+    out: Address
+    source: Address
     entries: tuple[int, ...]
 
 
@@ -135,21 +135,21 @@ class Gather:
 class DenseProduct:
     """out (rows × columns) += x (rows × inner) y (inner × columns), columns first; sums in the order of `inner`."""
 
-    out: Place
-    x: Place
-    y: Place
+    out: Address
+    x: Address
+    y: Address
     rows: int
     inner: int
     columns: int
 
 
 @dataclass(frozen=True)
-class Call:
+class CallRoutine:
     """work : where the work array of the routine begins in that of the caller."""
 
     routine: Routine
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    inputs: tuple[Address, ...]
+    outputs: tuple[Address, ...]
     work: int
 
 
@@ -158,25 +158,25 @@ class Repeat:
     """The routine `count` times; each pointer moves by its stride."""
 
     routine: Routine
-    inputs: tuple[tuple[Place, int], ...]
-    outputs: tuple[tuple[Place, int], ...]
+    inputs: tuple[tuple[Address, int], ...]
+    outputs: tuple[tuple[Address, int], ...]
     count: int
     work: int
 
 
 @dataclass(frozen=True)
 class Choose:
-    """Call of the case that the number at `index` names; of the last one where it names none."""
+    """CallRoutine of the case that the number at `index` names; of the last one where it names none."""
 
-    index: Place
+    index: Address
     cases: tuple[Routine, ...]
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    inputs: tuple[Address, ...]
+    outputs: tuple[Address, ...]
     work: int
 
 
 @dataclass(frozen=True)
-class Table:
+class Interpolation:
     """Piecewise linear interpolation on a grid of one or more dimensions; every point has as many values as `out`."""
 
     grid: tuple[FloatArray, ...]
@@ -185,7 +185,7 @@ class Table:
     count: int
 
 
-Statement: TypeAlias = "Apply | Copy | Gather | DenseProduct | Call | Repeat | Choose"
+Statement: TypeAlias = "Apply | Copy | Gather | DenseProduct | CallRoutine | Repeat | Choose"
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Routine:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     work: int
-    body: Straight | Table | tuple[Statement, ...]
+    body: Straight | Interpolation | tuple[Statement, ...]
 
 
 @dataclass
@@ -216,7 +216,11 @@ class Program:
     def size(self) -> int:
         """Scalar instructions and statements."""
         return sum(
-            len(r.body.operation) if isinstance(r.body, Straight) else 1 if isinstance(r.body, Table) else len(r.body)
+            len(r.body.operation)
+            if isinstance(r.body, Straight)
+            else 1
+            if isinstance(r.body, Interpolation)
+            else len(r.body)
             for r in self.routines
         )
 
@@ -232,13 +236,13 @@ class Program:
         self._done[key] = routine
         return routine
 
-    def constant(self, values: Iterable[float]) -> Place:
+    def constant(self, values: Iterable[float]) -> Address:
         array = tuple(values)
         key = struct.pack(f"{len(array)}d", *array)  # tells 0.0 from -0.0
         found = self._arrays.setdefault(key, len(self.constants))
         if found == len(self.constants):
             self.constants.append(array)
-        return Place("c", found, 0)
+        return Address("c", found, 0)
 
     # -- functions ---------------------------------------------------------------------------------------------------
     def function(self, function: ca.Function) -> Routine:
@@ -265,8 +269,8 @@ class Program:
         inside = function.info()
         inner, count = self.function(inside["f"]), int(inside["n"])
 
-        def places(base: str, sizes: Sequence[int], whole: Any) -> tuple[tuple[Place, int], ...]:
-            return tuple((Place(base, i, 0), n if whole(i) == n * count else 0) for i, n in enumerate(sizes))
+        def places(base: str, sizes: Sequence[int], whole: Any) -> tuple[tuple[Address, int], ...]:
+            return tuple((Address(base, i, 0), n if whole(i) == n * count else 0) for i, n in enumerate(sizes))
 
         body = (
             Repeat(
@@ -284,12 +288,12 @@ class Program:
         if inside["project_in"] or inside["project_out"]:
             raise Untranslatable("a switch between functions of different patterns")
         cases = tuple(self.function(f) for f in (*inside["f"], inside["f_def"]))
-        inputs = tuple(Place("a", i, 0) for i in range(1, function.n_in()))
-        outputs = tuple(Place("r", i, 0) for i in range(function.n_out()))
-        body = (Choose(Place("a", 0, 0), cases, inputs, outputs, 0),)
+        inputs = tuple(Address("a", i, 0) for i in range(1, function.n_in()))
+        outputs = tuple(Address("r", i, 0) for i in range(function.n_out()))
+        body = (Choose(Address("a", 0, 0), cases, inputs, outputs, 0),)
         return self.add(key, function, body, max(case.work for case in cases))
 
-    def expanded(self, node: Any, dependencies: Sequence[Any]) -> Routine:
+    def expand(self, node: Any, dependencies: Sequence[Any]) -> Routine:
         """One matrix operation as scalar code."""
         key: tuple[Any, ...] = (node.op(), *(value.sparsity().serialize() for value in (node, *dependencies)))
         identities = [d.__hash__() for d in dependencies]
@@ -312,7 +316,7 @@ class Program:
         passed = max((sum(r.inputs) + sum(r.outputs) for r in callees), default=0)
         return self.add(key, function, code, code.registers + passed + max((r.work for r in callees), default=0))
 
-    def started(self, node: Any, dependencies: Sequence[Any]) -> tuple[Routine, Place]:
+    def expand_from_start(self, node: Any, dependencies: Sequence[Any]) -> tuple[Routine, Address]:
         """An operation that begins with a number, as scalar code with this number as first argument, and the number."""
         op = node.op()
         number = 0.0
@@ -382,9 +386,9 @@ def read(function: ca.Function) -> Program:
 def read_straight(function: ca.Function, program: Program) -> Straight:
     """Instructions of an SX function, from its serialised form where that is known."""
     count = function.n_instructions()
-    found = _serialised(function, count) if count > 64 else None
+    found = _read_serialised(function, count) if count > 64 else None
     if found is None or (found[0][:, 0] == ca.OP_CALL).any():
-        found = _listed(function, count)
+        found = _read_one_by_one(function, count)
     rows, constant = found
     operation, is_call = rows[:, 0], rows[:, 0] == ca.OP_CALL
     unknown = set(np.unique(operation)) - UNARY - BINARY - {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CALL}
@@ -400,7 +404,7 @@ def read_straight(function: ca.Function, program: Program) -> Straight:
     return Straight(operation, rows[:, 1], rows[:, 2], rows[:, 3], constant, calls, most)
 
 
-def _listed(function: ca.Function, count: int) -> tuple[IntArray, FloatArray]:
+def _read_one_by_one(function: ca.Function, count: int) -> tuple[IntArray, FloatArray]:
     """Instructions one by one: (operation, out, first, second) and constants; a call only by its operation."""
     rows = np.zeros((count, 4), dtype=np.int64)
     constant = np.zeros(count)
@@ -430,7 +434,7 @@ def _bytes_of(function: ca.Function) -> bytes:
     return (letters[0::2] | (letters[1::2] << 4)).astype(np.uint8).tobytes()
 
 
-def _serialised(function: ca.Function, count: int) -> tuple[IntArray, FloatArray] | None:
+def _read_serialised(function: ca.Function, count: int) -> tuple[IntArray, FloatArray] | None:
     """Instructions as CasADi 3.8 writes them, four integers each; None where a few of them are not found so."""
     data = _bytes_of(function)
     first = b"".join(struct.pack("<4i", *_instruction(function, k)) for k in range(4))
@@ -450,7 +454,7 @@ def _serialised(function: ca.Function, count: int) -> tuple[IntArray, FloatArray
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
-def read_table(function: ca.Function) -> Table:
+def read_table(function: ca.Function) -> Interpolation:
     """Grid and values of a linear interpolant, from the end of its serialised form."""
     data = _bytes_of(function)
     dimensions, values = function.nnz_in(0), function.nnz_out(0)
@@ -461,7 +465,7 @@ def read_table(function: ca.Function) -> Table:
     raise Untranslatable("a table of an unknown form")
 
 
-def _table_at(data: bytes, start: int, dimensions: int, count: int) -> Table | None:
+def _table_at(data: bytes, start: int, dimensions: int, count: int) -> Interpolation | None:
     """The table whose grid begins at this byte: the lengths must fit, and its end be the end of the data."""
 
     def length(at: int) -> int:
@@ -482,7 +486,7 @@ def _table_at(data: bytes, start: int, dimensions: int, count: int) -> Table | N
     modes = struct.unpack_from(f"<{dimensions}q", data, len(data) - 8 * dimensions)
     if length(len(data) - 8 * dimensions - 8) != dimensions or not all(0 <= mode <= 2 for mode in modes):
         return None
-    return Table(tuple(np.split(grid, offsets[1:-1])), values, modes, count)
+    return Interpolation(tuple(np.split(grid, offsets[1:-1])), values, modes, count)
 
 
 # -- matrix graphs ---------------------------------------------------------------------------------------------------
@@ -535,7 +539,7 @@ class _Graph:
             for k in range(count)
         ]
         self.codes = codes
-        self.values: list[tuple[Place | _Block, int, int]] = []  # base, offset in it, nonzeros
+        self.values: list[tuple[Address | _Block, int, int]] = []  # base, offset in it, nonzeros
         self.blocks: dict[int, list[_Block]] = {}  # made by an instruction
         plan = [self._plan(k, *code) for k, code in enumerate(codes)]
         self.ends: dict[int, list[_Block]] = {}
@@ -597,9 +601,9 @@ class _Graph:
     def _emit_group(self, members: list[tuple[int, list[int], list[int]]], inner: list[_Block]) -> None:
         """One statement for a group of element-wise instructions."""
         known: dict[int, int] = {}  # block -> number of its result
-        inputs: dict[tuple[Place, int], int] = {}
+        inputs: dict[tuple[Address, int], int] = {}
         steps: list[tuple[int, list[Any]]] = []
-        made: list[tuple[_Block, Place | None]] = []
+        made: list[tuple[_Block, Address | None]] = []
         size = self.values[members[0][2][0]][2]
         for op, operands, results in members:
             references: list[Any] = []
@@ -627,8 +631,8 @@ class _Graph:
 
     # a call's work array begins above all values of the caller, known only at the end
     def _settle(self, statement: Statement) -> Statement:
-        if isinstance(statement, Call):
-            return Call(statement.routine, statement.inputs, statement.outputs, self.top)
+        if isinstance(statement, CallRoutine):
+            return CallRoutine(statement.routine, statement.inputs, statement.outputs, self.top)
         return statement
 
     def _plan(self, k: int, op: int, node: Any, inputs: Any, outputs: Any) -> tuple[list[int], list[int]]:
@@ -637,7 +641,7 @@ class _Graph:
             self.register: dict[int, int] = {}
         if op == ca.OP_INPUT:
             # an input may be given in segments: its entries begin at the offset
-            base = Place("a", inputs[0], int(node.info()["offset"]))
+            base = Address("a", inputs[0], int(node.info()["offset"]))
             return [], [self._value(base, 0, node.nnz(), outputs[0])]
         operands = [self.register[i] for i in inputs]
         for value in operands:
@@ -672,7 +676,7 @@ class _Graph:
             made.append(self._value(block, 0, size, register))
         return operands, made
 
-    def _view(self, op: int, node: Any, operands: list[int]) -> tuple[Place | _Block, int, int] | None:
+    def _view(self, op: int, node: Any, operands: list[int]) -> tuple[Address | _Block, int, int] | None:
         """The place of a value that is a part of another, where it is contiguous."""
         if op in VIEWS:
             base, first, size = self.values[operands[0]]
@@ -684,7 +688,7 @@ class _Graph:
                 return base, first + entries[0], len(entries)
         return None
 
-    def _value(self, base: Place | _Block, offset: int, size: int, register: int) -> int:
+    def _value(self, base: Address | _Block, offset: int, size: int, register: int) -> int:
         self.values.append((base, offset, size))
         if register >= 0:
             self.register[register] = len(self.values) - 1
@@ -714,9 +718,9 @@ class _Graph:
                 merged.append((offset, size))
         self.free = merged
 
-    def _place(self, value: int) -> Place:
+    def _place(self, value: int) -> Address:
         base, offset, _ = self.values[value]
-        return Place("w", 0, base.offset + offset) if isinstance(base, _Block) else base.at(offset)
+        return Address("w", 0, base.offset + offset) if isinstance(base, _Block) else base.at(offset)
 
     # -- statements --------------------------------------------------------------------------------------------------
     def _emit(self, k: int, operands: list[int], results: list[int]) -> None:
@@ -728,7 +732,7 @@ class _Graph:
         if op == ca.OP_OUTPUT:
             size = self.values[operands[0]][2]
             if size:
-                add(Copy(Place("r", outputs[0], int(node.info()["offset"])), given[0], size))
+                add(Copy(Address("r", outputs[0], int(node.info()["offset"])), given[0], size))
             return
         if self._view(op, node, operands) is not None:
             return
@@ -752,9 +756,9 @@ class _Graph:
             add(DenseProduct(made[0], given[1], given[2], rows, inner, columns))
         elif op in EXPANDED:
             dependencies = [node.dep(i) for i in range(node.n_dep())]
-            self._call(self.program.expanded(node, dependencies), given, made)
+            self._call(self.program.expand(node, dependencies), given, made)
         elif op in STARTED:
-            routine, start = self.program.started(node, [node.dep(i) for i in range(node.n_dep())])
+            routine, start = self.program.expand_from_start(node, [node.dep(i) for i in range(node.n_dep())])
             self._call(routine, [start, *given], made)
         else:
             raise Untranslatable(f"the matrix operation {_operation_names().get(op, op)}")
@@ -764,6 +768,6 @@ class _Graph:
         dense = node.is_dense() and x.is_dense() and y.is_dense()
         return bool(dense and x.shape[0] * x.shape[1] * y.shape[1] > LOOP_PRODUCT)
 
-    def _call(self, routine: Routine, inputs: Sequence[Place], outputs: Sequence[Place]) -> None:
+    def _call(self, routine: Routine, inputs: Sequence[Address], outputs: Sequence[Address]) -> None:
         self.inner = max(self.inner, routine.work)
-        self.statements.append(Call(routine, tuple(inputs), tuple(outputs), -1))
+        self.statements.append(CallRoutine(routine, tuple(inputs), tuple(outputs), -1))

@@ -375,9 +375,9 @@ def long_function(*, constants: bool = True, start: str = "input") -> ca.Functio
 def test_the_serialised_form_reads_as_the_accessors_do(constants: bool, start: str) -> None:
     function = long_function(constants=constants, start=start)
     count = function.n_instructions()
-    found = program._serialised(function, count)
+    found = program._read_serialised(function, count)
     assert found is not None
-    assert_same_code(found, program._listed(function, count))
+    assert_same_code(found, program._read_one_by_one(function, count))
 
 
 @pytest.mark.parametrize("options", [{"live_variables": False}, {"cse": True}, {"print_instructions": False}])
@@ -385,9 +385,9 @@ def test_options_of_a_function_do_not_change_how_it_reads(options: dict[str, Any
     inputs = long_function().sx_in()
     function = ca.Function("other", inputs, long_function().call(inputs), options)
     count = function.n_instructions()
-    found = program._serialised(function, count)
+    found = program._read_serialised(function, count)
     if found is not None:
-        assert_same_code(found, program._listed(function, count))
+        assert_same_code(found, program._read_one_by_one(function, count))
     assert_native_equals_interpreter(function, random_rows(function, 5))
 
 
@@ -397,7 +397,7 @@ def test_an_unknown_serialised_form_is_read_through_the_accessors(monkeypatch: p
     data = program._bytes_of(function)
     for changed in (b"", b"another form", data[: len(data) // 2], data[1:][::2], data.replace(b"\x01", b"\x02")):
         monkeypatch.setattr(program, "_bytes_of", lambda _, changed=changed: changed)
-        assert program._serialised(function, function.n_instructions()) is None
+        assert program._read_serialised(function, function.n_instructions()) is None
         found, wanted = read(function).main.body, known.main.body
         for name in ("operation", "out", "first", "second", "constant"):
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)

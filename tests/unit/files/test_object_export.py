@@ -326,7 +326,7 @@ def test_without_llvm_the_error_names_the_package_and_the_way_out(
 
 def test_a_processor_that_this_llvm_lacks_is_reported() -> None:
     x = ca.SX.sym("x")
-    absent = objects.Target("vax", "VAX", "vax-unknown-none-elf", "")
+    absent = objects.Processor("vax", "VAX", "vax-unknown-none-elf", "")
     with raises(da.errors.DataError, "not-supported", "VAX"):
         emit_object(ca.Function("f", [x], [x, x]), "f", absent, start=[0.0])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from dalembert.core.atomic_files import write_bytes, write_text
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.expressions.objects import ObjectCode, Target, emit_object, find_target
+from dalembert.expressions.objects import ObjectCode, Processor, emit_object, find_target
 from dalembert.expressions.program import Untranslatable
 from dalembert.files.export import c_texts
 from dalembert.files.export.c_export import (
@@ -114,7 +114,7 @@ def export_object(
     )
 
 
-def machine_code(what: CStep, prefix: str, target: Target) -> tuple[CStep, ObjectCode]:
+def machine_code(what: CStep, prefix: str, target: Processor) -> tuple[CStep, ObjectCode]:
     """The step in the form that was translated, and its object: as one plain expression, else as a graph of calls."""
     scalars = [k for k, a in enumerate(what.inputs, 1) if a.scalar]
     drive = [k for k, a in enumerate(what.inputs, 1) if a.name in ("references", "t")] if what.drives_first else None
@@ -136,12 +136,12 @@ def machine_code(what: CStep, prefix: str, target: Target) -> tuple[CStep, Objec
 # --- texts ----------------------------------------------------------------------------------------------------------
 
 
-def header_note(prefix: str, target: Target) -> str:
+def header_note(prefix: str, target: Processor) -> str:
     software = "" if target.hardware_doubles else " This processor computes doubles in software, which is slow."
     return f"The functions are in {prefix}.o, machine code for {target.title}.{software}"
 
 
-def readme(what: CStep, prefix: str, target: Target, code: ObjectCode) -> str:
+def readme(what: CStep, prefix: str, target: Processor, code: ObjectCode) -> str:
     runtime = [name for name in code.needs if name.startswith(RUNTIME)]
     mathematics = [name for name in code.needs if name not in runtime]
     doors = [f"`{prefix}_init`", f"`{prefix}_step`", *([f"`{prefix}_drive`"] if what.drives_first else [])]
