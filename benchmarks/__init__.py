@@ -17,9 +17,8 @@ four-bar   seconds to an error of 1e-3 m and 1e-6 m, no engine settings given: a
            ``first call`` is everything from `da.equations` on, once, in a process that has imported all it needs: at
            most 0.35 s.
 chain      a planar chain of 10, 100 and 1000 hinged rods, Runge-Kutta 4, in microseconds per body and step: the cost
-           must grow linearly, and is at most 0.45, 0.3 and 0.1 of the best peer's. The first call has 4000 steps, so that
-           its machine code pays. Pinocchio and MuJoCo use joint
-           coordinates, Exudyn an implicit step.
+           must grow linearly, and is at most 0.45, 0.3 and 0.1 of the best peer's. The first call has 4000 steps, so
+           that its machine code pays. Pinocchio and MuJoCo use joint coordinates, Exudyn an implicit step.
 frame      a building of 101 160 coordinates: from the description to its first 20 modes, beside SciPy's eigensolver
            alone on the same matrices: as it comes, with the elimination order chosen by hand ("tuned"), and after an
            assembly by scikit-fem. The goal is 1.5 times the eigensolver alone.
