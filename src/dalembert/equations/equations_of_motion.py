@@ -161,7 +161,7 @@ class EquationsOfMotion:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
 
-    @property
+    @cached_property
     def scene_data(self) -> dict[str, Any] | None:
         """The scene as a record keeps it."""
         return None if self.scene is None else self.scene.to_json()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -61,6 +62,7 @@ class Kernel:
         self.evaluations = 0
         self.in_batches = 0
         self.code: Native | None = None
+        self.pace = 0.0  # seconds of an evaluation in the last loop
         self.obstacle = ""  # why it stays on the interpreter
         self._lanes: Native | None = None
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
@@ -158,11 +160,13 @@ class Kernel:
         self.evaluations += count
         if count == 0:
             return rows[1:]
+        began = time.perf_counter()
         if self.code is None:
             with self._buffers:
                 self._repeat(rows, arrays, strides, count)
         else:
             self._loop(self.code, rows[0], arrays, strides, rows[1:], count)
+        self.pace = (time.perf_counter() - began) / count
         return rows[1:]
 
     def _rows(self, count: int, arguments: Sequence[Any]) -> tuple[list[Array], list[int]]:

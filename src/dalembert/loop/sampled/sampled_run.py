@@ -96,15 +96,13 @@ class SampledRun:
         self.data = self.prepare()
         self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
         self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
-        self.k, self.stopped, pace = 0, "", 0.0
+        self.k, self.stopped = 0, ""
         self.margins = dict.fromkeys(self.graph.monitored, (0.0, 0.0))  # the last while on, and the largest
         self.host.arm(self, x)
         try:
             while self.k < len(self.t) and not self.stopped:
-                size = self._size(pace)
-                tick = clock.perf_counter()
+                size = self._size()
                 rows = self.chunks.run(self.state, self.data[self.k : self.k + size], self.host.p, self.host.numbers)
-                pace = (clock.perf_counter() - tick) / size
                 self._accept(rows)
                 self.progress.update(
                     (self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300)
@@ -122,8 +120,8 @@ class SampledRun:
         assert record is not None
         return record
 
-    def _size(self, pace: float) -> int:
-        left = len(self.t) - self.k
+    def _size(self) -> int:
+        left, pace = len(self.t) - self.k, self.chunks.kernel.pace
         self.chunks.kernel.expect(left)
         most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
         if self.reports:

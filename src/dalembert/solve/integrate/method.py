@@ -57,6 +57,10 @@ class RunSteps(Protocol):
     layout: Layout
     largest_block: int  # attempts
 
+    @property
+    def pace(self) -> float:
+        """Seconds of an attempt in the last block; 0 where it is not known."""
+
     def plan(self, times: Array, span: float) -> None: ...
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array: ...
     def expect(self, attempts: int) -> None: ...

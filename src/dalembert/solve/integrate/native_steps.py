@@ -42,6 +42,8 @@ class NativeSteps:
             return stepper.layout, Kernel(stepper.start()), Kernel(stepper.step())
 
         self.layout: Layout
+        self.starting: Kernel
+        self.kernel: Kernel
         self.layout, self.starting, self.kernel = eqs.cached(key, make)
         self.largest_block = max(LARGEST_BLOCK // self.layout.size, 1)
 
@@ -52,6 +54,10 @@ class NativeSteps:
         """The column at the start of a run."""
         return np.asarray(self.starting(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
+    @property
+    def pace(self) -> float:
+        return self.kernel.pace
+
     def expect(self, attempts: int) -> None:
         """Announce attempts to come, so that their code is made now where it pays."""
         self.kernel.expect(attempts)
@@ -61,8 +67,7 @@ class NativeSteps:
     ) -> Array:
         """Columns after each of so many attempts, one per row."""
         c, p = self.constants if constants is None else constants, self.p if p is None else p
-        rows: Array = self.kernel.run(attempts, x, p, c, end, self.numbers)
-        return rows
+        return self.kernel.run(attempts, x, p, c, end, self.numbers)
 
     def to(self, states: Array, times: Array, constants: Array | None = None, *, p: Array | None = None) -> Array:
         """One step from each column to its own time; `constants` has one row per column where inputs are held.

@@ -124,16 +124,13 @@ class Run:
             self.sampler.next = 1
         self.first = x.copy()  # what loads are usual, should a run get stuck
         self.slow = self.stretch = (begin.t, 0.0)  # first time of slow progress, of a stretch; attempts before it
-        pace = 0.0
         stopped = ""
         try:
             if self.events:
                 self.monitor.arm(self.steps, x)
             while x[0] < self.end and not stopped:
-                size = self._block_size(x, pace)
-                tick = clock.perf_counter()
+                size = self._block_size(x)
                 block = self.steps.block(x, size, self.end)
-                pace = (clock.perf_counter() - tick) / size
                 block, broken = self._finite(block, x)
                 crossing = None
                 if self.events:
@@ -201,17 +198,17 @@ class Run:
             where={"time": t},
         )
 
-    def _block_size(self, x: Array, pace: float) -> int:
+    def _block_size(self, x: Array) -> int:
         """Attempts in the next block: as many as are left, at most a fifth of a second of them.
 
-        pace : seconds of an attempt in the last block; 0 in the first, whose attempts are few where the method chooses
-        its steps: their number is not known yet.
+        The first block of a kernel is short: the time of an attempt is not known yet.
         """
+        pace, first = self.steps.pace, x[self.where["accepted"][0]] + x[self.where["rejected"][0]] == 0
         step = max(min(x[1], self.end - x[0]), 1e-300)
         left = max(np.ceil((self.end - x[0]) / step - 1e-9), 1)
-        if pace > 0 or self.method.step is not None:
+        if not first or self.method.step is not None:
             self.steps.expect(int(min(left, 1e9)))
-        most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        most = FIRST_BLOCK if pace == 0 or (first and self.method.step is None) else CHUNK_SECONDS / pace
         if self.reports:
             most = min(most, REPORTED_BLOCK)
         return int(max(min(left, most, self.steps.largest_block), 1))

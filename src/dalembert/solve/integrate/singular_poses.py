@@ -63,13 +63,12 @@ class SingularPoses:
         self.rank = 0
 
     def look(self, steps: Any, before: Array, block: Array) -> None:
-        """The states of one chunk, after the state before it."""
+        """The states of one block, after the state before it."""
         if self.kernel is None:
             return
         where = steps.layout.starts
         if not len(self.states):
             self.states, self.values = before[None, :].copy(), self._values(where, before[None, :])
-            self._most_regular(where)
         times = np.concatenate((self.states[-1:, 0], block[:, 0]))
         block = block[np.diff(times) > 0]  # accepted steps
         if not len(block):

@@ -33,8 +33,7 @@ def accelerations_along(
             Advice("Take {} state by state.", Call("da.forward_dynamics")),
         )
     # a record holds the angle that a counter of turns belongs to
-    counted = {eqs.coordinates.names[one.coordinate]: eqs.measures.names[one.measure] for one in eqs.counters}
-    q = _block(record, tuple(counted.get(name, name) for name in eqs.coordinates.names))
+    q = _block(record, tuple(eqs.counted_angles.get(name, name) for name in eqs.coordinates.names))
     v, z = (_block(record, group.names) for group in (eqs.speeds, eqs.internal))
     known = {name: record for name in eqs.inputs.names if name in record}
     u = read_inputs(eqs, known if inputs is None else inputs).values(eqs, record.time)

@@ -92,6 +92,7 @@ class SundialsSteps:
     """The interface of `NativeSteps`; a block is a piece of the run, its rows are the samples there."""
 
     largest_block: int = 1
+    pace: float = 0.0
 
     def __init__(
         self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: object
