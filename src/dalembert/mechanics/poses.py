@@ -74,6 +74,18 @@ class Space:
             return Pose(q[0:2], ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c)), q[2])
         return Pose(q[0:3], rotation(q[3:7]), SX(0))
 
+    def poses_of(self, bodies: list[Expr]) -> list[Pose]:
+        """The poses of many bodies, their rotations in one call."""
+        if not bodies:
+            return []
+        q = SX.sym("q", self.nq)
+        rotations = ca.Function("rotation", [q], [self.pose(q).R]).map(len(bodies))(ca.horzcat(*bodies))
+        zero = SX(0)
+        return [
+            Pose(own[: self.dim], R, own[2] if self.planar else zero)
+            for own, R in zip(bodies, ca.horzsplit(rotations, self.dim), strict=True)
+        ]
+
     def twist(self, v: Expr) -> Twist:
         return Twist(v[0 : self.dim], v[self.dim : self.nv])
 

@@ -17,7 +17,7 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.loop.simulate import simulate
 from dalembert.record import Record
-from dalembert.solve.constrained.solve import mass_is_singular
+from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.channels import Samples, channel_values, observation
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
 from dalembert.solve.integrate.method import OneStep, check_method

@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
+from dalembert.sweeps.trials import SweepPoint
 from tests.helpers.findings import raises
 
 
@@ -43,3 +44,74 @@ def test_an_axis_that_the_machine_does_not_have_is_named() -> None:
         da.sweep(trial, da.sweeps.Grid({"lenght": [1.0]}), workers=0)
     with raises(DataError, "unknown-name"):
         da.sweeps.Simulation(pendulum(), 0.5, {"angle": ("A.angle", "median")})
+
+
+def rocker() -> da.EquationsOfMotion:
+    m = da.Mechanism("rocker", planar=True)
+    length = m.parameter("length", 1.0)
+    rod = m.add_body("rod", mass=1.0, inertia=length**2 / 12)
+    m.add_revolute("A", m.ground.at(0, 0), rod.at(-length / 2, 0))
+    return da.equations(m)
+
+
+OUTPUTS = {
+    "angle": "A.angle",
+    "fastest": ("A.rate", "peak"),
+    "balance": ("energy.balance", "peak"),
+    "x": ("rod.x", "all"),
+}
+
+
+def test_runs_that_go_together_give_what_each_gives_alone() -> None:
+    eqs = rocker()
+    trial = da.sweeps.Simulation(eqs, 1.0, OUTPUTS, start={"A": 0.4}, velocity={"A": 1.0}, every=0.1)
+    design = da.sweeps.LatinHypercube({"length": (0.5, 2.0), "velocity A": (-2.0, 2.0)}, 37)
+    assert trial.goes_together(design.names)
+    found = da.sweep(trial, design)
+    assert found.complete
+    for k in (0, 5, 36):
+        length, rate = found["length"][k], found["velocity A"][k]
+        own = eqs.replace(length=length)
+        run = da.simulate(own, 1.0, start=da.assemble(own, {"A": 0.4}, velocity={"A": rate}), every=0.1)
+        assert found["angle"][k] == pytest.approx(run["A.angle"][-1], abs=1e-8)
+        assert found["fastest"][k] == pytest.approx(np.abs(run["A.rate"]).max(), abs=1e-8)
+        np.testing.assert_allclose(found["x"][k], run["rod.x"], atol=1e-8)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_results_have_the_same_bits_together_and_apart(workers: int) -> None:
+    trial = da.sweeps.Simulation(rocker(), 0.5, OUTPUTS, start={"A": 0.4}, method=da.RK4(step=0.01), every=0.1)
+    design = da.sweeps.Grid({"length": np.linspace(0.5, 2.0, 9)})
+    together, apart = da.sweep(trial, design), da.sweep(trial, design, workers=workers)
+    for name in OUTPUTS:
+        np.testing.assert_array_equal(together[name], apart[name])
+    alone = [trial.batch([point])[0] for point in _points(design)]
+    assert [one["angle"] for one in alone] == together["angle"].tolist()  # type: ignore[index]
+
+
+def _points(design: da.sweeps.Grid) -> list[SweepPoint]:
+    rows = enumerate(design.points)
+    return [SweepPoint(dict(zip(design.names, row.tolist(), strict=True)), k, 0) for k, row in rows]
+
+
+def test_a_point_that_fails_among_others_is_reported_as_it_would_be_alone() -> None:
+    m = da.Mechanism("rocker", planar=True)
+    mass = m.parameter("mass", 1.0)
+    rod = m.add_body("rod", mass=mass, inertia=0.1)
+    m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
+    trial = da.sweeps.Simulation(da.equations(m), 0.1, {"angle": "A.angle"}, start={"A": 0.4})
+    found = da.sweep(trial, da.sweeps.Grid({"mass": [1.0, -1.0, 2.0]}))
+    assert found.status == ("done", "failed", "done")
+    assert "negative" in found.errors[1]
+
+
+@pytest.mark.parametrize("why", ["axis of the start", "pose not determined", "option", "method"])
+def test_runs_that_cannot_go_together_run_one_by_one(why: str) -> None:
+    options = {"method": da.Sundials()} if why == "method" else {}
+    if why == "option":
+        options = {"events": da.Event("low", lambda s: s["A.angle"], action="note")}
+    start = {} if why == "pose not determined" else {"A": 0.4}
+    trial = da.sweeps.Simulation(rocker(), 0.1, {"angle": "A.angle"}, start=start, **options)
+    axis = "start A" if why == "axis of the start" else "length"
+    assert not trial.goes_together((axis,))
+    assert da.sweep(trial, da.sweeps.Grid({axis: [0.5, 0.6]}), workers=0).complete

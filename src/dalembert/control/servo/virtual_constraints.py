@@ -30,7 +30,9 @@ from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import call_user, one_value
 from dalembert.expressions.quantities import is_real
-from dalembert.solve.constrained.solve import Factor, forward_function, mass_is_singular
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
+from dalembert.solve.constrained.solve import forward_function
+from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 
 SX = ca.SX
@@ -139,7 +141,7 @@ def _solve_for_forces(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list
     """M⁺ A₁ᵀ (nv, m): accelerations that forces along the constraints cause, within the joints."""
     q, v, _, _, z, u, p, t = arguments
     A, _ = eqs.functions["rows"](q, v, z, u, p, t)
-    factor = Factor(M, A, singular_mass=mass_is_singular(eqs))
+    factor = ConstraintFactor(M, A, massless=massless_directions(eqs))
     still = SX.zeros(len(eqs.rows))
     columns = [factor.accelerations(ca.densify(rows[k, :].T), still)[0] for k in range(rows.shape[0])]
     return ca.horzcat(*columns)

@@ -21,15 +21,15 @@ import casadi as ca
 
 from dalembert.equations import EquationsOfMotion, Symbols
 from dalembert.expressions import Expr
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
 from dalembert.solve.constrained.solve import (
     Evaluation,
-    Factor,
     depends_on_reactions,
-    mass_is_singular,
     normalised,
     projection_function,
     refinements,
 )
+from dalembert.solve.constrained.structure import massless_directions
 
 SX = ca.SX
 GRAIN = 2.0**40  # above 8192 doubles are coarser than 1/GRAIN and stay as they are
@@ -44,9 +44,10 @@ def without_derivatives(s: Symbols) -> Symbols:
     return replace(s, q=still(s.q), v=still(s.v), z=still(s.z), u=still(s.u))
 
 
-def factor_at(eqs: EquationsOfMotion, rows: Expr, q: Expr, p: Expr, t: Expr) -> Factor:
+def factor_at(eqs: EquationsOfMotion, rows: Expr, q: Expr, p: Expr, t: Expr) -> ConstraintFactor:
     """Factor of rows (and the mass) at a pose."""
-    return Factor(eqs.functions["inertia"](q, p, t), ca.sparsify(rows), singular_mass=mass_is_singular(eqs))
+    M = eqs.functions["inertia"](q, p, t)
+    return ConstraintFactor(M, ca.sparsify(rows), massless=massless_directions(eqs))
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class FactoredRows:
 
     A: Any
     M: Any
-    factor: Factor
+    factor: ConstraintFactor
 
     def correction(self, residual: Expr) -> Expr:
         """δ with M δ = Aᵀ μ and A δ = -residual."""

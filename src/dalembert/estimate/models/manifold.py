@@ -30,7 +30,7 @@ from dalembert.estimate.models.machine_rates import factor_at, still
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.rotations import conjugate, exponential, logarithm, multiply, rate_matrix, rotation
 from dalembert.solve.position.chart import Chart
-from dalembert.solve.position.tangent import Candidate, Point, accelerations
+from dalembert.solve.position.tangent import Candidate, Instant, accelerations
 
 SX = ca.SX
 REFINEMENTS = 2
@@ -316,7 +316,7 @@ class Independent:
 
 def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newton_steps: int) -> Independent:
     """The chart of `da.linearize` at a state, kept for all others; coordinates that last where none are named."""
-    point = accelerations(eqs, Point(at.q, at.v, at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam))
+    point = accelerations(eqs, Instant(at.q, at.v, at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam))
     chart = Chart(eqs, point, named, world=False)
     if named is None and chart.positions:
         chart = Chart(eqs, point, choose_coordinates(eqs, chart), world=False)

@@ -22,7 +22,9 @@ from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
-from dalembert.solve.constrained.solve import Evaluation, Factor, closed, mass_is_singular, normalised, steered
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
+from dalembert.solve.constrained.solve import Evaluation, closed, normalised, steered
+from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
 from dalembert.solve.integrate.method import OneStep, check_method
@@ -178,7 +180,7 @@ class MachinePlant:
         A, _ = F["rows"](s.q, s.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), s.p, s.t)
         S = F["measures"](s.q, s.v, s.p, s.t)[2]
         J = ca.sparsify(ca.vertcat(A, S[measures, :]))
-        factor = Factor(F["inertia"](s.q, s.p, s.t), J, singular_mass=mass_is_singular(eqs))
+        factor = ConstraintFactor(F["inertia"](s.q, s.p, s.t), J, massless=massless_directions(eqs))
         return factor.correction(ca.vertcat(gaps, -wanted), 3)
 
     def _displace(self, s: Any, w: Any, moves: list[tuple[int, int]]) -> Any:

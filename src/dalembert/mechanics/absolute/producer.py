@@ -8,7 +8,9 @@ Gyroscopic torque of a spatial body in its own axes: -ω × I ω.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import casadi as ca
@@ -49,6 +51,25 @@ from dalembert.model.check import coordinate_names, input_unit
 from dalembert.model.joints import Joint
 
 SX = ca.SX
+
+
+ROUNDING = 4e-15  # components below this share of the largest are zeros that a few rotations have rounded
+
+
+def without_rounding(values: Sequence[Any]) -> list[Any]:
+    """Components of a vector, with zero for those that only rounding keeps from it: a zero needs no operations."""
+    largest = max((abs(x) for x in values if isinstance(x, float)), default=0.0)
+    return [0.0 if isinstance(x, float) and abs(x) <= ROUNDING * largest else x for x in values]
+
+
+def share(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
+    """A function whose common expressions are evaluated once.
+
+    They are searched for among the entries that are not zero: CasADi's own option makes sparse matrices full.
+    """
+    entries = ca.vertcat(*(SX(x.nnz(), 1) if not x.nnz() else ca.vertcat(*x.nonzeros()) for x in outputs))
+    parts = ca.vertsplit(ca.cse(ca.densify(entries)), [0, *accumulate(x.nnz() for x in outputs)])
+    return ca.Function(name, inputs, [SX(x.sparsity(), part) for x, part in zip(outputs, parts, strict=True)])
 
 
 def dry_friction(m: Mechanism) -> list[DryFriction]:
@@ -122,14 +143,11 @@ class Absolute:
         self.p, self.t = sym("p", len(self.parameters)), sym("t")
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
         nq, nv = space.nq, space.nv
-        self.poses: list[Pose] = []
-        self.twists: list[Twist] = []
-        blocks = []
-        for k in range(self.nb):
-            own = self.q[nq * k : nq * (k + 1)]
-            self.poses.append(space.pose(own))
-            self.twists.append(space.twist(self.v[nv * k : nv * (k + 1)]))
-            blocks.append(space.rate_matrix(own))
+        parts = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
+        self.poses: list[Pose] = space.poses_of(parts)
+        self.twists: list[Twist] = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
+        blocks = [space.rate_matrix(x) for x in parts]
+        self._joint_parts = self._evaluate_joints()
         turned = [self._turning_rate(joint, k) for joint, k in self.turning]
         self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, SX.eye(len(self.extra))), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
@@ -139,7 +157,7 @@ class Absolute:
         sides = [self.body_state(f.body) for f in (joint.a, joint.b)]
         columns = [self.body_columns(f.body) for f in (joint.a, joint.b)]
         if not JOINT_EQUATIONS[joint.kind].axial:
-            rows = [block[k, :] for block in self._kernel(joint)[7:9]]
+            rows = [block[k, :] for block in self._joint_parts[joint.name][7:9]]
         else:
             axis = sides[0][0].R @ self.frame_axes(joint.a)[:, 2]
             rows = [
@@ -171,17 +189,22 @@ class Absolute:
         return x.evaluate(self.p_symbols) if isinstance(x, Quantity) else float(x)
 
     def vector(self, values: Any) -> Any:
+        if all(isinstance(x, float) for x in values):
+            return SX(ca.DM(values))
         return SX(ca.vertcat(*[self.number(x) for x in values]))
 
     def place(self, place: Point | Frame) -> Any:
-        return self.vector(place.coordinates)
+        return self.vector(without_rounding(place.coordinates))
 
     def frame_axes(self, frame: Frame) -> Any:
         if self.space.planar:
             angle = self.number(frame.angle)
+            if isinstance(angle, float):
+                c, s = math.cos(angle), math.sin(angle)
+                return SX(ca.DM([[c, -s], [s, c]]))
             c, s = ca.cos(angle), ca.sin(angle)
             return SX(ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c)))
-        return SX(ca.DM([list(row) for row in frame.axes]))
+        return ca.sparsify(SX(ca.DM([without_rounding(row) for row in frame.axes])))
 
     # -- joints -----------------------------------------------------------------------------------------------------
     def add_joint(self, joint: Joint) -> None:
@@ -191,7 +214,7 @@ class Absolute:
             rows = general_rows(self, joint.name, HOLONOMIC, phi)
             self.joints[joint.name] = (joint, rows, {"blocks": None, "axes": axes, "point": point})
             return
-        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._kernel(joint)
+        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._joint_parts[joint.name]
         columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
         form = Form.of_blocks(zip(columns, (A_a, A_b), strict=True))
         levels = [HOLONOMIC] * phi.shape[0] + [VELOCITY] * (rates.shape[0] - phi.shape[0])
@@ -218,8 +241,24 @@ class Absolute:
             )  # fmt: skip
             self.sticking[d.name, d.coordinate] = (row, sliding)
 
-    def _kernel(self, joint: Joint) -> tuple[Any, ...]:
-        """Rows and coordinates of a joint at the poses and twists of its bodies."""
+    def _evaluate_joints(self) -> dict[str, tuple[Any, ...]]:
+        """Rows and coordinates of all joints at the poses and twists of their bodies; one call for every kind."""
+        kinds: dict[ca.Function, list[tuple[str, list[Any]]]] = {}
+        for joint in self.m.joints:
+            own = JOINT_EQUATIONS[joint.kind]
+            if own.residual is None:
+                kernel = joint_kernel(self.space.planar, own, len(joint.declaration.numbers))
+                kinds.setdefault(kernel, []).append((joint.name, self._joint_arguments(joint)))
+        found: dict[str, tuple[Any, ...]] = {}
+        for kernel, group in kinds.items():
+            columns = zip(*(arguments for _, arguments in group), strict=True)
+            results = kernel.map(len(group)).call([ca.horzcat(*x) for x in columns])
+            widths = [kernel.size2_out(k) for k in range(kernel.n_out())]
+            parts = [ca.horzsplit(x, width) for x, width in zip(results, widths, strict=True)]
+            found |= {name: own for (name, _), own in zip(group, zip(*parts, strict=True), strict=True)}
+        return found
+
+    def _joint_arguments(self, joint: Joint) -> list[Any]:
         arguments: list[Any] = []
         for frame in (joint.a, joint.b):
             pose, twist = self.body_state(frame.body)
@@ -227,9 +266,7 @@ class Absolute:
         for side, axes in zip((joint.a, joint.b), joint_frames(joint), strict=True):
             arguments += [self.place(side), self.frame_axes(axes)]
         numbers = [joint.options[name] for name in joint.declaration.numbers]
-        arguments.append(self.vector(numbers) if numbers else SX.zeros(0))
-        kernel = joint_kernel(self.space.planar, JOINT_EQUATIONS[joint.kind], len(numbers))
-        return kernel(*arguments)  # type: ignore[no-any-return]
+        return [*arguments, self.vector(numbers) if numbers else SX.zeros(0)]
 
     def _turns(self, joint: Joint, k: int, angle: object) -> Any:
         """Whole turns to add to an angle that the kernel gives up to a turn."""
@@ -247,23 +284,24 @@ class Absolute:
 
     def _variables_as_measures(self) -> None:
         space, nq, nv = self.space, self.space.nq, self.space.nv
+        one, zero = SX(1), SX(0)
         for k, body in enumerate(self.m.bodies):
             count = 3 if space.planar else space.dim
             for i in range(count):
                 name, unit = space.coordinates[i]
-                form = Form.of_blocks([(range(nv * k + i, nv * k + i + 1), SX(1))])
+                form = Form([0], [nv * k + i], [one], 1)
                 self.measured[f"{body.name}.{name}"] = Measured(
                     self.q[nq * k + i],
                     self.v[nv * k + i],
                     form,
-                    SX(0),
+                    zero,
                     unit,
                     f"{body.name}.{space.speeds[i][0]}",
                 )
         for k, (name, _, _, unit) in enumerate(self.extra):
             i, j = nq * self.nb + k, nv * self.nb + k
-            form = Form.of_blocks([(range(j, j + 1), SX(1))])
-            self.measured[name] = Measured(self.q[i], self.v[j], form, SX(0), unit, f"{name}.rate")
+            form = Form([0], [j], [one], 1)
+            self.measured[name] = Measured(self.q[i], self.v[j], form, zero, unit, f"{name}.rate")
 
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
@@ -356,33 +394,27 @@ class Absolute:
             return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
 
         columns = {key: column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias")}
-        options = {"cse": True}
         F = ca.Function
         functions = {
             "kinematics": F("kinematics", [q, p, t], [self.N, SX.zeros(self.nq)]),
             "inertia": F("inertia", [q, p, t], [M]),
-            "forces": F("forces", [q, v, z, u, p, t, lam], [f], options),
-            "position": F("position", [q, p, t], [self.rows.positions()], options),
-            "rates": F("rates", [q, v, p, t], [self.rows.velocities()], options),
-            "rows": F("rows", [q, v, z, u, p, t], [A, b], options),
-            "internal": F("internal", [q, v, z, u, p, t, lam], [column(internal_rates)], options),
-            "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value], options),
-            "energy": F("energy", [q, v, z, p, t], [T, forces.potential], options),
-            "power": F("power", [q, v, z, u, p, t, lam], [power], options),
-            "measures": F(
-                "measures",
-                [q, v, p, t],
-                [columns["value"], columns["rate"], S, columns["bias"]],
-                options,
-            ),
-            "reactions": F("reactions", [q, v, lam, p, t], [reactions.value], options),
-            "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)], options),
+            "forces": share("forces", [q, v, z, u, p, t, lam], [f]),
+            "position": share("position", [q, p, t], [self.rows.positions()]),
+            "rates": share("rates", [q, v, p, t], [self.rows.velocities()]),
+            "rows": share("rows", [q, v, z, u, p, t], [A, b]),
+            "internal": share("internal", [q, v, z, u, p, t, lam], [column(internal_rates)]),
+            "outputs": share("outputs", [q, v, a, lam, z, u, p, t], [outputs.value]),
+            "energy": share("energy", [q, v, z, p, t], [T, forces.potential]),
+            "power": share("power", [q, v, z, u, p, t, lam], [power]),
+            "measures": share("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
+            "reactions": share("reactions", [q, v, lam, p, t], [reactions.value]),
+            "joint_axes": share("joint_axes", [q, p, t], [joint_axes(self)]),
         }
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
-            functions["friction"] = F("friction", [q, v, p, t, lam], limits, options)
+            functions["friction"] = share("friction", [q, v, p, t, lam], limits)
         if self.spins:
-            functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)), options)
+            functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
         joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [

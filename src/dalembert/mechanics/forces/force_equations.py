@@ -171,7 +171,10 @@ class ForceBuilder:
         gravity = host.vector(host.m.gravity)
         for body in host.m.bodies:
             weight = host.number(body.mass) * gravity
-            self.push(body, SX.zeros(self.space.dim), weight, has_potential=True)
+            columns = host.body_columns(body)
+            assert columns is not None
+            for k in range(self.space.dim):
+                self._add(columns[k], weight[k], True)
             self.potential = self.potential - ca.dot(weight, host.body_state(body)[0].r)
         for force in host.m.forces:
             FORCE_EQUATIONS[force.kind].act(self, force)

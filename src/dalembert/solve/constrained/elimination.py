@@ -14,7 +14,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.solve.constrained.solve import EMPTY, EPSILON
+from dalembert.solve.constrained.constraint_factor import EMPTY, EPSILON
 
 SX = ca.SX
 PLAIN_PIVOT = 0.1  # smallest number that is taken for a pivot without looking at the others

@@ -1,15 +1,8 @@
-"""The constrained solve inside the graph: accelerations, multipliers and projections.
+"""The constrained solve inside the graph: accelerations, multipliers and projections of equations.
 
-    H = A M⁻¹ Aᵀ ,   D = diag H ,   S = (H + ε D)⁻¹ by sparse LDL ,   H⁻¹ r = Σ_j (ε S D)^j S r ,  j = 0 … k
-
-(The same as scaling the rows so that diag H = 1 and adding ε 1; an LDL without pivoting does not care for scale. The
-sum is iterative refinement against H: the residual r - H x₀ is ε D x₀, so no product with H is needed.)
-The regularisation keeps redundant rows and singular poses well posed, with multipliers of minimum norm; the refinements
-remove its error wherever H is not singular: a singular value σ of the scaled H is missed by (ε/(σ+ε))^(k+1).
-Starting from the multipliers of the stage before would spare refinements but winds up where rows are inconsistent, as
-they are, slightly, near a dead point; so every solve starts from zero.
-Where the mass matrix is singular M and f become M + α AᵀA and f + α Aᵀb, which changes neither
-accelerations nor multipliers, and the quasi-definite KKT matrix is factored instead.
+Every solve goes through the factor of `constraint_factor`. Starting from the multipliers of the stage before would
+spare refinements but winds up where rows are inconsistent, as they are, slightly, near a dead point; so every solve
+starts from zero.
 """
 
 from __future__ import annotations
@@ -20,14 +13,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError
+from dalembert.core.errors import DataError
 from dalembert.equations import EquationsOfMotion, Symbols
+from dalembert.solve.constrained.constraint_factor import REFINEMENTS, ConstraintFactor
+from dalembert.solve.constrained.structure import independent_rows, massless_directions
 
 SX = ca.SX
-EPSILON = 1e-8
-EMPTY = 1e-16  # share of the trace of H that an all-zero row gets, to stay factorable
-REFINEMENTS = 3
 FRICTION_PASSES = 8
+LARGE = 600  # speeds, up to which the equations at a state share their common expressions
+SHARING = 10_000  # operations, up to which common expressions are searched for: 0.1 s for at most a tenth of them
 TINY = 1e-60
 
 
@@ -50,24 +44,6 @@ class Baumgarte:
             raise DataError("not-positive", f"penalty must be a positive number, got {self.penalty!r}.")
 
 
-def mass_is_singular(eqs: EquationsOfMotion) -> bool:
-    """Whether M, at the drawing's pose and the present parameters, lacks rank."""
-
-    def find() -> bool:
-        kernel = eqs.kernel("inertia")
-        M = kernel.sparse(0, np.array(eqs.placement.q), eqs.p, 0.0)
-        largest = float(abs(M).max()) if M.nnz else 0.0
-        count, order, starts = _blocks(kernel.function.sparsity_out(0))
-        for k in range(count):
-            index = sorted(order[starts[k] : starts[k + 1]])
-            block = M[index, :][:, index].toarray() if len(index) > 1 else np.array([[M[index[0], index[0]]]])
-            if np.linalg.eigvalsh(block)[0] <= 1e-14 * max(float(np.abs(block).max()), 1e-8 * largest):
-                return True
-        return False
-
-    return bool(eqs.cached("mass is singular", find))
-
-
 class PenaltyFactor:
     """(M + Aᵀ α A) v̇ = f + Aᵀ α b , λ = α (b - A v̇), with α = penalty max M / |row|²."""
 
@@ -81,97 +57,10 @@ class PenaltyFactor:
         return a, self.weight * (b - self.A @ a)
 
 
-class Factor:
-    """One factorization at one pose, used for accelerations and for projections."""
-
-    def __init__(self, M: Any, A: Any, *, singular_mass: bool) -> None:
-        self.A = A
-        self.singular = singular_mass
-        self.nv = M.shape[0]
-        rows = A.shape[0]
-        if not singular_mass:
-            self._inverse = _block_inverse(M)
-        if rows == 0:
-            if singular_mass:
-                raise ModelError("massless-body", "a body has no mass (or inertia) and no joint holds it.")
-            return
-        if not singular_mass:
-            H = ca.triu(ca.sparsify(A @ (self._inverse @ A.T)))
-            diagonal = ca.densify(ca.diag(H))
-            self._shift = EPSILON * diagonal + EMPTY * ca.sum1(diagonal)
-            self._ldl = ca.ldl(ca.triu2symm(H + ca.diag(self._shift)))
-            return
-        scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)  # rows of unit length: the weights of the added mass
-        self.scale = ca.densify(scale)
-        self.A = ca.sparsify(ca.diag(self.scale) @ A)
-        self.alpha = ca.mmax(M) + TINY
-        self.M = ca.sparsify(M + self.alpha * (self.A.T @ self.A))
-        self._kkt = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
-        self._shift = ca.vertcat(SX.zeros(self.nv), (-EPSILON / self.alpha) * SX.ones(rows))
-        self._ldl = ca.ldl(self._kkt + ca.diag(ca.sparsify(self._shift)))
-
-    def _solve(self, right: object, refinements: int) -> Any:
-        D, LT, order = self._ldl
-        term = ca.ldl_solve(right, D, LT, order)
-        x = term
-        for _ in range(refinements):
-            # an LDL of the KKT matrix loses digits in proportion to 1/ε, so it is refined against the matrix itself
-            residual = right - self._kkt @ x if self.singular else self._shift * term
-            term = ca.ldl_solve(residual, D, LT, order)
-            x = x + term
-        return x
-
-    def accelerations(self, f: Any, b: Any, refinements: int | None = None) -> tuple[Any, Any]:
-        """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b."""
-        refinements = REFINEMENTS if refinements is None else refinements
-        if self.A.shape[0] == 0:
-            return self._inverse @ f, SX.zeros(0, 1)
-        if not self.singular:
-            free = self._inverse @ f
-            lam = self._solve(b - self.A @ free, refinements)
-            return free + self._inverse @ (self.A.T @ lam), lam
-        bs = self.scale * b
-        right = ca.vertcat(f + self.alpha * (self.A.T @ bs), bs)
-        x = self._solve(right, refinements)
-        return x[0 : self.nv], -self.scale * x[self.nv :]
-
-    def correction(self, residual: Any, refinements: int = 0) -> Any:
-        """The smallest change of speeds (in the mass metric) with A δ = -residual."""
-        if self.A.shape[0] == 0:
-            return SX.zeros(self.nv)
-        if not self.singular:
-            return -(self._inverse @ (self.A.T @ self._solve(residual, refinements)))
-        right = ca.vertcat(SX.zeros(self.nv), -self.scale * residual)
-        return self._solve(right, max(refinements, 1))[0 : self.nv]
-
-
-def _block_inverse(M: Any) -> Any:
-    """Inverse of a block-diagonal matrix, block by block."""
-    size = M.shape[0]
-    if M.sparsity().is_diag():
-        return ca.diag(1 / ca.diag(M))
-    count, order, starts = _blocks(M.sparsity())
-    result = SX(size, size)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[Any] = []
-    for k in range(count):
-        index = sorted(order[starts[k] : starts[k + 1]])
-        block = ca.densify(ca.inv(ca.densify(M[index, index]))) if len(index) > 1 else 1 / M[index[0], index[0]]
-        for i, row in enumerate(index):
-            for j, column in enumerate(index):
-                rows.append(row)
-                columns.append(column)
-                values.append(block[i, j])
-    result = SX.triplet(rows, columns, ca.vertcat(*values), size, size)
-    return ca.sparsify(result)
-
-
-def _blocks(sparsity: Any) -> tuple[int, list[int], list[int]]:
-    order: list[int]
-    starts: list[int]
-    _, order, starts = sparsity.scc()
-    return len(starts) - 1, order, starts
+def factor_rows(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, A: Any) -> ConstraintFactor:
+    """The factor of the rows of the equations at a pose."""
+    M = eqs.functions["inertia"](q, p, t)
+    return ConstraintFactor(M, A, massless=massless_directions(eqs), sure=independent_rows(eqs))
 
 
 def depends_on_reactions(eqs: EquationsOfMotion) -> bool:
@@ -187,23 +76,24 @@ class Evaluation:
         s: Symbols,
         *,
         baumgarte: Baumgarte | None = None,
-        factor: Factor | None = None,
+        factor: ConstraintFactor | None = None,
     ) -> None:
         self.eqs, self.s = eqs, s
-        self.A, self.b = eqs.functions["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
+        self._at = state_function(eqs)(*_arguments(s))
+        self.A, self.b, self._f, self.qdot = self._at[:4]
         if baumgarte is not None and len(eqs.rows):
             self.b = self.b + stabilisation(eqs, s, baumgarte)
         self.factor: Any = factor
         if factor is None:
-            M = eqs.functions["inertia"](s.q, s.p, s.t)
             if baumgarte is not None and baumgarte.penalty is not None and len(eqs.rows):
-                self.factor = PenaltyFactor(M, self.A, baumgarte.penalty)
+                self.factor = PenaltyFactor(eqs.functions["inertia"](s.q, s.p, s.t), self.A, baumgarte.penalty)
             else:
-                self.factor = Factor(M, self.A, singular_mass=mass_is_singular(eqs))
+                self.factor = factor_rows(eqs, s.q, s.p, s.t, self.A)
 
     def forces(self, lam: object) -> Any:
-        s = self.s
-        return self.eqs.functions["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
+        if not depends_on_reactions(self.eqs):
+            return self._f
+        return self.eqs.functions["forces"](*replace(self.s, lam=lam).arguments("forces"))
 
     def solve(self) -> tuple[Any, Any, Any, Any, Any]:
         """(v̇, λ, ż, power, last change of λ); ``s.lam`` is where λ starts when forces depend on it."""
@@ -228,9 +118,24 @@ class Evaluation:
         a, last = self.factor.accelerations(self.forces(lam), self.b, k)
         if passes:
             change = ca.norm_inf(last - lam) / (1 + ca.norm_inf(last))
-        zdot = eqs.functions["internal"](s.q, s.v, s.z, s.u, s.p, s.t, last)
-        power = eqs.functions["power"](s.q, s.v, s.z, s.u, s.p, s.t, last)
+        *_, zdot, power = self._at
+        if any(eqs.functions[name].jac_sparsity(0, 6).nnz() for name in ("internal", "power")):
+            *_, zdot, power = state_function(eqs)(*_arguments(replace(s, lam=last)))
         return a, last, zdot, power, change
+
+
+def state_function(eqs: EquationsOfMotion) -> ca.Function:
+    """(q,v,z,u,p,t,λ) -> A, b, f, q̇, ż, power, with what they have in common evaluated once."""
+
+    def make() -> ca.Function:
+        s, F = eqs.symbols(), eqs.functions
+        A, b = F["rows"](*s.arguments("rows"))
+        N, n = F["kinematics"](*s.arguments("kinematics"))
+        f, zdot, power = (F[name](*s.arguments(name)) for name in ("forces", "internal", "power"))
+        results = [A, *(ca.densify(x) for x in (b, f, N @ s.v + n, zdot, power))]
+        return ca.Function("state", _arguments(s), results, {"cse": eqs.nv < LARGE})
+
+    return eqs.cached("state function", make)
 
 
 def forward_expressions(
@@ -243,18 +148,26 @@ def forward_expressions(
 def refinements(eqs: EquationsOfMotion) -> int:
     """Two refinements, or three where the rows are redundant or badly conditioned around the drawing's pose.
 
+    None where all rows are independent at every pose: they are not regularised.
+
     With a smallest singular value σ of the scaled H the regularisation is felt by (ε/σ)^(k+1): two keep it below 1e-9
     down to σ = 1e-5, three down to 2e-6; a machine with σ > 1e-3 around its drawing is given two.
     """
 
     def count() -> int:
-        if not eqs.rows or eqs.nv > 400 or mass_is_singular(eqs):
+        if len(independent_rows(eqs)) == len(eqs.rows):
+            return 0
+        if eqs.nv > 400:
             return REFINEMENTS
+        massless = massless_directions(eqs)
         random = np.random.default_rng(0)
         for spread in (0.1, 0.3, 0.3, 1.0, 1.0):
             q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
             A, _ = eqs.kernel("rows")(q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
             (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
+            if massless is not None:
+                E = massless.matrix(eqs.nv).full()
+                M = M + E @ np.diag(massless.inertia) @ E.T
             H = A @ np.linalg.solve(M, A.T)
             scale = 1 / np.sqrt(np.maximum(np.diag(H), TINY))
             if not np.isfinite(H).all() or np.linalg.eigvalsh(scale[:, None] * H * scale)[0] < 1e-3:
@@ -283,7 +196,7 @@ def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> A
     return ca.vertcat(*entries)
 
 
-def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Factor]:
+def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], ConstraintFactor]:
     """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, and the factor used.
 
     The speeds are brought onto the rows first: q̇ = N P v, v̇ = a(q, P v). On the joints nothing changes, so every method
@@ -292,8 +205,9 @@ def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Factor]:
     """
     at = Evaluation(eqs, s)
     s = replace(s, v=steered(eqs, at, s.v))
-    a, lam, zdot, power, change = Evaluation(eqs, s, factor=at.factor).solve()
-    return [_rate(eqs, s), a, zdot, power, lam, change], at.factor
+    final = Evaluation(eqs, s, factor=at.factor)
+    a, lam, zdot, power, change = final.solve()
+    return [final.qdot, a, zdot, power, lam, change], at.factor
 
 
 def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None) -> ca.Function:
@@ -304,9 +218,10 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
         if baumgarte is None:
             rates, _ = derivative(eqs, s)
         else:
-            a, lam, zdot, power, change = forward_expressions(eqs, s, baumgarte=baumgarte)
-            rates = [_rate(eqs, s), a, zdot, power, lam, change]
-        return _function(eqs, "forward", _arguments(s), rates)
+            at = Evaluation(eqs, s, baumgarte=baumgarte)
+            a, lam, zdot, power, change = at.solve()
+            rates = [at.qdot, a, zdot, power, lam, change]
+        return build_function("forward", _arguments(s), rates)
 
     return eqs.cached(("forward function", baumgarte), make)
 
@@ -334,7 +249,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         a1, lam1, zdot1, power1, change = final.solve()
         inputs = [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t]
         outputs = [*last, q, v, z, work, a1, zdot1, power1, lam1, change]
-        return _function(eqs, "closing", inputs, outputs)
+        return build_function("closing", inputs, outputs)
 
     return eqs.cached("closing function", make)
 
@@ -345,7 +260,7 @@ def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Funct
     def make() -> ca.Function:
         s = eqs.symbols()
         q, v = projected(eqs, s, iterations)
-        return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
+        return build_function("project", [s.q, s.v, s.p, s.t], [q, v])
 
     return eqs.cached(("projection function", iterations), make)
 
@@ -357,7 +272,7 @@ def projected(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[
     return q, steered(eqs, at, s.v)
 
 
-def closed(eqs: EquationsOfMotion, s: Symbols, factor: Factor | None, iterations: int = 1) -> Any:
+def closed(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | None, iterations: int = 1) -> Any:
     """q with its joints closed; `factor` may be that of a pose an integration error away.
 
     The correction keeps to the rows of velocity and acceleration level too: it rolls, it does not slip.
@@ -367,7 +282,7 @@ def closed(eqs: EquationsOfMotion, s: Symbols, factor: Factor | None, iterations
         return q
     if factor is None:
         A, _ = eqs.functions["rows"](q, s.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), s.p, s.t)
-        factor = Factor(eqs.functions["inertia"](q, s.p, s.t), A, singular_mass=mass_is_singular(eqs))
+        factor = factor_rows(eqs, q, s.p, s.t, A)
     for _ in range(iterations):
         N, _ = eqs.functions["kinematics"](q, s.p, s.t)
         gap = SX.zeros(len(eqs.rows))
@@ -380,22 +295,31 @@ def steered(eqs: EquationsOfMotion, at: Evaluation, v: object) -> Any:
     """v with the residuals at velocity level removed."""
     if not eqs.rate_rows:
         return v
+    return v + at.factor.correction(slip_of_rows(eqs, at, v))
+
+
+def slip_of_rows(eqs: EquationsOfMotion, at: Evaluation, v: Any) -> Any:
+    """The residual of every row at velocity level; zero for rows of acceleration level.
+
+    Holonomic rows are affine in v: φ̇ = A v + φ_t.
+    """
+    rates = eqs.functions["rates"]
+    if eqs.is_holonomic:
+        return at.A @ v + rates(at.s.q, SX.zeros(eqs.nv), at.s.p, at.s.t)
     slip = SX.zeros(len(eqs.rows))
-    slip[eqs.rate_rows] = eqs.functions["rates"](at.s.q, v, at.s.p, at.s.t)
-    return v + at.factor.correction(slip)
+    slip[eqs.rate_rows] = rates(at.s.q, v, at.s.p, at.s.t)
+    return slip
 
 
 def _arguments(s: Symbols) -> list[Any]:
     return [s.q, s.v, s.z, s.u, s.p, s.t, s.lam]
 
 
-def _rate(eqs: EquationsOfMotion, s: Symbols) -> Any:
-    N, n = eqs.functions["kinematics"](s.q, s.p, s.t)
-    return N @ s.v + n
-
-
-def _function(eqs: EquationsOfMotion, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
-    return ca.Function(name, inputs, [ca.densify(x) for x in outputs], {"cse": eqs.nv < 600})
+def build_function(name: str, inputs: list[Any], outputs: list[Any], *, sparse: bool = False) -> ca.Function:
+    """A function of dense results; what they have in common is searched for where that takes less than it saves."""
+    results = outputs if sparse else [ca.densify(x) for x in outputs]
+    function = ca.Function(name, inputs, results)
+    return function if function.n_instructions() > SHARING else ca.Function(name, inputs, results, {"cse": True})
 
 
 def normalised(eqs: EquationsOfMotion, q: Any) -> Any:

@@ -147,7 +147,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "J",
         )
         # a curve parameter is both coordinate and measure; a sensor may be named as an acceleration is
-        keep = [k for k, name in enumerate(names) if name not in names[:k] and name not in eqs.unrecorded]
+        first = {name: k for k, name in reversed(list(enumerate(names)))}
+        keep = [k for k, name in enumerate(names) if first[name] == k and name not in eqs.unrecorded]
         return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
 
     return eqs.cached("observation", make)  # type: ignore[no-any-return]

@@ -27,6 +27,7 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.mechanics.forces.friction import SMOOTH
 from dalembert.record import Record
+from dalembert.solve.constrained.solve import build_function
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.motion.kinematics import RANK, Poses
 from dalembert.solve.motion.recorded_poses import find_poses
@@ -88,7 +89,7 @@ def inverse_dynamics(
     (2.0, 'determined')
     """
     require_equations(eqs)
-    problem = _Problem(eqs, inputs, weights)
+    problem = _ForceBalance(eqs, inputs, weights)
     poses, doubtful, how = find_poses(eqs, motion, times, start)
     solution = problem.solve(poses)
     if doubtful is None and problem.behind and len(poses.t[::2]) >= LEAST:
@@ -114,7 +115,7 @@ class _Solution:
     iterations: int
 
 
-class _Problem:
+class _ForceBalance:
     """Which unknowns there are, and the native balance of forces."""
 
     def __init__(
@@ -179,7 +180,7 @@ class _Problem:
             unknown = ca.vertcat(s.z, s.u, s.lam)
             affine = not unknown.shape[0] or ca.jacobian(ca.vertcat(ca.vec(W), ca.vec(L)), unknown).nnz() == 0
             inputs = [s.q, s.v, s.a, s.z, s.u, s.lam, s.p, s.t]
-            function = ca.Function("balance", inputs, [ca.densify(x) for x in (residual, W, L)], {"cse": True})
+            function = build_function("balance", inputs, [residual, W, L])
             return Kernel(function), affine
 
         return eqs.cached(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
@@ -400,7 +401,7 @@ def _near_rest(eqs: EquationsOfMotion, poses: Poses, found: _Solution) -> None:
 
 
 def _record(
-    eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Solution, how: str, errors: dict[str, float]
+    eqs: EquationsOfMotion, problem: _ForceBalance, poses: Poses, found: _Solution, how: str, errors: dict[str, float]
 ) -> Record:
     t = poses.t
     (power,) = eqs.kernel("power").many(poses.q, poses.v, found.z, found.u, eqs.p, t.reshape(-1, 1), found.lam)

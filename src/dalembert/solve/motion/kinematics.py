@@ -127,10 +127,10 @@ class Poses:
 
 def follow(eqs: EquationsOfMotion, motion: Motion, times: Array, start: State | None) -> Poses:
     """Poses along a prescribed motion; raises with the poses before a failure."""
-    return _Run(eqs, motion, times).go(start)
+    return _MotionAnalysis(eqs, motion, times).go(start)
 
 
-class _Run:
+class _MotionAnalysis:
     def __init__(self, eqs: EquationsOfMotion, motion: Motion, times: Array) -> None:
         self.eqs, self.motion, self.times = eqs, motion, times
         self.stack = stacked(eqs, motion.targets)

@@ -39,7 +39,7 @@ from dalembert.solve.constrained.elimination import solve_rows_of_joints
 from dalembert.solve.constrained.solve import depends_on_reactions, normalised
 from dalembert.solve.position.assemble import assemble, state_or_rest
 from dalembert.solve.position.chart import Chart
-from dalembert.solve.position.tangent import Point, accelerations
+from dalembert.solve.position.tangent import Instant, accelerations
 
 SX = ca.SX
 GROWTH = 2.0  # largest ratio of two steps in a row along the path: equal parts of a smooth path have nearly equal steps
@@ -82,7 +82,7 @@ def minimum_coordinates(
         coordinates = about.coordinates if coordinates is None else coordinates
         at = _reference_pose(eqs, about) if at is None else at
     at = state_or_rest(eqs, at)
-    rest = Point(at.q, np.zeros(eqs.nv), at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam)
+    rest = Instant(at.q, np.zeros(eqs.nv), at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam)
     named = [coordinates] if isinstance(coordinates, str) else None if coordinates is None else list(coordinates)
     chart = Chart(eqs, accelerations(eqs, rest), named, world=False)
     if any(c.kind != "measure" for c in chart.positions) or chart.kept != chart.positions:

@@ -12,7 +12,8 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Kernel
-from dalembert.solve.constrained.solve import Factor, normalised
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
+from dalembert.solve.constrained.solve import build_function, normalised
 from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
 
 SX, MX = ca.SX, ca.MX
@@ -33,13 +34,11 @@ class Analysis:
         q, v, p, t = SX.sym("q", eqs.nq), SX.sym("v", eqs.nv), SX.sym("p", len(eqs.parameters)), SX.sym("t")
         k = len(targets.names)
         s, ds, dds = SX.sym("s", k), SX.sym("ds", k), SX.sym("dds", k)
-        self.newton = ca.Function("newton", [q, p, t, s], self._newton(q, p, t, s), {"cse": eqs.nv < 600})
+        self.newton = build_function("newton", [q, p, t, s], self._newton(q, p, t, s))
         residual = self._residual(q, p, t, s)
         self.gap = ca.Function("gap", [q, p, t, s], [ca.norm_inf(residual) if residual.shape[0] else SX(0)])
-        self.speeds = ca.Function("speeds", [q, v, p, t, ds], [self._speeds(q, v, p, t, ds)[0]], {"cse": eqs.nv < 600})
-        self.rates = ca.Function(
-            "rates", [q, v, p, t, ds, dds], self._rates(q, v, p, t, ds, dds), {"cse": eqs.nv < 600}
-        )
+        self.speeds = build_function("speeds", [q, v, p, t, ds], [self._speeds(q, v, p, t, ds)[0]])
+        self.rates = build_function("rates", [q, v, p, t, ds, dds], self._rates(q, v, p, t, ds, dds))
         N, n = eqs.functions["kinematics"](q, p, t)
         move = normalised(eqs, q + N @ v)
         self.move = ca.Function("move", [q, v, p, t], [ca.densify(move)])
@@ -62,7 +61,7 @@ class Analysis:
         residual = self._residual(q, p, t, s)
         if J.shape[0] == 0:
             return [q, SX(0), SX(0)]
-        factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+        factor = ConstraintFactor(SX.eye(eqs.nv), J)
         change = factor.correction(residual, 2)
         N, _ = F["kinematics"](q, p, t)
         near = normalised(eqs, q + N @ change)
@@ -91,7 +90,7 @@ class Analysis:
                 J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H, E))
                 if J.shape[0] == 0:
                     return v, SX(0), None
-                factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+                factor = ConstraintFactor(SX.eye(eqs.nv), J)
             residual = ca.vertcat(F["rates"](q, v, p, t), rate - ds, E @ v)
             v = v + factor.correction(residual, 2)
         _, rate, _, _ = self.prescribed(q, v, p, t)
@@ -111,7 +110,7 @@ class Analysis:
         a = SX.zeros(eqs.nv)
         if J.shape[0]:
             if factor is None or len(eqs.rate_rows) < len(eqs.rows):
-                factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+                factor = ConstraintFactor(SX.eye(eqs.nv), J)
             for _ in range(2):
                 a = a + factor.correction(J @ a - right, 2)
         return [v, ca.densify(a), missed]

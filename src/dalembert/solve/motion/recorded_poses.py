@@ -13,7 +13,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
-from dalembert.solve.constrained.solve import Factor
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
 from dalembert.solve.motion.kinematics import Poses, follow, read_times
 from dalembert.solve.motion.native_functions import analysis
 from dalembert.solve.position.prescribed_motion import (
@@ -134,14 +134,14 @@ def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
             still, _ = F["rows"](s.q, SX.zeros(eqs.nv), *zero, s.p, s.t)
             phi = F["position"](s.q, s.p, s.t)
             N, _ = F["kinematics"](s.q, s.p, s.t)
-            q = q + N @ Factor(SX.eye(eqs.nv), still[upper, :], singular_mass=False).correction(phi, 2)
+            q = q + N @ ConstraintFactor(SX.eye(eqs.nv), still[upper, :]).correction(phi, 2)
             gap = ca.norm_inf(phi)
         if rated:
             missed = F["rates"](s.q, s.v, s.p, s.t)
-            v = v + Factor(SX.eye(eqs.nv), A[rated, :], singular_mass=False).correction(missed, 2)
+            v = v + ConstraintFactor(SX.eye(eqs.nv), A[rated, :]).correction(missed, 2)
         if eqs.rows:
             A, b = F["rows"](s.q, v, *zero, s.p, s.t)
-            factor = Factor(SX.eye(eqs.nv), A, singular_mass=False)
+            factor = ConstraintFactor(SX.eye(eqs.nv), A)
             a = a + factor.correction(A @ a - b, 2)
         close = ca.Function("close", [s.q, s.p, s.t], [ca.densify(q), gap])
         settle = ca.Function("settle", [s.q, s.v, s.a, s.p, s.t], [ca.densify(v), ca.densify(a)])

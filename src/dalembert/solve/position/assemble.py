@@ -15,7 +15,7 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import turn_between
 from dalembert.model.orientation import Rotation
-from dalembert.solve.constrained.solve import mass_is_singular
+from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.position.orientations import take_poses
 
 TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
@@ -153,7 +153,7 @@ def _named(
     return result
 
 
-class _Problem:
+class _JointGaps:
     """Residual and gradient of joints plus prescribed coordinates."""
 
     def __init__(
@@ -238,7 +238,7 @@ def _close(
     t: float,
     restarts: int,
 ) -> Array:
-    problem = _Problem(eqs, wanted, turned, t)
+    problem = _JointGaps(eqs, wanted, turned, t)
     tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
     q, gap = _iterate(problem, q0, tolerance)
     if gap <= tolerance:
@@ -271,7 +271,7 @@ def _close(
     )
 
 
-def _iterate(problem: _Problem, q: Array, tolerance: float) -> tuple[Array, float]:
+def _iterate(problem: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float]:
     """Levenberg-Marquardt in the tangent space, with limited steps."""
     residual = problem.residual(q)
     gap = float(np.abs(residual).max(initial=0.0))

@@ -10,7 +10,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.solve.position.tangent import (
     Candidate,
-    Point,
+    Instant,
     Terms,
     choose,
     measure_candidate,
@@ -29,7 +29,7 @@ class Chart:
     def __init__(
         self,
         eqs: EquationsOfMotion,
-        x: Point,
+        x: Instant,
         named: list[str] | None,
         *,
         world: bool,
@@ -64,7 +64,7 @@ class Chart:
         nv = self.eqs.nv
         return np.array([c.rows(self.T, self.x)[which] for c in candidates], dtype=float).reshape(len(candidates), nv)
 
-    def moved(self, x: Point) -> Chart:
+    def moved(self, x: Instant) -> Chart:
         chart = Chart(self.eqs, x, None, world=False, fixed=(self.positions, self.speeds))
         chart.kept = self.kept
         return chart
@@ -137,8 +137,8 @@ class Chart:
         y = np.zeros(len(eqs.rows))
         y[eqs.holonomic_rows] = (left @ np.cos(np.arange(1.0, left.shape[1] + 1))) / lengths
         zero = np.zeros(eqs.nv)
-        at_rest = Point(x.q, zero, x.z, x.u, x.t, zero, y)
-        none = Point(x.q, zero, x.z, x.u, x.t, zero, np.zeros(len(eqs.rows)))
+        at_rest = Instant(x.q, zero, x.z, x.u, x.t, zero, y)
+        none = Instant(x.q, zero, x.z, x.u, x.t, zero, np.zeros(len(eqs.rows)))
         curvature = Z.T @ (terms(eqs, at_rest).R1_x - terms(eqs, none).R1_x) @ Z
         size = float(np.abs(y).max()) * max(1.0, float(np.abs(A).max()))
         if float(np.abs(curvature).max()) > 1e-6 * size:
@@ -170,7 +170,7 @@ class Chart:
         return drift
 
 
-def _force_scale(eqs: EquationsOfMotion, T: Terms, x: Point, W: Array) -> float:
+def _force_scale(eqs: EquationsOfMotion, T: Terms, x: Instant, W: Array) -> float:
     """Accelerations that single forces would give: what rounding is measured by."""
     mass = W.T @ T.M @ W
     if mass.size == 0:

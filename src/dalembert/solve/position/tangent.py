@@ -26,6 +26,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.model.orientation import entries
 from dalembert.numerics import ties
+from dalembert.solve.constrained.solve import build_function
 
 RANK = 1e-9  # of singular values of A with rows of unit length, relative to the largest
 CLEAR, POSSIBLE = 1e-2, 1e-7  # what a coordinate must add to those chosen before it: at first, and at last
@@ -68,7 +69,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Point:
+class Instant:
     """All the numbers of one instant."""
 
     q: Array
@@ -80,7 +81,7 @@ class Point:
     lam: Array
 
 
-def terms(eqs: EquationsOfMotion, x: Point) -> Terms:
+def terms(eqs: EquationsOfMotion, x: Instant) -> Terms:
     """Derivatives of everything at one instant (dense)."""
     kernel = eqs.cached("tangent terms", lambda: _terms_kernel(eqs))
     values = kernel(x.q, x.v, x.z, x.u, eqs.p, x.t, x.a, x.lam)
@@ -117,7 +118,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
     for k, x in enumerate(outputs):
         shapes.append((x.shape[0],) if k in vectors else x.shape)
     inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]
-    function = ca.Function("tangent", inputs, outputs, {"cse": eqs.nv < 600})
+    function = build_function("tangent", inputs, outputs, sparse=True)
     return Kernel(function)
 
 
@@ -164,18 +165,18 @@ def split(A: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
     return lengths, U[:, :rank], sigma[:rank], Vt[:rank].T, Vt[rank:].T, U[:, rank:]
 
 
-def accelerations(eqs: EquationsOfMotion, x: Point) -> Point:
+def accelerations(eqs: EquationsOfMotion, x: Instant) -> Instant:
     """The same instant with its accelerations and multipliers, to rounding (friction by Newton's method on λ)."""
     zero = np.zeros(eqs.nv)
     lam = x.lam
     for _ in range(50):
-        here = Point(x.q, x.v, x.z, x.u, x.t, zero, lam)
+        here = Instant(x.q, x.v, x.z, x.u, x.t, zero, lam)
         T = terms(eqs, here)
         saddle = Saddle(T.M, T.A, T.f_lam)
         a, new = saddle.solve(T.f - T.f_lam @ lam, -T.R2)
         change = float(np.abs(new - lam).max(initial=0.0))
         if not T.f_lam.any() or change <= 1e-12 * (1e-300 + float(np.abs(new).max(initial=0.0))):
-            return Point(x.q, x.v, x.z, x.u, x.t, a, new)
+            return Instant(x.q, x.v, x.z, x.u, x.t, a, new)
         lam = new
     raise ConvergenceError(
         "friction-unsettled",
@@ -232,7 +233,7 @@ class Candidate:
     columns: tuple[int, ...] = ()
     start: int = 0
 
-    def rows(self, T: Terms, x: Point) -> tuple[Array, Array, Array, Array, float, float]:
+    def rows(self, T: Terms, x: Instant) -> tuple[Array, Array, Array, Array, float, float]:
         """S, ∂ṡ/∂ξ, ∂s̈/∂ξ, ∂s̈/∂v (∂ṡ/∂v = ∂s̈/∂a = S), ṡ and s̈."""
         k, nv = self.index, T.M.shape[0]
         if self.kind == "measure":
@@ -292,7 +293,7 @@ def turn_candidates(eqs: EquationsOfMotion, v: Array, *, world: bool) -> list[li
     return [group for _, group in sorted(found, key=lambda pair: round(pair[0], 9))]
 
 
-def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Point) -> list[Candidate]:
+def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant) -> list[Candidate]:
     """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first."""
     chosen: list[Candidate] = []
     basis = np.zeros((Z.shape[1], 0))

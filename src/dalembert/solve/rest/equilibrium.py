@@ -23,7 +23,7 @@ from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import convert, fix_modes
 from dalembert.solve.position.assemble import DENSE, assemble, check_start
-from dalembert.solve.position.tangent import Point, accelerations, named_values
+from dalembert.solve.position.tangent import Instant, accelerations, named_values
 from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
 from dalembert.solve.rest.steady_motion import steady_motion
 
@@ -141,7 +141,7 @@ def _stick(
         return "With friction holding its joints where they are, the rest of the machine finds no equilibrium either."
     found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
     near = fix_modes(eqs, found, u)
-    x = accelerations(near.eqs, Point(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
+    x = accelerations(near.eqs, Instant(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
     M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
     if float(np.abs(M @ x.a).max(initial=0.0)) <= LIMITS.accepted * place.scale:
         lam = x.lam[: len(eqs.rows)]

@@ -30,7 +30,7 @@ from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
 from dalembert.solve.position.assemble import assemble, check_start
 from dalembert.solve.position.chart import Chart, solve_rows
-from dalembert.solve.position.tangent import Point, Saddle, Terms, accelerations, split
+from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.steady_motion import later
 
@@ -111,11 +111,11 @@ def linearize(
     eqs, at, notes = _without_dry_friction(eqs, at, u, friction)
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
     wanted = _wanted_outputs(eqs, outputs)
-    x = accelerations(eqs, Point(at.q, at.v, at.z, u, at.t, np.zeros(eqs.nv), at.lam))
+    x = accelerations(eqs, Instant(at.q, at.v, at.z, u, at.t, np.zeros(eqs.nv), at.lam))
     if frozen:
         return _freeze(eqs, x, equilibrium(eqs, start=eqs.state(at.q, None, at.z, at.t), inputs=inputs), named, wanted)
     moving = bool(np.abs(at.v).max(initial=0.0) > LIMITS.moving)
-    then: Point | None = None
+    then: Instant | None = None
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.quaternions else (False,):
         chart = Chart(eqs, x, named, world=world)
@@ -191,7 +191,7 @@ def _without_dry_friction(
     return near.eqs, near.state, notes
 
 
-def _reference(eqs: EquationsOfMotion, at: State, x: Point, chart: Chart, outputs: tuple[str, ...]) -> dict[str, Any]:
+def _reference(eqs: EquationsOfMotion, at: State, x: Instant, chart: Chart, outputs: tuple[str, ...]) -> dict[str, Any]:
     """What the deviations count from, by name, and what the machine calls the rates of the coordinates."""
     values: dict[str, float] = {}
     for c in (*chart.positions, *chart.speeds):
@@ -226,7 +226,7 @@ class _FirstOrder:
     units: dict[str, str]
 
 
-def _first_order(eqs: EquationsOfMotion, x: Point, chart: Chart, wanted: list[tuple[str, int]]) -> _FirstOrder:
+def _first_order(eqs: EquationsOfMotion, x: Instant, chart: Chart, wanted: list[tuple[str, int]]) -> _FirstOrder:
     T = chart.T
     ns, nw, nz, nu = len(chart.positions), len(chart.speeds), eqs.nz, eqs.nu
     count = ns + nw + nz + nu
@@ -272,7 +272,7 @@ def _wanted_outputs(eqs: EquationsOfMotion, outputs: str | Iterable[str] | None)
 
 
 def _output_rows(
-    eqs: EquationsOfMotion, x: Point, wanted: list[tuple[str, int]], T: Terms, change: tuple[Array, ...]
+    eqs: EquationsOfMotion, x: Instant, wanted: list[tuple[str, int]], T: Terms, change: tuple[Array, ...]
 ) -> tuple[tuple[str, ...], dict[str, str], Array]:
     dx, dv, da, dlam, dz, du = change
     names: list[str] = []
@@ -414,7 +414,7 @@ def _product(left: Array, *pairs: tuple[Array, Array], size: Array | float = 0.0
 
 
 def _freeze(
-    eqs: EquationsOfMotion, x: Point, rest: State, named: list[str] | None, wanted: list[tuple[str, int]]
+    eqs: EquationsOfMotion, x: Instant, rest: State, named: list[str] | None, wanted: list[tuple[str, int]]
 ) -> StateSpace:
     """A(x) = ∫₀¹ ∂ẋ/∂x at x₀ + τ (x - x₀) dτ, by Gauss's rule: the mean of Jacobians has A(x) (x - x₀) = ẋ."""
     here = Chart(eqs, x, named, world=False)
@@ -433,7 +433,7 @@ def _freeze(
         speed = {c.rate_name: tau * end[c.rate_name] for c in here.speeds}
         state = eqs.state(state.q, state.v, (1 - tau) * rest.z + tau * end.z, x.t)
         state = assemble(eqs, place, velocity=speed, start=state, t=x.t)
-        y = accelerations(eqs, Point(state.q, state.v, state.z, x.u, x.t, np.zeros(eqs.nv), x.lam))
+        y = accelerations(eqs, Instant(state.q, state.v, state.z, x.u, x.t, np.zeros(eqs.nv), x.lam))
         jacobian = _first_order(eqs, y, here.moved(y), wanted)
         A, C = A + 0.5 * weight * jacobian.A, C + 0.5 * weight * jacobian.C
     first = replace(last, A=A, C=C)

@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.position.assemble import DENSE, least_change, normalised_numbers
-from dalembert.solve.position.tangent import Point, choose, measure_candidate, split, terms, turn_candidates
+from dalembert.solve.position.tangent import Instant, choose, measure_candidate, split, terms, turn_candidates
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class Rest:
         kept = [direction for direction in D.T if self._goes_on(place, direction)]
         if not kept:
             return ()
-        x = Point(place.q, self.still, place.z, self.u, self.t, self.still, place.lam[: len(eqs.rows)])
+        x = Instant(place.q, self.still, place.z, self.u, self.t, self.still, place.lam[: len(eqs.rows)])
         measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
         joints = [measures[k] for k in eqs.recorded_measures]
         chosen = choose(np.array(kept).T, [joints, measures, *turn_candidates(eqs, x.v, world=False)], terms(eqs, x), x)

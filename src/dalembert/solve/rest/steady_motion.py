@@ -23,7 +23,7 @@ from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.position.assemble import assemble, normalised_numbers
 from dalembert.solve.position.tangent import (
     Candidate,
-    Point,
+    Instant,
     Terms,
     accelerations,
     choose,
@@ -140,7 +140,7 @@ def _pose(
 
 @dataclass(frozen=True)
 class _Try:
-    x: Point
+    x: Instant
     error: float
     worst: str
     by: float
@@ -163,14 +163,14 @@ class _Steady:
         self.named, self.free, self.values = named, free, values
         self.speeds: list[Candidate] = []
 
-    def point(self, q: Array, v: Array, z: Array, lam: Array, a: Array | None = None) -> Point:
-        return Point(q, v, z, self.u, self.t, np.zeros(self.eqs.nv) if a is None else a, lam)
+    def point(self, q: Array, v: Array, z: Array, lam: Array, a: Array | None = None) -> Instant:
+        return Instant(q, v, z, self.u, self.t, np.zeros(self.eqs.nv) if a is None else a, lam)
 
     def move(self, q: Array, change: Array) -> Array:
         (N, _) = self.eqs.kernel("kinematics")(q, self.eqs.p, self.t)
         return normalised_numbers(self.eqs, q + N.reshape(self.eqs.nq, self.eqs.nv) @ change)
 
-    def choose_speeds(self, T: Terms, x: Point) -> list[Candidate]:
+    def choose_speeds(self, T: Terms, x: Instant) -> list[Candidate]:
         """Independent speeds: the named ones, then joints, bodies, angular velocities."""
         eqs = self.eqs
         Z = split(T.A[eqs.rate_rows])[4]
@@ -193,7 +193,7 @@ class _Steady:
         rest = choose(Z, [*[[c] for c in self.named], joints, others, *turning, travels, speeds], T, x)
         return [*self.named, *[c for c in rest if c not in self.named]]
 
-    def rows(self, T: Terms, x: Point, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
+    def rows(self, T: Terms, x: Instant, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
         """Residual, its derivative by (ξ, v, a, λ / scale, z, free rates), and what every row is."""
         eqs = self.eqs
         nv, nl, nz = eqs.nv, len(eqs.rows), eqs.nz
@@ -280,7 +280,7 @@ class _Steady:
         worst = int(np.argmax(np.abs(residual)))
         return _Try(x, float(np.abs(residual).max()) / self.size(x), names[worst], float(residual[worst]))
 
-    def check_lasting(self, x: Point) -> None:
+    def check_lasting(self, x: Instant) -> None:
         """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
         if not float(np.abs(x.v).max(initial=0.0)) > LIMITS.moving:
             return
@@ -296,7 +296,7 @@ class _Steady:
                 Advice("Give other rates, or a nearer {}.", Argument("guess")),
             )
 
-    def size(self, x: Point) -> float:
+    def size(self, x: Instant) -> float:
         return 1.0 + float(np.abs(x.v).max(initial=0.0)) + float(np.abs(x.a).max(initial=0.0))
 
     def error(self, best: _Try | None) -> ConvergenceError:
@@ -313,7 +313,7 @@ class _Steady:
         )
 
 
-def later(eqs: EquationsOfMotion, x: Point) -> Point:
+def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
     """The same motion a little later: Runge-Kutta over about a third of a radian of the fastest rate."""
     steps = 12
     h = 0.37 / float(np.abs(x.v).max()) / steps
@@ -322,7 +322,7 @@ def later(eqs: EquationsOfMotion, x: Point) -> Point:
 
     def slope(y: tuple[Array, ...], t: float) -> tuple[Array, ...]:
         nonlocal lam
-        here = accelerations(eqs, Point(y[0], y[1], y[2], x.u, t, np.zeros(eqs.nv), lam))
+        here = accelerations(eqs, Instant(y[0], y[1], y[2], x.u, t, np.zeros(eqs.nv), lam))
         lam = here.lam
         N, n = eqs.kernel("kinematics")(y[0], eqs.p, t)
         (g,) = eqs.kernel("internal")(*y, x.u, eqs.p, t, lam)
@@ -337,7 +337,7 @@ def later(eqs: EquationsOfMotion, x: Point) -> Point:
         t += h
     q = normalised_numbers(eqs, y[0])
     closed = assemble(eqs, start=eqs.state(q, y[1], y[2], t, lam=lam), t=t)
-    return accelerations(eqs, Point(closed.q, closed.v, closed.z, x.u, t, np.zeros(eqs.nv), lam))
+    return accelerations(eqs, Instant(closed.q, closed.v, closed.z, x.u, t, np.zeros(eqs.nv), lam))
 
 
 def _shortest(J: Array, residual: Array, damping: float) -> Array:

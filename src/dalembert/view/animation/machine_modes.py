@@ -23,7 +23,7 @@ from dalembert.numerics import ties
 from dalembert.record import Array
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.orientations import to_omega
-from dalembert.solve.position.tangent import Point
+from dalembert.solve.position.tangent import Instant
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linearize import linearize
 from dalembert.view.animation.body_shapes import corners, turns, world_points
@@ -94,7 +94,7 @@ def _modes(eqs: EquationsOfMotion, state: State, modes: object) -> Modes:
 
 
 def _chart(eqs: EquationsOfMotion, state: State, names: list[str] | None, world: bool) -> Chart:
-    here = Point(state.q, state.v, state.z, np.zeros(eqs.nu), state.t, np.zeros(eqs.nv), state.lam)
+    here = Instant(state.q, state.v, state.z, np.zeros(eqs.nu), state.t, np.zeros(eqs.nv), state.lam)
     return Chart(eqs, here, names, world=world)
 
 

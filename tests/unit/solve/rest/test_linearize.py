@@ -9,7 +9,7 @@ from scipy.linalg import expm
 import dalembert as da
 from dalembert.core.errors import ModelError
 from dalembert.solve.position.chart import Chart
-from dalembert.solve.position.tangent import Point, accelerations
+from dalembert.solve.position.tangent import Instant, accelerations
 from dalembert.solve.rest import linearize as module
 from tests.helpers.findings import raises, warns
 
@@ -148,7 +148,7 @@ def test_projection_and_multiplier_elimination_agree() -> None:
     """K̄ from projected equations against -M̄ A₂₁ from the accelerations: two roads to one matrix."""
     eqs = cart_pole()
     rest = da.equilibrium(eqs)
-    x = accelerations(eqs, Point(rest.q, rest.v, rest.z, np.zeros(1), 0.0, np.zeros(eqs.nv), rest.lam))
+    x = accelerations(eqs, Instant(rest.q, rest.v, rest.z, np.zeros(1), 0.0, np.zeros(eqs.nv), rest.lam))
     chart = Chart(eqs, x, None, world=False)
     first = module._first_order(eqs, x, chart, [])
     M, C, K, B = module._second_order(eqs, chart, first)

@@ -23,7 +23,8 @@ from dalembert.core.errors import DataError
 from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion
 from dalembert.expressions import Array, Expr
 from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.constrained.solve import TINY, mass_is_singular, normalised, projection_function
+from dalembert.solve.constrained.solve import TINY, normalised, projection_function
+from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.column import Column
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep, integrator, option

@@ -27,7 +27,8 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.constrained.solve import TINY, mass_is_singular, projection_function
+from dalembert.solve.constrained.solve import TINY, projection_function
+from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.column import Column, does_work
 from dalembert.solve.integrate.explicit_step import SAFETY
 from dalembert.solve.integrate.inputs import Inputs
