@@ -11,7 +11,9 @@ from benchmarks.harness import Answer, Emit, Row, ask, cpu_time, peer_python, re
 
 SIZES = (10, 100, 1000)
 PEERS = ("exudyn", "pinocchio", "mujoco")
+GOALS = {10: 0.45, 100: 0.3, 1000: 0.1}  # of the best peer's time
 STEP, STEPS, SAMPLE = 1e-3, 500, 0.1
+FIRST_STEPS = 4000  # of our first call: enough to make machine code worth its while
 GRAVITY = 9.81
 AFFORDABLE = 4.0
 """A peer takes as many of the steps as fit into so many CPU seconds."""
@@ -27,7 +29,7 @@ def rows() -> list[Row]:
         extra = {key: mine[key] for key in ("build_s", "first_call_s") if key in mine}
         extra |= {"step": STEP, "details": {"ours": mine, **peers}}
         figures = {name: peer.get("us") for name, peer in peers.items()}
-        result.append(Row(f"chain/{bodies}", "us/body/step", mine.get("us"), figures, extra=extra))
+        result.append(Row(f"chain/{bodies}", "us/body/step", mine.get("us"), figures, GOALS[bodies], extra=extra))
     measured = [row.ours for row in result if row.ours is not None]
     if len(measured) == len(SIZES):
         spread = max(measured) / min(measured)
@@ -78,7 +80,7 @@ def mechanism(bodies: int) -> Any:
 
 
 def ours(task: dict[str, Any], emit: Emit) -> None:
-    """The public call without a compiler; building includes model, equations and assembly."""
+    """The public call; building includes model, equations and assembly."""
     import dalembert as da
 
     begin = time.perf_counter()
@@ -86,13 +88,14 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     start = da.assemble(eqs)
     once = {"build_s": time.perf_counter() - begin}
 
-    def simulate() -> Any:
-        return da.simulate(eqs, until=STEP * task["steps"], start=start, method=da.RK4(step=STEP), every=SAMPLE)
+    def simulate(steps: int = task["steps"]) -> Any:
+        return da.simulate(eqs, until=STEP * steps, start=start, method=da.RK4(step=STEP), every=SAMPLE)
 
     begin = time.perf_counter()
-    cpu, _ = cpu_time(simulate)
+    simulate(FIRST_STEPS)
     once["first_call_s"] = time.perf_counter() - begin
+    cpu = cpu_time(simulate)[0]
     count = repeats(cpu)
-    fastest = min(cpu_time(simulate)[0] for _ in range(count))
+    fastest = min([cpu, *(cpu_time(simulate)[0] for _ in range(count - 1))])
     us = 1e6 * fastest / task["steps"] / task["bodies"]
     emit({"method": "RK4", "us": us, "steps": task["steps"], "repeats": count, **once})

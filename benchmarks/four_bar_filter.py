@@ -22,24 +22,20 @@ NOISE = {
     "acceleration.y": 5.637583e-2,
 }  # fmt: skip
 WALK = 10.0  # of the torque [N m/√s]
-TIMES_REAL = 100.0
+TIMES_REAL = 180.0
 REPEATS = 5
 SETTLING = 1.0  # seconds that errors leave out
 
 
 def rows() -> list[Row]:
-    """CPU seconds for 10 s at 1 kHz beside real time, compiled and not."""
-    result = []
-    for mode, goal in (("compiled", 1.0 / TIMES_REAL), ("interpreted", None)):
-        answer = ask("benchmarks.four_bar_filter", "ours", {"mode": mode})
-        lines = {key: value for line in answer.lines for key, value in line.items()}
-        lines["details"] = {"ours": {"status": answer.status, "reason": answer.reason}}
-        cpu = lines.pop("cpu", None)
-        if cpu is not None:
-            lines["note"] = f"{DURATION / cpu:.0f} times as fast as time passes" + told(lines.get("benchmark", {}))
-        name = f"observer/four-bar EKF 1 kHz/{mode}"
-        result.append(Row(name, "s", cpu, {"real time": DURATION}, goal, extra=lines))
-    return result
+    """CPU seconds for 10 s at 1 kHz beside real time."""
+    answer = ask("benchmarks.four_bar_filter", "ours", {})
+    lines = {key: value for line in answer.lines for key, value in line.items()}
+    lines["details"] = {"ours": {"status": answer.status, "reason": answer.reason}}
+    cpu = lines.pop("cpu", None)
+    if cpu is not None:
+        lines["note"] = f"{DURATION / cpu:.0f} times as fast as time passes" + told(lines.get("benchmark", {}))
+    return [Row("observer/four-bar EKF 1 kHz", "s", cpu, {"real time": DURATION}, 1.0 / TIMES_REAL, extra=lines)]
 
 
 def told(benchmark: dict[str, Any]) -> str:
@@ -119,23 +115,20 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
 
     began = time.perf_counter()
     eqs = four_bar()
-    compiled = task["mode"] == "compiled"
     fast = da.simulate(eqs, until=DURATION, start=start(eqs), every=FAST)
     model = four_bar()
     ekf = da.estimate.ExtendedKalman(
         model, outputs=["encoder", "gyroscope"], inputs=[], coordinates="A.angle", at=start(model),
         Q={"A.angle": 1e-10, "A.rate": 1e-6}, R={name: NOISE[name] ** 2 for name in ("encoder", "gyroscope")},
-        P0=1e-2, dt=FAST, compiled=compiled,
+        P0=1e-2, dt=FAST,
     )  # fmt: skip
     emit({"build_s": time.perf_counter() - began})
     record = noisy(fast)
     began = time.perf_counter()
     estimate = ekf.run(record)
-    emit({"compile_s" if compiled else "first_call_s": time.perf_counter() - began})
-    emit({"cpu": min(cpu_time(lambda: ekf.run(record))[0] for _ in range(REPEATS)), "engine": ekf.native.engine})
+    emit({"first_call_s": time.perf_counter() - began})
+    emit({"cpu": min(cpu_time(lambda: ekf.run(record))[0] for _ in range(REPEATS))})
     emit({"error": rms(estimate.record["A.angle"] - fast["A.angle"], FAST)})
-    if not compiled:
-        return
     slow = da.simulate(eqs, until=DURATION, start=start(eqs), every=SLOW)
     torque = ideal_torque(eqs, slow)
     benchmark: dict[str, Any] = {"torque rms [N m]": rms(torque, SLOW)}

@@ -43,17 +43,20 @@ class Answer:
 def ask(
     module: str, function: str, task: Mapping[str, Any], *, python: str | None = None, limit: float = TIME_LIMIT
 ) -> Answer:
-    """Run ``module.function(task, emit)`` in a new process with limits and collect what it emits."""
+    """Run ``module.function(task, emit)`` in a new process with limits and collect what it emits.
+
+    Without `python` it is a process of ours: nothing is on its path, in particular no C compiler.
+    """
     with tempfile.TemporaryDirectory(prefix="dalembert-bench-") as folder:
         out, errors = Path(folder) / "lines", Path(folder) / "errors"
         command = [python or sys.executable, "-m", "benchmarks.worker", module, function, str(out), str(MEMORY_LIMIT)]
-        # A cache of its own: without it a build of an earlier run would stand in for the virtual machine.
         environment = os.environ | {
-            "DALEMBERT_CACHE": folder,
             "EXUDYN_MODULE": "fast",
             "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
             **{name + "_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")},
         }
+        if python is None:
+            environment |= {"PATH": folder, "CC": ""}
         with errors.open("w") as stderr:
             process = subprocess.Popen(
                 command,
@@ -246,13 +249,13 @@ def merge(path: Path, rows: Sequence[Row]) -> None:
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """The rows as lines of text."""
     peers = list(dict.fromkeys(name for row in rows for name in row.peers))
-    head = ["name", "unit", "ours", *peers, "ratio", "goal", "build s", "compile s", "error", "setting"]
+    head = ["name", "unit", "ours", *peers, "ratio", "goal", "build s", "first call s", "error", "setting"]
     body = []
     for row in rows:
         own = row.extra.get("details", {}).get("ours", {})
         setting = " ".join(f"{key} {own[key]:.3g}" for key in ("step", "tolerance") if key in own)
         numbers = [row.ours, *(row.peers.get(name) for name in peers), row.ratio, row.goal]
-        numbers += [row.extra.get(key) for key in ("build_s", "compile_s", "error")]
+        numbers += [row.extra.get(key) for key in ("build_s", "first_call_s", "error")]
         body.append([row.name, row.unit, *map(_number, numbers), f"{own.get('method', '')} {setting}".strip()])
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     for line in (head, ["-" * width for width in widths], *body):

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,14 +20,6 @@ _patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=20, derandomize=True, database=None, **_patient)
 settings.register_profile("wide", max_examples=200, print_blob=True, **_patient)
 settings.load_profile(os.environ.get("DALEMBERT_TEST_PROFILE", "quick"))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled kernels of tests go to a folder of their own, never to the user's cache."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DALEMBERT_CACHE", str(tmp_path_factory.mktemp("kernels", numbered=True)))
-        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

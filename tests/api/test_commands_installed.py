@@ -216,10 +216,10 @@ def test_commands_models_records_studies_and_options_complete(words, offered, tm
 
 # -- this installation ------------------------------------------------------------------------------------------------
 def test_doctor_on_a_bare_machine_gives_advice(tmp_path):
-    """No compiler, no browser, no node on the path."""
-    result = installed("doctor", PATH=str(tmp_path), BROWSER="", DISPLAY="", CC="")
+    """No browser, no node on the path."""
+    result = installed("doctor", PATH=str(tmp_path), BROWSER="", DISPLAY="")
     assert result.returncode == 0, result.stderr
-    assert "C compiler: none" in result.stdout and "apt install gcc" in result.stdout
+    assert "engine: native code by LLVM" in result.stdout  # nothing of the machine is needed for it
     assert "browser: none" in result.stdout and "--no-browser" in result.stdout
 
 

@@ -101,10 +101,10 @@ def test_the_schema_is_a_json_schema_of_model_files(tmp_path):
     assert run("schema", "--out", tmp_path / "no" / "folder.json").exit_code == 2
 
 
-def test_doctor_tells_versions_compiler_and_optional_packages():
+def test_doctor_tells_versions_engine_and_optional_packages():
     found = document("doctor")
     assert found["versions"]["dalembert"] == da.__version__
-    assert set(found) == {"versions", "compiler", "cache", "animation", "browser", "optional"}
+    assert set(found) == {"versions", "engine", "animation", "browser", "optional"}
     result = installed("doctor")
     assert result.returncode == 0
     assert "CasADi" in result.stdout and "h5netcdf" in result.stdout

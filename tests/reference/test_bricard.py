@@ -20,7 +20,7 @@ AT_10 = (+0.999999964, -1.000269013, +0.999730951)
 
 
 @lru_cache(maxsize=2)
-def machine(compiled: bool = False) -> Any:
+def machine() -> Any:
     m = da.Mechanism("Bricard", gravity=(0, -9.81, 0))
     sides: list[Any] = [m.ground]
     for k in range(5):
@@ -31,8 +31,7 @@ def machine(compiled: bool = False) -> Any:
     for k in range(6):
         m.add_revolute(f"J{k}", sides[k], sides[k + 1], at=POINTS[k], axis=AXES[k])
     m.add_sensor("P", da.position(sides[3].at(0, 0, 0.5)))
-    eqs = da.equations(m)
-    return eqs.compiled() if compiled else eqs
+    return da.equations(m)
 
 
 def test_bricard_has_one_freedom_where_the_count_says_none() -> None:
@@ -60,4 +59,4 @@ def test_p4_bricard_with_adaptive_steps() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_p4_bricard_after_1_s_and_10_s_at_every_step_size(step: float) -> None:
-    check(da.simulate(machine(compiled=True), 10.0, method=da.RK4(step), every=1.0))
+    check(da.simulate(machine(), 10.0, method=da.RK4(step), every=1.0))

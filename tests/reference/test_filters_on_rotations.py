@@ -255,7 +255,7 @@ def test_errors_of_filters_on_rotations_are_as_large_as_they_say(
     eqs = machine()
     Q, R = 1e-6, 1e-4
     at = start(eqs)
-    filter_ = make(eqs, outputs=tuple(outputs), at=at, Q=Q, R=R, P0=P0, dt=DT, compiled=True, **options)
+    filter_ = make(eqs, outputs=tuple(outputs), at=at, Q=Q, R=R, P0=P0, dt=DT, **options)
     found = errors_of_many_runs(filter_, P0, Q, R, runs=200, count=30)
     low, high = chi_square_band(freedoms, 200)
     mean = found.mean(axis=0)

@@ -45,7 +45,7 @@ def governor() -> tuple[da.EquationsOfMotion, State]:
         m.add_revolute(f"{name} hinge", shaft, arm, at=tuple(hinge), axis=(0, 1, 0))
         face = slider.at(side * 0.05, 0, 0)
         m.add_spring(f"{name} spring", arm.at(0.5 - center, 0, 0), face, stiffness=8e5, damping=4e4, free_length=0.5)
-    eqs = da.equations(m).compiled()
+    eqs = da.equations(m)
     still = {"left hinge.angle": 0.0, "right hinge.angle": 0.0, "slide.displacement": 0.0}
     return eqs, da.assemble(eqs, velocity={"bearing.angle": 2 * math.pi, **still})
 

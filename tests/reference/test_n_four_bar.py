@@ -23,7 +23,7 @@ END = 10.0
 
 
 @lru_cache(maxsize=4)
-def machine(count: int, compiled: bool) -> tuple[Any, Any]:
+def machine(count: int) -> tuple[Any, Any]:
     m = da.Mechanism(f"{count} four-bars", planar=True)
     cranks = []
     for k in range(count + 1):
@@ -36,7 +36,6 @@ def machine(count: int, compiled: bool) -> tuple[Any, Any]:
         m.add_revolute(f"C{k}", cranks[k + 1].at(0.5, 0), bar.at(0.5, 0))
     m.add_sensor("tip", da.position(cranks[0].at(0.5, 0)))
     eqs = da.equations(m)
-    eqs = eqs.compiled() if compiled else eqs
     return eqs, da.assemble(eqs, velocity={"A0": -1.0})
 
 
@@ -51,9 +50,9 @@ def reference(count: int, times: Any) -> Any:
     return np.column_stack((np.cos(solution.y[0]), np.sin(solution.y[0])))
 
 
-def error(count: int, method: Any, *, compiled: bool = False) -> float:
+def error(count: int, method: Any) -> float:
     """Largest distance of the first crank's tip from the reference [m]."""
-    eqs, start = machine(count, compiled)
+    eqs, start = machine(count)
     run = da.simulate(eqs, END, start=start, method=method, every=0.1)
     return float(np.abs(run["tip"] - reference(count, run.time)).max())
 
@@ -91,7 +90,7 @@ def test_p2_keeps_to_the_regular_branch_at_every_tolerance(tolerance: float, ord
 @pytest.mark.slow
 def test_p2_smaller_steps_are_never_worse_than_the_floor() -> None:
     """Down to 0.02 ms, where a solve without regularisation loses the branch (1e-2 m at 0.05 ms)."""
-    errors = [error(2, da.RK4(step), compiled=True) for step in (5e-4, 2.5e-4, 1e-4, 5e-5, 2e-5)]
+    errors = [error(2, da.RK4(step)) for step in (5e-4, 2.5e-4, 1e-4, 5e-5, 2e-5)]
     assert max(errors) < ASKED, errors
 
 
@@ -99,9 +98,9 @@ def test_p2_smaller_steps_are_never_worse_than_the_floor() -> None:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("count", [10, 40])
 def test_p2_keeps_to_the_regular_branch_at_every_step_size(count: int, step: float) -> None:
-    assert error(count, da.RK4(step), compiled=True) < ASKED
+    assert error(count, da.RK4(step)) < ASKED
 
 
 @pytest.mark.slow
 def test_p2_of_40_four_bars_with_adaptive_steps() -> None:
-    assert error(40, da.DormandPrince(), compiled=True) < ASKED
+    assert error(40, da.DormandPrince()) < ASKED

@@ -20,13 +20,12 @@ from scipy.linalg import eigvals
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import Channels, EquationsOfMotion
-from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c
 from dalembert.view.animation.machine_modes import machine_mode_data
 from dalembert.view.animation.machine_scene import machine_data
 from tests.helpers.findings import raises
 from tests.helpers.producers import ARM, BOB, GRAVITY, bead_on_a_ring, elastic_arm, pendulum
-from tests.unit.files.export.test_c_export import sound
+from tests.unit.files.export.test_c_export import CC, sound
 
 DT = 0.01
 TIGHT = da.DormandPrince(rtol=1e-11, atol=1e-12)
@@ -160,7 +159,7 @@ def test_a_regulator_behind_a_filter_brings_it_to_rest(make: Any) -> None:
     assert off < 0.02 and alone > 0.05  # 20 times the noise of the sensor
 
 
-@pytest.mark.skipif(compiler() is None, reason="no C compiler (cc, gcc or clang) on this machine")
+@pytest.mark.skipif(CC is None, reason="no C compiler (cc, gcc or clang) on this machine")
 @pytest.mark.parametrize("make", [pendulum, elastic_arm], ids=["pendulum", "arm"])
 def test_its_filter_is_exported_to_c_and_agrees_with_a_run(make: Any, tmp_path: Path) -> None:
     eqs = make()

@@ -44,6 +44,7 @@ BINARY = frozenset(
 VIEWS = frozenset(operations("RESHAPE SPARSITY_CAST"))
 JOINED = frozenset(operations("VERTCAT HORZCAT DIAGCAT"))
 SPLIT = frozenset(operations("VERTSPLIT HORZSPLIT DIAGSPLIT"))
+JOIN = {ca.OP_VERTSPLIT: ca.vertcat, ca.OP_HORZSPLIT: ca.horzcat, ca.OP_DIAGSPLIT: ca.diagcat}
 # Operations that CasADi expands to scalar code in the order in which it evaluates them.
 EXPANDED = frozenset(
     operations(
@@ -332,21 +333,24 @@ class Program:
 
 
 def _alone(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
-    """A node as a function of symbols in the place of its dependencies."""
+    """A node as a function of symbols in the place of its dependencies.
+
+    CasADi does not substitute a part of a split: there the split value is replaced, by its parts put together.
+    """
     (alone,) = ca.graph_substitute([node], list(dependencies), list(symbols))
-    known = {s.__hash__() for s in symbols}
-    if all(s.__hash__() in known for s in ca.symvar(alone)):
-        return alone
-    # CasADi does not substitute a part of a split
-    if node.op() == ca.OP_TRANSPOSE:
-        return symbols[0].T
-    if node.op() == ca.OP_PROJECT:
-        return ca.project(symbols[0], node.sparsity())
-    if node.op() == ca.OP_MTIMES:
-        return ca.mac(symbols[1], symbols[2], symbols[0])
-    if node.op() == ca.OP_DOT:
-        return ca.dot(*symbols)
-    raise Untranslatable(f"the matrix operation {_operation_names()[node.op()]} of a part of a split")
+    parts: dict[int, tuple[Any, dict[int, Any]]] = {}
+    for value, symbol in zip(dependencies, symbols, strict=True):
+        if value.is_output() and value.dep(0).op() in SPLIT:
+            split = value.dep(0)
+            parts.setdefault(split.__hash__(), (split, {}))[1][value.which_output()] = symbol
+    for split, known in parts.values():
+        every = [split.get_output(i) for i in range(len(split.info()["offset"]) - 1)]
+        whole = JOIN[split.op()](*(known.get(i, ca.MX(part.sparsity())) for i, part in enumerate(every)))
+        (alone,) = ca.graph_substitute([alone], [split.dep(0)], [whole])
+    given = {s.__hash__() for s in symbols}
+    if any(s.__hash__() not in given for s in ca.symvar(alone)):
+        raise Untranslatable(f"the matrix operation {_operation_names()[node.op()]} of a part of a split")
+    return alone
 
 
 def _from_start(node: Any, start: Any, symbols: Sequence[Any]) -> Any:

@@ -161,7 +161,7 @@ def test_a_law_that_drives_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("method", [None, da.RK4(step=1e-3)], ids=["error control", "fixed step"])
 def test_a_driver_beyond_its_reach_in_a_sampled_run_leaves_the_record_until_there(method: Any) -> None:
-    """Two rods of 1 m, stretched by a driver: 2 m are reached after 0.5 s, in the middle of a chunk of samples."""
+    """Two rods of 1 m, stretched by a driver: 2 m are reached after 0.5 s, in the middle of a block of samples."""
     m = da.Mechanism("toggle", planar=True)
     rods = [m.add_body(name, mass=1.0, inertia=0.1) for name in ("near", "far")]
     slide = m.add_body("slide", mass=1.0, inertia=0.1)

@@ -12,6 +12,7 @@ from dalembert.equations import State
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
 from dalembert.loop.sampled import sample_chunks, sampled_run
+from tests.helpers.engines import ENGINES, engine
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
 DT = 0.02
@@ -201,17 +202,15 @@ def test_sensors_of_acceleration_are_read_while_the_last_command_acts(cart: Any,
     agree(record, step_by_step(cart, start, DT, 25, control, method))
 
 
-def test_compiled_and_interpreted_loops_are_the_same(cart: Any, start: Any) -> None:
-    from dalembert.expressions import compiler
-
-    if compiler() is None:
-        pytest.skip("no C compiler")
+def test_native_and_interpreted_loops_have_the_same_bits(start: Any) -> None:
     noise = Noise(process={"force": 0.1}, sensors={"encoder": 0.01}, seed=4)
-    options: Any = {"start": start, "controller": LAW, "noise": noise, "method": da.RK4(step=DT)}
-    a = da.simulate(cart, 1.0, **options)
-    b = da.simulate(cart.compiled(), 1.0, **options)
-    assert b.statistics["engine"] == "C"
-    assert np.abs(a["hinge.angle"] - b["hinge.angle"]).max() < 1e-10
+    records = []
+    for name in ENGINES:
+        machine = cart_pendulum()
+        options: Any = {"start": machine.state(start.q, start.v), "controller": LAW, "noise": noise}
+        with engine(name):
+            records.append(da.simulate(machine, 1.0, method=da.RK4(step=DT), **options))
+    assert np.array_equal(records[0].data, records[1].data)
 
 
 # --- events and switching on ----------------------------------------------------------------------------------------
@@ -271,12 +270,12 @@ def test_a_law_is_switched_on_at_a_zero_of_a_speed_after_a_time(cart: Any) -> No
     assert record["force"][first] == pytest.approx(-record["rail.speed"][first], abs=1e-12)
 
 
-def test_a_chunk_more_or_less_changes_nothing(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_more_or_less_changes_nothing(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     noise = Noise(process={"force": 0.1, "hinge.rate": 0.01}, sensors={"encoder": 0.01}, seed=4)
     upright = da.Event("upright", lambda s: s["hinge.angle"], action=da.Switch(parameters={"load": 0.15}))
     records = []
-    for sizes in ((256, 16, 1), (16, 1)):
-        monkeypatch.setattr(sample_chunks, "SIZES", sizes)
+    for numbers in (1_000_000, 500):
+        monkeypatch.setattr(sample_chunks, "LARGEST_BLOCK", numbers)
         machine = cart_pendulum()
         begin = machine.state(start.q, start.v)
         records.append(da.simulate(machine, 2.0, start=begin, controller=LAW, noise=noise, events=upright,
@@ -284,7 +283,7 @@ def test_a_chunk_more_or_less_changes_nothing(start: Any, monkeypatch: pytest.Mo
     assert np.array_equal(records[0].data, records[1].data)
 
 
-def test_progress_and_keyboard_act_between_chunks(cart: Any, start: Any) -> None:
+def test_progress_and_keyboard_act_between_blocks(cart: Any, start: Any) -> None:
     seen: list[float] = []
     da.simulate(cart, 1.0, start=start, controller=LAW, progress=seen.append)
     assert seen[-1] == 1.0 and seen == sorted(seen)

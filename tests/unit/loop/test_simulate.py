@@ -10,13 +10,12 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
-from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
 from tests.helpers.control_systems import lqg
 from tests.helpers.loops import cart_pendulum
-from tests.unit.files.export.test_c_export import sound
+from tests.unit.files.export.test_c_export import CC, sound
 
 DT = 0.02
 WEIGHTS: Any = {"Q": np.diag([4.0, 1.0, 1.0, 1.0]), "R": 1.0, "inputs": "force"}
@@ -112,7 +111,7 @@ def test_servo_constraints_hold_from_a_rest_on(cart: Any) -> None:
     assert np.ptp(run["rail.displacement"][after]) < 1e-8 < np.ptp(run["rail.displacement"][~after])
 
 
-@pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
+@pytest.mark.skipif(CC is None, reason="no C compiler on this machine")
 def test_filters_and_laws_go_to_c(cart: Any, model: Any, tmp_path: Path) -> None:
     plant = model.to_discrete(DT)
     design = lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4)

@@ -48,8 +48,7 @@ def test_sizes_and_names_fit_together(eqs: da.EquationsOfMotion) -> None:
     assert eqs.is_holonomic
     assert {row.level for row in eqs.rows} == {HOLONOMIC}
     assert repr(eqs) == (
-        "EquationsOfMotion('cart': 6 coordinates, 6 speeds, 4 constraint rows, 1 internal states, 1 inputs, "
-        "2 outputs, interpreted)"
+        "EquationsOfMotion('cart': 6 coordinates, 6 speeds, 4 constraint rows, 1 internal states, 1 inputs, 2 outputs)"
     )
 
 
@@ -98,13 +97,6 @@ def test_a_replaced_parameter_equals_a_rebuilt_machine(eqs: da.EquationsOfMotion
     for name in rebuilt:
         for ours, theirs in zip(replaced[name], rebuilt[name], strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-14)  # other order of a few operations
-
-
-def test_compiled_is_a_copy(eqs: da.EquationsOfMotion) -> None:
-    fast = eqs.compiled()
-    assert (fast.use_c, eqs.use_c) == (True, False)
-    assert fast.compiled() is fast
-    assert fast.replace(length=0.5).use_c
 
 
 def test_equations_and_states_survive_pickling(eqs: da.EquationsOfMotion) -> None:
@@ -164,7 +156,6 @@ def test_a_mechanism_may_be_changed_after_its_equations_were_made() -> None:
 def test_the_same_description_has_the_same_hash_and_a_copy_keeps_it(eqs: da.EquationsOfMotion) -> None:
     assert da.equations(machine()).content_hash == eqs.content_hash
     assert pickle.loads(pickle.dumps(eqs)).content_hash == eqs.content_hash  # noqa: S301
-    assert eqs.compiled().content_hash == eqs.content_hash
     assert len(eqs.content_hash) == 64
 
 

@@ -22,6 +22,7 @@ from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
 CHUNK_SECONDS = 0.2  # of one call; Ctrl-C acts this soon
+REPORTED_BLOCK = 256  # samples between two calls of a progress function
 FIRST_BLOCK = 64  # samples, from which the time of one is known
 RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that no sound loop shows
 
@@ -41,6 +42,7 @@ class SampledRun:
         self.detail = host.needs_detail(self.t, times)
         self.level = 0
         self.short = 0  # intervals that needed more attempts than there are
+        self.reports = callable(progress)  # to a function, which may want to end the run
         self.progress = Progress(progress, f"simulating {host.plant.name}")
         self.taken: list[tuple[Array, Array, Array, Any]] = []  # columns, inputs, logs, samples
         self.next = 0  # wanted time
@@ -122,6 +124,8 @@ class SampledRun:
         left, pace = len(self.t) - self.k, self.chunks.kernel.pace
         self.chunks.kernel.expect(left)
         most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        if self.reports:
+            most = min(most, REPORTED_BLOCK)
         return int(max(min(left, most, self.chunks.largest_block), 1))
 
     def _accept(self, rows: Array) -> None:

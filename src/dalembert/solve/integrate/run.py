@@ -6,6 +6,7 @@ import time as clock
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from dalembert.solve.position.assemble import check_start
 CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
 REPORTED_BLOCK = 256  # attempts between two calls of a progress function
 FIRST_BLOCK = 64  # attempts, from which the time of one is known
+JUDGED_ATTEMPTS = 64  # attempts between two judgements of their progress
 STRETCHES = 1000  # of a run; each has the method's budget of attempts
 
 
@@ -121,8 +123,7 @@ class Run:
             self.sampler.blocks.append(x[None, :].copy())
             self.sampler.next = 1
         self.first = x.copy()  # what loads are usual, should a run get stuck
-        self.slow = (begin.t, 0)  # since when, and how many attempts
-        self.stretch = (begin.t, 0.0)  # its first time, and the attempts before it
+        self.slow = self.stretch = (begin.t, 0.0)  # first time of slow progress, of a stretch; attempts before it
         stopped = ""
         try:
             if self.events:
@@ -136,13 +137,17 @@ class Run:
                     crossing = self.monitor.find(self.steps, x, block)
                     if crossing is not None:
                         block = np.vstack((block[: crossing.step], crossing.x))
+                last, halt = self._judge_progress(x, block)
+                if halt is not None:
+                    block, crossing, broken = block[: last + 1], None, None
                 self._take(x, block)
                 self.singular.look(self.steps, x, block)
                 if broken is not None and crossing is None:
                     raise broken
                 self._advise(x, block)
                 x = block[-1].copy()
-                self._advances(x, size if crossing is None else crossing.step + 1)
+                if halt is not None:
+                    raise halt(x)
                 if crossing is not None:
                     x, stopped = self._happen(crossing, x)
                 self.progress.update((x[0] - begin.t) / (self.end - begin.t))
@@ -338,24 +343,32 @@ class Run:
             if not gap <= THRESHOLDS.gap:
                 raise self._opened(float(x[0]), f" ({self._widest(x)})")
 
-    def _advances(self, x: Array, attempts: int) -> None:
-        """Give up where the step fell to nothing, or where the budget of attempts for a stretch is spent."""
+    def _judge_progress(self, before: Array, block: Array) -> tuple[int, Callable[[Array], ConvergenceError] | None]:
+        """Row at which to give up, and why: the step fell to nothing, or the budget of a stretch is spent.
+
+        Judged at every 64th attempt, or more often if the budget is less: how many a block has depends on the speed of
+        the machine.
+        """
         budget = self.method.attempts
         if budget is None:
-            return
-        made = float(x[self.where["accepted"][0]] + x[self.where["rejected"][0]])
-        if x[0] - self.stretch[0] > self.span / STRETCHES or x[0] >= self.end:
-            self.stretch = (float(x[0]), made)
-        elif made - self.stretch[1] >= budget:
-            raise self._spent(x, budget)
-        since, tried = self.slow
-        left = min(self.end - since, THRESHOLDS.farthest * (since - self.first[0]))
-        if x[0] - since > THRESHOLDS.slowest * left or x[0] >= self.end:
-            self.slow = (float(x[0]), 0)
-            return
-        self.slow = (since, tried + attempts)
-        if self.slow[1] >= THRESHOLDS.attempts:
-            raise self._stuck(x)
+            return -1, None
+        accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
+        made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
+        for k in np.flatnonzero(np.diff(made // min(JUDGED_ATTEMPTS, budget)) > 0):
+            t, count = float(block[k, 0]), float(made[k + 1])
+            if t >= self.end:
+                break
+            if t - self.stretch[0] > self.span / STRETCHES:
+                self.stretch = (t, count)
+            elif count - self.stretch[1] >= budget:
+                return int(k), partial(self._spent, budget=budget)
+            since, tried = self.slow
+            left = min(self.end - since, THRESHOLDS.farthest * (since - self.first[0]))
+            if t - since > THRESHOLDS.slowest * left:
+                self.slow = (t, count)
+            elif count - tried >= THRESHOLDS.attempts:
+                return int(k), self._stuck
+        return -1, None
 
     def _spent(self, x: Array, budget: int) -> ConvergenceError:
         """The last state is sound and goes into the record, even where no sample is due yet."""

@@ -87,7 +87,7 @@ def test_a_singular_pose_where_nothing_is_to_be_done_is_passed(dt: float | None)
 
 @pytest.mark.parametrize("dt", [None, 1e-3], ids=["continuous", "sampled"])
 def test_an_event_before_the_failure_stops_the_run(dt: float | None) -> None:
-    """It lies in the same chunk of native steps as what comes after it."""
+    """It lies in the same block of native steps as what comes after it."""
     high = da.Event("high", lambda s: s["hub.angle"] - 1.4)
     run = lifted(dt=dt, method=da.RK4(step=1e-3), events=high)
     assert "stopped by event 'high'" in run.status

@@ -16,7 +16,7 @@ from tests.helpers.kinematic_machines import observer, slider_crank
 from tests.helpers.loops import cart_pendulum
 
 FILTERS = ["Kalman", "ExtendedKalman", "SigmaPointKalman"]
-SHARED = ["model", "outputs", "inputs", "Q", "R", "input_noise", "dt", "start", "P0", "compiled"]
+SHARED = ["model", "outputs", "inputs", "Q", "R", "input_noise", "dt", "start", "P0"]
 
 
 @pytest.mark.parametrize("name", FILTERS)

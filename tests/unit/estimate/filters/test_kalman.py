@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
+from tests.helpers.engines import ENGINES, engine
 from tests.helpers.findings import raises, warns
 from tests.helpers.linear_gaussian import random_problem
 
@@ -88,7 +89,7 @@ def test_a_slow_sensor_beside_a_fast_one_is_two_filters_in_turn():
     assert estimate.log_likelihood == pytest.approx(likelihood, rel=1e-12)
 
 
-def test_records_longer_and_shorter_than_a_chunk_are_whole():
+def test_records_longer_and_shorter_than_a_block_are_whole():
     problem = random_problem(4, 2, 1)
     kalman_ = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, start=problem.x0, P0=problem.P0)
     for count in (1, 2, 256, 257, 600):
@@ -99,13 +100,17 @@ def test_records_longer_and_shorter_than_a_chunk_are_whole():
         assert estimate.log_likelihood == pytest.approx(likelihood, rel=1e-11)
 
 
-def test_compiled_and_interpreted_filters_agree():
+@pytest.mark.parametrize("form", ["covariance", "square-root", "information"])
+def test_native_and_interpreted_filters_have_the_same_bits(form):
     problem = random_problem(6, 4, 2)
     record = problem.simulate(np.random.default_rng(6), 300, gaps=0.1)
     given = {"Q": problem.Q, "R": problem.R, "P0": problem.P0}
-    plain = da.estimate.Kalman(problem.system, **given).run(record)
-    native = da.estimate.Kalman(problem.system, **given, compiled=True).run(record)
-    assert native.states == pytest.approx(plain.states, rel=1e-12, abs=1e-12)
+    found = []
+    for name in ENGINES:
+        with engine(name):
+            found.append(da.estimate.Kalman(problem.system, form=form, **given).run(record))
+    assert np.array_equal(found[0].states, found[1].states)
+    assert np.array_equal(found[0].covariances(), found[1].covariances())
 
 
 def test_large_filters_agree_with_numpy():

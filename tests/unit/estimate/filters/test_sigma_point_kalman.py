@@ -24,6 +24,7 @@ from dalembert.estimate import (
     process,
 )
 from dalembert.estimate.engine.recursion import tick_function
+from tests.helpers.engines import ENGINES, engine
 from tests.helpers.findings import raises
 
 DT = 0.02
@@ -149,7 +150,7 @@ def test_the_square_root_form_is_the_same_filter(rule: Any) -> None:
 @pytest.mark.parametrize("value", [0.0, 1e300, -7.0])
 def test_what_stands_in_a_missing_row_has_no_influence_at_all(options: Any, value: float) -> None:
     ukf = SigmaPointKalman(swing(), dt=DT, **options, **NOISE)
-    tick = ukf.native.tick()
+    tick = ukf.native.tick
     m, p = ukf.initial_filter_state(None, None, DT), ukf.model.numbers
     wanted = [a.copy() for a in tick.raw(m, [0.1], [0.2], [0.05, 0.0], [1.0, 0.0], p, DT, DT)]
     found = tick.raw(m, [0.1], [0.2], [0.05, value], [1.0, 0.0], p, DT, DT)
@@ -342,19 +343,15 @@ def chain(n: int) -> UserModel:
     [{}, {"square_root": True}, {"redraw": False}, {"points": SphericalSimplex()}, {"points": CentralDifference()}],
 )
 @pytest.mark.parametrize("masses", [2, 7])
-def test_kernels_for_c_matrices_and_one_flat_expression_are_the_same_filter(options: Any, masses: int) -> None:
-    ways = [
-        SigmaPointKalman(chain(masses), Q=1e-4, R=1e-4, P0=1e-2, dt=0.01, compiled=c, **options) for c in (False, True)
-    ]
-    functions = [tick_function(way) for way in ways]
-    functions.append(functions[1].expand())
+def test_matrices_and_one_flat_expression_are_the_same_filter(options: Any, masses: int) -> None:
+    ukf = SigmaPointKalman(chain(masses), Q=1e-4, R=1e-4, P0=1e-2, dt=0.01, **options)
+    functions = [tick_function(ukf), tick_function(ukf).expand()]
     rng = np.random.default_rng(0)
-    m = ways[0].begin(0.1 * rng.standard_normal(2 * masses), np.diag(rng.uniform(1e-4, 1e-2, 2 * masses)))
-    sample = (m, [], [], [0.05, -0.02], [1, 1], ways[0].model.numbers, 0.01, 0.01)
+    m = ukf.begin(0.1 * rng.standard_normal(2 * masses), np.diag(rng.uniform(1e-4, 1e-2, 2 * masses)))
+    sample = (m, [], [], [0.05, -0.02], [1, 1], ukf.model.numbers, 0.01, 0.01)
     values = [[np.array(v).ravel() for v in function.call([*map(ca.DM, sample)])] for function in functions]
-    for found in values[1:]:
-        for a, b in zip(values[0], found, strict=True):
-            assert np.abs(a - b).max() < 1e-12 * max(1.0, np.abs(a).max())
+    for a, b in zip(*values, strict=True):
+        assert np.abs(a - b).max() < 1e-12 * max(1.0, np.abs(a).max())
 
 
 def test_noise_of_the_inputs_is_that_of_the_extended_filter_on_a_linear_model() -> None:
@@ -370,9 +367,12 @@ def test_noise_of_the_inputs_is_that_of_the_extended_filter_on_a_linear_model() 
 
 
 @pytest.mark.parametrize("square_root", [False, True])
-def test_c_gives_what_the_virtual_machine_gives(square_root: bool) -> None:
-    record = data(60)
-    ways = [SigmaPointKalman(swing(), square_root=square_root, start=START, compiled=c, **NOISE) for c in (False, True)]
-    found = [way.run(record) for way in ways]
-    assert [way.native.engine for way in ways] == ["virtual machine", "C"]
-    assert np.abs(found[0].states - found[1].states).max() < 1e-12
+def test_native_code_gives_the_bits_of_the_interpreter(square_root: bool) -> None:
+    record, found = data(60), []
+    for name in ENGINES:
+        ukf = SigmaPointKalman(swing(), square_root=square_root, start=START, **NOISE)
+        with engine(name):
+            found.append(ukf.run(record))
+        assert (ukf.native.sample.code is None) == (name == "interpreter")
+    assert np.array_equal(found[0].states, found[1].states)
+    assert np.array_equal(found[0].covariances(), found[1].covariances())

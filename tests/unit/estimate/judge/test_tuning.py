@@ -12,7 +12,6 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, Interrupted
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, SphericalSimplex, UserModel, process, tune
-from dalembert.estimate.judge import tuning
 from dalembert.estimate.judge.tuning import Task, find_entries
 from dalembert.linear import StateSpace
 from dalembert.record import Record
@@ -97,25 +96,10 @@ def test_missing_samples_are_no_hindrance() -> None:
     assert found.variances == pytest.approx({"Q.speed": TRUE_Q, "R.encoder": TRUE_R}, rel=0.35)
 
 
-def test_long_work_goes_over_to_c_and_hands_back_the_filter_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_hands_back_the_filter_it_was_given_with_its_code() -> None:
     ukf = SigmaPointKalman(pendulum(), Q={"speed": 1e-2}, R=1e-2, P0=1e-2, dt=DT)
-    ukf.native.chunk()
-    plain = tune(ukf, swung(300))
-    asked = []
-    monkeypatch.setattr(tuning, "PAYS", 0.0)
-    monkeypatch.setattr(type(ukf), "in_c", lambda self: asked.append(self) or self)
-    again = tune(ukf, swung(300))
-    assert asked == [ukf] and again.variances == plain.variances
-    assert not again.filter.compiled and again.filter.native is ukf.native
-
-
-def test_a_filter_goes_over_to_c_only_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.estimate.engine import filter as filtering
-
-    ekf = ExtendedKalman(pendulum(), Q={"speed": 1e-2}, R=1e-2, P0=1e-2, dt=DT)
-    assert ekf.in_c().compiled and not ekf.compiled
-    monkeypatch.setattr(filtering, "compiler", lambda: None)
-    assert ekf.in_c() is ekf
+    found = tune(ukf, swung(300))
+    assert type(found.filter) is SigmaPointKalman and found.filter.native is ukf.native
 
 
 def test_progress_grows_and_an_interruption_says_how_far_it_came() -> None:

@@ -200,13 +200,12 @@ def noisy(seed: int | None) -> Any:
     return Noise(process={"x": 0.01, "u": 0.1}, sensors={"y": SensorFaults(deviation=0.1, resolution=0.01)}, seed=seed)
 
 
-def test_a_seed_makes_the_same_record_whatever_the_size_of_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_makes_the_same_record_whatever_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     law = gain_law([[1.1]], ["y"], ["u"], DT)
     a, other = run(law, 700 * DT, noise=noisy(1)), run(law, 700 * DT, noise=noisy(2))
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
     assert np.abs(a["y"] - other["y"]).max() > 0.1
-    monkeypatch.setattr(sample_chunks, "SIZES", (16, 1))
-    monkeypatch.setattr(sample_chunks, "_BUILT", {})
+    monkeypatch.setattr(sample_chunks, "LARGEST_BLOCK", 500)
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
     fresh = run(law, 10 * DT, noise=noisy(None))
     again = run(law, 10 * DT, noise=noisy(fresh.provenance["seed"]))

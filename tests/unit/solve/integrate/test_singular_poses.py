@@ -33,7 +33,7 @@ def dead_points(count: int, end: float) -> list[float]:
 
 @pytest.mark.parametrize("count, method", [(1, None), (2, da.RK4(1e-2)), (1, da.GeneralizedAlpha(2e-3))])
 def test_a_run_through_dead_points_reports_each_of_them(count: int, method: Any) -> None:
-    eqs, start = four_bars(count, False)
+    eqs, start = four_bars(count)
     with warns(da.errors.SimulationWarning, "singular-pose", "4") as told:
         run = da.simulate(eqs, 3.5, start=start, every=0.5, method=method)
     assert told[0].filename == __file__
@@ -48,7 +48,7 @@ def test_a_run_through_dead_points_reports_each_of_them(count: int, method: Any)
 
 def test_energy_lost_at_a_dead_point_is_that_of_the_balance() -> None:
     """A large step of the wrong method leaves an error there; nothing else acts, so the balance over it is the loss."""
-    eqs, start = four_bars(2, False)
+    eqs, start = four_bars(2)
     t = dead_points(2, 1.0)[0]
     with pytest.warns(da.errors.SimulationWarning):
         run = da.simulate(eqs, 1.0, start=start, method=da.RK4(0.02))
@@ -146,7 +146,7 @@ def test_the_command_and_the_report_tell_of_singular_poses() -> None:
     from dalembert.app.commands.simulate import trust
     from dalembert.view.reports.run_words import singular_table
 
-    eqs, start = four_bars(1, False)
+    eqs, start = four_bars(1)
     with pytest.warns(da.errors.SimulationWarning):
         run = da.simulate(eqs, 1.0, start=start, every=0.1)
     assert "singular poses passed: 1" in trust(run, 0.1)
