@@ -34,7 +34,7 @@ OPTIMISE_AFTER = 200_000
 # Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
 LANES_AFTER = 25_000
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
-BLOCK = 256  # rows of a batch in lanes: their numbers stay in the second cache
+IN_CACHE = 32_768  # numbers of a block of a batch in lanes: they stay in the second cache
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
 
 interpreted: dict[str, str] = {}  # functions of this process that stay on the interpreter, and why
@@ -341,7 +341,8 @@ def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first:
 def _fill_lanes(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
     """Rows first to last of a batch, several at once, in blocks whose numbers stay in the cache."""
     lanes, main = native.lanes, native.main
-    most = -(-min(last - first, BLOCK) // lanes)
+    rows = max(IN_CACHE // (sum(main.inputs) + sum(main.outputs) + 1), 16)
+    most = -(-min(last - first, rows) // lanes)
     moving = [array.ndim == 2 and len(array) > 1 for array in arrays]
     given = [
         np.empty((most, size, lanes)) if moves else np.repeat(np.broadcast_to(array.reshape(-1), (size,)), lanes)
@@ -351,20 +352,22 @@ def _fill_lanes(native: Native, arrays: list[Array], results: list[Array], first
     strides = [size if moves else 0 for size, moves in zip(main.inputs, moving, strict=True)]
     work = native.work()
     table = native.table([*given, *found], work, [*strides, *main.outputs])
-    for start in range(first, last, BLOCK):
-        stop = min(start + BLOCK, last)
+    for start in range(first, last, rows):
+        stop = min(start + rows, last)
         groups = -(-(stop - start) // lanes)
         for lane in range(lanes):
             for array, slot, moves in zip(arrays, given, moving, strict=True):
-                if moves:
+                if moves and slot.size:
                     part = array[start + lane : stop : lanes]
                     slot[: len(part), :, lane] = part
-                    slot[len(part) : groups, :, lane] = array[stop - 1]  # the last group is filled up
+                    if len(part) < groups:  # the last group is filled up
+                        slot[len(part) : groups, :, lane] = array[stop - 1]
         native.loop(table, groups)
         for lane in range(lanes):
             for result, slot in zip(results, found, strict=True):
-                part = result[start + lane : stop : lanes]
-                part[:] = slot[: len(part), :, lane]
+                if slot.size:
+                    part = result[start + lane : stop : lanes]
+                    part[:] = slot[: len(part), :, lane]
 
 
 def _size_text(argument: Any) -> str:

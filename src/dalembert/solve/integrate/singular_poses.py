@@ -70,7 +70,9 @@ class SingularPoses:
         if not len(self.states):
             self.states, self.values = before[None, :].copy(), self._values(where, before[None, :])
         times = np.concatenate((self.states[-1:, 0], block[:, 0]))
-        block = block[np.diff(times) > 0]  # accepted steps
+        accepted = np.diff(times) > 0
+        if not accepted.all():
+            block = block[accepted]
         if not len(block):
             return
         self.states = np.vstack((self.states, block))
