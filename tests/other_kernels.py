@@ -16,7 +16,8 @@ TESTS = Path(__file__).parent
 PATTERNS = (
     "unit/linear/**/*.py", "unit/numerics/*.py", "unit/control/**/*.py", "unit/structures/**/*.py",
     "unit/identify/*/*.py", "unit/identify/test_model.py", "unit/identify/test_spectral.py",
-    "unit/solve/test_matrices.py", "unit/solve/test_mobility.py", "unit/solve/test_forward*.py",
+    "unit/solve/constrained/test_matrices.py", "unit/solve/position/test_mobility.py",
+    "unit/solve/motion/test_forward.py", "unit/solve/test_motion.py",
     "unit/solve/rest/test_linearize.py", "unit/estimate/filters/test_kalman.py",
     "unit/estimate/filters/test_sigma_points.py",
     "interop/test_control_peers.py", "interop/test_state_space_peers.py",

@@ -334,7 +334,7 @@ def test_a_processor_that_this_llvm_lacks_is_reported() -> None:
 def test_help_and_reference_list_every_target() -> None:
     from dalembert.app.commands import export as command
 
-    page = (Path(__file__).parents[3] / "docs" / "how-to" / "lqg.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "how-to" / "lqg.md").read_text("utf-8")
     source = Path(command.__file__).read_text("utf-8")
     for name in TARGETS:
         assert f'"{name}"' in str(export_object.__doc__) and f"| `{name}` |" in page and name in source
