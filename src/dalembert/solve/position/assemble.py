@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,32 @@ from dalembert.model.orientation import Rotation
 from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.position.orientations import take_poses
 
-TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
-ITERATIONS = 60
-RESTARTS = 24
-WEIGHTLESS = 300  # speeds without inertia; above it their rank is not looked at
-DENSE = 300  # speeds; above it the steps are solved with sparse factors
+
+@dataclass(frozen=True)
+class AssemblyLimits:
+    """When joints count as closed, and how long the search for them goes on."""
+
+    # Gap [m or rad] over 1 + the largest coordinate: 4500 units of rounding, a hundred times the rounding of a row.
+    tolerance: float = 1e-12
+    # The search goes on to this share of the tolerance where it can: the last Newton step costs little.
+    aimed: float = 1e-2
+    # Newton's iteration doubles the digits: five from a near pose; the rest is for damped steps from a far one.
+    iterations: int = 60
+    restarts: int = 24  # spreads from 0.05 to 8.5 [m, rad], each a quarter wider than the one before
+    longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40° stay on one side of a dead point
+    gain: float = 1e-4  # relative decrease of the residual that counts as one
+    damping: float = 1e-6  # the first; rows have gradients of about 1
+    # Rates [m/s, rad/s] over 1 + the largest speed: rounding, and what no speeds can meet.
+    rounding: float = 1e-13
+    missed: float = 1e-9
+    # Gap and rates of an initial state that a user gives: six digits, as a file keeps them.
+    open: float = 1e-6
+    free: float = 1e-9  # singular value of rows that hold speeds without inertia, over the largest
+    dense: int = 300  # speeds; above it steps are solved with sparse factors
+    weightless: int = 300  # speeds without inertia; above it their rank is not looked at
+
+
+LIMITS = AssemblyLimits()
 
 
 def assemble(
@@ -34,7 +56,7 @@ def assemble(
     internal: Mapping[str, float] | None = None,
     start: State | None = None,
     t: float = 0.0,
-    restarts: int = RESTARTS,
+    restarts: int = LIMITS.restarts,
 ) -> State:
     """Put a machine together.
 
@@ -216,7 +238,7 @@ def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
             "the search came to a pose where joints are not defined (a wheel lying flat, a direction without length). "
             "Start nearer to the pose you look for.",
         )
-    if J.shape[1] <= DENSE:
+    if J.shape[1] <= LIMITS.dense:
         dense = J.toarray()
         if damping == 0.0:
             return np.asarray(-np.linalg.lstsq(dense, residual, rcond=1e-10)[0])
@@ -239,13 +261,13 @@ def _close(
     restarts: int,
 ) -> Array:
     problem = _JointGaps(eqs, wanted, turned, t)
-    tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
+    tolerance = LIMITS.tolerance * (1 + float(np.abs(q0).max(initial=0.0)))
     q, gap = _iterate(problem, q0, tolerance)
     if gap <= tolerance:
         return q
     random = np.random.default_rng(0)
     best, best_gap = q, gap
-    restarts = restarts if eqs.nv <= DENSE else 0
+    restarts = restarts if eqs.nv <= LIMITS.dense else 0
     for k in range(restarts):
         spread = 0.05 * 1.25**k
         shift = random.normal(size=eqs.nv) * spread
@@ -265,7 +287,7 @@ def _close(
     raise AssemblyError(
         "joint-open",
         f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
-        f"(m or rad) after {ITERATIONS} iterations from {restarts + 1} starting points.",
+        f"(m or rad) after {LIMITS.iterations} iterations from {restarts + 1} starting points.",
         Advice("Check lengths and prescribed coordinates, or give a better {}.", Argument("guess")),
         evidence={"gap": float(residual[worst])},
     )
@@ -276,24 +298,24 @@ def _iterate(problem: _JointGaps, q: Array, tolerance: float) -> tuple[Array, fl
     residual = problem.residual(q)
     gap = float(np.abs(residual).max(initial=0.0))
     damping = 0.0
-    for _ in range(ITERATIONS):
-        if gap <= tolerance * 1e-2 or not np.isfinite(gap):
+    for _ in range(LIMITS.iterations):
+        if gap <= tolerance * LIMITS.aimed or not np.isfinite(gap):
             break
         change = least_change(problem.gradient(q), residual, damping)
         size = float(np.abs(change).max(initial=0.0))
         if not np.isfinite(size):
-            damping = max(10 * damping, 1e-6)
+            damping = max(10 * damping, LIMITS.damping)
             continue
-        trial = problem.move(q.copy(), change * min(1.0, 0.7 / max(size, 1e-300)))
+        trial = problem.move(q.copy(), change * min(1.0, LIMITS.longest / max(size, 1e-300)))
         after = problem.residual(trial)
         new_gap = float(np.abs(after).max(initial=0.0))
-        if np.linalg.norm(after) < np.linalg.norm(residual) * (1 - 1e-4) or new_gap <= tolerance * 1e-2:
+        if np.linalg.norm(after) < np.linalg.norm(residual) * (1 - LIMITS.gain) or new_gap <= tolerance * LIMITS.aimed:
             q, residual, gap = trial, after, new_gap
             damping = 0.0 if damping < 1e-8 else damping / 10
         elif gap <= tolerance:
             break  # rounding level
         else:
-            damping = max(10 * damping, 1e-6)
+            damping = max(10 * damping, LIMITS.damping)
             if damping > 1e6:
                 break
     return q, gap
@@ -318,11 +340,11 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
             residual = np.concatenate((rates, np.concatenate((s_rate[chosen], v[direct])) - values))
             J = vstack((A, S[chosen, :], identity(eqs.nv, format="csr")[direct, :])).tocsc()
         size = 1 + float(np.abs(v).max(initial=0.0)) + float(np.abs(values).max(initial=0.0))
-        if float(np.abs(residual).max(initial=0.0)) <= 1e-13 * size:
+        if float(np.abs(residual).max(initial=0.0)) <= LIMITS.rounding * size:
             return v
         v = v + least_change(J, residual, 0.0)
     worst = int(np.argmax(np.abs(residual)))
-    if abs(residual[worst]) > 1e-9 * size:
+    if abs(residual[worst]) > LIMITS.missed * size:
         rated = [eqs.rows[k].owner for k in eqs.rate_rows]
         names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
         rate_names = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
@@ -338,7 +360,7 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
 def check_start(eqs: EquationsOfMotion, state: State) -> None:
     """Refuse a start whose joints are visibly open, or whose speeds would open them."""
     (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
-    if phi.size and (gap := float(np.abs(phi).max())) > 1e-6:
+    if phi.size and (gap := float(np.abs(phi).max())) > LIMITS.open:
         owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
         raise AssemblyError(
             "joint-open",
@@ -349,7 +371,7 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
         )
     (rates,) = eqs.kernel("rates")(state.q, state.v, eqs.p, state.t)
     fastest = float(np.abs(state.v).max(initial=0.0))
-    if rates.size and (slip := float(np.abs(rates).max())) > 1e-6 * (1 + fastest):
+    if rates.size and (slip := float(np.abs(rates).max())) > LIMITS.open * (1 + fastest):
         owner = eqs.rows[eqs.rate_rows[int(np.argmax(np.abs(rates)))]].owner
         raise AssemblyError(
             "joint-open",
@@ -366,11 +388,11 @@ def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
         return
     M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)
     free = np.flatnonzero(M.diagonal() == 0)  # M is positive semidefinite: a zero there is a zero row
-    if not 0 < free.size <= WEIGHTLESS:
+    if not 0 < free.size <= LIMITS.weightless:
         return
     A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[:, free].toarray()
     _, size, directions = np.linalg.svd(np.vstack((A, np.zeros((max(free.size - A.shape[0], 0), free.size)))))
-    if size[free.size - 1] < 1e-9 * max(1.0, size[0]):
+    if size[free.size - 1] < LIMITS.free * max(1.0, size[0]):
         name = eqs.speeds.names[free[int(np.argmax(np.abs(directions[free.size - 1])))]]
         raise ModelError(
             "massless-body",

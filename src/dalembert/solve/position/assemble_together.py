@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
-from dalembert.solve.position.assemble import TOLERANCE, normalised_numbers
+from dalembert.solve.position.assemble import LIMITS, normalised_numbers
 
 ITERATIONS = 12  # from a neighbouring pose three to five suffice
 RANK = 1e-10  # relative size of a singular value that counts as zero, as in `assemble`
@@ -50,11 +50,11 @@ def assemble_together(
         return np.hstack((gaps, eqs.kernel("measures").many(q, still, p, t)[0][:, chosen] - values))
 
     q = np.tile(start.q, (n, 1))
-    tolerance = TOLERANCE * (1 + np.abs(q).max(axis=1, initial=0.0))
+    tolerance = LIMITS.tolerance * (1 + np.abs(q).max(axis=1, initial=0.0))
     with np.errstate(all="ignore"):
         missed = residual(q)
         gap = np.abs(missed).max(axis=1, initial=0.0)
-        active = gap > 1e-2 * tolerance
+        active = gap > LIMITS.aimed * tolerance
         for _ in range(ITERATIONS):
             if not active.any():
                 break
@@ -67,7 +67,7 @@ def assemble_together(
             active &= new_gap < gap
             q, missed = np.where(active[:, None], trial, q), np.where(active[:, None], after, missed)
             gap = np.where(active, new_gap, gap)
-            active &= gap > 1e-2 * tolerance
+            active &= gap > LIMITS.aimed * tolerance
         v, agrees = _find_speeds(eqs, q, speeds, p, t)
     return q, v, (gap <= tolerance) & agrees
 
@@ -85,12 +85,12 @@ def _find_speeds(
         rates = eqs.kernel("rates").many(q, v, p, t)[0].reshape(n, -1)
         missed = np.hstack((rates, eqs.kernel("measures").many(q, v, p, t)[1][:, chosen] - values))
         worst = np.abs(missed).max(axis=1, initial=0.0)
-        off = worst > 1e-13 * size
+        off = worst > LIMITS.rounding * size
         if not off.any():
             break
         J = _gradient(eqs, q, v, p, t, eqs.rate_rows, chosen)
         v = np.where(off[:, None], v - _least_change(J, missed), v)
-    return v, worst <= 1e-9 * size
+    return v, worst <= LIMITS.missed * size
 
 
 def _gradient(

@@ -22,7 +22,8 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import convert, fix_modes
-from dalembert.solve.position.assemble import DENSE, assemble, check_start
+from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
+from dalembert.solve.position.assemble import assemble, check_start
 from dalembert.solve.position.tangent import Instant, accelerations, named_values
 from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
 from dalembert.solve.rest.steady_motion import steady_motion
@@ -242,7 +243,7 @@ def _fall(problem: Rest, place: Place) -> Place:
     """Where the machine comes to rest; where it falls for ever or comes apart, the nearest equilibrium of any kind."""
     try:
         found = _sink(problem, place)
-        for k in range(LIMITS.perturbations if problem.eqs.nv <= DENSE else 0):
+        for k in range(LIMITS.perturbations if problem.eqs.nv <= ASSEMBLY.dense else 0):
             away = problem.unstable_direction(found)
             if away is None:
                 break

@@ -19,7 +19,8 @@ from dalembert.core.errors import ConvergenceError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
-from dalembert.solve.position.assemble import DENSE, least_change, normalised_numbers
+from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
+from dalembert.solve.position.assemble import least_change, normalised_numbers
 from dalembert.solve.position.tangent import Instant, choose, measure_candidate, split, terms, turn_candidates
 
 
@@ -212,7 +213,7 @@ class Rest:
         """Coordinates along which the machine is at rest anywhere: no force answers a move, small or not so small."""
         eqs = self.eqs
         now = self.forces(place.q, place.z, place.lam)
-        Z = split(now.A.toarray())[4] if eqs.nv <= DENSE else np.zeros((eqs.nv, 0))
+        Z = split(now.A.toarray())[4] if eqs.nv <= ASSEMBLY.dense else np.zeros((eqs.nv, 0))
         if Z.shape[1] == 0:
             return ()
         K = now.stiffness().toarray()
@@ -250,7 +251,7 @@ class Rest:
             owner = self.eqs.rows[self.eqs.rate_rows[int(np.argmax(np.abs(c)))]].owner
             said = f"{owner!r} moves at t = {self.t:g} s, so {self.eqs.name!r} cannot be at rest"
             A = self.forces(place.q, place.z, place.lam).A
-            if self.eqs.nv <= DENSE and split(A.toarray())[4].shape[1] == 0:
+            if self.eqs.nv <= ASSEMBLY.dense and split(A.toarray())[4].shape[1] == 0:
                 raise ModelError(
                     "no-solution", f"{said}; nothing else in it is free to move. Simulate it to see its motion."
                 )
