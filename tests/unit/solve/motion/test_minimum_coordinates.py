@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.solve.test_kinematics import four_bar
+from tests.unit.solve.motion.test_kinematics import four_bar
 
 import dalembert as da
 from tests.helpers.findings import raises
