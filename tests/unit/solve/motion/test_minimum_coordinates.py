@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.solve.motion.test_kinematics import four_bar
 
 import dalembert as da
 from tests.helpers.findings import raises
+from tests.unit.solve.motion.test_kinematics import four_bar
 
 METHOD, RUN = da.RK4(2e-3), 1e-7
 ROUNDING = 1e-10
