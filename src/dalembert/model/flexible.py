@@ -1,0 +1,122 @@
+"""Data of a flexible body in its floating frame: inertia invariants, stiffness, damping, and the modes at its nodes.
+
+A material point at u₀ of the undeformed body stands at u = u₀ + S(u₀) η in the axes of the frame, with the modes S
+(3, m) and the elastic coordinates η (m,). All inertia coupling follows from integrals over the mass (Shabana 2005,
+ch. 5; Wallrapp 1994), which are computed once:
+
+    mass = ∫dm               first_moment = ∫u₀ dm           inertia = ∫ũ₀ᵀũ₀ dm
+    translation = ∫S dm      rotation = ∫ũ₀ S dm             modal_mass = ∫SᵀS dm
+    moments[a, b] = ∫u₀_a S_b dm                             products[a, b] = ∫S_aᵀ S_b dm
+
+S_a is the row of S along axis a. Rotary inertia of nodes, constant to first order, is part of `inertia`, `rotation`
+and `modal_mass`. All numbers are spatial and in SI units; a planar machine takes x and y of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray, IntArray, frozen
+from dalembert.core.errors import ModelError, unknown_name
+
+CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
+
+
+@frozen
+class FlexibleNode:
+    """A place of a flexible body where joints, forces and sensors act.
+
+    place : (3,) undeformed [m].  translation, rotation : (3, m) displacement and small rotation by η.
+    """
+
+    name: str
+    place: FloatArray
+    translation: FloatArray
+    rotation: FloatArray
+
+
+@frozen
+class StrainGauge:
+    """A quantity linear in η: ``strain`` [-] or ``curvature`` [1/m]; row : (m,)."""
+
+    name: str
+    quantity: str
+    row: FloatArray
+
+
+@frozen
+class Stiffening:
+    """Geometric stiffness (m, m) of the body under unit loads, for loads that follow from its motion.
+
+    centrifugal : (6, m, m) per ω_a ω_b [rad²/s²], in the order of `CENTRIFUGAL`.
+    acceleration : (3, m, m) per unit of the frame's acceleration minus gravity along its axes [m/s²].
+    forces : (3, m, m) per newton along the axes of the frame, by the name of the node that it acts on.
+    """
+
+    centrifugal: FloatArray | None = None
+    acceleration: FloatArray | None = None
+    forces: Mapping[str, FloatArray] = field(default_factory=dict)
+
+
+@frozen
+class BodyPicture:
+    """What a picture shows: points (n, 3), their modes (n, 3, m), lines (k, 2) and triangles (t, 3) between them."""
+
+    points: FloatArray
+    modes: FloatArray
+    lines: IntArray
+    triangles: IntArray
+
+
+@frozen
+class FlexibleBodyData:
+    """A flexible body as `add_flexible_body` takes it; made by `da.structures.flexible_body` or read from a file.
+
+    name : of the part.  stiffness, damping : (m, m), of η.  nodes : where other parts can be attached.
+    reference : how the frame is tied to the body: "attached" (to a node), "mean axis" or "given".
+    """
+
+    name: str
+    mass: float
+    first_moment: FloatArray
+    inertia: FloatArray
+    translation: FloatArray
+    rotation: FloatArray
+    modal_mass: FloatArray
+    moments: FloatArray
+    products: FloatArray
+    stiffness: FloatArray
+    damping: FloatArray
+    nodes: tuple[FlexibleNode, ...]
+    gauges: tuple[StrainGauge, ...] = ()
+    stiffening: Stiffening | None = None
+    picture: BodyPicture | None = None
+    reference: str = "given"
+
+    @property
+    def modes(self) -> int:
+        """Number of elastic coordinates m."""
+        return len(self.stiffness)
+
+    @property
+    def center(self) -> FloatArray:
+        """Centre of mass of the undeformed body (3,) [m]."""
+        return self.first_moment / self.mass
+
+    def node(self, name: str) -> FlexibleNode:
+        """The node of this name."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        problem = unknown_name("node", name, [node.name for node in self.nodes], f"flexible body {self.name!r}")
+        raise ModelError("unknown-name", problem, where={"body": self.name, "node": name})
+
+    def frequencies(self) -> FloatArray:
+        """Of the body with its frame held [Hz] (m,)."""
+        from scipy.linalg import eigh
+
+        values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
+        return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
