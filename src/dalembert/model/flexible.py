@@ -24,6 +24,8 @@ from dalembert.core.errors import ModelError, unknown_name
 
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
 
+PLANAR_SHARE = 1e-6  # of a motion or rotation that may leave the plane: modes of symmetric sections mix by rounding
+
 
 @frozen
 class FlexibleNode:
@@ -113,6 +115,17 @@ class FlexibleBodyData:
                 return node
         problem = unknown_name("node", name, [node.name for node in self.nodes], f"flexible body {self.name!r}")
         raise ModelError("unknown-name", problem, where={"body": self.name, "node": name})
+
+    def out_of_plane_modes(self) -> list[int]:
+        """Numbers (from one) of the modes that move mass or nodes out of the plane of x and y."""
+        along = np.abs(np.diagonal(self.products[2, 2]))
+        total = np.maximum(np.abs(np.diagonal(self.modal_mass)), 1e-300)
+        turned = np.zeros(self.modes)
+        for node in self.nodes:
+            own = np.abs(node.rotation).max(axis=0)
+            tilt = np.abs(node.rotation[:2]).max(axis=0)
+            turned = np.maximum(turned, tilt / np.maximum(own, 1e-300))
+        return [k + 1 for k in range(self.modes) if along[k] > PLANAR_SHARE**2 * total[k] or turned[k] > PLANAR_SHARE]
 
     def frequencies(self) -> FloatArray:
         """Of the body with its frame held [Hz] (m,)."""
