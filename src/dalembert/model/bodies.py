@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dalembert.core.errors import ModelError, unknown_name
@@ -195,7 +195,6 @@ class Point:
 
     body: Body
     coordinates: tuple[Any, ...]
-    node: str = ""
 
     def __repr__(self) -> str:
         return f"Point({self.body.name!r}, {shown(self.coordinates)})"
@@ -207,7 +206,7 @@ class Point:
             if axis is not None or x is not None or rotation is not None:
                 advice = Advice("Leave out axis, x and rotation.")
                 raise ModelError("ineffective-argument", f"{what}: a planar frame has an angle.", advice)
-            return Frame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"), self.node)
+            return Frame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
         if not (is_number(angle) and float(angle) == 0):
             advice = Advice("Leave out the angle; give {}.", Argument("axis"), Argument("x"), Argument("rotation"))
             raise ModelError("ineffective-argument", f"{what}: a spatial frame has no angle.", advice)
@@ -218,7 +217,7 @@ class Point:
             axes = rotation_matrix(rotation, f"rotation of {what}")
         else:
             axes = axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}")
-        return Frame(self.body, self.coordinates, axes, node=self.node)
+        return Frame(self.body, self.coordinates, axes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,7 +228,6 @@ class Frame:
     coordinates: tuple[Any, ...]
     axes: Matrix = IDENTITY
     angle: Any = 0.0
-    node: str = ""
 
     def __repr__(self) -> str:
         if self.body.planar:
@@ -276,17 +274,18 @@ class Body:
             if coordinates[0] not in self.points:
                 problem = unknown_name("point", coordinates[0], self.points, f"body {self.name!r}")
                 raise ModelError("unknown-name", problem, where={"body": self.name, "point": coordinates[0]})
-            return replace(self.at(*self.points[coordinates[0]]), node=coordinates[0] if self.flexible else "")
+            return self.at(*self.points[coordinates[0]])
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
             given = coordinates[0]
         local = vector(given, self.dimension, f"a point of body {self.name!r}")
         if self.flexible is not None:
-            return Point(self, local, self._node_at(local))
+            self.node_at(local)
+            return Point(self, local)
         if self.center:
             local = tuple(x - c for x, c in zip(local, self.center, strict=True))
         return Point(self, local)
 
-    def _node_at(self, place: tuple[Any, ...]) -> str:
+    def node_at(self, place: tuple[Any, ...]) -> str:
         """The node of a flexible body at these coordinates."""
         if any(isinstance(x, Quantity) for x in place):
             problem = (

@@ -171,7 +171,7 @@ class FloatingBody:
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""
-        name = "" if isinstance(place, Body) else place.node
+        name = "" if isinstance(place, Body) else self.body.node_at(place.coordinates)
         if name not in self._attached:
             self._attached[name] = self._attach(name)
         return self._attached[name]
