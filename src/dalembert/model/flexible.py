@@ -72,11 +72,30 @@ class BodyPicture:
 
 
 @frozen
+class FiniteElementValues:
+    """What the model that the data was made of says of itself, for `FlexibleBodyData.check`.
+
+    mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model does not tell;
+    rigid_modes : motions that its stiffness leaves free, None where unknown.  coordinates : how many are free.
+    frequencies : of the body held as its frame holds it [Hz], or None.  source : its name.
+    """
+
+    mass: float
+    center: FloatArray
+    inertia: FloatArray
+    rigid_modes: int | None = None
+    coordinates: int | None = None
+    frequencies: FloatArray | None = None
+    source: str = ""
+
+
+@frozen
 class FlexibleBodyData:
     """A flexible body as `add_flexible_body` takes it; made by `da.structures.flexible_body` or read from a file.
 
     name : of the part.  stiffness, damping : (m, m), of η.  nodes : where other parts can be attached.
     reference : how the frame is tied to the body: "attached" (to a node), "mean axis" or "given".
+    finite_elements : values of the model that the data was made of, or None.
     """
 
     name: str
@@ -95,6 +114,7 @@ class FlexibleBodyData:
     stiffening: Stiffening | None = None
     picture: BodyPicture | None = None
     reference: str = "given"
+    finite_elements: FiniteElementValues | None = None
 
     @property
     def modes(self) -> int:
