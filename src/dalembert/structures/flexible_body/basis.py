@@ -104,7 +104,7 @@ def fixed_interface_modes(
     """(N, m + k) static shapes of the m masters, then vibration modes with masters and held coordinates fixed."""
     n = len(body.structure.free)
     inner = rest(n, np.concatenate([held, masters]))
-    factor = _factor(body, inner)
+    factor = factor_inner(body, inner)
     T = np.zeros((n, len(masters)))
     if len(masters):
         T[masters, np.arange(len(masters))] = 1.0
@@ -118,12 +118,11 @@ def fixed_interface_modes(
 def free_modes(body: Body, modes: ModesKept, up_to: float | None) -> FloatArray:
     """(N, k) elastic modes of the free body; numbers count from the first elastic one."""
     rigid = body.R.shape[1]
-    if isinstance(modes, int | np.integer) and not isinstance(modes, bool):
-        asked: ModesKept = int(modes) + rigid
+    asked: ModesKept = None
+    if isinstance(modes, int | np.integer):
+        asked = int(modes) + rigid
     elif modes is not None:
         asked = [*range(1, rigid + 1), *(int(number) + rigid for number in modes)]
-    else:
-        asked = None
     found = choose_modes(body.M, body.K, asked, up_to, 1.0)
     zero = int((found.squares == 0.0).sum())
     if zero != rigid:
@@ -149,7 +148,7 @@ def static_shapes(body: Body, held: IntArray, forces: FloatArray, *, relief: boo
         forces = forces - momenta @ np.linalg.solve(body.R.T @ momenta, body.R.T @ forces)
     inner = rest(len(s.free), held)
     x = np.zeros((len(s.free), forces.shape[1]))
-    x[inner] = _factor(body, inner).solve((s.T.T @ forces)[inner])
+    x[inner] = factor_inner(body, inner).solve((s.T.T @ forces)[inner])
     return s.expand(x)
 
 
@@ -294,7 +293,8 @@ def free_places(structure: Structure, names: Sequence[str]) -> IntArray:
     return np.array([at[name] for name in wanted if name in at], dtype=np.intp)
 
 
-def _factor(body: Body, inner: IntArray) -> StiffnessFactor:
+def factor_inner(body: Body, inner: IntArray) -> StiffnessFactor:
+    """Factors of the stiffness of some free coordinates, the others held."""
     names = [body.structure.free[i] for i in inner]
     advice = Advice("Hold more of it, or join its parts.")
     what = f"the stiffness of flexible body {body.structure.name!r} with its interface nodes held"

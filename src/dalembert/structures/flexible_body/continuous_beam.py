@@ -8,7 +8,7 @@ left out: they are motions of the frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,19 @@ import numpy as np
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
-from dalembert.core.findings import Advice
-from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
+from dalembert.core.findings import Advice, Call
+from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening
 from dalembert.structures.beams.elements import gauss
 from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body.inertia_integrals import clean, sum_bodies
+from dalembert.structures.flexible_body.stiffening import wanted_kinds
 
 # Gauss points per panel, and panels per half wave of the highest mode: rounding is reached with far fewer.
 POINTS, PANELS = 8, 2
 
 
-def beam_data(beam: Beam, name: str, modes: Any, nodes: Any, damping: Any) -> FlexibleBodyData:
+def beam_data(beam: Beam, name: str, modes: Any, nodes: Any, damping: Any, stiffening: Any) -> FlexibleBodyData:
     """Data of the lowest elastic modes of a beam."""
     from dalembert.structures.flexible_body.flexible_body import damping_of
 
@@ -56,6 +57,7 @@ def beam_data(beam: Beam, name: str, modes: Any, nodes: Any, damping: Any) -> Fl
     ]
     left, right = (beam._held.kt[0], beam._held.kr[0]), (beam._held.kt[1], beam._held.kr[1])
     reference = "attached" if np.isinf(left).all() else "mean axis" if not any((*left, *right)) else "given"
+    kinds = wanted_kinds(name, stiffening)
     values = FiniteElementValues(
         mass=float(mass.sum()), center=total.first_moment / total.mass, inertia=total.inertia,
         rigid_modes=None, coordinates=None, source=f"{beam.theory} beam", frequencies=np.sqrt(squares) / (2 * np.pi),
@@ -67,7 +69,51 @@ def beam_data(beam: Beam, name: str, modes: Any, nodes: Any, damping: Any) -> Fl
         moments=clean(total.moments), products=clean(total.products), stiffness=stiffness,
         damping=clean(damping_of(name, damping, unit, stiffness)), nodes=tuple(made), reference=reference,
         finite_elements=values,
+        stiffening=_stiffening(beam, x, weights, W[: len(x)], at, reference, kinds) if kinds else None,
     )  # fmt: skip
+
+
+def _stiffening(
+    beam: Beam, x: FloatArray, weights: FloatArray, turns: FloatArray, nodes: Mapping[str, float], reference: str,
+    kinds: Sequence[str],
+) -> Stiffening:  # fmt: skip
+    """∫ N v′v′ᵀ dx with the tension N of loads along the axis; loads across it cause none.
+
+    The left end takes the reaction, or the inertia of the beam in a mean axis.
+    """
+    if not np.isinf(beam.GA):
+        problem = f"the geometric stiffness of a {beam.theory} beam is not known."
+        raise ModelError("not-supported", problem, Advice("Make a {}.", Call("da.structures.Frame")))
+    slopes = turns[:, 2 if beam.direction == "y" else 1]
+    heavy = np.array([beam.rhoA * beam.length, beam.left.mass, beam.right.mass])
+    total = float(heavy.sum())
+
+    def under(line: tuple[float, float], left: float, right: float, at: float | None = None) -> FloatArray:
+        """Loads line[0] + line[1] x [N/m], at the ends, and 1 N at a place."""
+        point = 0.0 if at is None else 1.0
+        if reference == "mean axis":
+            pull = line[0] * beam.length + line[1] * beam.length**2 / 2 + left + right + point
+            line = (line[0] - pull * beam.rhoA / total, line[1])
+            right = right - pull * beam.right.mass / total
+        N = line[0] * (beam.length - x) + line[1] * (beam.length**2 - x**2) / 2 + right
+        if at is not None:
+            N = N + np.where(x < at, 1.0, 0.0)
+        return np.asarray((slopes * (N * weights)[:, None]).T @ slopes)
+
+    m = slopes.shape[1]
+    centrifugal, acceleration = np.zeros((6, m, m)), np.zeros((3, m, m))
+    centrifugal[1] = centrifugal[2] = under((0.0, beam.rhoA), 0.0, beam.right.mass * beam.length)
+    acceleration[0] = under((-beam.rhoA, 0.0), -beam.left.mass, -beam.right.mass)
+    forces = {}
+    for key, place in nodes.items():
+        each = np.zeros((3, m, m))
+        each[0] = clean(under((0.0, 0.0), 0.0, 0.0, place))
+        forces[key] = each
+    return Stiffening(
+        centrifugal=clean(centrifugal) if "centrifugal" in kinds else None,
+        acceleration=clean(acceleration) if "acceleration" in kinds else None,
+        forces=forces if "forces" in kinds else {},
+    )
 
 
 def _quiet(values: FloatArray, size: Any) -> FloatArray:

@@ -22,6 +22,7 @@ from dalembert.structures.flexible_body.inertia_integrals import InertiaIntegral
 from dalembert.structures.flexible_body.mass_distribution import MassDistribution, distribute
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
 from dalembert.structures.flexible_body.sources import read_source
+from dalembert.structures.flexible_body.stiffening import determinate_hold, find_stiffening, wanted_kinds
 from dalembert.structures.reduction.kept_modes import ModesKept
 
 BASES = ("craig-bampton", "clamped", "free")
@@ -44,6 +45,7 @@ def flexible_body(
     reference: str | None = None,
     mass: str = "consistent",
     damping: Any = None,
+    stiffening: bool | str | Sequence[str] = False,
     positions: Any = None,
     of: Any = None,
 ) -> FlexibleBodyData:
@@ -68,6 +70,7 @@ def flexible_body(
         node, or "mean axis" for free modes; own shapes stay as they are.
     mass : "consistent" (integrated over the elements) or "lumped" (at the points).
     damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
+    stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
     positions : of the points of matrices or of a reduction, (n, 3), or a mapping of names to (x, y, z) [m].
     of : the frame, solid or structure that was reduced.
 
@@ -88,7 +91,7 @@ def flexible_body(
     if isinstance(source, Beam):
         _refuse_with_beam(basis=basis, up_to=up_to, interfaces=interfaces, fixed=fixed, static=static,
                           reference=reference, positions=positions, of=of)  # fmt: skip
-        return beam_data(source, name or "beam", modes, nodes, damping)
+        return beam_data(source, name or "beam", modes, nodes, damping, stiffening)
     structure, shapes = read_source(source, name, positions, of)
     title = name or structure.name or "body"
     if mass not in ROUTES:
@@ -109,12 +112,12 @@ def flexible_body(
         raw = _raw_shapes(body, found, plan, modes, up_to, interfaces)
     if static:
         forces = _unit_loads(title, found, static)
-        held = bases.free_places(structure, plan.held) if plan.held else _any_hold(body, found)
-        raw = np.hstack([raw, bases.static_shapes(body, held, forces, relief=plan.attached is None)])
+        raw = np.hstack([raw, _static_shapes(body, plan, forces)])
     raw = _tie_frame(body, plan, raw)
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
-    return _assemble(title, body, distribution, found, made, plan, damping, keep)
+    kinds = wanted_kinds(title, stiffening)
+    return _assemble(title, body, distribution, found, made, plan, damping, kinds, keep)
 
 
 class _Plan:
@@ -247,6 +250,16 @@ def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     )
 
 
+def _static_shapes(body: Body, plan: _Plan, forces: FloatArray) -> FloatArray:
+    """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
+    if body.held or plan.held:
+        return bases.static_shapes(body, bases.free_places(body.structure, plan.held), forces, relief=False)
+    if plan.attached is not None and plan.attached.point is not None:
+        held = bases.free_places(body.structure, [plan.attached.point])
+        return bases.static_shapes(body, held, forces, relief=False)
+    return bases.static_shapes(body, determinate_hold(body), forces, relief=True)
+
+
 def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) -> FloatArray:
     """(N, k) unit loads at nodes (all six) or along coordinates ("tip.y")."""
     by_name = {node.name: node for node in nodes}
@@ -260,18 +273,9 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
     return np.column_stack(columns)
 
 
-def _any_hold(body: Body, nodes: Sequence[Node]) -> IntArray:
-    """Coordinates that hold a body which flies, six where it is spatial: chosen by a QR factorisation of R."""
-    if body.held:
-        return np.zeros(0, dtype=np.intp)
-    free = body.R[body.structure.free_index]
-    order = scipy.linalg.qr((free / np.abs(free).max(axis=0)).T, mode="r", pivoting=True)[1]
-    return np.asarray(order[: body.R.shape[1]], dtype=np.intp)
-
-
 def _assemble(
     title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
-    damping: Any, own: bool,
+    damping: Any, kinds: Sequence[str], own: bool,
 ) -> FlexibleBodyData:  # fmt: skip
     shapes = made.shapes
     if not shapes.shape[1]:
@@ -297,6 +301,7 @@ def _assemble(
         name=title, **_cleaned(integrals, modal_mass), stiffness=clean(stiffness), damping=clean(damped),
         nodes=tuple(make_flexible_node(node, shapes) for node in nodes), reference=plan.reference,
         finite_elements=values,
+        stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds) if kinds else None,
     )  # fmt: skip
 
 
