@@ -17,10 +17,18 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening
+from dalembert.model.flexible import (
+    BodyPicture,
+    FiniteElementValues,
+    FlexibleBodyData,
+    FlexibleNode,
+    Stiffening,
+    StrainGauge,
+)
 from dalembert.structures.beams.elements import gauss
 from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
+from dalembert.structures.flexible_body.gauges import BeamGauge, check_gauges
 from dalembert.structures.flexible_body.inertia_integrals import clean, sum_bodies
 from dalembert.structures.flexible_body.stiffening import wanted_kinds
 
@@ -28,7 +36,9 @@ from dalembert.structures.flexible_body.stiffening import wanted_kinds
 POINTS, PANELS = 8, 2
 
 
-def beam_data(beam: Beam, name: str, modes: Any, nodes: Any, damping: Any, stiffening: Any) -> FlexibleBodyData:
+def beam_data(
+    beam: Beam, name: str, modes: Any, nodes: Any, damping: Any, stiffening: Any, gauges: Any
+) -> FlexibleBodyData:
     """Data of the lowest elastic modes of a beam."""
     from dalembert.structures.flexible_body.flexible_body import damping_of
 
@@ -68,7 +78,8 @@ def beam_data(beam: Beam, name: str, modes: Any, nodes: Any, damping: Any, stiff
         rotation=_quiet(total.rotation, np.sqrt(np.trace(total.inertia))), modal_mass=unit,
         moments=clean(total.moments), products=clean(total.products), stiffness=stiffness,
         damping=clean(damping_of(name, damping, unit, stiffness)), nodes=tuple(made), reference=reference,
-        finite_elements=values,
+        finite_elements=values, gauges=_gauges(beam, name, found, kept, gauges),
+        picture=_picture(beam, found, kept),
         stiffening=_stiffening(beam, x, weights, W[: len(x)], at, reference, kinds) if kinds else None,
     )  # fmt: skip
 
@@ -148,11 +159,46 @@ def _gauss_places(beam: Beam, modes: int) -> tuple[FloatArray, FloatArray]:
 def _motions(beam: Beam, found: BeamModes, kept: Any, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Displacements and rotations (k, 3, m) at places x (k,)."""
     deflection, slope = found.shape(x)[kept], found.slope(x)[kept]
-    sign = np.where(found.shape(np.array([beam.length]))[kept, 0] < 0.0, -1.0, 1.0)[:, None]
+    sign = _signs(beam, found, kept)
     U, W = np.zeros((len(x), 3, len(kept))), np.zeros((len(x), 3, len(kept)))
     U[:, 1 if beam.direction == "y" else 2] = (sign * deflection).T
     W[:, 2 if beam.direction == "y" else 1] = (sign * slope).T * (1.0 if beam.direction == "y" else -1.0)
     return U, W
+
+
+def _signs(beam: Beam, found: BeamModes, kept: Any) -> FloatArray:
+    """(m, 1) that make the deflection of the right end positive, or its slope where it is held."""
+    end = np.array([beam.length])
+    deflection, slope = found.shape(end)[kept], found.slope(end)[kept] * beam.length
+    held = np.abs(deflection) < 1e-6 * np.abs(slope)
+    return np.where(np.where(held, slope, deflection) < 0.0, -1.0, 1.0)
+
+
+def _gauges(beam: Beam, name: str, found: BeamModes, kept: Any, gauges: Any) -> tuple[StrainGauge, ...]:
+    made = []
+    for key, gauge in check_gauges(name, gauges).items():
+        if not isinstance(gauge, BeamGauge) or not 0.0 <= gauge.x <= beam.length:
+            problem = f"flexible body {name!r}: gauge {key!r} must be a BeamGauge from 0 to {beam.length:g} m."
+            raise ModelError("out-of-range", problem, where={"body": name, "gauge": key})
+        bending = found.curvature(np.array([gauge.x]))[kept, 0] * _signs(beam, found, kept)[:, 0]
+        along_y = beam.direction == "y"
+        row = -(gauge.y if along_y else gauge.z) * bending
+        if gauge.quantity == "curvature":
+            about = "z" if along_y else "y"
+            row = np.zeros_like(bending) if gauge.about != about else bending if along_y else -bending
+        made.append(StrainGauge(name=key, quantity=gauge.quantity, row=clean(row)))
+    return tuple(made)
+
+
+def _picture(beam: Beam, found: BeamModes, kept: Any) -> BodyPicture:
+    x = np.linspace(0.0, beam.length, max(33, 8 * (int(kept.max()) + 1) + 1))
+    points = np.zeros((len(x), 3))
+    points[:, 0] = x
+    first = np.arange(len(x) - 1)
+    return BodyPicture(
+        points=points, modes=_motions(beam, found, kept, x)[0], lines=np.stack([first, first + 1], axis=1),
+        triangles=np.zeros((0, 3), dtype=np.intp),
+    )  # fmt: skip
 
 
 def _node_places(beam: Beam, name: str, nodes: Any) -> dict[str, float]:

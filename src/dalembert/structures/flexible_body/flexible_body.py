@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arrays import FloatArray, IntArray
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
@@ -18,9 +18,11 @@ from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
 from dalembert.structures.flexible_body.basis import Body, Diagonal
 from dalembert.structures.flexible_body.continuous_beam import beam_data
+from dalembert.structures.flexible_body.gauges import BeamGauge, SurfaceGauge, find_gauges
 from dalembert.structures.flexible_body.inertia_integrals import InertiaIntegrals, clean, integrate
 from dalembert.structures.flexible_body.mass_distribution import MassDistribution, distribute
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
+from dalembert.structures.flexible_body.picture import draw_body
 from dalembert.structures.flexible_body.sources import read_source
 from dalembert.structures.flexible_body.stiffening import determinate_hold, find_stiffening, wanted_kinds
 from dalembert.structures.reduction.kept_modes import ModesKept
@@ -46,6 +48,7 @@ def flexible_body(
     mass: str = "consistent",
     damping: Any = None,
     stiffening: bool | str | Sequence[str] = False,
+    gauges: Mapping[str, BeamGauge | SurfaceGauge] | None = None,
     positions: Any = None,
     of: Any = None,
 ) -> FlexibleBodyData:
@@ -71,6 +74,7 @@ def flexible_body(
     mass : "consistent" (integrated over the elements) or "lumped" (at the points).
     damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
     stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
+    gauges : by name, `BeamGauge` or `SurfaceGauge`: strains and curvatures that sensors can read.
     positions : of the points of matrices or of a reduction, (n, 3), or a mapping of names to (x, y, z) [m].
     of : the frame, solid or structure that was reduced.
 
@@ -91,7 +95,7 @@ def flexible_body(
     if isinstance(source, Beam):
         _refuse_with_beam(basis=basis, up_to=up_to, interfaces=interfaces, fixed=fixed, static=static,
                           reference=reference, positions=positions, of=of)  # fmt: skip
-        return beam_data(source, name or "beam", modes, nodes, damping, stiffening)
+        return beam_data(source, name or "beam", modes, nodes, damping, stiffening, gauges)
     structure, shapes = read_source(source, name, positions, of)
     title = name or structure.name or "body"
     if mass not in ROUTES:
@@ -117,7 +121,7 @@ def flexible_body(
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     kinds = wanted_kinds(title, stiffening)
-    return _assemble(title, body, distribution, found, made, plan, damping, kinds, keep)
+    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep)
 
 
 class _Plan:
@@ -275,7 +279,7 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
 
 def _assemble(
     title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
-    damping: Any, kinds: Sequence[str], own: bool,
+    damping: Any, kinds: Sequence[str], gauges: Any, own: bool,
 ) -> FlexibleBodyData:  # fmt: skip
     shapes = made.shapes
     if not shapes.shape[1]:
@@ -300,7 +304,8 @@ def _assemble(
     return FlexibleBodyData(
         name=title, **_cleaned(integrals, modal_mass), stiffness=clean(stiffness), damping=clean(damped),
         nodes=tuple(make_flexible_node(node, shapes) for node in nodes), reference=plan.reference,
-        finite_elements=values,
+        finite_elements=values, gauges=find_gauges(body.structure, gauges, shapes),
+        picture=draw_body(body.structure, distribution, shapes),
         stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds) if kinds else None,
     )  # fmt: skip
 

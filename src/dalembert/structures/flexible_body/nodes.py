@@ -62,7 +62,9 @@ def make_node(structure: Structure, name: str, what: Any) -> Node:
         points = np.array([structure.point(one) for one in what], dtype=np.intp)
         return _of_set(structure, name, points)
     if not isinstance(what, str) and np.shape(what) == (3,) and not _are_counts(what):
-        return _at_point(structure, name, _nearest(structure, name, np.asarray(what, dtype=np.float64)))
+        return _at_point(
+            structure, name, nearest_point(structure, f"node {name!r}", np.asarray(what, dtype=np.float64))
+        )
     solids = [group for group in structure.groups if isinstance(group, SolidGroup)]
     if solids:
         return _of_set(structure, name, np.asarray(solids[0].mesh.select(what)))
@@ -120,7 +122,8 @@ def _usual(structure: Structure) -> Sequence[str]:
     return names
 
 
-def _nearest(structure: Structure, name: str, place: FloatArray) -> int:
+def nearest_point(structure: Structure, what: str, place: FloatArray) -> int:
+    """The point at a place; an error names the nearest one."""
     distance = np.linalg.norm(structure.positions - place, axis=1)
     best = int(np.argmin(distance))
     size = float(np.ptp(structure.positions, axis=0).max()) or 1.0
@@ -128,10 +131,10 @@ def _nearest(structure: Structure, name: str, place: FloatArray) -> int:
         near = ", ".join(f"{value:.6g}" for value in structure.positions[best])
         raise ModelError(
             "off-mesh",
-            f"flexible body {structure.name!r}: node {name!r} is off the mesh, the nearest point "
+            f"flexible body {structure.name!r}: {what} is off the mesh, the nearest point "
             f"{structure.points[best]!r} at ({near}) is {distance[best]:.4g} m away.",
             Advice("Name that point, or average several points around the place."),
-            where={"body": structure.name, "node": name},
+            where={"body": structure.name},
             evidence={"distance": float(distance[best]), "nearest": structure.points[best]},
         )
     return best
