@@ -16,11 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, IntArray, frozen
 from dalembert.core.errors import ModelError, unknown_name
+
+if TYPE_CHECKING:
+    from dalembert.model.flexible_comparison import BodyCheck
 
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
 
@@ -116,6 +120,11 @@ class FlexibleBodyData:
     reference: str = "given"
     finite_elements: FiniteElementValues | None = None
 
+    def __post_init__(self) -> None:
+        from dalembert.model.flexible_check import refuse_unsound
+
+        refuse_unsound(self)
+
     @property
     def modes(self) -> int:
         """Number of elastic coordinates m."""
@@ -140,3 +149,15 @@ class FlexibleBodyData:
 
         values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
         return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
+
+    def invariants(self) -> Mapping[str, Any]:
+        """The inertia invariants by their usual names, "I1" to "I11"; see `flexible_invariants`."""
+        from dalembert.model.flexible_invariants import make_invariants
+
+        return make_invariants(self)
+
+    def check(self) -> BodyCheck:
+        """Compare mass, centre, inertia, rigid modes and frequencies with the finite-element model, and the modes."""
+        from dalembert.model.flexible_comparison import compare
+
+        return compare(self)

@@ -144,16 +144,19 @@ def _diagonal(shared: sp.csc_array) -> PointMasses:
 
 
 def _points_alone(structure: Structure) -> PointMasses:
-    """Masses and inertias of the points from the sums of the rows of a mass matrix."""
+    """Rigid bodies at the points from the sums of the blocks of a mass matrix along its rows.
+
+    The block of a rigid body is [[m, −m c̃], [m c̃, J − m c̃²]].
+    """
     d, count = len(structure.directions), len(structure.points)
     keep = structure.keep
-    sums = np.zeros((count, 6))
+    sums = np.zeros((count, 6, 6))
     for k, way in enumerate(keep):
         unit = np.zeros((count, d))
         unit[:, k] = 1.0
-        sums[:, way] = (structure.M @ unit.ravel()).reshape(count, d)[:, k]
-    moving = [way for way in keep if way < 3]
-    mass = sums[:, moving].mean(axis=1)
+        sums[:, keep, way] = (structure.M @ unit.ravel()).reshape(count, d)
+    sums = 0.5 * (sums + sums.transpose(0, 2, 1))
+    mass = sums[:, [way for way in keep if way < 3], [way for way in keep if way < 3]].mean(axis=1)
     if (mass < 0.0).any():
         worst = int(np.argmin(mass))
         raise ModelError(
@@ -163,8 +166,14 @@ def _points_alone(structure: Structure) -> PointMasses:
             where={"structure": structure.name, "point": structure.points[worst]},
         )
     points = np.flatnonzero(mass > 0.0)
-    inertia = np.maximum(sums[points, 3:], 0.0)[:, :, None] * np.eye(3)
-    return PointMasses(points, mass[points], np.zeros((len(points), 3)), inertia)
+    static = sums[points, 3:, :3]
+    static = 0.5 * (static - static.transpose(0, 2, 1))
+    offset = np.stack([static[:, 2, 1], static[:, 0, 2], static[:, 1, 0]], axis=1) / mass[points, None]
+    c = cross_matrix(offset)
+    inertia = sums[points, 3:, 3:] + mass[points, None, None] * (c @ c)
+    values, vectors = np.linalg.eigh(inertia)
+    inertia = np.einsum("kia,ka,kja->kij", vectors, np.maximum(values, 0.0), vectors)
+    return PointMasses(points, mass[points], offset, inertia)
 
 
 def _rows(blocks: FloatArray, columns: IntArray, size: int) -> sp.csr_array:

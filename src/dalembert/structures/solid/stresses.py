@@ -149,7 +149,8 @@ class SolidGroup(ElementGroup):
         places, _ = solid_shapes.quadrature(kind, SOLID_ELEMENTS[kind].stress_degree)
         _, slopes = solid_shapes.shapes(kind, places)
         corners = self.mesh.points[cells[around]]
-        moved = shapes.reshape(self.count, self.size, -1)[cells[around], :3].reshape(len(around), 1, -1, shapes.shape[1])
+        each = shapes.reshape(self.count, self.size, -1)[cells[around], :3]
+        moved = each.reshape(len(around), 1, -1, shapes.shape[1])
         gradient, size = solid_elements.gradients(corners, slopes)
         strain = np.matmul(solid_elements.strain_matrix(gradient), moved)
         if self.incompatible:
