@@ -94,8 +94,12 @@ def make_body(structure: Structure, M_full: sp.csc_array) -> Body:
 
 
 def clamped_modes(body: Body, held: IntArray, modes: ModesKept, up_to: float | None) -> FloatArray:
-    """(N, k) vibration modes with free coordinates ``held`` fixed."""
-    return fixed_interface_modes(body, held, np.zeros(0, dtype=np.intp), modes, up_to)
+    """(N, k) vibration modes with free coordinates ``held`` fixed, without rigid motions that these leave."""
+    left = _rigid_motions_left(body, held)
+    if not left:
+        return fixed_interface_modes(body, held, np.zeros(0, dtype=np.intp), modes, up_to)
+    inner = rest(len(body.structure.free), held)
+    return _elastic_modes(body, inner, left, modes, up_to)
 
 
 def fixed_interface_modes(
@@ -104,12 +108,13 @@ def fixed_interface_modes(
     """(N, m + k) static shapes of the m masters, then vibration modes with masters and held coordinates fixed."""
     n = len(body.structure.free)
     inner = rest(n, np.concatenate([held, masters]))
-    factor = factor_inner(body, inner)
+    M, K = (matrix[:, inner][inner] for matrix in (body.M, body.K))
+    factor = factor_inner(body, inner, K)
     T = np.zeros((n, len(masters)))
     if len(masters):
         T[masters, np.arange(len(masters))] = 1.0
-        T[inner] = -factor.solve(body.K[inner][:, masters].toarray())
-    found = choose_modes(body.M[inner][:, inner], body.K[inner][:, inner], modes, up_to, 1.0, factor)
+        T[inner] = -factor.solve(body.K[:, masters][inner].toarray())
+    found = choose_modes(M, K, modes, up_to, 1.0, factor)
     shapes = np.zeros((n, len(found.at)))
     shapes[inner] = found.shapes[:, found.at]
     return body.structure.expand(np.hstack([T, shapes]))
@@ -117,13 +122,17 @@ def fixed_interface_modes(
 
 def free_modes(body: Body, modes: ModesKept, up_to: float | None) -> FloatArray:
     """(N, k) elastic modes of the free body; numbers count from the first elastic one."""
-    rigid = body.R.shape[1]
+    return _elastic_modes(body, np.arange(len(body.structure.free)), body.R.shape[1], modes, up_to)
+
+
+def _elastic_modes(body: Body, inner: IntArray, rigid: int, modes: ModesKept, up_to: float | None) -> FloatArray:
+    """Modes of the free coordinates ``inner`` beyond the ``rigid`` ones without stiffness."""
     asked: ModesKept = None
     if isinstance(modes, int | np.integer):
         asked = int(modes) + rigid
     elif modes is not None:
         asked = [*range(1, rigid + 1), *(int(number) + rigid for number in modes)]
-    found = choose_modes(body.M, body.K, asked, up_to, 1.0)
+    found = choose_modes(body.M[:, inner][inner], body.K[:, inner][inner], asked, up_to, 1.0)
     zero = int((found.squares == 0.0).sum())
     if zero != rigid:
         raise ModelError(
@@ -134,7 +143,21 @@ def free_modes(body: Body, modes: ModesKept, up_to: float | None) -> FloatArray:
             evidence={"found": zero, "due": rigid},
         )
     kept = KeptModes(found.squares, found.shapes, [number for number in found.numbers if number > rigid])
-    return body.structure.expand(kept.shapes[:, kept.at])
+    shapes = np.zeros((len(body.structure.free), len(kept.at)))
+    shapes[inner] = kept.shapes[:, kept.at]
+    return body.structure.expand(shapes)
+
+
+def _rigid_motions_left(body: Body, held: IntArray) -> int:
+    """How many rigid motions supports and held coordinates leave free."""
+    s = body.structure
+    seen = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
+    if not len(seen):
+        return body.R.shape[1]
+    size = float(np.abs(s.positions).max()) or 1.0
+    scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in s.rigid_names])
+    values = np.linalg.svd(np.linalg.qr(seen * scale, mode="r"), compute_uv=False)
+    return body.R.shape[1] - int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
 
 
 def static_shapes(body: Body, held: IntArray, forces: FloatArray, *, relief: bool) -> FloatArray:
@@ -293,9 +316,9 @@ def free_places(structure: Structure, names: Sequence[str]) -> IntArray:
     return np.array([at[name] for name in wanted if name in at], dtype=np.intp)
 
 
-def factor_inner(body: Body, inner: IntArray) -> StiffnessFactor:
+def factor_inner(body: Body, inner: IntArray, K: sp.csc_array | None = None) -> StiffnessFactor:
     """Factors of the stiffness of some free coordinates, the others held."""
     names = [body.structure.free[i] for i in inner]
     advice = Advice("Hold more of it, or join its parts.")
     what = f"the stiffness of flexible body {body.structure.name!r} with its interface nodes held"
-    return factors.factor_regular(body.K[inner][:, inner], names, what, advice)
+    return factors.factor_regular(body.K[:, inner][inner] if K is None else K, names, what, advice)
