@@ -15,7 +15,7 @@ class BodyLimits:
     header: int = 10_000  # characters of the head of an array: 100 are usual
     text: int = 1 << 24  # characters of the description: names of 100 000 nodes
     line: int = 10_000  # characters of one line of text: a number has 25
-    descriptor: int = 1 << 20  # bytes of a descriptor of matrices
+    row: int = 10_000_000  # characters of one row of a matrix: 400 000 numbers
     name: int = 1000  # characters of a name
 
 

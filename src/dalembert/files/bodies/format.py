@@ -23,13 +23,9 @@ from dalembert.model.flexible import FlexibleBodyData
 
 @dataclass(frozen=True)
 class BodyReading:
-    """How a file is to be read.
-
-    max_bytes : largest size unpacked.  folder : files that the file names must lie in this folder; None for anywhere.
-    """
+    """How a file is to be read: max_bytes is the largest size unpacked."""
 
     max_bytes: int = 1024**3
-    folder: Path | None = None
 
 
 @dataclass(frozen=True)

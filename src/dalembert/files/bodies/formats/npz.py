@@ -12,8 +12,6 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.bounds import LIMITS
 from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.matrix_files import read_array
 from dalembert.model.flexible import (
     BodyPicture,
     FiniteElementValues,
@@ -118,32 +117,8 @@ def _unpack(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Any]:
         if name in arrays:
             raise FileFormatError("duplicate", f"the array {name!r} is there twice.", where={"field": name})
         with archive.open(entry) as packed:
-            arrays[name] = _array(name, packed.read(entry.file_size))
+            arrays[name] = read_array(name, packed.read(entry.file_size))
     return arrays
-
-
-def _array(name: str, content: bytes) -> Any:
-    """The array of a .npy text: numbers of 8 bytes, or characters."""
-    where = {"field": name}
-    file = io.BytesIO(content)
-    try:
-        version = np.lib.format.read_magic(file)
-        heads: dict[tuple[int, int], Callable[..., Any]] = {
-            (1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
-        }  # fmt: skip
-        shape, by_column, kind = heads[version](file, max_header_size=LIMITS.header)
-    except (ValueError, KeyError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        problem = f"the head of the array {name!r} cannot be read ({error!s:.80})."
-        raise FileFormatError("damaged", problem, where=where) from None
-    if not isinstance(kind, np.dtype) or kind.kind not in "fiuU" or (kind.kind != "U" and kind.itemsize != 8):
-        problem = f"the array {name!r} holds {kind}, not numbers of 8 bytes."
-        raise FileFormatError("wrong-type", problem, where=where)
-    start = file.tell()
-    if min(shape, default=1) < 0 or prod(shape) * kind.itemsize != len(content) - start:
-        problem = f"the array {name!r} has {len(content) - start} bytes, not those of its shape {shape}."
-        raise FileFormatError("damaged", problem, where=where)
-    values = np.frombuffer(content, dtype=kind, offset=start) if prod(shape) else np.zeros(0, kind)
-    return values.reshape(shape, order="F" if by_column else "C")
 
 
 class _Reader:
