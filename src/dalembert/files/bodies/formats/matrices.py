@@ -226,7 +226,8 @@ class _Descriptor:
             places = _whole(read_matrix(path, shown, self.max_bytes))
             names = [f"p{k}" for k in range(len(places))]
         else:
-            names, rows = [], []
+            names: list[str] = []
+            rows: list[list[float]] = []
             for line, cells in read_rows(path, shown):
                 if len(cells) not in (3, 4) or len(rows) * 64 > self.max_bytes:
                     problem = f"expected a name and x, y, z, got {len(cells)} cells."
