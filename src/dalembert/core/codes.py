@@ -235,6 +235,15 @@ CODES: dict[str, str] = {
     "uneven-mass": "a mass that differs by direction, where it must not",
     "unknown-format": "a file ending without a reader",
     "unlike-parts": "responses of parts at different frequencies or of different kinds",
+    # flexible bodies
+    "few-rigid-modes": "fewer rigid motions without force than a body that flies has",
+    "negative-eigenvalue": "a mode with a negative stiffness",
+    "no-modes": "a flexible body without modes, which is a rigid one",
+    "off-mesh": "a place where the mesh has no point",
+    "rigid-mode": "a mode without deformation",
+    "out-of-plane": "modes that leave the plane of a planar machine",
+    "not-orthogonal": "modes that are coupled by mass or stiffness, where they must not be",
+    "too-many-modes": "more modes than coordinates",
     # files
     "circular-definition": "a name that is defined by itself",
     "circular-include": "a file that includes itself",
