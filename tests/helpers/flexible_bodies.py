@@ -1,54 +1,67 @@
-"""Flexible bodies for tests of files, and their comparison field by field."""
+"""Flexible bodies of point masses, whose every integral is a sum that a test can form itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.model.flexible import FlexibleBodyData
-from dalembert.structures import BeamGauge, Frame, Section, flexible_body
-
-_GAUGES = {
-    "foot": BeamGauge(0.05, y=0.002, beam="lower"),
-    "arm": BeamGauge(0.1, beam="upper", quantity="curvature"),
-}
+from dalembert.model.flexible import FlexibleBodyData, FlexibleNode, Stiffening
 
 
-def bent_link(**given: Any) -> FlexibleBodyData:
-    """A link of two beams at an angle, out of any plane, with four modes."""
-    f = Frame("link")
-    f.add_points(["root", "bend", "tip"], [[0, 0, 0], [0.3, 0.1, 0.0], [0.5, 0.2, 0.3]])
-    section = Section.rectangle(0.004, 0.03)
-    f.add_beam("lower", "root", "bend", section=section, material="steel", elements=4)
-    f.add_beam("upper", "bend", "tip", section=section, material="steel", elements=4)
-    how: dict[str, Any] = {"basis": "clamped", "fixed": "root", "modes": 4, "damping": 0.01}
-    return flexible_body(f, **{**how, **given})
+@dataclass(frozen=True)
+class PointMasses:
+    """Masses (n,), places (n, 3), modes (n, 3, m), rotations of the modes (n, 3, m), stiffness (m, m)."""
 
+    masses: Any
+    places: Any
+    modes: Any
+    rotations: Any
+    stiffness: Any
 
-def full_link() -> FlexibleBodyData:
-    """The link with everything that data can hold: gauges, stiffening, a picture, values of its model."""
-    return bent_link(stiffening=True, gauges=_GAUGES)
+    @classmethod
+    def random(cls, seed: int, *, modes: int, count: int = 12, planar: bool = False, size: float = 0.1) -> PointMasses:
+        """Places about one metre, modes of size `size`; in the plane of x and y if planar."""
+        rng = np.random.default_rng(seed)
+        places, shapes = rng.uniform(-1, 1, (count, 3)), size * rng.uniform(-1, 1, (count, 3, modes))
+        turns = size * rng.uniform(-1, 1, (count, 3, modes))
+        if planar:
+            places[:, 2] = 0.0
+            shapes[:, 2] = 0.0
+            turns[:, :2] = 0.0
+        root = rng.normal(size=(modes, modes))
+        stiffness = 20.0 * (root @ root.T + modes * np.eye(modes)) * size**2
+        return cls(rng.uniform(0.5, 1.5, count) / count, places, shapes, turns, stiffness)
 
+    def move_frame(self, shift: Any) -> PointMasses:
+        """The same body seen from a frame whose origin is `shift` away."""
+        return PointMasses(self.masses, self.places - shift, self.modes, self.rotations, self.stiffness)
 
-def assert_same(a: Any, b: Any, path: str = "data") -> None:
-    """Every field equal: types, shapes, and every number to the last bit (NaN where the other has NaN)."""
-    if isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype and a.shape == b.shape, path
-        assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), path
-    elif is_dataclass(a):
-        assert type(a) is type(b), path
-        for one in fields(a):
-            assert_same(getattr(a, one.name), getattr(b, one.name), f"{path}.{one.name}")
-    elif isinstance(a, Mapping):
-        assert list(a) == list(b), path
-        for key in a:
-            assert_same(a[key], b[key], f"{path}[{key!r}]")
-    elif isinstance(a, tuple):
-        assert len(a) == len(b), path
-        for k, (x, y) in enumerate(zip(a, b, strict=True)):
-            assert_same(x, y, f"{path}[{k}]")
-    else:
-        assert a == b and type(a) is type(b), path
+    def data(
+        self, *, damping: Any = None, stiffening: Stiffening | None = None, nodes: tuple[int, ...] = (0, 1, 2, 3)
+    ) -> FlexibleBodyData:
+        """Sums of the masses; the first points are nodes n0, n1, ..."""
+        w, X, Phi = self.masses, self.places, self.modes
+        moments = np.einsum("n,ni,njm->ijm", w, X, Phi)
+        inertia = np.einsum("n,nij->ij", w, np.einsum("nk,nk,ij->nij", X, X, np.eye(3)) - np.einsum("ni,nj->nij", X, X))
+        return FlexibleBodyData(
+            name="points",
+            mass=float(w.sum()),
+            first_moment=w @ X,
+            inertia=inertia,
+            translation=np.einsum("n,nim->im", w, Phi),
+            rotation=moments[[1, 2, 0], [2, 0, 1]] - moments[[2, 0, 1], [1, 2, 0]],
+            modal_mass=np.einsum("n,nia,nib->ab", w, Phi, Phi),
+            moments=moments,
+            products=np.einsum("n,nim,njk->ijmk", w, Phi, Phi),
+            stiffness=np.array(self.stiffness),
+            damping=np.zeros_like(self.stiffness) if damping is None else damping,
+            nodes=tuple(
+                FlexibleNode(
+                    name=f"n{k}", place=X[k].copy(), translation=Phi[k].copy(), rotation=self.rotations[k].copy()
+                )
+                for k in nodes
+            ),
+            stiffening=stiffening,
+        )

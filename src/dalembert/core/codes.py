@@ -59,7 +59,6 @@ CODES: dict[str, str] = {
     "no-bodies": "a machine without bodies",
     "no-coordinate": "a joint without a coordinate, where one is needed",
     "no-node": "a place of a flexible body that is none of its nodes",
-    "out-of-plane": "a motion or mode that leaves the plane of a planar machine",
     "no-volume": "a mesh that encloses no volume",
     "not-affine": "a constraint that is not affine in the accelerations",
     "not-physical": "an inertia that no distribution of mass has",

@@ -162,12 +162,17 @@ class FloatingBody:
         forces.add(self.columns, self.terms.velocity_forces(self._R)[self._kept], has_potential=True)
         if not self.data.modes:
             return
-        modes = self.columns[self.host.space.nv :]
-        number = self.host.number
-        elastic = number(self.body.stiffness) * (constant(self.data.stiffness) @ self.eta)
+        modes, K, D = self.tangent()
+        elastic = K @ self.eta
         forces.add(modes, -elastic, has_potential=True)
         forces.potential = forces.potential + 0.5 * ca.dot(self.eta, elastic)
-        forces.add(modes, -number(self.body.damping) * (constant(self.data.damping) @ self.rate), has_potential=False)
+        forces.add(modes, -(D @ self.rate), has_potential=False)
+
+    def tangent(self) -> tuple[list[int], Expr, Expr]:
+        """Its elastic coordinates, and their stiffness and damping."""
+        number, modes = self.host.number, self.columns[self.host.space.nv :]
+        K, D = constant(self.data.stiffness), constant(self.data.damping)
+        return modes, number(self.body.stiffness) * K, number(self.body.damping) * D
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""
@@ -176,6 +181,27 @@ class FloatingBody:
             self._attached[name] = self._attach(name)
         return self._attached[name]
 
+    def displacement(self, name: str) -> Expr:
+        """Of a node from its place in the undeformed body, in the axes of the frame."""
+        return self._displacement(name)[0]
+
+    def _displacement(self, name: str) -> tuple[Expr, Expr, Expr]:
+        """Displacement d(η) of a node, its gradient by η, and the part of second order η̇ᵀ d'' η̇ of its acceleration."""
+        dim, eta, rate = self.host.space.dim, self.eta, self.rate
+        S = constant(self.data.node(name).translation[:dim])
+        stiffening = self.data.stiffening
+        if stiffening is None or name not in stiffening.forces:
+            return S @ eta, S, SX.zeros(dim)
+        along = [constant(K) for K in stiffening.forces[name][:dim]]
+        bent = ca.vertcat(*(eta.T @ K for K in along))
+        curved = -ca.vertcat(*(rate.T @ K @ rate for K in along))
+        return S @ eta - 0.5 * (bent @ eta), S - bent, curved
+
+    def gauge(self, name: str) -> Expr:
+        """The value of a strain gauge."""
+        row = next(one.row for one in self.data.gauges if one.name == name)
+        return constant(row) @ self.eta
+
     def _attach(self, name: str) -> Attachment:
         host, space, pose, twist = self.host, self.host.space, self.pose, self.twist
         dim, nothing = space.dim, SX.zeros(space.dim)
@@ -183,16 +209,8 @@ class FloatingBody:
         if not name:
             return Attachment(space, pose, twist, nothing, self.columns[: space.nv], p)
         node, eta, rate = self.data.node(name), self.eta, self.rate
-        S, bent = constant(node.translation[:dim]), None
-        own = SX(ca.DM(node.place[:dim])) + S @ eta
-        stiffening = self.data.stiffening
-        curved = SX.zeros(dim)
-        if stiffening is not None and name in stiffening.forces:
-            along = [constant(K) for K in stiffening.forces[name][:dim]]
-            bent = ca.vertcat(*(eta.T @ K for K in along))
-            own = own - 0.5 * (bent @ eta)
-            S = S - bent
-            curved = -ca.vertcat(*(rate.T @ K @ rate for K in along))
+        moved, S, curved = self._displacement(name)
+        own = SX(ca.DM(node.place[:dim])) + moved
         shift = pose.R @ (S @ rate)
         v = twist.v + space.turn_velocity(pose, twist.w, own) + shift
         turning = space.spin(pose.R, twist.w)
@@ -220,8 +238,8 @@ class FloatingBody:
                 bottom = ca.horzcat(SX(3, 3), SX.eye(3), H)
             angle = SX(0)
         B = ca.sparsify(ca.vertcat(ca.horzcat(SX.eye(dim), by_turn, pose.R @ S), bottom))
-        moved = Pose(pose.r + pose.R @ own, R, angle)
-        return Attachment(space, moved, Twist(v, w), nothing, self.columns, p, B, ca.vertcat(bias_v, bias_w))
+        carrier = Pose(pose.r + pose.R @ own, R, angle)
+        return Attachment(space, carrier, Twist(v, w), nothing, self.columns, p, B, ca.vertcat(bias_v, bias_w))
 
 
 def _units(count: int) -> list[Expr]:
