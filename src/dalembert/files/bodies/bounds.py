@@ -16,6 +16,7 @@ class BodyLimits:
     text: int = 1 << 24  # characters of the description: names of 100 000 nodes
     line: int = 10_000  # characters of one line of text: a number has 25
     row: int = 10_000_000  # characters of one row of a matrix: 400 000 numbers
+    descriptor: int = 1 << 20  # bytes of a file that names matrices: points may stand in it
     name: int = 1000  # characters of a name
 
 

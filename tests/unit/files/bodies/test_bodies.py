@@ -9,8 +9,8 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.files.bodies.format import FORMATS, BodyFormat, find_format, suffixes
-from tests.helpers.findings import raises
 from tests.helpers.body_files import assert_same, bent_link
+from tests.helpers.findings import raises
 
 
 def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path: Path):

@@ -22,7 +22,10 @@ and zeros. All files lie in the folder of this one, or below it.
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,10 +33,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.files.bodies.bounds import LIMITS
 from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import SUFFIXES, TEXT, read_matrix, read_numbers, read_rows
-from dalembert.files.models.text import positions
-from dalembert.files.models.text.sources import ModelSource, Problems, read_source
 from dalembert.model.flexible import FlexibleBodyData
 
 FORMAT, VERSION = "flexible body matrices", 1
@@ -108,25 +110,42 @@ def read(path: Path, how: BodyReading) -> FlexibleBodyData:
 class _Descriptor:
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path, self.max_bytes = path, max_bytes
-        self.source: ModelSource = read_source(path, str(path), Problems())
-        self.table = self.source.document
+        self.text = ""
+        self.table = self.parse()
         if self.table.get("format") != FORMAT:
-            raise self.fail((), "unknown-format", f"expected the key format = {FORMAT!r}.")
+            raise self.fail("format", "unknown-format", f"expected the key format = {FORMAT!r}.")
         if self.table.get("version") != VERSION:
             problem = f"the file has version {self.table.get('version')!r}; version {VERSION} is read here."
-            raise self.fail(("version",), "bad-version", problem)
+            raise self.fail("version", "bad-version", problem)
         for key, value in self.table.items():
             if key not in KEYS:
-                raise self.fail((key,), "unknown-argument", unknown_name("key", key, KEYS))
+                raise self.fail(key, "unknown-argument", unknown_name("key", key, KEYS))
             right, wanted = KEYS[key]
             if not right(value):
-                raise self.fail((key,), "wrong-type", f"{key} is {wanted}, got {value!r:.60}.")
+                raise self.fail(key, "wrong-type", f"{key} is {wanted}, got {value!r:.60}.")
         missing = [key for key in ("points", "M", "K") if key not in self.table]
         if missing:
-            raise self.fail((), "missing-argument", f"the key {missing[0]!r} is missing.")
+            raise self.fail("", "missing-argument", f"the key {missing[0]!r} is missing.")
 
-    def fail(self, where: tuple[str, ...], code: str, problem: str) -> FileFormatError:
-        line = positions.nearest(self.source.lines, where)
+    def parse(self) -> dict[str, Any]:
+        """The keys of the file, none of which is deep."""
+        if self.path.stat().st_size > LIMITS.descriptor:
+            raise self.fail("", "too-large", f"the file has more than {LIMITS.descriptor} bytes.")
+        try:
+            self.text = self.path.read_text(encoding="utf-8-sig")
+            found = json.loads(self.text) if self.path.suffix.lower() == ".json" else tomllib.loads(self.text)
+        except UnicodeDecodeError:
+            raise self.fail("", "not-readable", "the file is not UTF-8 text.") from None
+        except (ValueError, RecursionError) as error:
+            raise self.fail("", "bad-syntax", f"cannot be read: {error!s:.200}.") from None
+        if not isinstance(found, dict):
+            raise self.fail("", "wrong-type", "expected a table of keys.")
+        return found
+
+    def fail(self, key: str, code: str, problem: str) -> FileFormatError:
+        """An error at the line of a key."""
+        at = re.search(rf"""(?m)^[\s{{,]*["']?{re.escape(key)}["']?\s*[=:]""", self.text) if key else None
+        line = None if at is None else self.text[: at.end()].count("\n") + 1
         return FileFormatError(code, problem, path=str(self.path), line=line)
 
     def data(self) -> FlexibleBodyData:
@@ -138,11 +157,11 @@ class _Descriptor:
         for key, matrix in (("M", M), ("K", K), ("D", D)):
             if matrix is not None and matrix.shape != (M.shape[0], M.shape[0]):
                 problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
-                raise self.fail((key,), "wrong-shape", problem)
+                raise self.fail(key, "wrong-shape", problem)
         if "shapes" in self.table:
             return self.reduced(name, points, places, M, K, D, given)
         if "masses" in self.table:
-            raise self.fail(("masses",), "ineffective-argument", "masses go with the shapes of reduced matrices.")
+            raise self.fail("masses", "ineffective-argument", "masses go with the shapes of reduced matrices.")
         return self.full(name, points, places, M, K, D, given)
 
     def full(
@@ -156,7 +175,7 @@ class _Descriptor:
         each = len(M) // len(points) if isinstance(M, np.ndarray) else M.shape[0] // len(points)
         if each not in (3, 6) or each * len(points) != M.shape[0]:
             problem = f"M has {M.shape[0]} rows for {len(points)} points; a point has 3 rows or 6."
-            raise self.fail(("M",), "wrong-shape", problem)
+            raise self.fail("M", "wrong-shape", problem)
         matrices = [None if one is None else csc_array(one) for one in (M, K, D)]
         structure = Structure(
             name, points, places, DIRECTIONS[:each], matrices[0], matrices[1], C=matrices[2],
@@ -174,24 +193,24 @@ class _Descriptor:
 
         for key in given:
             if key not in OF_REDUCED:
-                raise self.fail((key,), "ineffective-argument", f"{key} does not go with reduced matrices.")
+                raise self.fail(key, "ineffective-argument", f"{key} does not go with reduced matrices.")
         modes = given.get("modes")
         if modes is not None and (not isinstance(modes, int) or modes < 1):
-            raise self.fail(("modes",), "wrong-type", f"modes of reduced matrices are their number, got {modes!r:.60}.")
+            raise self.fail("modes", "wrong-type", f"modes of reduced matrices are their number, got {modes!r:.60}.")
         if "masses" not in self.table:
-            raise self.fail((), "missing-argument", "reduced matrices need the masses at the points.")
+            raise self.fail("", "missing-argument", "reduced matrices need the masses at the points.")
         shapes, masses = self.matrix("shapes"), self.matrix("masses")
         M, K, D, shapes, masses = (_whole(one) for one in (M, K, D, shapes, masses))
         if shapes.shape != (6 * len(points), len(M)):
             problem = f"shapes are {' x '.join(map(str, shapes.shape))}, expected {6 * len(points)} x {len(M)}."
-            raise self.fail(("shapes",), "wrong-shape", problem)
+            raise self.fail("shapes", "wrong-shape", problem)
         if masses.size != len(points) or masses.min() < 0.0:
             problem = f"expected a mass, zero or more, of each of {len(points)} points, got {masses.size} numbers."
-            raise self.fail(("masses",), "wrong-shape" if masses.size != len(points) else "negative", problem)
+            raise self.fail("masses", "wrong-shape" if masses.size != len(points) else "negative", problem)
         for key, matrix in (("M", M), ("K", K)):
             off = float(np.abs(matrix - matrix.T).max() / max(float(np.abs(matrix).max()), 1e-300))
             if off > 1e-6:
-                raise self.fail((key,), "not-symmetric", f"{key} is not symmetric, by {off:.1e} of it.")
+                raise self.fail(key, "not-symmetric", f"{key} is not symmetric, by {off:.1e} of it.")
         model = ReducedModel(
             name, points, places, 0.5 * (M + M.T), 0.5 * (K + K.T), D, shapes, np.asarray(masses).ravel()
         )
@@ -205,13 +224,13 @@ class _Descriptor:
         name = self.table[key]
         if "\0" in name or not name.lower().endswith(SUFFIXES):
             problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(SUFFIXES)}."
-            raise self.fail((key,), "unknown-suffix", problem)
+            raise self.fail(key, "unknown-suffix", problem)
         folder = Path(os.path.realpath(self.path)).parent
         found = Path(os.path.realpath(folder / name))
         if not found.is_relative_to(folder):
-            raise self.fail((key,), "outside-folder", f"{name!r:.60} lies outside the folder of this file.")
+            raise self.fail(key, "outside-folder", f"{name!r:.60} lies outside the folder of this file.")
         if not found.is_file():
-            raise self.fail((key,), "no-such-file", f"there is no file {name!r:.60}.")
+            raise self.fail(key, "no-such-file", f"there is no file {name!r:.60}.")
         return found, os.path.normpath(os.path.join(os.path.dirname(self.path), name))
 
     def matrix(self, key: str) -> Any:
@@ -226,8 +245,7 @@ class _Descriptor:
             places = _whole(read_matrix(path, shown, self.max_bytes))
             names = [f"p{k}" for k in range(len(places))]
         else:
-            names: list[str] = []
-            rows: list[list[float]] = []
+            names, rows = [], list[list[float]]()
             for line, cells in read_rows(path, shown):
                 if len(cells) not in (3, 4) or len(rows) * 64 > self.max_bytes:
                     problem = f"expected a name and x, y, z, got {len(cells)} cells."
@@ -237,7 +255,7 @@ class _Descriptor:
             places = np.array(rows).reshape(-1, 3)
         if places.ndim != 2 or places.shape[1] != 3 or not len(places):
             problem = f"points are {' x '.join(map(str, places.shape))}, expected rows of x, y, z."
-            raise self.fail(("points",), "wrong-shape", problem)
+            raise self.fail("points", "wrong-shape", problem)
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:
             raise FileFormatError("duplicate", f"the point {twice[0]!r} is there twice.", path=shown)

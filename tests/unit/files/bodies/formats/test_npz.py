@@ -15,8 +15,8 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import FileFormatError
 from dalembert.structures import Beam, flexible_body
-from tests.helpers.findings import raises
 from tests.helpers.body_files import assert_same, bent_link, full_link
+from tests.helpers.findings import raises
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from dalembert.core.errors import FileFormatError, ModelWarning
 from dalembert.files.bodies.formats.sid import make_modal
 from dalembert.files.bodies.sid_text import SidModal, read_modal, write_modal
 from dalembert.structures import Beam, flexible_body
-from tests.helpers.findings import raises, warns
 from tests.helpers.body_files import assert_same, bent_link
+from tests.helpers.findings import raises, warns
 
 EXACT = ("mass", "first_moment", "translation", "rotation", "modal_mass", "stiffness", "damping", "nodes",
          "name", "reference")  # fmt: skip
