@@ -73,17 +73,17 @@ def _in_file(error: DalembertError, name: str) -> FileFormatError:
     return FileFormatError(found.code, found.problem, *found.advice, path=name, **about)
 
 
-def write_flexible_body(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
+def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
     """Write the data of a flexible body, whole or not at all.
 
     ``.npz`` keeps everything, every number as it is. ``.SID_FEM`` keeps what standard input data has a place for: not
     the gauges and the picture.
     """
-    if not isinstance(data, FlexibleBodyData):
+    if not isinstance(body, FlexibleBodyData):
         raise DataError(
             "wrong-type",
-            f"write_flexible_body takes the data of a flexible body and a path, not a {type(data).__name__}.",
-            where={"argument": "data"},
+            f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}.",
+            where={"argument": "body"},
         )
     file = Path(path)
     kind = find_format(file)
@@ -93,7 +93,7 @@ def write_flexible_body(data: FlexibleBodyData, path: str | os.PathLike[str]) ->
         raise FileFormatError("not-supported", problem, advice, path=str(file))
     try:
         with replacing(file) as temporary:
-            kind.write(data, temporary)
+            kind.write(body, temporary)
     except FileFormatError as error:
         raise _in_file(error, str(file)) from error
 

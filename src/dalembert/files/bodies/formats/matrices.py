@@ -245,9 +245,12 @@ class _Descriptor:
             places = _whole(read_matrix(path, shown, self.max_bytes))
             names = [f"p{k}" for k in range(len(places))]
         else:
+            if 16 * path.stat().st_size > self.max_bytes:  # a name and three numbers as objects, of "a 0 0 0"
+                problem = f"the points take {path.stat().st_size} bytes of text; max_bytes = {self.max_bytes}."
+                raise FileFormatError("too-large", problem, path=shown)
             names, rows = [], list[list[float]]()
             for line, cells in read_rows(path, shown):
-                if len(cells) not in (3, 4) or len(rows) * 64 > self.max_bytes:
+                if len(cells) not in (3, 4):
                     problem = f"expected a name and x, y, z, got {len(cells)} cells."
                     raise FileFormatError("ragged-row", problem, path=shown, line=line)
                 names.append(cells[0] if len(cells) == 4 else f"p{len(rows)}")
