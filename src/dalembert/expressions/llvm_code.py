@@ -390,7 +390,7 @@ class LlvmCode:
 
     # -- choices and tables ------------------------------------------------------------------------------------------
     def _choose(self, s: Choose) -> None:
-        """One case is called; with lanes the case of every lane, on all lanes, and its results are taken for it."""
+        """One case is called; with lanes every case that a lane takes, on all lanes, and that lane takes its results."""
         index = self.load(self.address(s.index), self.lanes)
         inputs, outputs = [self.address(p) for p in s.inputs], [self.address(p) for p in s.outputs]
         work = self.offset("%w", s.work)
@@ -403,21 +403,27 @@ class LlvmCode:
         held = self.put(f"alloca [{max(total, 1)} x {kind}], align 64")
         starts = np.cumsum([0, *sizes]).tolist()
         own = [self.offset(held, start) for start in starts[:-1]]
+        targets = [[self.offset(out, j) for j in range(size)] for out, size in zip(outputs, sizes, strict=True)]
         last = len(s.cases) - 1
-        known = self.splat(0.0, self.lanes)
+        known, whole = self.splat(0.0, self.lanes), self._whole(index)
+        self.count += 1
+        n = self.count
         for k, case in enumerate(s.cases):
-            self._call(case, [*inputs, *own, work])
             if k < last:
-                chosen = self.put(f"fcmp oeq {kind} {self._whole(index)}, {self.splat(float(k), self.lanes)}")
+                chosen = self.put(f"fcmp oeq {kind} {whole}, {self.splat(float(k), self.lanes)}")
                 one = self.put(f"select {mask} {chosen}, {kind} {self.splat(1.0, self.lanes)}, {kind} {known}")
                 known = one
             else:
                 chosen = self.put(f"fcmp oeq {kind} {known}, {self.splat(0.0, self.lanes)}")
-            for source, out, size in zip(own, outputs, sizes, strict=True):
-                for j in range(size):
-                    place = self.offset(out, j)
+            bits = self.put(f"bitcast {mask} {chosen} to i{self.lanes}")
+            some = self.put(f"icmp ne i{self.lanes} {bits}, 0")
+            self.lines += [f"br i1 {some}, label %case{n}.{k}, label %other{n}.{k}", f"case{n}.{k}:"]
+            self._call(case, [*inputs, *own, work])
+            for source, places in zip(own, targets, strict=True):
+                for j, place in enumerate(places):
                     new, old = self.load(self.offset(source, j), self.lanes), self.load(place, self.lanes)
                     self.store(self.put(f"select {mask} {chosen}, {kind} {new}, {kind} {old}"), place, self.lanes)
+            self.lines += [f"br label %other{n}.{k}", f"other{n}.{k}:"]
 
     def _whole(self, index: str) -> str:
         """The index as a whole number towards zero, as the interpreter converts it."""

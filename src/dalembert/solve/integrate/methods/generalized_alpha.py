@@ -5,8 +5,13 @@
     M v̇₁ = f + Aᵀλ₁ ,   φ(q₁) / (β' h²) = 0   (index 2: φ̇ / (γ' h) = 0, then the positions are projected)
 
 with β' = β (1-αf)/(1-αm), γ' likewise: with v̇₁ and λ₁ as unknowns and rows scaled so, the Jacobian keeps its size
-as h → 0. Internal states use the first-order scheme of the same spectral radius. Newton's iteration with exact
-Jacobians, a fixed number of times; the last change is stored with the state.
+as h → 0. Internal states use the first-order scheme of the same spectral radius.
+
+Newton's iteration takes the exact Jacobian at the start of the step and corrects until the error that is left,
+estimated from the change s and the rate of convergence θ = s / s_before as s θ / (1-θ), is below the tolerance
+(Hairer and Wanner 1996, section IV.8). Where that does not come, the Jacobian is taken once more. The last change is
+stored with the state. Each correction is a function that calls the next one in a switch, so that the interpreter and
+native code evaluate the corrections that are needed and no others.
 """
 
 from __future__ import annotations
@@ -31,11 +36,30 @@ from dalembert.solve.integrate.method import OneStep, integrator, option
 
 MX = ca.MX
 SX = ca.SX
-JACOBIANS = 2  # per step
-CORRECTIONS = 4  # with each
+JACOBIANS = 2  # per step, at most
+CORRECTIONS = 4  # with each, at most
 STRETCH = 1e-6  # a last step that would leave less than this share of itself goes to the end
 SHORT = 1e-2  # share of the step below which rows are kept at acceleration level: φ / h² would be rounding only
 REFINEMENTS = 0  # the iteration itself refines
+
+
+@dataclass(frozen=True)
+class NewtonTolerance:
+    """Error that the iteration may leave in a step, and how far its estimate is trusted."""
+
+    # Speeds, relative to 1 + |v|: ten thousand steps stay below 1e-8, the largest change that a run accepts.
+    speed: float = 1e-12
+    # Multipliers, relative to 1 + |λ|: a hundredth of what a run asks of friction that depends on them.
+    multiplier: float = 1e-8
+    # Rounding of the positions in the joint rows, in units of |q|; seen as 1 to 10 in runs of the library's machines.
+    rounding: float = 16 * float(np.finfo(float).eps)
+    # Rate of convergence: two changes foretell a third by at most three digits; without two, or where they hardly
+    # decrease, the error is taken for as large as the change.
+    fastest: float = 1e-3
+    slowest: float = 0.5
+
+
+TOLERANCE = NewtonTolerance()
 
 
 @integrator
@@ -105,6 +129,11 @@ def move(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any
     return normalised(eqs, result)
 
 
+def largest(x: Any) -> Any:
+    """Largest absolute value; 0 of an empty column."""
+    return ca.norm_inf(x) if x.shape[0] else SX(0)
+
+
 class AlphaStepper:
     """Builds the step; the method's own states are the accelerations α and their counterpart for z."""
 
@@ -114,6 +143,7 @@ class AlphaStepper:
         self.layout = self.column.layout
         key = ("generalized alpha functions", index)
         self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
+        self.limits, self.newton = eqs.cached((*key, "iteration"), self._iteration)
 
     def start(self) -> ca.Function:
         return self.column.start(lambda a, zdot: ca.vertcat(a, zdot))
@@ -158,6 +188,59 @@ class AlphaStepper:
             ca.Function("factor", [X, *base], [elimination.values()], cse),
             elimination.solver(REFINEMENTS),
         )
+
+    def _iteration(self) -> tuple[ca.Function, ca.Function]:
+        """Rounding and tolerance of a step, and Newton's iteration.
+
+        newton : (unknown, factors, size and change before, limits, base of the step) -> unknown, last change of (ż, v̇).
+        """
+        residual, factor, solve, judge = self.residual, self.factor, self.solve, self._judge()
+        base = [MX.sym(residual.name_in(i), residual.size1_in(i)) for i in range(1, residual.n_in())]
+        unknown, factors = MX.sym("unknown", residual.size1_in(0)), MX.sym("factors", solve.size1_in(0))
+        size, change, limits = MX.sym("size"), MX.sym("change"), MX.sym("limits", 3)
+        arguments = [unknown, factors, size, change, limits, *base]
+        stop = ca.Function("stop", arguments, [unknown, change])
+        following = stop
+        for last in range(JACOBIANS, 0, -1):
+            for _ in range(CORRECTIONS):
+                found = judge(unknown, solve(factors, -residual(unknown, *base)), size, limits)
+                results = found[0], found[2]
+                if following is not stop:
+                    choice = ca.Function.if_else("settled", stop, following)
+                    results = choice(found[3], found[0], factors, found[1], found[2], limits, *base)
+                following = ca.Function("correct", arguments, results)
+            if last > 1:
+                again = following(unknown, factor(unknown, *base), 0, change, limits, *base)
+                following = ca.Function("linearise", arguments, again)
+        return self._limits(), following
+
+    def _limits(self) -> ca.Function:
+        """Rounding and tolerance of (ż, v̇) in a step, and the mass that makes forces of them."""
+        eqs = self.eqs
+        s, h = eqs.symbols(), SX.sym("h")
+        rounding = TOLERANCE.rounding * (1 + largest(s.q)) / h**2
+        tolerance = TOLERANCE.speed * (1 + largest(s.v)) / h
+        M = eqs.functions["inertia"](s.q, s.p, s.t)
+        limits = ca.vertcat(rounding, tolerance, ca.mmax(M) if M.nnz() else 0)
+        return ca.Function("limits", [s.q, s.v, s.p, s.t, h], [ca.densify(limits)])
+
+    def _judge(self) -> ca.Function:
+        """(unknown, change, size before, limits) -> unknown after, size, change of (ż, v̇), whether it is settled.
+
+        size : of the change beyond rounding, in units of the tolerance.
+        """
+        eqs = self.eqs
+        leading = eqs.nz + eqs.nv
+        unknown, change = SX.sym("unknown", leading + len(eqs.rows)), SX.sym("change", leading + len(eqs.rows))
+        before, limits = SX.sym("before"), SX.sym("limits", 3)
+        rounding, tolerance, mass = ca.vertsplit(limits)
+        after = unknown + change
+        moved, force = largest(change[:leading]), largest(change[leading:])
+        allowed = TOLERANCE.multiplier * (1 + largest(after[leading:])) + mass * tolerance
+        size = ca.fmax((moved - rounding) / tolerance, (force - mass * rounding) / allowed)
+        rate = ca.fmax(ca.fmin(size / before, TOLERANCE.slowest), TOLERANCE.fastest)
+        settled = size * rate <= 1 - rate
+        return ca.Function("judge", [unknown, change, before, limits], [after, size, moved, settled])
 
     def _gaps(self, q: Any, v: Any, a: Any, A: Any, b: Any, p: Any, t: Any, h2: Any, h1: Any) -> Any:
         """The joint rows at the level they are kept at, in units of acceleration."""
@@ -206,15 +289,11 @@ class AlphaStepper:
             h < SHORT * x["h"],
         )
         unknown = ca.vertcat(x["zdot"], x["a"], x["lam"])
-        change = MX.zeros(unknown.shape[0])
-        for _ in range(JACOBIANS):
-            factors = self.factor(unknown, *base)
-            for _ in range(CORRECTIONS):
-                change = self.solve(factors, -self.residual(unknown, *base))
-                unknown = unknown + change
+        limits = self.limits(x["q"], x["v"], column.p, x["t"], h)
+        unknown, change = self.newton(unknown, self.factor(unknown, *base), 0, 0, limits, *base)
         q1, v1, z1, own = self.place(unknown, *base)
         zdot, a, lam = ca.vertsplit(unknown, [0, eqs.nz, eqs.nz + eqs.nv, unknown.shape[0]])
-        last = h * ca.norm_inf(change[: eqs.nz + eqs.nv]) / (1 + ca.norm_inf(v1))
+        last = h * change / (1 + ca.norm_inf(v1))
         if self.index == 2:
             q1, v1 = projection_function(eqs)(q1, v1, column.p, t1)
         power = eqs.functions["power"](q1, v1, z1, u1, column.p, t1, lam)
