@@ -441,6 +441,14 @@ class Absolute:
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
             functions["friction"] = share("friction", [q, v, p, t, lam], limits)
+        elastic = [own.tangent() for own in self.bodies if isinstance(own, FloatingBody) and own.data.modes]
+        if elastic:
+            K = scatter_blocks([(modes, K) for modes, K, _ in elastic], self.nv)
+            D = scatter_blocks([(modes, D) for modes, _, D in elastic], self.nv)
+            K = K - ca.jacobian(forces.applied, q) @ self.N
+            D = D - ca.jacobian(forces.applied, v)
+            K, D = ca.substitute([K, D], [lam], [SX.zeros(lam.shape)])  # friction without its load
+            functions["tangent"] = share("tangent", [q, v, z, u, p, t], [ca.sparsify(K), ca.sparsify(D)])
         if self.spins:
             functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]

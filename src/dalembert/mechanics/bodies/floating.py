@@ -162,12 +162,17 @@ class FloatingBody:
         forces.add(self.columns, self.terms.velocity_forces(self._R)[self._kept], has_potential=True)
         if not self.data.modes:
             return
-        modes = self.columns[self.host.space.nv :]
-        number = self.host.number
-        elastic = number(self.body.stiffness) * (constant(self.data.stiffness) @ self.eta)
+        modes, K, D = self.tangent()
+        elastic = K @ self.eta
         forces.add(modes, -elastic, has_potential=True)
         forces.potential = forces.potential + 0.5 * ca.dot(self.eta, elastic)
-        forces.add(modes, -number(self.body.damping) * (constant(self.data.damping) @ self.rate), has_potential=False)
+        forces.add(modes, -(D @ self.rate), has_potential=False)
+
+    def tangent(self) -> tuple[list[int], Expr, Expr]:
+        """Its elastic coordinates, and their stiffness and damping."""
+        number, modes = self.host.number, self.columns[self.host.space.nv :]
+        K, D = constant(self.data.stiffness), constant(self.data.damping)
+        return modes, number(self.body.stiffness) * K, number(self.body.damping) * D
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""
