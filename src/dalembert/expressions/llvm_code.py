@@ -390,7 +390,7 @@ class LlvmCode:
 
     # -- choices and tables ------------------------------------------------------------------------------------------
     def _choose(self, s: Choose) -> None:
-        """One case is called; with lanes every case that a lane takes, on all lanes, and that lane takes its results."""
+        """One case is called; with lanes all that some lane takes, on all lanes, and every lane takes its results."""
         index = self.load(self.address(s.index), self.lanes)
         inputs, outputs = [self.address(p) for p in s.inputs], [self.address(p) for p in s.outputs]
         work = self.offset("%w", s.work)

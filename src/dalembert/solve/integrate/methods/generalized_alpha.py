@@ -7,11 +7,8 @@
 with β' = β (1-αf)/(1-αm), γ' likewise: with v̇₁ and λ₁ as unknowns and rows scaled so, the Jacobian keeps its size
 as h → 0. Internal states use the first-order scheme of the same spectral radius.
 
-Newton's iteration takes the exact Jacobian at the start of the step and corrects until the error that is left,
-estimated from the change s and the rate of convergence θ = s / s_before as s θ / (1-θ), is below the tolerance
-(Hairer and Wanner 1996, section IV.8). Where that does not come, the Jacobian is taken once more. The last change is
-stored with the state. Each correction is a function that calls the next one in a switch, so that the interpreter and
-native code evaluate the corrections that are needed and no others.
+Newton's iteration (`newton`) takes the Jacobian at the start of the step, exact but for the rotation of a step, of
+which it takes the first three terms. The last change is stored with the state.
 """
 
 from __future__ import annotations
@@ -27,39 +24,17 @@ from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import DataError
 from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion
 from dalembert.expressions import Array, Expr
-from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.constrained.solve import TINY, normalised, projection_function
-from dalembert.solve.constrained.structure import mass_is_singular
+from dalembert.solve.constrained.elimination import Elimination, joint_row_weight
+from dalembert.solve.constrained.solve import normalised, projection_function
 from dalembert.solve.integrate.column import Column
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep, integrator, option
+from dalembert.solve.integrate.newton import newton_iteration, newton_limits
 
 MX = ca.MX
 SX = ca.SX
-JACOBIANS = 2  # per step, at most
-CORRECTIONS = 4  # with each, at most
 STRETCH = 1e-6  # a last step that would leave less than this share of itself goes to the end
 SHORT = 1e-2  # share of the step below which rows are kept at acceleration level: φ / h² would be rounding only
-REFINEMENTS = 0  # the iteration itself refines
-
-
-@dataclass(frozen=True)
-class NewtonTolerance:
-    """Error that the iteration may leave in a step, and how far its estimate is trusted."""
-
-    # Speeds, relative to 1 + |v|: ten thousand steps stay below 1e-8, the largest change that a run accepts.
-    speed: float = 1e-12
-    # Multipliers, relative to 1 + |λ|: a hundredth of what a run asks of friction that depends on them.
-    multiplier: float = 1e-8
-    # Rounding of the positions in the joint rows, in units of |q|; seen as 1 to 10 in runs of the library's machines.
-    rounding: float = 16 * float(np.finfo(float).eps)
-    # Rate of convergence: two changes foretell a third by at most three digits; without two, or where they hardly
-    # decrease, the error is taken for as large as the change.
-    fastest: float = 1e-3
-    slowest: float = 0.5
-
-
-TOLERANCE = NewtonTolerance()
 
 
 @integrator
@@ -129,11 +104,6 @@ def move(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any
     return normalised(eqs, result)
 
 
-def largest(x: Any) -> Any:
-    """Largest absolute value; 0 of an empty column."""
-    return ca.norm_inf(x) if x.shape[0] else SX(0)
-
-
 class AlphaStepper:
     """Builds the step; the method's own states are the accelerations α and their counterpart for z."""
 
@@ -143,104 +113,117 @@ class AlphaStepper:
         self.layout = self.column.layout
         key = ("generalized alpha functions", index)
         self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
-        self.limits, self.newton = eqs.cached((*key, "iteration"), self._iteration)
+        self.known, self.limits = self._known(), newton_limits(eqs)
+        self.newton = newton_iteration(self.residual, self.factor, self.solve, eqs.nz + eqs.nv)
 
     def start(self) -> ca.Function:
         return self.column.start(lambda a, zdot: ca.vertcat(a, zdot))
 
+    def _known(self) -> ca.Function:
+        """ξ, v₁, z₁, and α₁ with its counterpart for z, without their multiples of the unknowns; these multiples."""
+        eqs = self.eqs
+        s = eqs.symbols()
+        zdot, own, h, rho = SX.sym("zdot", eqs.nz), SX.sym("own", eqs.nv + eqs.nz), SX.sym("h"), SX.sym("rho")
+        alpha_m, alpha_f, beta, gamma = coefficients(rho)
+        zm_m, zm_f, zm_g = first_order(rho)
+        am, zm = own[: eqs.nv], own[eqs.nv :]
+        am1 = (alpha_f * s.a - alpha_m * am) / (1 - alpha_m)
+        zm1 = (zm_f * zdot - zm_m * zm) / (1 - zm_m)
+        xi = h * s.v + h**2 * ((0.5 - beta) * am + beta * am1)
+        v1 = s.v + h * ((1 - gamma) * am + gamma * am1)
+        z1 = s.z + h * ((1 - zm_g) * zm + zm_g * zm1)
+        share, zshare = (1 - alpha_f) / (1 - alpha_m), (1 - zm_f) / (1 - zm_m)
+        multiples = ca.vertcat(beta * share * h**2, gamma * share * h, zm_g * zshare * h, share, zshare)
+        results = [xi, v1, z1, ca.vertcat(am1, zm1), multiples]
+        return ca.Function("known", [s.v, s.z, s.a, zdot, own, h, rho], results)
+
     def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
         """Where the unknowns lead, the residual, factors of its Jacobian, solution with them."""
         eqs = self.eqs
-        F = eqs.functions
-        s = eqs.symbols()  # at the start of the step; s.lam and s.a are the unknowns at its end
-        y, zdot = SX.sym("y", eqs.nz), SX.sym("zdot", eqs.nz)
-        own, a0 = SX.sym("own", eqs.nv + eqs.nz), SX.sym("a0", eqs.nv)
-        h, rho, short = SX.sym("h"), SX.sym("rho"), SX.sym("short")
-        alpha_m, alpha_f, beta, gamma = coefficients(rho)
-        am, zm = own[: eqs.nv], own[eqs.nv :]
-        am1 = ((1 - alpha_f) * s.a + alpha_f * a0 - alpha_m * am) / (1 - alpha_m)
-        zm_m, zm_f, zm_g = first_order(rho)
-        zm1 = ((1 - zm_f) * y + zm_f * zdot - zm_m * zm) / (1 - zm_m)
-        t1 = s.t + h
-        q1 = move(eqs, s.q, h * s.v + h**2 * ((0.5 - beta) * am + beta * am1), s.p, s.t, h)
-        v1 = s.v + h * ((1 - gamma) * am + gamma * am1)
-        z1 = s.z + h * ((1 - zm_g) * zm + zm_g * zm1)
-        share = (1 - alpha_f) / (1 - alpha_m)
-        at = [q1, v1, z1, s.u, s.p, t1]
-        A, b = F["rows"](*at)
-        M = F["inertia"](q1, s.p, t1)
-        r = M @ s.a - F["forces"](*at, s.lam) - A.T @ s.lam
-        gap = self._gaps(q1, v1, s.a, A, b, s.p, t1, beta * share * h**2, gamma * share * h)
-        gap = ca.if_else(short, A @ s.a - b, gap) if len(eqs.rows) else gap
-        if mass_is_singular(eqs):  # plus a multiple of the joint rows: the same solution, a regular block
-            length = 1 / (ca.sum2(A * A) + TINY)
-            r = r + ca.mmax(M) * (A.T @ (ca.densify(length) * gap))
-        residual = ca.vertcat(y - F["internal"](*at, s.lam), r, gap)
+        s = eqs.symbols()  # s.lam and s.a are the unknowns at the end of the step
+        y, h, short, multiples = SX.sym("y", eqs.nz), SX.sym("h"), SX.sym("short"), SX.sym("multiples", 5)
+        xi0, v0, z0 = SX.sym("xi", eqs.nv), SX.sym("v", eqs.nv), SX.sym("z", eqs.nz)  # without the unknowns
+        own0 = SX.sym("own", eqs.nv + eqs.nz)
+        h2, h1, hz, share, zshare = ca.vertsplit(multiples)
+        own = own0 + ca.vertcat(share * s.a, zshare * y)
+        xi, v1, z1 = xi0 + h2 * s.a, v0 + h1 * s.a, z0 + hz * y
+        q1 = move(eqs, s.q, xi, s.p, s.t, h)
+        at = (s.u, s.p, s.t + h, h2, h1)
+        internal, balance, level, plain, A, weight = self._rows(q1, v1, z1, y, s.a, s.lam, *at)
+        gap = ca.if_else(short, plain, level) if len(eqs.rows) else level
+        residual = ca.vertcat(internal, balance + weight @ gap, gap)
+        # the Jacobian, along w: the changes of the end of the step in axes that are turned with it
+        dy, w, dlam = SX.sym("dy", eqs.nz), SX.sym("w", eqs.nv), SX.sym("dlam", len(eqs.rows))
+        turns = self._turns(xi)
+        da = self._turn_back(turns, w)
+        dq = h2 * self._change(s, xi, q1, h, w, da)
+        moved = self._rows(q1 + dq, v1 + h1 * da, z1 + hz * dy, y + dy, s.a + da, s.lam + dlam, *at)
+        changes = ca.vertcat(dy, w, dlam)
+        by_change = ca.substitute(ca.jacobian(ca.vertcat(*moved[:3]), changes), changes, 0)
+        inner, outer = ca.vertsplit(by_change, [0, eqs.nz + eqs.nv, by_change.shape[0]])
+        outer = short * ca.horzcat(SX(len(eqs.rows), eqs.nz), A, SX(len(eqs.rows), len(eqs.rows))) + (1 - short) * outer
+        inner = inner + ca.vertcat(SX(eqs.nz, len(eqs.rows)), weight) @ outer
+        elimination = Elimination(ca.vertcat(inner, outer), eqs.nz + eqs.nv)  # the iteration itself refines
         unknown = ca.vertcat(y, s.a, s.lam)
-        base = [s.q, s.v, s.z, a0, zdot, own, s.u, s.p, s.t, h, rho, short]
+        base = [s.q, xi0, v0, z0, own0, multiples, s.u, s.p, s.t, h, short]
         X = SX.sym("unknown", unknown.shape[0])
-        names = [ca.substitute(e, unknown, X) for e in (residual, q1, v1, z1, ca.vertcat(am1, zm1))]
-        elimination = Elimination(ca.jacobian(names[0], X), eqs.nz + eqs.nv)
+        results = (q1, v1, z1, own, residual, ca.vertcat(turns, elimination.values()))
+        *places, residual, factors = [ca.densify(ca.substitute(e, unknown, X)) for e in results]
         cse = {"cse": eqs.nv < 600}
         return (
-            ca.Function("place", [X, *base], [ca.densify(e) for e in names[1:]], cse),
-            ca.Function("residual", [X, *base], [ca.densify(names[0])], cse),
-            ca.Function("factor", [X, *base], [elimination.values()], cse),
-            elimination.solver(REFINEMENTS),
+            ca.Function("place", [X, *base], places, cse),
+            ca.Function("residual", [X, *base], [residual], cse),
+            ca.Function("factor", [X, *base], [factors], cse),
+            self._solver(elimination, turns.shape[0]),
         )
 
-    def _iteration(self) -> tuple[ca.Function, ca.Function]:
-        """Rounding and tolerance of a step, and Newton's iteration.
+    def _rows(
+        self, q: Any, v: Any, z: Any, y: Any, a: Any, lam: Any, u: Any, p: Any, t: Any, h2: Any, h1: Any
+    ) -> tuple[Any, Any, Any, Any, Any, Any]:
+        """Internal states, balance of forces, joint rows at their level and at that of acceleration; A; a weight.
 
-        newton : (unknown, factors, size and change before, limits, base of the step) -> unknown, last change of (ż, v̇).
+        The balance gets joint rows times the weight where M is singular: the same solution, a regular block.
         """
-        residual, factor, solve, judge = self.residual, self.factor, self.solve, self._judge()
-        base = [MX.sym(residual.name_in(i), residual.size1_in(i)) for i in range(1, residual.n_in())]
-        unknown, factors = MX.sym("unknown", residual.size1_in(0)), MX.sym("factors", solve.size1_in(0))
-        size, change, limits = MX.sym("size"), MX.sym("change"), MX.sym("limits", 3)
-        arguments = [unknown, factors, size, change, limits, *base]
-        stop = ca.Function("stop", arguments, [unknown, change])
-        following = stop
-        for last in range(JACOBIANS, 0, -1):
-            for _ in range(CORRECTIONS):
-                found = judge(unknown, solve(factors, -residual(unknown, *base)), size, limits)
-                results = found[0], found[2]
-                if following is not stop:
-                    choice = ca.Function.if_else("settled", stop, following)
-                    results = choice(found[3], found[0], factors, found[1], found[2], limits, *base)
-                following = ca.Function("correct", arguments, results)
-            if last > 1:
-                again = following(unknown, factor(unknown, *base), 0, change, limits, *base)
-                following = ca.Function("linearise", arguments, again)
-        return self._limits(), following
+        eqs, F = self.eqs, self.eqs.functions
+        A, b = F["rows"](q, v, z, u, p, t)
+        M = F["inertia"](q, p, t)
+        balance = M @ a - F["forces"](q, v, z, u, p, t, lam) - A.T @ lam
+        internal = y - F["internal"](q, v, z, u, p, t, lam)
+        return internal, balance, self._gaps(q, v, a, A, b, p, t, h2, h1), A @ a - b, A, joint_row_weight(eqs, M, A)
 
-    def _limits(self) -> ca.Function:
-        """Rounding and tolerance of (ż, v̇) in a step, and the mass that makes forces of them."""
+    # -- rotations in the Jacobian -----------------------------------------------------------------------------------
+    # With q₁ = q ∘ exp(ξ) a change of ξ turns the end of the step by T(ξ) dξ. In w = T da the joint rows keep the
+    # pattern of A; da = T⁻¹ w = w + ½ ξ×w + (1/12 + |ξ|²/720 + ...) ξ×(ξ×w) (Iserles and others 2000).
+    def _turns(self, xi: Any) -> Any:
+        """Rotation vectors of the step; none where joints are kept at velocity level, whose rows have A of the ends."""
+        if self.index == 2:
+            return SX(0, 1)
+        return ca.vertcat(*[xi[block.speed : block.speed + 3] for block in self.eqs.quaternions], SX(0, 1))
+
+    def _turn_back(self, turns: Any, w: Any) -> Any:
+        result = SX(w)
+        for k, block in zip(range(0, turns.shape[0], 3), self.eqs.quaternions, strict=False):
+            part = slice(block.speed, block.speed + 3)
+            once = ca.cross(turns[k : k + 3], w[part])
+            result[part] = w[part] + once / 2 + ca.cross(turns[k : k + 3], once) / 12
+        return result
+
+    def _change(self, s: Any, xi: Any, q1: Any, h: Any, w: Any, da: Any) -> Any:
+        """Change of q₁ with ξ, by AD; of Euler parameters in the axes of the end."""
         eqs = self.eqs
-        s, h = eqs.symbols(), SX.sym("h")
-        rounding = TOLERANCE.rounding * (1 + largest(s.q)) / h**2
-        tolerance = TOLERANCE.speed * (1 + largest(s.v)) / h
-        M = eqs.functions["inertia"](s.q, s.p, s.t)
-        limits = ca.vertcat(rounding, tolerance, ca.mmax(M) if M.nnz() else 0)
-        return ca.Function("limits", [s.q, s.v, s.p, s.t, h], [ca.densify(limits)])
+        symbol = SX.sym("xi", eqs.nv)
+        change = ca.densify(ca.jtimes(move(eqs, s.q, symbol, s.p, s.t, h), symbol, da))
+        along = eqs.functions["kinematics"](q1, s.p, s.t + h)[0] @ w
+        for block in eqs.quaternions:
+            change[block.part] = along[block.part]
+        return ca.substitute(change, symbol, xi)
 
-    def _judge(self) -> ca.Function:
-        """(unknown, change, size before, limits) -> unknown after, size, change of (ż, v̇), whether it is settled.
-
-        size : of the change beyond rounding, in units of the tolerance.
-        """
-        eqs = self.eqs
-        leading = eqs.nz + eqs.nv
-        unknown, change = SX.sym("unknown", leading + len(eqs.rows)), SX.sym("change", leading + len(eqs.rows))
-        before, limits = SX.sym("before"), SX.sym("limits", 3)
-        rounding, tolerance, mass = ca.vertsplit(limits)
-        after = unknown + change
-        moved, force = largest(change[:leading]), largest(change[leading:])
-        allowed = TOLERANCE.multiplier * (1 + largest(after[leading:])) + mass * tolerance
-        size = ca.fmax((moved - rounding) / tolerance, (force - mass * rounding) / allowed)
-        rate = ca.fmax(ca.fmin(size / before, TOLERANCE.slowest), TOLERANCE.fastest)
-        settled = size * rate <= 1 - rate
-        return ca.Function("judge", [unknown, change, before, limits], [after, size, moved, settled])
+    def _solver(self, elimination: Elimination, turns: int) -> ca.Function:
+        """(factors, right-hand side) -> change of the unknowns."""
+        eqs, solve = self.eqs, elimination.solver()
+        factors, right = SX.sym("factors", turns + solve.size1_in(0)), SX.sym("right", solve.size1_in(1))
+        dy, w, dlam = ca.vertsplit(solve(factors[turns:], right), [0, eqs.nz, eqs.nz + eqs.nv, right.shape[0]])
+        return ca.Function("solve", [factors, right], [ca.vertcat(dy, self._turn_back(factors[:turns], w), dlam)])
 
     def _gaps(self, q: Any, v: Any, a: Any, A: Any, b: Any, p: Any, t: Any, h2: Any, h1: Any) -> Any:
         """The joint rows at the level they are kept at, in units of acceleration."""
@@ -274,23 +257,11 @@ class AlphaStepper:
         h = ca.if_else(moving, h, 1.0)
         t1 = x["t"] + h
         u1 = column.inputs_at(t1)
-        base = (
-            x["q"],
-            x["v"],
-            x["z"],
-            x["a"],
-            x["zdot"],
-            x["own"],
-            u1,
-            column.p,
-            x["t"],
-            h,
-            rho,
-            h < SHORT * x["h"],
-        )
+        known = self.known(x["v"], x["z"], x["a"], x["zdot"], x["own"], h, rho)
+        base = (x["q"], *known, u1, column.p, x["t"], h, h < SHORT * x["h"])
         unknown = ca.vertcat(x["zdot"], x["a"], x["lam"])
         limits = self.limits(x["q"], x["v"], column.p, x["t"], h)
-        unknown, change = self.newton(unknown, self.factor(unknown, *base), 0, 0, limits, *base)
+        unknown, change = self.newton(unknown, *base, limits)
         q1, v1, z1, own = self.place(unknown, *base)
         zdot, a, lam = ca.vertsplit(unknown, [0, eqs.nz, eqs.nz + eqs.nv, unknown.shape[0]])
         last = h * change / (1 + ca.norm_inf(v1))
