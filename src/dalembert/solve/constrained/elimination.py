@@ -104,6 +104,38 @@ class Elimination:
         return ca.Function("solve", [values, right], [ca.densify(x)])
 
 
+class SymmetricElimination:
+    """L D Lᵀ of | E  Aᵀ | with E symmetric: of the unknowns and of minus the multipliers, in the same order of pivots.
+                 | A  -S |
+    S is ε of the size of A diag(E)⁻¹ Aᵀ, which the iteration of a step takes out again.
+    """
+
+    def __init__(self, E: Any, A: Any) -> None:
+        self.leading, self.n = E.shape[0], E.shape[0] + A.shape[0]
+        size = ca.sum2(A * A @ ca.diag(1 / ca.diag(E)))
+        K = ca.sparsify(ca.blockcat([[E, A.T], [A, -ca.diag(ca.densify(EPSILON * size + EMPTY * ca.sum1(size)))]]))
+        rows: list[dict[int, Any]] = [{} for _ in range(self.n)]
+        for i, j in zip(*K.sparsity().get_triplet(), strict=True):
+            rows[i][j] = None
+        self.order = elimination_order(rows, self.leading)
+        self._D, self._LT, _ = ca.ldl(ca.triu2symm(ca.triu(K[self.order, self.order])), False)
+
+    def values(self) -> Any:
+        """Every number of the factors, in one column."""
+        return ca.vertcat(self._D, *self._LT.nonzeros())
+
+    def solver(self) -> ca.Function:
+        """(values, right-hand side) -> x."""
+        values, right = SX.sym("values", self.values().shape[0]), SX.sym("right", self.n)
+        D, LT = values[: self.n], SX(self._LT.sparsity(), values[self.n :])
+        found = ca.ldl_solve(right[self.order], D, LT, list(range(self.n)))
+        places = [0] * self.n
+        for place, k in enumerate(self.order):
+            places[k] = place
+        x = found[places]
+        return ca.Function("solve", [values, right], [ca.densify(ca.vertcat(x[: self.leading], -x[self.leading :]))])
+
+
 def joint_row_weight(eqs: EquationsOfMotion, M: Any, A: Any) -> Any:
     """Multiple W of the joint rows that makes the first block regular where M lacks rank: M + W A.
 

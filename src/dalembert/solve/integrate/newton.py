@@ -44,21 +44,26 @@ class NewtonTolerance:
 TOLERANCE = NewtonTolerance()
 
 
-def newton_limits(eqs: EquationsOfMotion) -> ca.Function:
-    """(q, v, p, t, h) -> rounding and tolerance of (ż, v̇) in a step, and the mass that makes forces of them."""
+def newton_limits(eqs: EquationsOfMotion, *, positions: bool) -> ca.Function:
+    """(q, v, p, t, h) -> rounding and tolerance of (ż, v̇) in a step, and the mass that makes forces of them.
+
+    positions : whether joint rows are positions over h², which round coarsely; other rows round below the tolerance.
+    """
     s, h = eqs.symbols(), SX.sym("h")
-    rounding = TOLERANCE.rounding * (1 + _largest(s.q)) / h**2
+    rounding = TOLERANCE.rounding * (1 + _largest(s.q)) / h**2 if positions else 0
     tolerance = TOLERANCE.speed * (1 + _largest(s.v)) / h
     M = eqs.functions["inertia"](s.q, s.p, s.t)
     limits = ca.vertcat(rounding, tolerance, ca.mmax(M) if M.nnz() else 0)
     return ca.Function("limits", [s.q, s.v, s.p, s.t, h], [ca.densify(limits)])
 
 
-def newton_iteration(residual: ca.Function, factor: ca.Function, solve: ca.Function, leading: int) -> ca.Function:
+def newton_iteration(
+    residual: ca.Function, factor: ca.Function, solve: ca.Function, leading: int, corrections: int = CORRECTIONS
+) -> ca.Function:
     """(x, base of the step, limits) -> x after the last correction, largest change of (ż, v̇) in it.
 
     x : unknowns, `leading` of them (ż, v̇), then multipliers.  residual, factor : of x and the base.
-    solve : of the factors and the right-hand side.
+    solve : of the factors and the right-hand side.  corrections : with each Jacobian, at most.
     """
     base = [MX.sym(residual.name_in(i), residual.size1_in(i)) for i in range(1, residual.n_in())]
     x, factors = MX.sym("x", residual.size1_in(0)), MX.sym("factors", solve.size1_in(0))
@@ -71,7 +76,7 @@ def newton_iteration(residual: ca.Function, factor: ca.Function, solve: ca.Funct
         if following is not stop:
             again = following(x, factor(x, *base), 0, change, limits, *base)
             following = ca.Function("linearise", arguments, again)
-        for _ in range(CORRECTIONS):
+        for _ in range(corrections):
             after, new_size, new_change, settled = judge(x, solve(factors, -residual(x, *base)), size, limits)
             choice = ca.Function.if_else("choice", stop, following)
             results = choice(settled, after, factors, new_size, new_change, limits, *base)
