@@ -44,10 +44,13 @@ class NewtonTolerance:
 TOLERANCE = NewtonTolerance()
 
 
-def newton_limits(eqs: EquationsOfMotion) -> ca.Function:
-    """(q, v, p, t, h) -> rounding and tolerance of (ż, v̇) in a step, and the mass that makes forces of them."""
+def newton_limits(eqs: EquationsOfMotion, *, positions: bool) -> ca.Function:
+    """(q, v, p, t, h) -> rounding and tolerance of (ż, v̇) in a step, and the mass that makes forces of them.
+
+    positions : whether joint rows are positions over h², which round coarsely; other rows round below the tolerance.
+    """
     s, h = eqs.symbols(), SX.sym("h")
-    rounding = TOLERANCE.rounding * (1 + _largest(s.q)) / h**2
+    rounding = TOLERANCE.rounding * (1 + _largest(s.q)) / h**2 if positions else 0
     tolerance = TOLERANCE.speed * (1 + _largest(s.v)) / h
     M = eqs.functions["inertia"](s.q, s.p, s.t)
     limits = ca.vertcat(rounding, tolerance, ca.mmax(M) if M.nnz() else 0)

@@ -113,7 +113,8 @@ class AlphaStepper:
         self.layout = self.column.layout
         key = ("generalized alpha functions", index)
         self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
-        self.known, self.limits = self._known(), newton_limits(eqs)
+        self.known = self._known()
+        self.limits = newton_limits(eqs, positions=index == 3 and bool(eqs.holonomic_rows))
         self.newton = newton_iteration(self.residual, self.factor, self.solve, eqs.nz + eqs.nv)
 
     def start(self) -> ca.Function:
