@@ -58,6 +58,8 @@ CODES: dict[str, str] = {
     "massless-body": "a body or coordinate without mass or inertia that nothing holds",
     "no-bodies": "a machine without bodies",
     "no-coordinate": "a joint without a coordinate, where one is needed",
+    "large-deformation": "deflections beyond the range of linear deformation",
+    "no-stiffening": "a body that turns fast without geometric stiffness",
     "no-node": "a place of a flexible body that is none of its nodes",
     "no-volume": "a mesh that encloses no volume",
     "not-affine": "a constraint that is not affine in the accelerations",

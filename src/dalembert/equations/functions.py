@@ -44,6 +44,7 @@ ARGUMENTS = {  # of every function of the equations, in order
     "friction": "q v p t lam",
     "spins": "q p t",
     "tangent": "q v z u p t",
+    "assumptions": "q v p t",
 }
 
 
@@ -219,6 +220,7 @@ def _check_shapes(eqs: EquationsOfMotion, given: Functions) -> None:
         "energy": ((1, 1), (1, 1)), "power": ((1, 1),),
         "measures": ((measured, 1), (measured, 1), (measured, nv), (measured, 1)),
         "reactions": ((len(eqs.reaction_channels), 1),), "tangent": ((nv, nv), (nv, nv)),
+        "assumptions": ((len(eqs.assumptions), 1),),
     }  # fmt: skip
     for name, function in given.items():
         found = tuple(function.size_out(k) for k in range(function.n_out()))

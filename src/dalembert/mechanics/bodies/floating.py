@@ -21,11 +21,13 @@ first rows get -η̇ᵀ K_a η̇, the last ones -Σ ω_a ω_b K_ab η.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.poses import Pose, Twist
@@ -40,6 +42,21 @@ if TYPE_CHECKING:
 
 SX = ca.SX
 AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class LinearRange:
+    """How far a body with linear deformations is trusted."""
+
+    # Of the size of the body. A tip load F moves the tip of a cantilever by α/3 - 4α³/105 + ... of its length, with
+    # α = F L²/EI (the elastica): the linear term alone is 1 % too large where it is a tenth.
+    deflection: float = 0.1
+    # Square of the angular velocity over that of the lowest frequency: the share of the stiffness that the centrifugal
+    # force takes away in the plane of rotation, where geometric stiffness would more than make up for it.
+    turning: float = 0.05
+
+
+RANGE = LinearRange()
 ROUNDING = 1e-14  # of the largest moment: a rotary inertia below it is the difference of equal sums
 
 
@@ -173,6 +190,28 @@ class FloatingBody:
         number, modes = self.host.number, self.columns[self.host.space.nv :]
         K, D = constant(self.data.stiffness), constant(self.data.damping)
         return modes, number(self.body.stiffness) * K, number(self.body.damping) * D
+
+    def assumptions(self) -> list[tuple[Finding, Expr]]:
+        """Conditions of linear deformations; a value above one breaks them."""
+        data, name = self.data, self.body.name
+        if not data.modes:
+            return []
+        where, cut = {"body": name}, Advice("Cut the body into pieces, each with a frame of its own.")
+        size = max(float(np.linalg.norm(node.place)) for node in data.nodes) or 1.0
+        moved = [self.displacement(node.name) for node in data.nodes]
+        largest = ca.mmax(ca.vertcat(*(ca.dot(d, d) for d in moved))) / (RANGE.deflection * size) ** 2
+        problem = f"nodes of the flexible body {name!r} move by more than {RANGE.deflection:.0%} of its size"
+        found = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
+        if data.stiffening is None or data.stiffening.centrifugal is None:
+            lowest = 2 * np.pi * float(data.frequencies()[0])
+            turning = ca.dot(self.twist.w, self.twist.w) / (RANGE.turning * lowest**2)
+            problem = (
+                f"the flexible body {name!r} turns fast beside its lowest frequency ({lowest / (2 * np.pi):.3g} Hz) "
+                "without geometric stiffness: its deflections are too large"
+            )
+            advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
+            found.append((Finding("no-stiffening", problem, where, advice=(advice,)), turning))
+        return found
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""

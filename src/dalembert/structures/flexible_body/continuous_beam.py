@@ -25,6 +25,7 @@ from dalembert.model.flexible import (
     Stiffening,
     StrainGauge,
 )
+from dalembert.numerics import ties
 from dalembert.structures.beams.elements import gauss
 from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
@@ -167,11 +168,10 @@ def _motions(beam: Beam, found: BeamModes, kept: Any, x: FloatArray) -> tuple[Fl
 
 
 def _signs(beam: Beam, found: BeamModes, kept: Any) -> FloatArray:
-    """(m, 1) that make the deflection of the right end positive, or its slope where it is held."""
-    end = np.array([beam.length])
-    deflection, slope = found.shape(end)[kept], found.slope(end)[kept] * beam.length
-    held = np.abs(deflection) < 1e-6 * np.abs(slope)
-    return np.where(np.where(held, slope, deflection) < 0.0, -1.0, 1.0)
+    """(m, 1) that make the largest deflection of every mode positive."""
+    x = np.linspace(0.0, beam.length, 16 * (int(kept.max()) + 1) + 1)
+    shapes = found.shape(x)[kept].T
+    return np.where(shapes[ties.first_largest(shapes), np.arange(len(kept))] < 0.0, -1.0, 1.0)[:, None]
 
 
 def _gauges(beam: Beam, name: str, found: BeamModes, kept: Any, gauges: Any) -> tuple[StrainGauge, ...]:

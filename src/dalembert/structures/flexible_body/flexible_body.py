@@ -31,6 +31,8 @@ BASES = ("craig-bampton", "clamped", "free")
 ROUTES = ("consistent", "lumped")
 # Modal mass this near to the unit matrix is the unit matrix.
 UNIT = 1e-9
+# Frequencies of the model with its frame held, for a comparison, where it has at most so many free coordinates.
+COMPARED, SMALL = 6, 3000
 
 
 def flexible_body(
@@ -298,6 +300,7 @@ def _assemble(
     values = FiniteElementValues(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
+        frequencies=_frequencies(body, plan, min(shapes.shape[1], COMPARED)),
     )  # fmt: skip
     damped = damping_of(title, damping if damping is not None else body.structure.damping, modal_mass, stiffness)
     damped = damped + shapes.T @ (body.structure.C @ shapes)
@@ -356,6 +359,23 @@ def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatA
     momenta = M @ shapes
     rates = 2 * np.resize(ratios, len(K)) * np.sqrt(np.maximum(squares, 0.0))
     return np.asarray((momenta * rates) @ momenta.T)
+
+
+def _frequencies(body: Body, plan: _Plan, count: int) -> FloatArray | None:
+    """Of the model with its frame held as the modes hold it [Hz]."""
+    if len(body.structure.free) > SMALL:
+        return None
+    if plan.reference == "mean axis":
+        shapes = bases.free_modes(body, count, None)
+    elif body.held and plan.reference == "attached":
+        shapes = bases.clamped_modes(body, np.zeros(0, dtype=np.intp), count, None)
+    elif plan.attached is not None and plan.attached.point is not None:
+        held = bases.free_places(body.structure, [plan.attached.point])
+        shapes = bases.clamped_modes(body, held, count, None)
+    else:
+        return None
+    M, K = bases.project(body, shapes)
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi))
 
 
 def _rigid_inertia(body: Body) -> FloatArray:
