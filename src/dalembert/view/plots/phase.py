@@ -10,7 +10,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.record import Array, Record
 from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, check_count, heading, tiles, with_unit
-from dalembert.view.plots.records import default_names, joint_coordinates, rate_of, thin_out
+from dalembert.view.plots.record_channels import default_names, joint_coordinates, rate_of, thin_out
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
