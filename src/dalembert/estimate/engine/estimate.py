@@ -14,6 +14,7 @@ from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine.consistency import Consistency, consistency
 from dalembert.estimate.engine.metrics import Comparison, compare
 from dalembert.estimate.engine.recursion import result_columns
+from dalembert.estimate.engine.rows import read_rows
 from dalembert.expressions import Array
 from dalembert.record import Record
 
@@ -115,9 +116,9 @@ class Estimate:
         """(N, state_size) filter state after every sample: x, then the covariance in the form of the filter."""
         if self._filter_states is not None:
             return self._filter_states
-        from dalembert.estimate.engine.run import recompute_filter_states
-
-        return recompute_filter_states(self.filter, self.data, self.start, len(self))
+        native, rows = self.filter.native, read_rows(self.filter, self.data)[: len(self)]
+        results: Array = native.samples(self.start, rows, self.filter.model.numbers)
+        return results[:, native.columns.filter_state]
 
     def covariances(self) -> Array:
         """(N, ne, ne) covariance of the state's error at every sample."""

@@ -29,7 +29,7 @@ from dalembert.estimate.algebra.noise import Covariance
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.consistency import same_times
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.run import read_rows
+from dalembert.estimate.engine.rows import read_rows
 from dalembert.expressions import Array
 from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record

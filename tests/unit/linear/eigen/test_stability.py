@@ -9,7 +9,6 @@ import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.eigen.stability import stability
 from tests.helpers.findings import raises
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
@@ -192,7 +191,7 @@ def test_large_sparse_systems_are_judged_by_their_energy():
 
 
 def test_stability_prints_its_verdict_and_the_guilty():
-    text = repr(stability(SecondOrder(1.0, 0.0)))
+    text = repr(SecondOrder(1.0, 0.0).stability())
     assert text.startswith("Stability: unstable")
     assert "algebraic" in text
 
@@ -331,7 +330,7 @@ def test_the_verdict_of_a_state_space_is_that_of_its_second_order_system():
         SecondOrder(np.eye(2), -np.eye(2), G=[[0.0, 3.0], [-3.0, 0.0]], C=0.05 * np.eye(2)),
         SecondOrder(np.eye(2), np.diag([1.0, 4.0]), H=[[0.0, 2.0], [-2.0, 0.0]]),
     ]
-    verdicts = [stability(system).verdict for system in systems]
+    verdicts = [system.stability().verdict for system in systems]
     assert verdicts == ["asymptotically stable", "stable", "unstable", "stable", "unstable", "unstable"]
     assert [system.state_space().stability().verdict for system in systems] == verdicts
 

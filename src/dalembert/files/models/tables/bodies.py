@@ -10,6 +10,7 @@ from dalembert.core.findings import Advice
 from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
+from dalembert.files.models.values.remaining_checks import checked_part
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.bodies import unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
@@ -22,7 +23,7 @@ def add_bodies(scope: Scope) -> None:
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
         where: Where = ("bodies", name)
-        with scope.part(where, scope.full(name), table):
+        with checked_part(scope, where, scope.full(name), table):
             body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
             scope.parts.bodies[body.name] = body
             add_points(scope, body, table.points, (*where, "points"))

@@ -8,6 +8,7 @@ from typing import Any
 from dalembert.files.models.tables.options import read_options
 from dalembert.files.models.values.laws import TIME, StateLaw, TimeLaw
 from dalembert.files.models.values.places import body_or_place, place
+from dalembert.files.models.values.remaining_checks import checked_part
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.forces import FORCES
@@ -20,7 +21,7 @@ def add_parts(scope: Scope) -> None:
     for section, add in _SECTIONS.items():
         for name, table in getattr(scope.model, section).items():
             where: Where = (section, name)
-            with scope.part(where, scope.full(name), table):
+            with checked_part(scope, where, scope.full(name), table):
                 add(scope, scope.full(name), table, where)
 
 
