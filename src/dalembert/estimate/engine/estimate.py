@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.arrays import frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import require_name
 from dalembert.core.tables import aligned
 from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine.consistency import Consistency, consistency
@@ -105,8 +105,7 @@ class Estimate:
     def innovation(self, name: str) -> Array:
         """(N,) innovation of an output, by name."""
         names = self.filter.process.outputs.names
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("output", name, names, "the filter"))
+        require_name("output", name, names, "the filter")
         return self.innovations[:, names.index(name)]
 
     def _replace(self, **changes: Any) -> Estimate:

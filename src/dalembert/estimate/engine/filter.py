@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import positive_number
-from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
+from dalembert.core.errors import DalembertError, DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, State
 from dalembert.estimate.algebra.matrices import pack, triangle, unpack_numbers
@@ -223,10 +223,7 @@ class Filter(ABC):
         elif isinstance(start, Mapping):
             x = np.array(model.start, dtype=float)
             for name, value in start.items():
-                if name not in model.carried.index:
-                    raise ModelError(
-                        "unknown-name", f"start: {unknown_name('state', name, model.carried.names, 'the model')}"
-                    )
+                require_name("state", name, model.carried.names, "the model", error=ModelError, argument="start")
                 x[model.carried.index[name]] = value
         else:
             try:

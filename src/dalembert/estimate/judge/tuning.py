@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.core.tables import aligned
@@ -226,8 +226,7 @@ class Task:
         names = [names] if isinstance(names, str) else list(names)
         for name in names:
             for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
-                if name not in known:
-                    raise DataError("unknown-name", unknown_name("channel", name, known, where))
+                require_name("channel", name, known, where)
         if not names:
             problem = f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}."
             raise DataError("missing-channel", problem)

@@ -20,7 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import AssemblyError, ModelError, unknown_name
+from dalembert.core.errors import AssemblyError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
@@ -370,10 +370,7 @@ class FormulaRelations:
     def names(self, given: object, what: str) -> list[str]:
         found = name_list(given, what)
         for name in found:
-            if name not in self.known:
-                raise ModelError(
-                    "unknown-name", f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}"
-                )
+            require_name("quantity", name, self.known, repr(self.name), error=ModelError, argument=what)
         return found
 
     def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
@@ -406,10 +403,7 @@ class _FormulaView:
         self._coordinates, self._z, self.t = coordinates, z, t
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._coordinates.index:
-            raise ModelError(
-                "unknown-name", unknown_name("coordinate", name, self._coordinates.names, "a kinematic formula")
-            )
+        require_name("coordinate", name, self._coordinates.names, "a kinematic formula", error=ModelError)
         return self._z[self._coordinates.index[name]]
 
 

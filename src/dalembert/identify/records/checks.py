@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import listed
 from dalembert.identify.records.drift import measure_drift
@@ -63,8 +63,7 @@ THRESHOLDS = RecordThresholds()
 def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: object) -> int:
     """Place of a name among those known; another one is refused. place : where the error is, such as ``channel``."""
     names = list(known)
-    if name not in names:
-        raise DataError("unknown-name", unknown_name(kind, name, names, where), where=place)
+    require_name(kind, name, names, where, where=place)
     return names.index(name)
 
 

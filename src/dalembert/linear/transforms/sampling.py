@@ -19,7 +19,7 @@ import scipy.linalg
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, unknown_name
+from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import eigenvalues, solve
@@ -59,8 +59,7 @@ def to_discrete(system: StateSpace, dt: float, method: str, prewarp: float | Non
     step = sample_time(dt)
     if step is None:
         raise DataError("missing-argument", "to_discrete needs a sample time in seconds, got None.")
-    if method not in NAMES:
-        raise DataError("unknown-name", unknown_name("discretization method", method, NAMES))
+    require_name("discretization method", method, NAMES)
     if prewarp is not None and method != "tustin":
         raise DataError("ineffective-argument", f"prewarp belongs to the method 'tustin', not to {method!r}.")
     provenance = {**system.provenance, "discretized": NAMES[method]}
@@ -78,8 +77,7 @@ def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> Sta
     """See :meth:`StateSpace.to_continuous`."""
     if system.dt is None:
         raise DataError("sample-time-mismatch", "this StateSpace is continuous already.")
-    if method not in ("zoh", "tustin"):
-        raise DataError("unknown-name", unknown_name("inverse discretization method", method, ("zoh", "tustin")))
+    require_name("inverse discretization method", method, ("zoh", "tustin"))
     if prewarp is not None and method != "tustin":
         raise DataError("ineffective-argument", f"prewarp belongs to the method 'tustin', not to {method!r}.")
     provenance = {**system.provenance, "made continuous": NAMES[method]}
