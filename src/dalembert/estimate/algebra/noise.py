@@ -105,12 +105,12 @@ def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array
     if (diagonal < 0).any():
         k = int(diagonal.argmin())
         problem = f"{symbol} has a negative variance, {diagonal[k]:g} for {names[k]!r}."
-        raise DataError("negative", problem, where={"name": names[k]}, evidence={"variance": float(diagonal[k])})
+        raise DataError("negative", problem, where={"name": names[k]})
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     lowest = np.linalg.eigvalsh(array / np.outer(scale, scale))[0] if len(array) else 0.0
     if lowest < -LIMITS.indefinite * len(array):
         problem = f"{symbol} is indefinite: scaled to variances of 1 it has the eigenvalue {lowest:.3g}."
-        raise DataError("not-positive-definite", problem, evidence={"eigenvalue": float(lowest)})
+        raise DataError("not-positive-definite", problem)
     return np.asarray((array + array.T) / 2, dtype=float)
 
 

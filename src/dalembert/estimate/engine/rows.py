@@ -107,7 +107,6 @@ def intervals(filter_: Filter, record: Record) -> Array:
                 f"the record is sampled every {usual:.6g} s, the filter is made for {filter_.dt:g} s, and Q is the "
                 "noise of one step.",
                 Advice("Make the filter with {} and Q for that, or resample the record.", _seconds("dt", usual)),
-                evidence={"record": usual, "filter": filter_.dt},
             )
     return np.concatenate([[0.0], steps])
 

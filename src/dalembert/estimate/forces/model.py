@@ -127,7 +127,6 @@ class ForceModel:
                 "undetermined-force",
                 f"{freedom}, but {k2} forces are unknown ({', '.join(self.unknown)}): the motion determines only {n}.",
                 Advice(f"Measure {k2 - n} of them, or estimate one combination of them."),
-                evidence={"freedom": n, "unknown": k2},
             )
         if self.form == FORMS[0] and k1 != n:
             more = f"Measure {n - k1} more." if k1 < n else f"Name {k1 - n} of them as exact, in {{}}."
@@ -137,7 +136,6 @@ class ForceModel:
                 f"({', '.join(self.known) or 'none'}).",
                 Advice(more, *([] if k1 < n else [Argument("inputs")])),
                 Advice("Or use {}.", Argument("form", FORMS[1])),
-                evidence={"freedom": n, "measured": k1},
             )
         if self.form == FORMS[1] and not k1:
             raise ModelError("empty", "no measured force is named: the filter has nothing to read.")
@@ -251,7 +249,6 @@ class ForceModel:
                 f"{gaps[k]:.2g} (m or rad).",
                 Advice("Check the record, or how its loops are closed: {}.", Argument("start")),
                 where={"time": float(motion.time[k])},
-                evidence={"residual": float(gaps[k])},
             )
         h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
         return motion.time, h, B

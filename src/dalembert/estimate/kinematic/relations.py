@@ -160,7 +160,6 @@ class MachineRelations:
                 f"{eqs.name!r} has {freedom} degrees of freedom, but {n} independent coordinate{'s' * (n != 1)} "
                 f"({', '.join(self.targets.names)}) are named.",
                 Advice(f"Name {freedom}."),
-                evidence={"freedom": freedom, "named": n},
             )
         if n > freedom or found < eqs.nv:
             raise ModelError(
@@ -168,7 +167,6 @@ class MachineRelations:
                 f"the coordinates {', '.join(self.targets.names)} are not independent in {eqs.name!r}, which has "
                 f"{freedom} degree{'s' * (freedom != 1)} of freedom.",
                 Advice("Name as many that do not follow from one another."),
-                evidence={"freedom": freedom, "named": n},
             )
 
     def names(self, given: object, what: str) -> list[str]:

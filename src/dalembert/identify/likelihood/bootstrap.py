@@ -69,7 +69,6 @@ def bootstrap(
             "order-too-high",
             f"the method did not find every mode again in half of {runs} simulated records: the model has modes that "
             "the data do not support. Choose a smaller order.",
-            evidence={"found": int(seen.sum(axis=0).min()), "runs": runs},
         )
     whole = table[seen.all(axis=1)]
     covariance = np.atleast_2d(np.cov(whole, rowvar=False)) if len(whole) > 2 * len(modes) else None

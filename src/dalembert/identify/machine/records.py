@@ -64,7 +64,6 @@ def read_tests(
                 "too-few-samples",
                 f"{name} has {len(test)} samples; fitting a machine needs at least {FEWEST}.",
                 where={"record": k + 1},
-                evidence={"samples": len(test), "needed": FEWEST},
             )
         u = np.zeros((len(test), eqs.nu))
         for driver, channel in driven.items():

@@ -141,7 +141,6 @@ def _read_decays(
             "too-few-samples",
             f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record; {FEWEST} are needed.",
             Advice("Use a smaller {}.", Argument("start")),
-            evidence={"samples": max(count, 0), "needed": FEWEST},
         )
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
     decays = Decays(
@@ -176,7 +175,6 @@ def choose_window(source: Decays, rows: int | None, columns: int | None) -> tupl
             "too-few-samples",
             f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.",
             Advice("Use a smaller {}.", Argument("rows"), Argument("columns")),
-            evidence={"needed": a + b, "samples": count},
         )
     return a, b
 
@@ -190,7 +188,6 @@ def choose_order(values: FloatArray, order: int | None) -> tuple[int, str, list[
             "order-too-high",
             f"the Hankel matrix holds models up to order {len(values)}, not {order}.",
             Advice("Use a larger {}, or a lower order.", Argument("rows"), Argument("columns")),
-            evidence={"order": order, "most": len(values)},
         )
     return int(order), f"order {order} as given", []
 

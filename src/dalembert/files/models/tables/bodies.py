@@ -10,7 +10,6 @@ from dalembert.core.findings import Advice
 from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
-from dalembert.files.models.values.remaining_checks import checked_part
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.bodies import unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
@@ -19,6 +18,8 @@ _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 
 def add_bodies(scope: Scope) -> None:
+    from dalembert.files.models.values.remaining_checks import checked_part  # loads pydantic
+
     points = scope.model.ground.points
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
