@@ -29,7 +29,7 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   };
   // a slider that is being dragged keeps its value, the others show the machine; after a refused pose all show the machine
   const show = (values, all = false) => { for (const [name, value] of Object.entries(values)) if (knobs.has(name) && (all || document.activeElement !== knobs.get(name).lastElementChild)) knobs.get(name).set(value); };
-  const tell = async (what, question, act) => {
+  const send = async (what, question, act) => {
     try {
       const answer = await ask(what, question);
       notice(answer.error || "", true);
@@ -42,7 +42,7 @@ export function liveControls(machine, D, stage, player, plots, notice) {
     wanted = { name, value };
     if (busy) return;
     busy = true;
-    while (wanted) { const now = wanted; wanted = null; await tell("pose", now, stand); }
+    while (wanted) { const now = wanted; wanted = null; await send("pose", now, stand); }
     busy = false;
   };
   for (const { name, low, high, value, unit, limits } of D.live.coordinates) {
@@ -56,15 +56,15 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   row.className = "row";
   reset.textContent = "reset"; reset.id = "reset"; run.textContent = "simulate"; run.id = "run";
   run.title = `Simulate ${D.live.until} s from this position`;
-  reset.addEventListener("click", () => tell("reset", {}, stand));
+  reset.addEventListener("click", () => send("reset", {}, stand));
   run.addEventListener("click", async () => {
     run.disabled = true; run.textContent = "computing…";
-    await tell("simulate", { until: D.live.until }, fresh => {
-      machine.take(fresh);
+    await send("simulate", { until: D.live.until }, motion => {
+      machine.take(motion);
       byId("transport").hidden = false;
       byId("plots").hidden = false;
-      if (plots) plots.take(fresh.channels);
-      player.time = fresh.start;
+      if (plots) plots.take(motion.channels);
+      player.time = motion.start;
       player.take(D);
       player.play(true);
     });

@@ -273,14 +273,14 @@ export class Machine {
   }
 
   // load another motion of the same machine
-  take(fresh) {
+  take(motion) {
     const { D } = this, shown = this.traces.group.visible, pushed = this.efforts.group.visible;
-    D.bodies.forEach((body, b) => { body.pose = fresh.bodies[b].pose; });
-    for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = fresh[key];
-    if (fresh.forces) {
+    D.bodies.forEach((body, b) => { body.pose = motion.bodies[b].pose; });
+    for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = motion[key];
+    if (motion.forces) {
       this.stage.scene.remove(this.efforts.group);
       this.efforts.arrows.forEach(({ label }) => { label.element.remove(); this.stage.labels.splice(this.stage.labels.indexOf(label), 1); });
-      D.forces = fresh.forces;
+      D.forces = motion.forces;
       const { scale } = this.efforts;
       this.efforts = new Efforts(this);
       this.efforts.scale = scale;

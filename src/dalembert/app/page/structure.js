@@ -103,7 +103,7 @@ export class Structure {
       for (let j = 0; j < 3; j++) p[3 * i + j] = now[k + j] + (offset ? offset[3 * i + j] : 0);
     }
     place.needsUpdate = true;
-    if (this.recolor) { // colours change with the mode, or with time in a response
+    if (this.repaint) { // colours change with the mode, or with time in a response
       let last = -1;
       for (let i = 0; i < owner.length; i++) {
         if (owner[i] !== last) { last = owner[i]; if (this.colored) colorAt(this.share[last], tint); else tint.set("#5b8fc7"); }
@@ -182,7 +182,7 @@ export class Structure {
   choose(mode) {
     const { D, n } = this;
     this.mode = mode;
-    this.recolor = true;
+    this.repaint = true;
     if (D.weights) return;
     const at = 3 * n * mode;
     for (let k = 0; k < n; k++) {
@@ -203,14 +203,14 @@ export class Structure {
         for (let k = 0; k < 3 * n; k++) moved[k] += weight * D.shapes[from + k];
       }
       for (let k = 0; k < n; k++) this.share[k] = Math.hypot(moved[3 * k], moved[3 * k + 1], moved[3 * k + 2]) / (D.largest || 1);
-      this.recolor = true;
+      this.repaint = true;
     } else {
       const c = Math.cos(2 * Math.PI * t), s = Math.sin(2 * Math.PI * t), from = 3 * n * this.mode;
       for (let k = 0; k < 3 * n; k++) moved[k] = c * D.shapes[from + k] - (D.turned ? s * D.turned[from + k] : 0);
     }
     for (let k = 0; k < 3 * n; k++) this.now[k] = D.places[k] + this.scale * moved[k];
     this.followers.forEach(act => act());
-    this.recolor = false;
+    this.repaint = false;
   }
 
   positions() { return Object.fromEntries(this.D.names.map(({ name, at }) => [name, this.placeOf(at).toArray()])); }
@@ -230,6 +230,6 @@ export function structureControls(actor, D, stage, player, toggle) {
   panel.append(scale, bar, words);
   toggle("names", "Names of points", "n", D.names.length > 0 && D.names.length <= 16, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
   toggle("rest", "The structure at rest", "t", true, on => { actor.rest.visible = on; stage.ask(); }, player);
-  toggle("colours", "Colours by displacement", "c", true, on => { actor.colored = on; actor.recolor = true; bar.hidden = words.hidden = !on; redraw(); }, player);
+  toggle("colours", "Colours by displacement", "c", true, on => { actor.colored = on; actor.repaint = true; bar.hidden = words.hidden = !on; redraw(); }, player);
   if (modes) modes.choose(0);
 }
