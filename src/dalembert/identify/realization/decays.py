@@ -9,6 +9,7 @@ masses remain unknown: shapes, frequencies and damping only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,19 @@ from dalembert.identify.records.reporting import IdentificationWarning, report_f
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
-# Fewest samples of a decay: two more than a model of order 2 and two columns need.
-FEWEST = 8
-# Energy of the second half of a decay over that of the first, beyond which it is no decay: a record of steady motion
-# has 1, with a scatter below 0.1 from 200 independent samples on. A decay of 0.5 % over the half would have 0.9.
-NO_DECAY = 0.9
+
+@dataclass(frozen=True)
+class DecayLimits:
+    """When a record holds a decay."""
+
+    # Fewest samples of a decay: two more than a model of order 2 and two columns need.
+    fewest: int = 8
+    # Energy of the second half over that of the first, beyond which it is no decay: a record of steady motion has 1,
+    # with a scatter below 0.1 from 200 independent samples on.
+    energy: float = 0.9
+
+
+LIMITS = DecayLimits()
 
 
 @frozen
@@ -136,10 +145,10 @@ def _read_decays(
     count = min(data.lengths) - skip
     if start < 0.0:
         raise DataError("negative", f"the start of free motion, {start!r} s, lies before the record.")
-    if count < FEWEST:
+    if count < LIMITS.fewest:
         raise DataError(
             "too-few-samples",
-            f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record; {FEWEST} are needed.",
+            f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record, not {LIMITS.fewest}.",
             Advice("Use a smaller {}.", Argument("start")),
         )
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
@@ -156,7 +165,7 @@ def _find_forcing(values: FloatArray) -> list[Finding]:
     whole, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
     alive = whole > 0.0
     ratio = float((late[alive] / whole[alive]).sum() / max((early[alive] / whole[alive]).sum(), np.finfo(float).tiny))
-    if ratio <= NO_DECAY:
+    if ratio <= LIMITS.energy:
         return []
     problem = "the record does not decay: its second half is as large as its first, so this is hardly a free decay."
     ambient = [Call(f"da.identify.{name}") for name in ("ssi_data", "ssi_cov", "next_era")]

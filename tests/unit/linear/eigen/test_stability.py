@@ -9,6 +9,7 @@ import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.eigen.classify import LIMITS
 from tests.helpers.findings import raises
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
@@ -242,6 +243,12 @@ def test_definiteness_of_a_matrix_is_reported(K, text, sparse):
     assert found["K"] == text or (sparse and K[0, 0] == 0.0 and found["K"] == "unknown")
     assert found["M"] == "positive definite"
     assert found["C"] == "zero"
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(0.8, "critically damped"), (1.2, "overdamped")])
+def test_two_real_eigenvalues_nearer_than_a_double_one_is_found_are_critical(factor, kind):
+    apart = factor * LIMITS.critical  # s = -c/2 ± apart/2 of m = k = 1
+    assert set(SecondOrder(1.0, 1.0, C=2.0 * np.sqrt(1.0 + 0.25 * apart**2)).classify().damping) == {kind}
 
 
 @pytest.mark.spec("003-C17", "003-C01")
