@@ -10,11 +10,12 @@ is left out of the correction exactly. A run over a record is a native loop, in 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -31,8 +32,8 @@ BLOCK = 256  # samples between two looks at the results
 FLAT = 40_000  # instructions of a flat step: larger ones take seconds to make, and their code leaves the cache
 
 
-class Recursion(Protocol):
-    """The expressions that a filter supplies. ``p`` is the whole column of numbers, split by ``model``.
+class Recursion(ABC):
+    """The expressions that a filter supplies, its own part. ``p`` is the whole column of numbers, split by ``model``.
 
     state_size : length of the filter state m; its first nx entries are the state x.
     """
@@ -40,29 +41,29 @@ class Recursion(Protocol):
     model: Expressions
     state_size: int
 
+    @abstractmethod
     def begin(self, x0: Array, P0: Array) -> Array:
         """Filter state of a state and its covariance: numbers."""
-        ...
 
+    @abstractmethod
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """Filter state after Δt, from the time t on, under constant u."""
-        ...
 
+    @abstractmethod
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         """Filter state after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were measured.
 
         A recursion with an attribute ``factored = True`` gives the lower factor of S instead, with the rows that were
         not measured replaced by those of the identity.
         """
-        ...
 
+    @abstractmethod
     def covariance(self, m: Expr) -> Expr:
         """(ne, ne) of the state's error."""
-        ...
 
+    @abstractmethod
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """(ne, ne) covariance of the error at t with that at t + Δt: what a smoother needs."""
-        ...
 
 
 class Expressions:

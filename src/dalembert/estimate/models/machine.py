@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import one_of, positive_number, whole_number
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
@@ -253,11 +253,9 @@ def _read_report(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
         return tuple(known)
     names = [report] if isinstance(report, str) else list(report)
     for name in names:
-        if name not in known:
-            raise ModelError(
-                "unknown-name",
-                f"report: {unknown_name('sensor, reaction or energy', name, known, f'equations {eqs.name!r}')}",
-            )
+        require_name(
+            "sensor, reaction or energy", name, known, f"equations {eqs.name!r}", error=ModelError, argument="report"
+        )
     return tuple(names)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, State
 from dalembert.expressions import Array, Expr
@@ -235,8 +235,7 @@ def find_places(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
         return list(range(len(known)))
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
-        if name not in known:
-            raise ModelError("unknown-name", unknown_name(kind, name, known, "the model"))
+        require_name(kind, name, known, "the model", error=ModelError)
     if len(set(names)) < len(names):
         raise ModelError("duplicate", f"an {kind} is named twice: {', '.join(map(str, names))}.")
     return [known.index(name) for name in names]
