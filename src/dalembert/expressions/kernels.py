@@ -263,10 +263,10 @@ class Kernel:
     def _fill(self, results: list[Array], arrays: list[Array], batch: int) -> None:
         """Results of a batch of arguments."""
         native = self.together_for(batch)
-        if native is None:
+        if native is None or batch <= native.lanes // 2:  # so few are faster one by one
             self.expect(batch)
             self.evaluations += batch
-            native = self.code
+            native = self.code or native
         if native is None:
             with self._buffers:
                 self._interpret(results, arrays, batch)
