@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -217,6 +217,11 @@ class Kernel:
         table = native.table([state, *arrays, *results], work, [width, *strides, *[width] * len(results)])
         native.loop(table, count)
 
+    def together_for(self, evaluations: int) -> Native | None:
+        """Code for several machines at once where so many evaluations pay for it; None elsewhere."""
+        self.in_batches += evaluations
+        return self.together() if self.in_batches >= LANES_AFTER else self._lanes
+
     def together(self) -> Native | None:
         """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
         if self._lanes is None and not (self._settled and self.code is None):
@@ -257,12 +262,11 @@ class Kernel:
 
     def _fill(self, results: list[Array], arrays: list[Array], batch: int) -> None:
         """Results of a batch of arguments."""
-        self.in_batches += batch
-        native = self.together() if self.in_batches >= LANES_AFTER else self._lanes
-        if native is None:
+        native = self.together_for(batch)
+        if native is None or batch <= native.lanes // 2:  # so few are faster one by one
             self.expect(batch)
             self.evaluations += batch
-            native = self.code
+            native = self.code or native
         if native is None:
             with self._buffers:
                 self._interpret(results, arrays, batch)
@@ -297,23 +301,29 @@ class Kernel:
 def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
     """`count` evaluations of every lane, each with the first result of the one before as first argument.
 
-    states : (lanes, n).  arguments : (n,) for all lanes, or (lanes, n).  Returns (count, width, lanes).
+    states : (lanes, n).  arguments : (n,) for all lanes, (lanes, n), or (lanes, count, n), a row per evaluation.
+    Returns (count, width, lanes).
     """
     lanes, width = native.lanes, sum(native.main.outputs)
     rows = np.empty((count + 1, width, lanes))
     rows[0, : states.shape[1]] = states.T
-    given = [
-        np.ascontiguousarray(a.T) if a.ndim == 2 else np.repeat(a.reshape(-1), lanes)
-        for a in (np.asarray(a, dtype=float) for a in arguments)
-    ]
+    given, moves = [], []
+    for a in (np.asarray(a, dtype=float) for a in arguments):
+        moves.append(a.shape[2] if a.ndim == 3 else 0)
+        given.append(np.repeat(a.reshape(-1), lanes) if a.ndim < 2 else np.ascontiguousarray(np.moveaxis(a, 0, -1)))
     flat = rows[1:].reshape(-1)
     starts = np.cumsum([0, *native.main.outputs])[:-1].tolist()
     results = [flat[start * lanes :] for start in starts]
     work = native.work()
-    strides = [width, *[0] * len(given), *[width] * len(results)]
+    strides = [width, *moves, *[width] * len(results)]
     if count:
         native.loop(native.table([rows[0], *given, *results], work, strides), count)
     return rows[1:]
+
+
+def start_task(task: Callable[[], Result]) -> Future[Result]:
+    """task() in a thread of this process."""
+    return _pool().submit(task)
 
 
 def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]:

@@ -172,6 +172,14 @@ def test_a_run_of_several_machines_equals_their_runs(count: int) -> None:
         assert_same_bits(found[:, :, k], looped(count, states[k], 0.3, p[k]))
 
 
+def test_every_evaluation_of_several_machines_may_have_its_own_argument() -> None:
+    rng = np.random.default_rng(5)
+    states, u = rng.normal(size=(4, 2)), rng.normal(size=(4, 12, 1))
+    found = kernels.run_together(compile_native(step(), lanes=4), 12, states, u, np.array([9.81, 0.5]))
+    for k in range(4):
+        assert_same_bits(found[:, :, k], looped(12, states[k], u[k], [9.81, 0.5]))
+
+
 def test_a_long_run_is_native_from_its_first_step() -> None:
     kernel = Kernel(step())
     kernel.run(kernels.NATIVE_AFTER, [0.1, -0.2], 0.0, [9.81, 0.5])
@@ -229,6 +237,16 @@ def test_arguments_need_not_be_contiguous(monkeypatch: pytest.MonkeyPatch) -> No
         with monkeypatch.context() as patch:
             for ours, theirs in zip(batch_kernel(kind, patch).many(x, y, [], 0.5), expected, strict=True):
                 assert_same_bits(ours, theirs)
+
+
+def test_one_or_two_of_a_batch_are_not_worth_four_lanes() -> None:
+    kernel = Kernel(example())
+    kernel.expect(10**4)
+    assert kernel.together() is not None and kernel.code is not None
+    for size, alone in ((1, True), (2, True), (3, False), (9, False)):
+        before = kernel.evaluations
+        kernel.many(np.ones((size, 3)), np.ones(2), [], 1.0)
+        assert (kernel.evaluations > before) == alone
 
 
 def test_batches_of_many_sizes_do_not_disturb_each_other() -> None:

@@ -278,6 +278,12 @@ def tick_function(recursion: Recursion) -> ca.Function:
     )  # fmt: skip
 
 
+def sample_function(recursion: Recursion) -> ca.Function:
+    """`tick_function`, flat where that is small; a filter with branches keeps them, since flat code takes them all."""
+    tick = tick_function(recursion)
+    return tick if getattr(recursion, "branches", False) else flatten(tick)
+
+
 def flatten(step: ca.Function) -> ca.Function:
     """The step as one flat expression where that is small: structural zeros and common parts cost nothing then."""
     try:
@@ -307,7 +313,7 @@ class FilterCode:
         m = recursion.model.process
         self.reported = m.reported if len(m.reported) else m.carried
         self.columns = result_columns(recursion.state_size, len(self.reported), m.ny)
-        self.function = flatten(tick_function(recursion))
+        self.function = sample_function(recursion)
 
     @cached_property
     def tick(self) -> Kernel:
@@ -335,7 +341,7 @@ def measured_columns(recursion: Recursion) -> slice:
 def observer_step(recursion: Recursion, start: Array, dt: float, name: str) -> ObserverStep:
     """The filter as `da.simulate` takes it; its estimate is what the process reports."""
     m = recursion.model.process
-    tick = flatten(tick_function(recursion))
+    tick = sample_function(recursion)
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
     results = tick.call(symbols)
     function = ca.Function("watch", symbols, results[:2])
