@@ -1,18 +1,19 @@
 """Functions on arrays: the interpreter first, machine code once it has paid for itself.
 
-A `Kernel` starts on CasADi's interpreter and becomes native after `NATIVE_AFTER` evaluations, or at once where a loop
-announces as many. Both give the same bits, so nobody needs to know. Batches become code in lanes, several machines in
-the parts of a vector, spread over the cores.
+A `Kernel` starts on CasADi's interpreter and becomes native once the operations evaluated there have cost as much as
+its code (`work`), or at once where a loop announces as many. Both give the same bits, so nobody needs to know. Batches
+become code in lanes, several machines in the parts of a vector, spread over the cores.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import casadi as ca
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
+from dalembert.expressions import work
 from dalembert.expressions.native import LANES, Native, compile_native, llvm
 from dalembert.expressions.program import Untranslatable
 
@@ -27,12 +29,7 @@ Array = NDArray[np.float64]
 Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
-# Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it.
-NATIVE_AFTER = 3000
-# Better code takes another 40 µs per operation to make and is 1.1 to 1.3 times faster.
-OPTIMISE_AFTER = 200_000
-# Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
-LANES_AFTER = 25_000
+FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: no code pays earlier
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
 IN_CACHE = 32_768  # numbers of a block of a batch in lanes: they stay in the second cache
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
@@ -69,6 +66,7 @@ class Kernel:
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
+        self._look: float = FIRST_LOOK  # evaluations at which the engine is looked at again
         self.width = sum(a.size for a in self._outputs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,10 +79,17 @@ class Kernel:
     def expect(self, evaluations: int) -> None:
         """Announce evaluations to come: code that will pay for itself is made now."""
         total = self.evaluations + evaluations
-        if total >= NATIVE_AFTER and not self._settled:
-            self._settle(optimise=total >= OPTIMISE_AFTER)
-        elif total >= OPTIMISE_AFTER and self.code is not None and not self._optimised:
+        if total < FIRST_LOOK:
+            return
+        due = self._due
+        if total >= due.native and not self._settled:
+            self._settle(optimise=total >= due.best)
+        elif total >= due.best and self.code is not None and not self._optimised:
             self._settle(optimise=True)
+
+    @cached_property
+    def _due(self) -> work.Due:
+        return work.pay_off(work.count_work(self.function), work.COSTS)
 
     def _settle(self, *, optimise: bool) -> None:
         native = self._compile(1, optimise=optimise)
@@ -114,9 +119,15 @@ class Kernel:
             raise DataError("wrong-shape", self._misfit(arguments)) from error
         self._run()
         self.evaluations += 1
-        if not self._settled and self.evaluations >= NATIVE_AFTER:
-            self._settle(optimise=False)
+        if self.evaluations >= self._look:
+            self._look_again()
         return self._outputs
+
+    def _look_again(self) -> None:
+        """Make code where the calls so far have paid for it; else find out when they will have."""
+        if not self._settled and self.evaluations >= self._due.native:
+            self._settle(optimise=self.evaluations >= self._due.best)
+        self._look = math.inf if self._settled else self._due.native
 
     def _misfit(self, arguments: Sequence[Any]) -> str:
         f = self.function
@@ -258,7 +269,8 @@ class Kernel:
     def _fill(self, results: list[Array], arrays: list[Array], batch: int) -> None:
         """Results of a batch of arguments."""
         self.in_batches += batch
-        native = self.together() if self.in_batches >= LANES_AFTER else self._lanes
+        in_lanes = self.in_batches >= FIRST_LOOK and self.in_batches >= self._due.lanes
+        native = self.together() if in_lanes else self._lanes
         if native is None:
             self.expect(batch)
             self.evaluations += batch
