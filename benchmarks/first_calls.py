@@ -54,4 +54,5 @@ def use(mechanism: Any, until: float, measured: Any) -> None:
     observer = timed(
         "filter", lambda: da.estimate.ExtendedKalman(eqs, outputs=sensors, Q=1e-4, R=1e-6, start=start)
     )
-    timed("filter's run", lambda: observer.run(run))
+    short = run.between(0.0, 0.02)
+    timed("filter's run", lambda: observer.run(short))
