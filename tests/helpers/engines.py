@@ -13,8 +13,8 @@ from dalembert.expressions import kernels, work
 ENGINES = {
     "interpreter": work.EngineCosts(begin=math.inf, compile_lanes=math.inf),
     "native": work.EngineCosts(begin=0.0, compile=0.0, compile_best=0.0),
-    "lanes": work.EngineCosts(compile_lanes=0.0),
 }
+LANES = work.EngineCosts(compile_lanes=0.0, pack=0.0)
 
 
 @contextmanager
@@ -27,5 +27,5 @@ def engine(name: str) -> Iterator[None]:
 
 def use_engine(patch: pytest.MonkeyPatch, name: str) -> None:
     """Costs with which kernels become native (or code in lanes) at their first use, or never."""
-    patch.setattr(work, "COSTS", ENGINES[name])
+    patch.setattr(work, "COSTS", LANES if name == "lanes" else ENGINES[name])
     patch.setattr(kernels, "FIRST_LOOK", 0)

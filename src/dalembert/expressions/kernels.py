@@ -30,6 +30,7 @@ Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
 FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: no code pays earlier
+BLOCK = 16  # evaluations of a batch that the interpreter makes in one call
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
 IN_CACHE = 32_768  # numbers of a block of a batch in lanes: they stay in the second cache
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
@@ -63,6 +64,7 @@ class Kernel:
         self.pace = 0.0  # seconds of an evaluation in the last loop
         self.obstacle = ""  # why it stays on the interpreter
         self._lanes: Native | None = None
+        self._mapped: Kernel | None = None  # blocks of a batch, on the interpreter
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
@@ -260,10 +262,10 @@ class Kernel:
         if batch < 0:
             batch = 1
         for slot, array in zip(self._inputs, arrays, strict=True):
-            if slot.size:
-                np.broadcast_shapes(array.shape, (batch, slot.size))
-                if array.ndim > 2 or (array.ndim and array.shape[-1] not in (1, slot.size)):
-                    raise ValueError
+            shape = array.shape
+            fits = not shape or shape[-1] in (1, slot.size)
+            if slot.size and not (fits and (len(shape) < 2 or (len(shape) == 2 and shape[0] in (1, batch)))):
+                raise ValueError
         return batch
 
     def _fill(self, results: list[Array], arrays: list[Array], batch: int) -> None:
@@ -297,12 +299,31 @@ class Kernel:
                 moving.append((slot, array))
             elif slot.size:
                 slot[:] = array.reshape(-1)
-        for k in range(batch):
+        done = self._interpret_blocks(results, arrays, batch) if batch >= BLOCK else 0
+        for k in range(done, batch):
             for slot, array in moving:
                 slot[:] = array[k]
             self._run()
             for result, values in zip(results, self._outputs, strict=True):
                 result[k] = values
+
+    def _interpret_blocks(self, results: list[Array], arrays: list[Array], batch: int) -> int:
+        """Whole blocks of a batch, each in one call; returns the number of evaluations made."""
+        mapped = self._mapped
+        if mapped is None:
+            mapped = self._mapped = Kernel(self.function.map(BLOCK))
+        for slot, array in zip(mapped._inputs, arrays, strict=True):
+            if slot.size and not (array.ndim == 2 and len(array) > 1):
+                slot.reshape(BLOCK, -1)[:] = array.reshape(-1)
+        whole = batch - batch % BLOCK
+        for first in range(0, whole, BLOCK):
+            for slot, array in zip(mapped._inputs, arrays, strict=True):
+                if array.ndim == 2 and len(array) > 1 and slot.size:
+                    slot.reshape(BLOCK, -1)[:] = array[first : first + BLOCK]
+            mapped._run()
+            for result, values in zip(results, mapped._outputs, strict=True):
+                result[first : first + BLOCK] = values.reshape(BLOCK, -1)
+        return whole
 
 
 # -- several machines ------------------------------------------------------------------------------------------------
@@ -337,14 +358,16 @@ def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]
 
 # -- parts of a batch ------------------------------------------------------------------------------------------------
 def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
-    """Rows first to last of a batch, one by one."""
+    """Rows first to last of a batch, one by one; columns of a larger array are read where they are."""
     given, strides = [], []
     for size, array in zip(native.main.inputs, arrays, strict=True):
         moves = array.ndim == 2 and len(array) > 1
         part = array[first:last] if moves else array.reshape(-1)
-        shape = (last - first, size) if moves else (size,)
-        given.append(np.ascontiguousarray(np.broadcast_to(part, shape)))
-        strides.append(size if moves else 0)
+        in_place = part.shape[-1] == size and (size < 2 or part.strides[-1] == part.itemsize)
+        if not in_place or (moves and part.strides[0] % part.itemsize):
+            part = np.ascontiguousarray(np.broadcast_to(part, (last - first, size) if moves else (size,)))
+        given.append(part)
+        strides.append(part.strides[0] // part.itemsize if moves else 0)
     work = native.work()
     parts = [result[first:last] for result in results]
     native.loop(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)

@@ -42,6 +42,7 @@ class EngineCosts:
     gain_best: float = 0.2e-9  # of the best code over the fast one
     compile_lanes: float = 20e-6  # in lanes, over the best code
     gain_lanes: float = 0.8e-9
+    pack: float = 16e-9  # of a number of a batch that is put into a lane or taken out
 
 
 COSTS = EngineCosts()
@@ -49,10 +50,11 @@ COSTS = EngineCosts()
 
 @dataclass(frozen=True)
 class Work:
-    """Operations of one evaluation, and operations to compile."""
+    """Operations of one evaluation, operations to compile, numbers of its arguments and results."""
 
     executed: int
     compiled: int
+    numbers: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,17 @@ def pay_off(work: Work, costs: EngineCosts) -> Due:
     native = (costs.begin + work.compiled * (costs.compile_best if small else costs.compile)) / each
     ratio = work.compiled / max(work.executed, 1)
     best = (costs.compile_best - costs.compile) / costs.gain_best * ratio
-    return Due(native, native if small else max(native, best), costs.compile_lanes / costs.gain_lanes * ratio)
+    gain = work.executed * costs.gain_lanes - work.numbers * costs.pack
+    lanes = costs.compile_lanes * work.compiled / gain if gain > 0 else math.inf
+    return Due(native, native if small else max(native, best), lanes)
 
 
 def count_work(function: ca.Function) -> Work:
     """Operations of a function, those of its callees included."""
     seen: dict[int, Work] = {}
     total = _count(function, seen)
-    return Work(total.executed, sum(own.compiled for own in seen.values()))
+    numbers = function.nnz_in() + function.nnz_out()
+    return Work(total.executed, sum(own.compiled for own in seen.values()), numbers)
 
 
 def _count(function: ca.Function, seen: dict[int, Work]) -> Work:
