@@ -20,7 +20,7 @@ from dalembert.expressions.program import LOOP_PRODUCT, SPLIT
 
 STATEMENT = 10  # operations that a statement of a matrix graph costs beside its entries, on each engine
 LOOP = 30  # operations of a loop over entries
-SMALL = 12_000  # operations to compile (a step of order 8 of a four-bar): the best code is made at once, in half a second
+SMALL = 15_000  # operations to compile (a filter of a four-bar has 13 000): the best code is made at once, in 0.7 s at most
 FREE = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST} | SPLIT
 
 
