@@ -37,6 +37,8 @@ from dalembert.expressions.program import (
     operations,
 )
 
+from dalembert.expressions.sharing import find_writers
+
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
 UNROLLED = 8  # entries; longer element-wise operations are loops
 VECTOR = 4  # numbers in a register of AVX: loops over entries take so many at once
@@ -629,25 +631,12 @@ def _crossing(code: Straight, piece: int) -> list[bool]:
     if count <= piece:
         return crossing.tolist()
     op, steps = code.operation, np.arange(count)
-    writers = steps[(op != ca.OP_OUTPUT) & (op != ca.OP_CALL)]
-    written = [code.out[writers]]
-    readers = [steps[~np.isin(op, (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL))]]
-    read = [code.first[readers[0]]]
-    readers.append(steps[np.isin(op, tuple(BINARY))])
-    read.append(code.second[readers[1]])
-    for k, call in code.calls.items():  # its results are in the work array anyway
-        made = np.array([register for register in call.outputs if register >= 0], dtype=np.int64)
-        writers, written = np.append(writers, np.full(len(made), k)), [*written, made]
-        readers.append(np.full(len(call.inputs), k))
-        read.append(np.array(call.inputs, dtype=np.int64))
-    # the writer of what an instruction reads is the last one before it with this register
-    keys = np.concatenate(written) * count + writers
-    order = np.argsort(keys, kind="stable")
-    keys, writers = keys[order], writers[order]
-    at, registers = np.concatenate(readers), np.concatenate(read)
-    place = np.searchsorted(keys, registers * count + at) - 1
-    source = writers[place]
-    known = (place >= 0) & (keys[place] // count == registers)
-    stored = known & ~np.isin(op[source], (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL)) & (source // piece != at // piece)
-    crossing[source[stored]] = True
+    one = steps[~np.isin(op, (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL))]
+    two = steps[np.isin(op, tuple(BINARY))]
+    passed = [(k, register) for k, call in code.calls.items() for register in call.inputs]
+    at = np.concatenate([one, two, np.array([k for k, _ in passed], dtype=np.int64)])
+    registers = [code.first[one], code.second[two], np.array([register for _, register in passed], dtype=np.int64)]
+    source = find_writers(code, at, np.concatenate(registers))
+    made = (source >= 0) & ~np.isin(op[source], (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL))  # results of calls are there
+    crossing[source[made & (source // piece != at // piece)]] = True
     return crossing.tolist()

@@ -56,7 +56,8 @@ class SingularPoses:
     def restart(self, eqs: EquationsOfMotion) -> None:
         """Other parameters from here on: other rows."""
         self.eqs = eqs
-        self.kernel = _volume(eqs) if eqs.nv <= LIMITS.large and may_lose_rank(eqs) else None
+        watched = eqs.nv <= LIMITS.large and eqs.cached("may lose rank", lambda: may_lose_rank(eqs))
+        self.kernel = _volume(eqs) if watched else None
         self.states = np.zeros((0, 0))  # the last two
         self.values = np.zeros(0)
         self.best, self.most_regular = -np.inf, np.zeros(0)  # the largest value of the run, and its state
