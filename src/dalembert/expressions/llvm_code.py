@@ -36,7 +36,6 @@ from dalembert.expressions.program import (
     StraightCall,
     operations,
 )
-
 from dalembert.expressions.sharing import find_writers
 
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
@@ -246,10 +245,8 @@ class LlvmCode:
                 else:
                     y = (values.get(seconds[k]) or value(seconds[k])) if op in BINARY else ""
                     result = self.operation(op, x, y, width)
-                if out in literals:
-                    del literals[out]
-                if out in inputs:
-                    del inputs[out]
+                literals.pop(out, None)
+                inputs.pop(out, None)
                 values[out] = result
                 if crossing[k]:
                     self.store(result, self.offset("%w", out), width)

@@ -8,7 +8,7 @@ found here in a few sorts of arrays, and gives the same bits.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -18,7 +18,25 @@ if TYPE_CHECKING:
 
 COSTLY = tuple(
     getattr(ca, f"OP_{name}")
-    for name in "SIN COS TAN ASIN ACOS ATAN SINH COSH TANH ASINH ACOSH ATANH EXP LOG ERF LOG1P EXPM1".split()
+    for name in [
+        "SIN",
+        "COS",
+        "TAN",
+        "ASIN",
+        "ACOS",
+        "ATAN",
+        "SINH",
+        "COSH",
+        "TANH",
+        "ASINH",
+        "ACOSH",
+        "ATANH",
+        "EXP",
+        "LOG",
+        "ERF",
+        "LOG1P",
+        "EXPM1",
+    ]
 )
 
 
@@ -61,8 +79,9 @@ def share_functions(code: Straight) -> Straight:
     operation[at[again]], operand[at[again]] = ca.OP_ASSIGN, register[group[again]]
     # after its first evaluation the value is kept
     after = at[first[shared]] + 1
-    kept = {"operation": ca.OP_ASSIGN, "out": register[shared], "first": code.out[after - 1], "second": 0, "constant": 0.0}
-    arrays = {"operation": operation, "out": code.out, "first": operand, "second": code.second, "constant": code.constant}
-    moved = {name: np.insert(array, after, kept[name]) for name, array in arrays.items()}
+    kept: dict[str, Any] = {"out": register[shared], "first": code.out[after - 1], "second": 0, "constant": 0.0}
+    arrays: dict[str, Any] = {"out": code.out, "first": operand, "second": code.second, "constant": code.constant}
+    moved: dict[str, Any] = {name: np.insert(array, after, kept[name]) for name, array in arrays.items()}
+    moved["operation"] = np.insert(operation, after, ca.OP_ASSIGN)
     calls = {int(k + np.searchsorted(np.sort(after), k, side="right")): call for k, call in code.calls.items()}
-    return replace(code, **moved, calls=calls, registers=code.registers + len(shared))  # type: ignore[arg-type]
+    return replace(code, **moved, calls=calls, registers=code.registers + len(shared))

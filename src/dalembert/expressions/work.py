@@ -20,7 +20,9 @@ from dalembert.expressions.program import LOOP_PRODUCT, SPLIT
 
 STATEMENT = 10  # operations that a statement of a matrix graph costs beside its entries, on each engine
 LOOP = 30  # operations of a loop over entries
-SMALL = 15_000  # operations to compile (a filter of a four-bar has 13 000): the best code is made at once, in 0.7 s at most
+SMALL = (
+    15_000  # operations to compile (a filter of a four-bar has 13 000): the best code is made at once, in 0.7 s at most
+)
 FREE = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST} | SPLIT
 
 
@@ -136,4 +138,4 @@ def _count_matrix(function: ca.Function, seen: dict[int, Work]) -> Work:
 def _products(node: Any) -> int:
     """Scalar products of a matrix product, with all columns as full as the fullest."""
     x, y = node.dep(1), node.dep(2)
-    return math.ceil(x.nnz() * y.nnz() / max(x.shape[1], 1))
+    return int(x.nnz() * y.nnz() // max(x.shape[1], 1))

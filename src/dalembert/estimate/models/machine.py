@@ -22,8 +22,8 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
-from dalembert.estimate.models.manifold import Independent, Manifold, Tangent, independent, update_turn_counters
 from dalembert.estimate.models.machine_slopes import step_slopes
+from dalembert.estimate.models.manifold import Independent, Manifold, Tangent, independent, update_turn_counters
 from dalembert.estimate.models.process import Names, Process, find_places, process
 from dalembert.expressions import FLAT_LIMIT, Array, Expr
 from dalembert.numerics.runge_kutta import Tableau, combine, find_tableau
@@ -347,7 +347,7 @@ class MachineFunctions:
     def flat(self) -> bool:
         """Whether a step is small enough for one flat expression."""
         calls = self.steps * (len(self.tableau.nodes) + 2)
-        return calls * rates_function(self.eqs).n_instructions() <= FLAT_LIMIT
+        return bool(calls * rates_function(self.eqs).n_instructions() <= FLAT_LIMIT)
 
     @property
     def lands(self) -> bool:

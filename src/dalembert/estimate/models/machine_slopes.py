@@ -7,6 +7,7 @@ them, and the state that it belongs to is computed once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -31,7 +32,7 @@ def step_slopes(machine: MachineFunctions) -> ca.Function:
     h = dt / machine.steps
     for k in range(machine.steps):
         y, dy = _substep(machine, y, dy, lam, force, dforce, p, t + k * h, h)
-    after, change = machine.join(*y, lam, d), ca.vertcat(*dy, dx[c:, :])
+    after, change = machine.join(y[0], y[1], y[2], lam, d), ca.vertcat(*dy, dx[c:, :])
     return ca.Function("step_slopes", [x, dx, u, p, t, dt], [after, ca.densify(change)])
 
 
@@ -53,7 +54,7 @@ def _substep(
     stages: list[Any] = []
     changes: list[Any] = []
 
-    def at(row: list[float]) -> tuple[list[Any], list[Any]]:
+    def at(row: Sequence[float]) -> tuple[list[Any], list[Any]]:
         ends = ((y, stages), (dy, changes))
         return tuple([base + h * combine(row, of, i) for i, base in enumerate(start)] for start, of in ends)  # type: ignore[return-value]
 

@@ -258,7 +258,8 @@ def stage_function(eqs: EquationsOfMotion) -> Stage | None:
         q = closed(eqs, s, factor.with_numbers(numbers))
         return Stage(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
 
-    return eqs.cached("stage function", make)
+    stage: Stage | None = eqs.cached("stage function", make)
+    return stage
 
 
 def closing_function(eqs: EquationsOfMotion) -> ca.Function:

@@ -88,8 +88,8 @@ class SingularPoses:
         sharp = (middle < sides + 2 * np.log(LIMITS.sharp)) | (middle < self.best + 2 * np.log(LIMITS.lowest))
         candidates = np.flatnonzero(lowest & sharp) + 1
         self.states = np.vstack((last, block if len(candidates) else block[-2:]))
-        for k in candidates:
-            self._locate(steps, int(k))
+        for place in candidates:
+            self._locate(steps, int(place))
         self.states, self.values = self.states[-2:].copy(), self.values[-2:].copy()
 
     def _values(self, where: Any, states: Array) -> Array:
