@@ -93,7 +93,7 @@ class ConstraintFactor:
 
     def numbers(self) -> Any:
         """All that the factor consists of, as one column."""
-        return ca.vertcat(*(part.nz[:] for part in self._parts()))
+        return ca.vertcat(*(ca.vec(part.nz[:]) for part in self._parts()))
 
     def with_numbers(self, numbers: Any) -> ConstraintFactor:
         """The same factor made of such a column."""
