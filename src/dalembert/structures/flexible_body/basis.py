@@ -152,12 +152,13 @@ def _rigid_motions_left(body: Body, held: IntArray) -> int:
     """How many rigid motions supports and held coordinates leave free."""
     s = body.structure
     seen = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
+    count = int(body.R.shape[1])
     if not len(seen):
-        return body.R.shape[1]
+        return count
     size = float(np.abs(s.positions).max()) or 1.0
     scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in s.rigid_names])
     values = np.linalg.svd(np.linalg.qr(seen * scale, mode="r"), compute_uv=False)
-    return body.R.shape[1] - int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
+    return count - int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
 
 
 def static_shapes(body: Body, held: IntArray, forces: FloatArray, *, relief: bool) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dalembert.structures.flexible_body import basis as bases
 from dalembert.structures.flexible_body.basis import Body, Diagonal
 from dalembert.structures.flexible_body.continuous_beam import beam_data
 from dalembert.structures.flexible_body.gauges import BeamGauge, SurfaceGauge, find_gauges
-from dalembert.structures.flexible_body.inertia_integrals import InertiaIntegrals, clean, integrate
+from dalembert.structures.flexible_body.inertia_integrals import clean_integrals, clean_pairs, integrate
 from dalembert.structures.flexible_body.mass_distribution import MassDistribution, distribute
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
 from dalembert.structures.flexible_body.picture import draw_body
@@ -51,6 +52,7 @@ def flexible_body(
     damping: Any = None,
     stiffening: bool | str | Sequence[str] = False,
     gauges: Mapping[str, BeamGauge | SurfaceGauge] | None = None,
+    keep_shapes: bool = False,
     positions: Any = None,
     of: Any = None,
 ) -> FlexibleBodyData:
@@ -77,6 +79,7 @@ def flexible_body(
     damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
     stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
     gauges : by name, `BeamGauge` or `SurfaceGauge`: strains and curvatures that sensors can read.
+    keep_shapes : keep the modes of all coordinates of the model, for :func:`recover_deformation`.
     positions : of the points of matrices or of a reduction, (n, 3), or a mapping of names to (x, y, z) [m].
     of : the frame, solid or structure that was reduced.
 
@@ -92,7 +95,7 @@ def flexible_body(
     >>> f.add_beam("link", "root", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
     >>> link = flexible_body(f, basis="clamped", fixed="root", modes=3)
     >>> link.frequencies().round(2).tolist()
-    [13.37, 83.78, 99.98]
+    [13.37, 83.75, 99.98]
     """
     if isinstance(source, Beam):
         _refuse_with_beam(basis=basis, up_to=up_to, interfaces=interfaces, fixed=fixed, static=static,
@@ -123,7 +126,7 @@ def flexible_body(
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     kinds = wanted_kinds(title, stiffening)
-    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep)
+    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes)
 
 
 class _Plan:
@@ -281,7 +284,7 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
 
 def _assemble(
     title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
-    damping: Any, kinds: Sequence[str], gauges: Any, own: bool,
+    damping: Any, kinds: Sequence[str], gauges: Any, own: bool, keep_shapes: bool,
 ) -> FlexibleBodyData:  # fmt: skip
     shapes = made.shapes
     if not shapes.shape[1]:
@@ -292,40 +295,26 @@ def _assemble(
             where={"body": title},
         )
     bases.refuse_rigid(body, shapes)
-    integrals = integrate(distribution, shapes)
-    stiffness = bases.project(body, shapes)[1] if own else np.diag(made.squares)
-    modal_mass = integrals.modal_mass
-    if not own and np.abs(modal_mass - np.eye(len(modal_mass))).max() < UNIT:
-        modal_mass = np.eye(len(modal_mass))
+    integrals = clean_integrals(integrate(distribution, shapes))
+    stiffness = clean_pairs(bases.project(body, shapes)[1]) if own else np.diag(made.squares)
+    unit = np.eye(shapes.shape[1])
+    if not own and np.abs(integrals.modal_mass - unit).max() < UNIT:
+        integrals = replace(integrals, modal_mass=unit)
+    frequencies, free = _frequencies(body, plan, min(shapes.shape[1], COMPARED))
     values = FiniteElementValues(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
-        frequencies=_frequencies(body, plan, min(shapes.shape[1], COMPARED)),
+        frequencies=frequencies, free=free, shapes=shapes if keep_shapes else None,
     )  # fmt: skip
-    damped = damping_of(title, damping if damping is not None else body.structure.damping, modal_mass, stiffness)
-    damped = damped + shapes.T @ (body.structure.C @ shapes)
+    given = damping if damping is not None else body.structure.damping
+    damped = damping_of(title, given, integrals.modal_mass, stiffness) + shapes.T @ (body.structure.C @ shapes)
     return FlexibleBodyData(
-        name=title, **_cleaned(integrals, modal_mass), stiffness=clean(stiffness), damping=clean(damped),
+        name=title, **vars(integrals), stiffness=stiffness, damping=clean_pairs(damped),
         nodes=tuple(make_flexible_node(node, shapes) for node in nodes), reference=plan.reference,
         finite_elements=values, gauges=find_gauges(body.structure, gauges, shapes),
         picture=draw_body(body.structure, distribution, shapes),
         stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds) if kinds else None,
     )  # fmt: skip
-
-
-def _cleaned(integrals: InertiaIntegrals, modal_mass: FloatArray) -> dict[str, Any]:
-    """Fields of the data with exact zeros."""
-    size = max(np.sqrt(np.trace(integrals.inertia) * integrals.mass), 1e-300)
-    first = np.where(np.abs(integrals.first_moment) <= 1e-12 * size, 0.0, integrals.first_moment)
-    each = {name: clean(getattr(integrals, name)) for name in ("inertia", "moments", "products")}
-    # the frame of a mean axis has no coupling: rounding is judged against what the modes could have
-    bound = np.sqrt(np.diag(modal_mass))
-    scale = {"translation": np.sqrt(integrals.mass), "rotation": np.sqrt(np.trace(integrals.inertia))}
-    for name, size in scale.items():
-        values = np.array(getattr(integrals, name))
-        values[np.abs(values) <= 1e-11 * size * bound] = 0.0
-        each[name] = values
-    return {"mass": integrals.mass, "first_moment": first, "modal_mass": clean(modal_mass), **each}
 
 
 def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
@@ -361,21 +350,22 @@ def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatA
     return np.asarray((momenta * rates) @ momenta.T)
 
 
-def _frequencies(body: Body, plan: _Plan, count: int) -> FloatArray | None:
-    """Of the model with its frame held as the modes hold it [Hz]."""
-    if len(body.structure.free) > SMALL:
-        return None
-    if plan.reference == "mean axis":
+def _frequencies(body: Body, plan: _Plan, count: int) -> tuple[FloatArray | None, bool]:
+    """Of the model, held as the modes hold it [Hz], and whether that is not at all."""
+    free = plan.reference == "mean axis" or plan.basis == "free"
+    if len(body.structure.free) > SMALL or not (free or body.held or plan.held or plan.attached):
+        return None, False
+    if free:
         shapes = bases.free_modes(body, count, None)
-    elif body.held and plan.reference == "attached":
-        shapes = bases.clamped_modes(body, np.zeros(0, dtype=np.intp), count, None)
-    elif plan.attached is not None and plan.attached.point is not None:
-        held = bases.free_places(body.structure, [plan.attached.point])
-        shapes = bases.clamped_modes(body, held, count, None)
     else:
-        return None
+        points = list(plan.held)
+        if plan.basis != "clamped" and plan.attached is not None:
+            if plan.attached.point is None:
+                return None, False
+            points.append(plan.attached.point)
+        shapes = bases.clamped_modes(body, bases.free_places(body.structure, points), count, None)
     M, K = bases.project(body, shapes)
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi))
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi)), free
 
 
 def _rigid_inertia(body: Body) -> FloatArray:

@@ -33,6 +33,7 @@ from dalembert.structures.flexible_body.basis import Body, factor_inner
 from dalembert.structures.flexible_body.inertia_integrals import clean
 from dalembert.structures.flexible_body.nodes import Node
 from dalembert.structures.reduction.partition import rest
+from dalembert.structures.solid.stresses import SolidGroup
 
 KINDS = ("centrifugal", "acceleration", "forces")
 
@@ -111,16 +112,23 @@ class _Held:
         x = np.zeros(len(s.free))
         x[self.inner] = self.factor.solve((s.T.T @ load)[self.inner])
         u = s.expand(x)
-        total: Any = link_stiffness(s, u, load)
+        total = _project(link_stiffness(s, u, load), shapes)
         for number, group in enumerate(s.groups):
             loads = None if spin is None else spin.get(number)
-            if loads is None:
-                total = total + group.geometric_stiffness(group.state(u, {}, inertia))
-                continue
-            total = total + group.geometric_stiffness(group.spin_state(u, loads))
-            if inertia is not None:
-                total = total + group.geometric_stiffness(group.state(np.zeros_like(u), {}, inertia))
-        return np.asarray(shapes.T @ (sp.csr_array(total) @ shapes))
+            if isinstance(group, SolidGroup):
+                total += group.project_geometric(u, shapes)
+            elif loads is None:
+                total += _project(group.geometric_stiffness(group.state(u, {}, inertia)), shapes)
+            else:
+                total += _project(group.geometric_stiffness(group.spin_state(u, loads)), shapes)
+                if inertia is not None:
+                    at_rest = group.state(np.zeros_like(u), {}, inertia)
+                    total += _project(group.geometric_stiffness(at_rest), shapes)
+        return total
+
+
+def _project(matrix: sp.csc_array, shapes: FloatArray) -> FloatArray:
+    return np.asarray(shapes.T @ (matrix @ shapes))
 
 
 def determinate_hold(body: Body) -> IntArray:
