@@ -17,15 +17,15 @@ from dalembert.structures.assembly.damping import Damping, ModalDamping, Rayleig
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
-from dalembert.structures.flexible_body.basis import Body, Diagonal
+from dalembert.structures.flexible_body.basis import Body, Diagonal, Statics
 from dalembert.structures.flexible_body.continuous_beam import beam_data
 from dalembert.structures.flexible_body.gauges import BeamGauge, SurfaceGauge, find_gauges
-from dalembert.structures.flexible_body.inertia_integrals import clean_integrals, clean_pairs, integrate
+from dalembert.structures.flexible_body.inertia_integrals import clean, clean_integrals, clean_pairs, integrate
 from dalembert.structures.flexible_body.mass_distribution import MassDistribution, distribute
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
 from dalembert.structures.flexible_body.picture import draw_body
 from dalembert.structures.flexible_body.sources import read_source
-from dalembert.structures.flexible_body.stiffening import determinate_hold, find_stiffening, wanted_kinds
+from dalembert.structures.flexible_body.stiffening import find_stiffening, wanted_kinds
 from dalembert.structures.reduction.kept_modes import ModesKept
 
 BASES = ("craig-bampton", "clamped", "free")
@@ -70,7 +70,8 @@ def flexible_body(
     nodes : where other parts are attached: names of points; or a mapping of names to points, to places (x, y, z), or
         to sets of points (names, or a condition such as "x=0" of a solid), which count by their mean motion. When left
         out, the interfaces of a solid or the points of a frame.
-    interfaces : nodes with static shapes; all nodes when left out.
+    interfaces : nodes with static shapes; all that are points when left out (a mean of points has none: use
+        ``static``).
     fixed : nodes that vibration modes do not move (with "clamped").
     static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each.
     reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node, the first
@@ -113,20 +114,21 @@ def flexible_body(
     own = shapes if shapes is not None else _own_shapes(body, modes)
     if shapes is not None and reference is None and not body.held:
         reference = found[0].name  # a reduction has the rigid motions of its structure
-    plan = _plan(title, body, found, basis, fixed, reference, own is not None)
+    plan = _plan(title, body, found, basis, fixed, reference, own)
+    statics: Statics | None = None
     if own is not None:
         raw = own
     else:
-        _refuse_too_many(title, body, modes)
-        raw = _raw_shapes(body, found, plan, modes, up_to, interfaces)
+        _check_modes(title, body, modes)
+        raw, statics = _raw_shapes(body, found, plan, modes, up_to, interfaces)
     if static:
         forces = _unit_loads(title, found, static)
-        raw = np.hstack([raw, _static_shapes(body, plan, forces)])
+        raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
     raw = _tie_frame(body, plan, raw)
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     kinds = wanted_kinds(title, stiffening)
-    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes)
+    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes, statics)
 
 
 class _Plan:
@@ -138,7 +140,7 @@ class _Plan:
 
 def _plan(
     title: str, body: Body, nodes: Sequence[Node], basis: str | None, fixed: str | Sequence[str],
-    reference: str | None, own: bool,
+    reference: str | None, own: FloatArray | None,
 ) -> _Plan:  # fmt: skip
     by_name = {node.name: node for node in nodes}
     held = [_known(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
@@ -156,19 +158,20 @@ def _plan(
     if kind == "free" and (held or body.held):
         problem = f"flexible body {title!r}: a free body has no supports and no fixed nodes."
         raise ModelError("conflicting-arguments", problem, Advice("Use {}.", Argument("basis", "clamped")))
-    if kind == "clamped" and not (held or body.held or own):
+    if kind == "clamped" and not (held or body.held or own is not None):
         advice = Advice("Name the nodes that modes do not move with {}.", Argument("fixed"))
         raise ModelError("missing-argument", f"flexible body {title!r}: clamped modes need a fixed node.", advice)
     points = tuple(node.point for node in held if node.point is not None)
-    if reference == "mean axis" or (reference is None and kind == "free" and not own):
+    if reference == "mean axis" or (reference is None and kind == "free" and own is None):
         if held or body.held:
             problem = f"flexible body {title!r}: held modes have momentum; a mean axis needs a body without supports."
             raise ModelError("conflicting-arguments", problem, Advice("Leave out {}.", Argument("reference")))
         return _Plan(kind, points, None, "mean axis")
     if reference is not None:
         return _Plan(kind, points, _known(title, by_name, reference), "attached")
-    if own:
-        return _Plan(kind, points, None, "given")
+    if own is not None:
+        still = [node for node in nodes if not clean(node.rows @ own, 1e3 * np.abs(own).max(initial=0.0)).any()]
+        return _Plan(kind, points, still[0] if still else None, "attached" if still else "given")
     if held:
         return _Plan(kind, points, held[0], "attached")
     if body.held:
@@ -184,6 +187,11 @@ def _known(title: str, nodes: Mapping[str, Node], name: str) -> Node:
     return nodes[name]
 
 
+def _holds(body: Body, node: Node) -> bool:
+    """Whether a body is held by the coordinates of one node: a point with rotations."""
+    return node.point is not None and len(bases.free_places(body.structure, [node.point])) == body.R.shape[1]
+
+
 def _is_held(body: Body, node: Node) -> bool:
     """Whether supports hold all six motions of a node."""
     if node.point is None:
@@ -196,17 +204,17 @@ def _is_held(body: Body, node: Node) -> bool:
 def _raw_shapes(
     body: Body, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
     interfaces: Sequence[str] | None,
-) -> FloatArray:  # fmt: skip
+) -> tuple[FloatArray, Statics | None]:  # fmt: skip
     structure = body.structure
     held = bases.free_places(structure, plan.held)
     if plan.basis == "free":
-        return bases.free_modes(body, modes, up_to)
+        return bases.free_modes(body, modes, up_to), None
     if plan.basis == "clamped":
         return bases.clamped_modes(body, held, modes, up_to)
     by_name = {node.name: node for node in nodes}
     chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
     points = [node.point for node in chosen if node.point is not None and node.point not in plan.held]
-    if plan.attached is not None and plan.attached.point in points:
+    if plan.attached is not None and plan.attached.point in points and _holds(body, plan.attached):
         points.remove(plan.attached.point)  # its static shapes would move the frame
         held = bases.free_places(structure, [*plan.held, plan.attached.point])
     return bases.fixed_interface_modes(body, held, bases.free_places(structure, points), modes, up_to)
@@ -244,9 +252,17 @@ def _own_shapes(body: Body, modes: Any) -> FloatArray | None:
     return full
 
 
-def _refuse_too_many(title: str, body: Body, modes: Any) -> None:
-    if isinstance(modes, int | np.integer) and not isinstance(modes, bool) and modes > len(body.structure.free):
-        _raise_too_many(title, int(modes), len(body.structure.free))
+def _check_modes(title: str, body: Body, modes: Any) -> None:
+    """Refuse what is neither a number of modes nor mode numbers, and more modes than coordinates."""
+    numbers = [modes] if np.ndim(modes) == 0 else list(modes)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in numbers):
+        raise ModelError(
+            "not-a-count",
+            f"flexible body {title!r}: modes are their number, mode numbers from 1, or shapes (N, k), got {modes!r}.",
+            where={"body": title},
+        )
+    if numbers and max(numbers) > len(body.structure.free):
+        _raise_too_many(title, int(max(numbers)), len(body.structure.free))
 
 
 def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
@@ -259,14 +275,18 @@ def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     )
 
 
-def _static_shapes(body: Body, plan: _Plan, forces: FloatArray) -> FloatArray:
+def _static_shapes(body: Body, plan: _Plan, forces: FloatArray, statics: Statics | None) -> FloatArray:
     """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
-    if body.held or plan.held:
-        return bases.static_shapes(body, bases.free_places(body.structure, plan.held), forces, relief=False)
-    if plan.attached is not None and plan.attached.point is not None:
-        held = bases.free_places(body.structure, [plan.attached.point])
-        return bases.static_shapes(body, held, forces, relief=False)
-    return bases.static_shapes(body, determinate_hold(body), forces, relief=True)
+    points = list(plan.held)
+    if not (body.held or points) and plan.attached is not None and _holds(body, plan.attached):
+        points = [str(plan.attached.point)]
+    held = bases.free_places(body.structure, points)
+    if body.held or points:
+        if statics is None or not np.array_equal(np.sort(held), statics.held):
+            statics = bases.hold_statics(body, held)
+        return bases.static_shapes(body, statics, forces, relief=False)
+    known = statics or bases.hold_statics(body, bases.determinate_hold(body))
+    return bases.static_shapes(body, known, forces, relief=True)
 
 
 def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) -> FloatArray:
@@ -285,6 +305,7 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
 def _assemble(
     title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
     damping: Any, kinds: Sequence[str], gauges: Any, own: bool, keep_shapes: bool,
+    statics: Statics | None,
 ) -> FlexibleBodyData:  # fmt: skip
     shapes = made.shapes
     if not shapes.shape[1]:
@@ -313,7 +334,7 @@ def _assemble(
         nodes=tuple(make_flexible_node(node, shapes) for node in nodes), reference=plan.reference,
         finite_elements=values, gauges=find_gauges(body.structure, gauges, shapes),
         picture=draw_body(body.structure, distribution, shapes),
-        stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds) if kinds else None,
+        stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds, statics) if kinds else None,
     )  # fmt: skip
 
 
@@ -360,10 +381,10 @@ def _frequencies(body: Body, plan: _Plan, count: int) -> tuple[FloatArray | None
     else:
         points = list(plan.held)
         if plan.basis != "clamped" and plan.attached is not None:
-            if plan.attached.point is None:
+            if plan.attached.point is None or not _holds(body, plan.attached):
                 return None, False
             points.append(plan.attached.point)
-        shapes = bases.clamped_modes(body, bases.free_places(body.structure, points), count, None)
+        shapes, _ = bases.clamped_modes(body, bases.free_places(body.structure, points), count, None)
     M, K = bases.project(body, shapes)
     return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi)), free
 
