@@ -52,8 +52,8 @@ class Magnet(Force):
 def attract(builder, magnet):
     """V = -strength / r."""
     host = builder.host
-    arm_a, at_a, v_a = builder.point(magnet.a)
-    arm_b, at_b, v_b = builder.point(magnet.b)
+    at_a, v_a = builder.point(magnet.a)
+    at_b, v_b = builder.point(magnet.b)
     d = at_b - at_a
     r = ca.sqrt(ca.dot(d, d))
     e = d / r
@@ -61,8 +61,8 @@ def attract(builder, magnet):
     builder.potential = builder.potential - strength / r
     drag = host.number(magnet.eddy) * ca.dot(e, v_b - v_a)
     for pull, has_potential in ((strength / r**2, True), (drag, False)):
-        builder.push(builder.body(magnet.a), arm_a, pull * e, has_potential=has_potential)
-        builder.push(builder.body(magnet.b), arm_b, -pull * e, has_potential=has_potential)
+        builder.push(magnet.a, pull * e, has_potential=has_potential)
+        builder.push(magnet.b, -pull * e, has_potential=has_potential)
     builder.tensions[magnet.name] = (strength / r**2 + drag, "N")
 
 

@@ -55,6 +55,26 @@ def exponential(turn: Expr) -> Expr:
     return ca.vertcat(*orientation.exponential(turn))
 
 
+NO_TURN = 1e-32  # added to the square of an angle: its sine over it is one at zero, with derivatives
+
+
+def turn_matrix(turn: Expr) -> Expr:
+    """Rotation matrix of a rotation vector θ: 1 + sin a/a θ~ + ½ (sin ½a/½a)² θ~ θ~, a = |θ|."""
+    half = 0.5 * ca.sqrt(ca.dot(turn, turn) + NO_TURN)
+    share = ca.sin(half) / half
+    turned = skew(turn)
+    return ca.SX.eye(3) + share * ca.cos(half) * turned + 0.5 * share**2 * (turned @ turned)
+
+
+def turn_rate(turn: Expr) -> Expr:
+    """T with ω = T θ̇ in the turned axes: 1 - ½ (sin ½a/½a)² θ~ + (1 - sin a/a)/a² θ~ θ~."""
+    square = ca.dot(turn, turn) + NO_TURN
+    half = 0.5 * ca.sqrt(square)
+    share = ca.sin(half) / half
+    turned = skew(turn)
+    return ca.SX.eye(3) - 0.5 * share**2 * turned + (1 - share * ca.cos(half)) / square * (turned @ turned)
+
+
 HALVINGS = 3
 # asin(s)/s = Σ c_k s²ᵏ with c_k = (2k)! / (4ᵏ k!² (2k + 1)); s² ≤ sin²(π/16) = 0.038: the rest is below 1e-18
 ARCSINE = tuple(math.comb(2 * k, k) / (4**k * (2 * k + 1)) for k in range(12))

@@ -20,7 +20,7 @@ class Form:
         self.rows, self.columns, self.values, self.count = rows, columns, values, count
 
     @classmethod
-    def of_blocks(cls, blocks: Iterable[tuple[range | None, Expr]]) -> Form:
+    def of_blocks(cls, blocks: Iterable[tuple[Sequence[int], Expr]]) -> Form:
         rows: list[int] = []
         columns: list[int] = []
         values: list[Expr] = []
@@ -28,7 +28,7 @@ class Form:
         for where, block in blocks:
             block = ca.sparsify(SX(block))
             count = max(count, block.shape[0])
-            if where is None:
+            if not where:
                 continue
             r, c = block.sparsity().get_triplet()
             rows += r

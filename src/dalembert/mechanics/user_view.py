@@ -9,8 +9,8 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.expressions import Quantity
-from dalembert.mechanics.poses import Pose, Space, Twist
-from dalembert.model.bodies import Body, Frame, Point
+from dalembert.mechanics.bodies.attachment import Attachment
+from dalembert.model.bodies import Place, Point
 
 
 class StateView:
@@ -23,20 +23,16 @@ class StateView:
 
     def __init__(
         self,
-        space: Space,
         t: object,
         lookup: Callable[[str], Any],
         known: Callable[[], list[str]],
-        body_state: Callable[[Body], tuple[Pose, Twist]],
-        place: Callable[[Point | Frame], Any],
+        attach: Callable[[Place], Attachment],
         accelerations: dict[str, Any] | None = None,
     ) -> None:
         self.t = t
-        self._space = space
         self._lookup = lookup
         self._known = known
-        self._body_state = body_state
-        self._place = place
+        self._attach = attach
         self._accelerations = accelerations
 
     def __getitem__(self, name: str) -> Any:
@@ -47,20 +43,17 @@ class StateView:
         return found
 
     def position(self, point: Point) -> Any:
-        pose, _ = self._body_state(point.body)
-        return pose.r + pose.R @ self._place(point)
+        return self._attach(point).position
 
     def velocity(self, point: Point) -> Any:
-        pose, twist = self._body_state(point.body)
-        return twist.v + self._space.turn_velocity(pose, twist.w, self._place(point))
+        return self._attach(point).velocity
 
-    def rotation(self, body: Body) -> Any:
-        return self._body_state(body)[0].R
+    def rotation(self, body: Place) -> Any:
+        return self._attach(body).pose.R
 
-    def angular_velocity(self, body: Body) -> Any:
+    def angular_velocity(self, body: Place) -> Any:
         """World axes in space; a scalar in the plane."""
-        pose, twist = self._body_state(body)
-        return twist.w if self._space.planar else pose.R @ twist.w
+        return self._attach(body).angular_velocity()
 
     def acceleration_of(self, speed: str) -> Any:
         if self._accelerations is None:

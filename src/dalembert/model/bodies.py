@@ -11,6 +11,7 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.expressions.quantities import Scalar as Scalar
+from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.inertia import Composite, Matrix, Shape
 
 Vector = Iterable[Scalar]
@@ -29,6 +30,7 @@ class BodyThresholds:
     symmetric: float = 1e-12  # of the largest entry of an inertia: turning it has rounding of some 1e-15
     triangle: float = 1e-9  # relative: principal inertias written with nine digits
     orthonormal: float = 1e-9  # largest error of R Rᵀ = I: a matrix written with nine digits
+    node: float = 1e-9  # distance from a node, of the size of the body: coordinates written with nine digits
     same_mass: float = 1e-12  # relative difference of a mass given twice: sums of parts have rounding of some 1e-15
 
 
@@ -186,7 +188,10 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
 
 @dataclass(frozen=True, repr=False)
 class Point:
-    """A point fixed to a body, in body axes from the centre of mass [m]."""
+    """A point fixed to a body, in body axes from the body's origin [m].
+
+    The origin is the centre of mass of a rigid body and the frame of a flexible one, whose points are its nodes.
+    """
 
     body: Body
     coordinates: tuple[Any, ...]
@@ -209,8 +214,10 @@ class Point:
             if axis is not None or x is not None:
                 problem = f"{what}: give either the rotation, or the axis and the x direction."
                 raise ModelError("conflicting-arguments", problem)
-            return Frame(self.body, self.coordinates, rotation_matrix(rotation, f"rotation of {what}"))
-        return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}"))
+            axes = rotation_matrix(rotation, f"rotation of {what}")
+        else:
+            axes = axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}")
+        return Frame(self.body, self.coordinates, axes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,7 +239,10 @@ class Frame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Body:
-    """A rigid body (or the ground). `at` and `frame` name places on it."""
+    """A rigid or flexible body (or the ground). `at` and `frame` name places on it.
+
+    flexible : data of a flexible body, whose places are its nodes.  stiffness, damping : factors of those of the data.
+    """
 
     name: str
     planar: bool
@@ -246,6 +256,9 @@ class Body:
     is_ground: bool = False
     mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
     points: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # names of places, in the coordinates of `at`
+    flexible: FlexibleBodyData | None = None
+    stiffness: Any = 1.0
+    damping: Any = 1.0
 
     def __repr__(self) -> str:
         return f"Body({self.name!r})" if self.is_ground else f"Body({self.name!r}, {shown([self.mass])[1:-1]} kg)"
@@ -265,9 +278,33 @@ class Body:
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
             given = coordinates[0]
         local = vector(given, self.dimension, f"a point of body {self.name!r}")
+        if self.flexible is not None:
+            self.node_at(local)
+            return Point(self, local)
         if self.center:
             local = tuple(x - c for x, c in zip(local, self.center, strict=True))
         return Point(self, local)
+
+    def node_at(self, place: tuple[Any, ...]) -> str:
+        """The node of a flexible body at these coordinates."""
+        if any(isinstance(x, Quantity) for x in place):
+            problem = (
+                f"a point of the flexible body {self.name!r} must be one of its nodes, not a parameter expression."
+            )
+            raise ModelError("not-supported", problem, where={"body": self.name})
+        gaps = {name: math.dist(own, place) for name, own in self.points.items()}
+        nearest = min(gaps, key=lambda name: gaps[name])
+        size = max(math.dist(own, (0.0,) * self.dimension) for own in self.points.values())
+        if gaps[nearest] > THRESHOLDS.node * max(size, gaps[nearest]):
+            problem = (
+                f"the flexible body {self.name!r} has no node at {shown(place)}; the nearest is {nearest!r} at "
+                f"{shown(self.points[nearest])}, {gaps[nearest]:.3g} m away."
+            )
+            advice = Advice("Make it a node of the data, or use one by its name.")
+            raise ModelError(
+                "no-node", problem, advice, where={"body": self.name}, evidence={"distance": gaps[nearest]}
+            )
+        return nearest
 
     def frame(
         self, *coordinates: Any, axis: object = None, x: object = None, rotation: object = None, angle: object = 0.0

@@ -30,9 +30,15 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
     parts = ("x", "y", "angle") if m.planar else ("x", "y", "z")
     for body in m.bodies:
         names.update({f"{body.name}.{p}": f"{body.name}.{p}" for p in parts})
+        names.update({name: name for name in mode_names(body)})
     for variable in m.variables:
         names[variable.name] = variable.name
     return names
+
+
+def mode_names(body: Body) -> list[str]:
+    """Elastic coordinates of a flexible body; none of a rigid one."""
+    return [f"{body.name}.mode{k + 1}" for k in range(body.flexible.modes)] if body.flexible is not None else []
 
 
 def find_problems(m: Mechanism) -> list[Finding]:

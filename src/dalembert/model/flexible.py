@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dalembert.model.flexible_comparison import BodyCheck
 
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
+
+PLANAR_SHARE = 1e-6  # of a motion or rotation that may leave the plane: modes of symmetric sections mix by rounding
 
 
 @frozen
@@ -146,12 +149,47 @@ class FlexibleBodyData:
         problem = unknown_name("node", name, [node.name for node in self.nodes], f"flexible body {self.name!r}")
         raise ModelError("unknown-name", problem, where={"body": self.name, "node": name})
 
+    def out_of_plane_modes(self) -> list[int]:
+        """Numbers (from one) of the modes that move mass or nodes out of the plane of x and y."""
+        along = np.abs(np.diagonal(self.products[2, 2]))
+        total = np.maximum(np.abs(np.diagonal(self.modal_mass)), 1e-300)
+        turned = np.zeros(self.modes)
+        for node in self.nodes:
+            own = np.abs(node.rotation).max(axis=0)
+            tilt = np.abs(node.rotation[:2]).max(axis=0)
+            turned = np.maximum(turned, tilt / np.maximum(own, 1e-300))
+        return [k + 1 for k in range(self.modes) if along[k] > PLANAR_SHARE**2 * total[k] or turned[k] > PLANAR_SHARE]
+
     def frequencies(self) -> FloatArray:
         """Of the body with its frame held [Hz] (m,)."""
         from scipy.linalg import eigh
 
         values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
         return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
+
+    def limit_frequencies(self, cutoff: float) -> FlexibleBodyData:
+        """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff` [Hz].
+
+        With v_k and ω_k² of the free body, K v = ω² M_f v with M_f = M_e - Gᵀ M_r⁻¹ G (G: coupling with the rigid
+        motions, M_r: their inertia), the added inertia M_f v_k (ω_k²/ω_c² - 1) v_kᵀ M_f makes ω_c of every ω_k above
+        it. Shapes and compliance stay; joints cannot raise the largest frequency. It is exact for loads that vary
+        slowly beside the cutoff.
+        """
+        from scipy.linalg import eigh
+
+        if not isinstance(cutoff, (int, float)) or not 0 < cutoff < np.inf:
+            problem = f"flexible body {self.name!r}: cutoff must be a positive frequency, got {cutoff!r}."
+            raise ModelError("not-positive", problem, where={"argument": "cutoff"})
+        lever = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * self.first_moment[[[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
+        rigid = np.block([[self.mass * np.eye(3), lever.T], [lever, self.inertia]])
+        G = np.vstack([self.translation, self.rotation])
+        free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=1e-12, hermitian=True) @ G
+        values, shapes = eigh(self.stiffness, free)
+        excess = np.maximum(values / (2 * np.pi * cutoff) ** 2 - 1, 0.0)
+        added = (free @ shapes) * excess @ (free @ shapes).T
+        mass = self.modal_mass + 0.5 * (added + added.T)
+        fields = {one.name: getattr(self, one.name) for one in dataclass_fields(self)}
+        return FlexibleBodyData(**{**fields, "modal_mass": mass})
 
     def invariants(self) -> Mapping[str, Any]:
         """The inertia invariants by their usual names, "I1" to "I11"; see `flexible_invariants`."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.notebook import small_table
 from dalembert.expressions import Quantity
-from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rotation_matrix, vector
+from dalembert.model.bodies import Body, is_number, not_negative, read_inertia, read_mesh, rotation_matrix, vector
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
+from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joints import JOINTS, Joint
@@ -192,6 +196,57 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             body.points[key] = vector(named, size, f"point {key!r} of body {name!r}")
         self.bodies.append(body)
         return body
+
+    def add_flexible_body(
+        self,
+        name: str,
+        data: FlexibleBodyData | Any,
+        *,
+        position: Sequence[float] | None = None,
+        rotation: object = None,
+        angle: float = 0.0,
+        stiffness: Any = 1.0,
+        damping: Any = 1.0,
+        cutoff: float | None = None,
+    ) -> Body:
+        """A flexible body: its frame moves as a rigid body does, its modes deform it.
+
+        Its places are the nodes of the data: ``rod.at("tip")``, ``rod.frame("tip", axis=(0, 0, 1))``. Its elastic
+        coordinates are ``rod.mode1``, ``rod.mode2``, ...; ``rod.x`` is the place of its frame, not of a centre of mass.
+
+        Parameters
+        ----------
+        data : from `da.structures.flexible_body` or `da.read_flexible_body`.
+        position, rotation, angle : where the drawing shows its frame, as of `add_body`.
+        stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
+        cutoff : faster deformations follow their loads at once: none oscillates above this frequency [Hz].
+        """
+        if not isinstance(data, FlexibleBodyData):
+            advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
+            raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {data!r:.60}.", advice)
+        if cutoff is not None:
+            data = data.limit_frequencies(cutoff)
+        leaving = data.out_of_plane_modes() if self.planar else []
+        if leaving:
+            shown = ", ".join(str(k) for k in leaving[:8]) + (", ..." if len(leaving) > 8 else "")
+            problem = f"flexible body {name!r} in a planar machine: its modes {shown} leave the plane of x and y."
+            advice = Advice("Keep the modes in the plane when the data are made.")
+            raise ModelError("out-of-plane", problem, advice, where={"body": name}, evidence={"modes": leaving})
+        c = data.center
+        about_center = data.inertia - data.mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
+        body = self.add_body(
+            name,
+            mass=data.mass,
+            inertia=float(about_center[2, 2]) if self.planar else about_center.tolist(),
+            position=position,
+            rotation=rotation,
+            angle=angle,
+            points={node.name: node.place[: 2 if self.planar else 3].tolist() for node in data.nodes},
+        )
+        stiffness = not_negative(stiffness, f"stiffness of body {name!r}")
+        damping = not_negative(damping, f"damping of body {name!r}")
+        self.bodies[-1] = replace(body, flexible=data, stiffness=stiffness, damping=damping)
+        return self.bodies[-1]
 
     def add_sensor(self, name: str, measure: Measure | Any) -> Sensor:
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""

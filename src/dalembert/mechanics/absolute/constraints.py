@@ -99,7 +99,7 @@ def _add_pose_driver(host: Absolute, driver: Driver) -> None:
     target = normalise(tuple(as_column(c, what, host.p_symbols) for c in turned.quaternion))
     gap = turn_between(target, host.euler_parameters(body))
     if part == "pose":
-        gap = ca.vertcat(host.body_state(body)[0].r - as_column(list(place), what, host.p_symbols), gap)
+        gap = ca.vertcat(host.attach(body).pose.r - as_column(list(place), what, host.p_symbols), gap)
     general_rows(host, driver.name, HOLONOMIC, gap)
 
 

@@ -73,6 +73,8 @@ def find_spins(m: Mechanism) -> list[Spin]:
         if key in held:
             continue
         bodies = tuple(b for b in m.bodies if lead(b) == key)
+        if any(body.flexible is not None for body in bodies):
+            continue  # its line moves on it: no direction of a rigid motion
         mine = [((j.a, j.b)[side], j.name) for j, side in balls if lead((j.a, j.b)[side].body) == key]
         spin = _spin(bodies, [(f.body, f.coordinates, name) for f, name in mine])
         if spin is not None:
@@ -118,13 +120,12 @@ def spin_directions(host: Absolute, spins: list[Spin]) -> tuple[Any, Any]:
     for spin in spins:
         p1, p2 = (
             pose.r + pose.R @ host.vector(place)
-            for pose, place in ((host.body_state(body)[0], place) for body, place in spin.places)
+            for pose, place in ((host.attach(body).pose, place) for body, place in spin.places)
         )
         e = (p2 - p1) / ca.sqrt(ca.sumsqr(p2 - p1))
         Z, E = SX(host.nv, 1), SX(1, host.nv)
         for body in spin.bodies:
-            where, (pose, _) = host.body_columns(body), host.body_state(body)
-            assert where is not None
+            where, pose = host.rigid_columns(body), host.attach(body).pose
             Z[where.start : where.start + 3] = ca.cross(e, pose.r - p1)
             Z[where.start + 3 : where.stop] = pose.R.T @ e
             if body is spin.bodies[0]:

@@ -178,7 +178,8 @@ def place_mechanism(host: Absolute) -> Placement:
     for body in m.bodies:
         turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
         drawn += [*(body.position or (0.0,) * space.dim), *turn]
-    drawn += [float(e[1]) for e in host.extra] + [0.0] * len(host.turning)
+    elastic = tuple(name for names in host.elastic.values() for name in names)
+    drawn += [0.0] * len(elastic) + [float(e[1]) for e in host.extra] + [0.0] * len(host.turning)
     joints = []
     for joint in m.joints:
         own = JOINT_EQUATIONS[joint.kind]
@@ -188,7 +189,7 @@ def place_mechanism(host: Absolute) -> Placement:
             joints.append(PlacedJoint(own.relative, own.hinge, a, b, names))
     placed = tuple(bool(b.position) for b in m.bodies)
     tree = SpanningTree(space.planar, host.coordinates.names, tuple(drawn), placed, tuple(joints))
-    return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host))
+    return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host), elastic)
 
 
 def _side(host: Absolute, frame: Frame) -> Side:

@@ -1,8 +1,8 @@
 """Equations of a Mechanism in absolute coordinates.
 
-Every body brings its own coordinates and a constant mass block; every joint brings rows that touch two bodies
+Every body brings its own coordinates and a mass block; every joint brings rows that touch two bodies
 (the block-diagonal A of eq. 2.245 in Pappalardo 2011 holds only for joints between a body and the ground).
-Gyroscopic torque of a spatial body in its own axes: -ω × I ω.
+q and v hold the rigid motion of all bodies, then the elastic coordinates of flexible ones, then all others.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ from dalembert.mechanics.absolute.constraints import (
 from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
 from dalembert.mechanics.absolute.placement import place_mechanism
 from dalembert.mechanics.absolute.scene import describe_scene
+from dalembert.mechanics.bodies.attachment import Attachment
+from dalembert.mechanics.bodies.floating import FloatingBody
+from dalembert.mechanics.bodies.rigid import Ground, RigidBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
 from dalembert.mechanics.joints.reactions import all_reactions, joint_axes
@@ -47,7 +50,8 @@ from dalembert.mechanics.rows import Form, Measured, RowSet
 from dalembert.mechanics.sensors.output import build_outputs
 from dalembert.mechanics.user_view import StateView
 from dalembert.model import Body, Frame, Mechanism, Point
-from dalembert.model.check import coordinate_names, input_unit
+from dalembert.model.bodies import Place
+from dalembert.model.check import coordinate_names, input_unit, mode_names
 from dalembert.model.joints import Joint
 
 SX = ca.SX
@@ -72,6 +76,20 @@ def share(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
     return ca.Function(name, inputs, [SX(x.sparsity(), part) for x, part in zip(outputs, parts, strict=True)])
 
 
+def scatter_blocks(blocks: Sequence[tuple[Sequence[int], Any]], size: int) -> Any:
+    """The square matrix with these blocks on the given rows and columns."""
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[Any] = []
+    for index, block in blocks:
+        block = ca.sparsify(SX(block))
+        i, j = block.sparsity().get_triplet()
+        rows += [index[k] for k in i]
+        columns += [index[k] for k in j]
+        values += block.nonzeros()
+    return SX.triplet(rows, columns, ca.vertcat(*values) if values else SX(0, 1), size, size)
+
+
 def dry_friction(m: Mechanism) -> list[DryFriction]:
     """Every coordinate with Coulomb friction, and every contact."""
     joints = {joint.name: joint for joint in m.joints}
@@ -90,17 +108,19 @@ class Absolute:
         self.space = Space(m.planar)
         self.body_index = {id(body): k for k, body in enumerate(m.bodies)}
         self.names = coordinate_names(m)
+        self.spins = find_spins(m)
         self.measured: dict[str, Measured] = {}
         self.row_units: dict[str, str] = {}
         self._layout()
         self.rows = RowSet(self.nv)
         self.joints: dict[str, tuple[Joint, tuple[int, ...], dict[str, Any]]] = {}
-        self.spins = find_spins(m)
 
     # -- layout -----------------------------------------------------------------------------------------------------
     def _layout(self) -> None:
         m, space = self.m, self.space
         self.nb = len(m.bodies)
+        self.elastic = {id(b): mode_names(b) for b in m.bodies if b.flexible is not None}
+        elastic = [name for names in self.elastic.values() for name in names]
         self.extra = [(v.name, v.start, 0.0, "") for v in m.variables]  # name, start, mass, unit
         for joint in m.joints:
             units = {c.name: c.unit for c in joint.coordinates}
@@ -117,8 +137,10 @@ class Absolute:
             for k, c in enumerate(joint.coordinates)
             if c.unit == "rad" and not m.planar and c.name not in dict(joint.declaration.variables)
         ]
-        self.nq = space.nq * self.nb + len(self.extra) + len(self.turning)
-        self.nv = space.nv * self.nb + len(self.extra)
+        self.first_mode = (space.nq * self.nb, space.nv * self.nb)  # places of elastic coordinates and rates
+        self.first_extra = (self.first_mode[0] + len(elastic), self.first_mode[1] + len(elastic))
+        self.nq = self.first_extra[0] + len(self.extra) + len(self.turning)
+        self.nv = self.first_extra[1] + len(self.extra)
         # while a coordinate sticks nothing moves: the impulse that holds it lets error control see a changing load
         internal += [(f"{d.sliding}.holding", f"{d.unit} s") for d in self.exact]
         self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
@@ -127,15 +149,20 @@ class Absolute:
         self.parameters = Channels(parameters, [""] * len(parameters))
         self.coordinates = Channels(
             [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates]
+            + elastic
             + [e[0] for e in self.extra]
             + [f"{joint.name}.{joint.coordinates[k][0]}.turned" for joint, k in self.turning],
             [u for _ in m.bodies for _, u in space.coordinates]
+            + [""] * len(elastic)
             + [e[3] for e in self.extra]
             + ["rad"] * len(self.turning),
         )
         self.speeds = Channels(
-            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.speeds] + [f"{e[0]}.rate" for e in self.extra],
-            [u for _ in m.bodies for _, u in space.speeds] + [f"{e[3] or 1}/s" for e in self.extra],
+            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.speeds]
+            + [f"{name}.rate" for name in (*elastic, *(e[0] for e in self.extra))],
+            [u for _ in m.bodies for _, u in space.speeds]
+            + ["1/s"] * len(elastic)
+            + [f"{e[3] or 1}/s" for e in self.extra],
         )
         sym = SX.sym
         self.q, self.v, self.a = sym("q", self.nq), sym("v", self.nv), sym("a", self.nv)
@@ -144,43 +171,55 @@ class Absolute:
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
         nq, nv = space.nq, space.nv
         parts = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
-        self.poses: list[Pose] = space.poses_of(parts)
-        self.twists: list[Twist] = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
+        poses = space.poses_of(parts)
+        twists = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
+        self.ground, self.bodies = Ground(self), self._make_bodies(poses, twists)
         blocks = [space.rate_matrix(x) for x in parts]
         self._joint_parts = self._evaluate_joints()
         turned = [self._turning_rate(joint, k) for joint, k in self.turning]
-        self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, SX.eye(len(self.extra))), Form.stack(turned, self.nv)))
+        others = SX.eye(self.nv - self.first_mode[1])
+        self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, others), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
+
+    def _make_bodies(self, poses: list[Pose], twists: list[Twist]) -> list[RigidBody | FloatingBody]:
+        """What each body brings."""
+        massless = {id(body): SX(ca.DM(axis)) for body, axis in massless_spins(self.m, self.spins)}
+        bodies: list[RigidBody | FloatingBody] = []
+        i, j = self.first_mode
+        for body, pose, twist in zip(self.m.bodies, poses, twists, strict=True):
+            if body.flexible is None:
+                bodies.append(RigidBody(self, body, pose, twist, massless.get(id(body))))
+                continue
+            count = body.flexible.modes
+            eta, rate = self.q[i : i + count], self.v[j : j + count]
+            bodies.append(FloatingBody(self, body, pose, twist, eta, rate, range(j, j + count)))
+            i, j = i + count, j + count
+        return bodies
 
     def _turning_rate(self, joint: Joint, k: int) -> Form:
         """Rate of a joint angle in space: e₃·(ω_b - ω_a) where it turns about e₃, else from the joint's kernel."""
-        sides = [self.body_state(f.body) for f in (joint.a, joint.b)]
-        columns = [self.body_columns(f.body) for f in (joint.a, joint.b)]
+        sides = [self.attach(f) for f in (joint.a, joint.b)]
         if not JOINT_EQUATIONS[joint.kind].axial:
             rows = [block[k, :] for block in self._joint_parts[joint.name][7:9]]
         else:
-            axis = sides[0][0].R @ self.frame_axes(joint.a)[:, 2]
+            axis = sides[0].pose.R @ self.frame_axes(joint.a)[:, 2]
             rows = [
-                ca.horzcat(SX(1, 3), sign * (axis.T @ pose.R)) for sign, (pose, _) in zip((-1, 1), sides, strict=True)
+                ca.horzcat(SX(1, 3), sign * (axis.T @ side.pose.R)) for sign, side in zip((-1, 1), sides, strict=True)
             ]
-        return Form.of_blocks(zip(columns, rows, strict=True))
+        return Form.of_blocks(side.by_speeds(row) for side, row in zip(sides, rows, strict=True))
 
-    def body_state(self, body: Body) -> tuple[Pose, Twist]:
-        if body.is_ground:
-            return self.space.ground_pose(), self.space.ground_twist()
-        k = self.body_index[id(body)]
-        return self.poses[k], self.twists[k]
+    def attach(self, place: Place) -> Attachment:
+        """The frame on a body that a joint, force or sensor asks for."""
+        body = place if isinstance(place, Body) else place.body
+        return self.ground.attach(place) if body.is_ground else self.bodies[self.body_index[id(body)]].attach(place)
 
     def euler_parameters(self, body: Body) -> Any:
-        """Of a spatial body."""
-        if body.is_ground:
-            return SX(ca.DM([1.0, 0.0, 0.0, 0.0]))
+        """Of a spatial body; empty in the plane."""
         first = self.space.nq * self.body_index[id(body)] + self.space.dim
-        return self.q[first : first + 4]
+        return SX(0, 1) if self.space.planar else self.q[first : first + 4]
 
-    def body_columns(self, body: Body) -> range | None:
-        if body.is_ground:
-            return None
+    def rigid_columns(self, body: Body) -> range:
+        """Speeds of the body's frame."""
         k = self.body_index[id(body)]
         return range(self.space.nv * k, self.space.nv * (k + 1))
 
@@ -215,19 +254,22 @@ class Absolute:
             self.joints[joint.name] = (joint, rows, {"blocks": None, "axes": axes, "point": point})
             return
         phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._joint_parts[joint.name]
-        columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
-        form = Form.of_blocks(zip(columns, (A_a, A_b), strict=True))
+        a, b = self.attach(joint.a), self.attach(joint.b)
+        form = Form.of_blocks((a.by_speeds(A_a), b.by_speeds(A_b)))
         levels = [HOLONOMIC] * phi.shape[0] + [VELOCITY] * (rates.shape[0] - phi.shape[0])
-        rows = self.rows.add(joint.name, levels, form, -bias, phi, rates)
-        pa, pb = (self.body_state(frame.body)[0] for frame in (joint.a, joint.b))
-        axes = pa.R @ self.frame_axes(joint_frames(joint)[0])
-        place = {"blocks": (A_a, A_b), "axes": axes, "point": pb.r + pb.R @ self.place(joint.b)}
-        self.joints[joint.name] = (joint, rows, place)
+        rows = self.rows.add(joint.name, levels, form, -(bias + a.drift(A_a) + b.drift(A_b)), phi, rates)
+        axes = a.pose.R @ self.frame_axes(joint_frames(joint)[0])
+        self.joints[joint.name] = (joint, rows, {"blocks": (A_a, A_b), "axes": axes, "point": b.position})
         for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
-            blocks = zip(columns, (S_a[k, :], S_b[k, :]), strict=True)
+            row_a, row_b = S_a[k, :], S_b[k, :]
             value = s[k] + self._turns(joint, k, s[k]) if unit == "rad" else s[k]
             self.measured[f"{joint.name}.{coordinate}"] = Measured(
-                value, s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}"
+                value,
+                s_rate[k],
+                Form.of_blocks((a.by_speeds(row_a), b.by_speeds(row_b))),
+                s_bias[k] + a.drift(row_a) + b.drift(row_b),
+                unit,
+                f"{joint.name}.{rate}",
             )
 
     def _add_sticking(self) -> None:
@@ -260,11 +302,11 @@ class Absolute:
 
     def _joint_arguments(self, joint: Joint) -> list[Any]:
         arguments: list[Any] = []
-        for frame in (joint.a, joint.b):
-            pose, twist = self.body_state(frame.body)
-            arguments += [pose.r, pose.R, pose.angle, twist.v, twist.w]
-        for side, axes in zip((joint.a, joint.b), joint_frames(joint), strict=True):
-            arguments += [self.place(side), self.frame_axes(axes)]
+        sides = [self.attach(frame) for frame in (joint.a, joint.b)]
+        for side in sides:
+            arguments += [side.pose.r, side.pose.R, side.pose.angle, side.twist.v, side.twist.w]
+        for side, axes in zip(sides, joint_frames(joint), strict=True):
+            arguments += [side.place, self.frame_axes(axes)]
         numbers = [joint.options[name] for name in joint.declaration.numbers]
         return [*arguments, self.vector(numbers) if numbers else SX.zeros(0)]
 
@@ -298,8 +340,9 @@ class Absolute:
                     unit,
                     f"{body.name}.{space.speeds[i][0]}",
                 )
-        for k, (name, _, _, unit) in enumerate(self.extra):
-            i, j = nq * self.nb + k, nv * self.nb + k
+        elastic = [(name, "") for names in self.elastic.values() for name in names]
+        for k, (name, unit) in enumerate([*elastic, *((e[0], e[3]) for e in self.extra)]):
+            i, j = (first + k for first in self.first_mode)
             form = Form([0], [j], [one], 1)
             self.measured[name] = Measured(self.q[i], self.v[j], form, zero, unit, f"{name}.rate")
 
@@ -330,29 +373,14 @@ class Absolute:
         return [*self.measured, *rates, *self.inputs.names, *self.internal.names, *self.parameters.names]
 
     def view(self, accelerations: dict[str, Any] | None = None) -> StateView:
-        return StateView(self.space, self.t, self.lookup, self.known_names, self.body_state, self.place, accelerations)
+        return StateView(self.t, self.lookup, self.known_names, self.attach, accelerations)
 
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
-        blocks: list[Any] = []
-        massless = {id(body): SX(ca.DM(axis)) for body, axis in massless_spins(self.m, self.spins)}
-        for body in self.m.bodies:
-            mass = self.number(body.mass)
-            blocks.append(mass * SX.eye(self.space.dim))
-            if self.space.planar:
-                blocks.append(SX(self.number(body.inertia)))
-            else:
-                rows = [ca.horzcat(*[self.number(c) for c in row]) for row in body.inertia]
-                inertia = SX(ca.vertcat(*rows))
-                if id(body) in massless:  # any inertia makes an idle spin keep its speed
-                    e = massless[id(body)]
-                    size = ca.trace(inertia)
-                    any_size = ca.if_else(size > 0, size, 1.0)
-                    lacking = ca.dot(e, inertia @ e) <= 1e-12 * size  # a parameter may bring an inertia of its own
-                    inertia = inertia + ca.if_else(lacking, any_size, 0.0) * (e @ e.T)
-                blocks.append(inertia)
-        blocks.extend(SX(self.number(e[2])) for e in self.extra)
-        return ca.sparsify(ca.diagcat(*blocks))
+        blocks = [(own.columns, own.mass_block()) for own in self.bodies]
+        first = self.first_extra[1]
+        blocks += [([first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
+        return scatter_blocks(blocks, self.nv)
 
     def build(self) -> EquationsOfMotion:
         m, space = self.m, self.space
@@ -413,6 +441,17 @@ class Absolute:
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
             functions["friction"] = share("friction", [q, v, p, t, lam], limits)
+        elastic = [own.tangent() for own in self.bodies if isinstance(own, FloatingBody) and own.data.modes]
+        if elastic:
+            K = scatter_blocks([(modes, K) for modes, K, _ in elastic], self.nv)
+            D = scatter_blocks([(modes, D) for modes, _, D in elastic], self.nv)
+            K = K - ca.jacobian(forces.applied, q) @ self.N
+            D = D - ca.jacobian(forces.applied, v)
+            K, D = ca.substitute([K, D], [lam], [SX.zeros(lam.shape)])  # friction without its load
+            functions["tangent"] = share("tangent", [q, v, z, u, p, t], [ca.sparsify(K), ca.sparsify(D)])
+        assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
+        if assumptions:
+            functions["assumptions"] = share("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
         if self.spins:
             functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
@@ -462,6 +501,7 @@ class Absolute:
             drivers=tuple(d.name for d in m.drivers),
             scene=describe_scene(m, self.inputs.names),
             spins=tuple(str(spin) for spin in self.spins),
+            assumptions=tuple(finding for finding, _ in assumptions),
         )
 
 

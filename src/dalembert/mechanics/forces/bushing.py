@@ -22,30 +22,29 @@ def act(builder: ForceBuilder, bushing: Bushing) -> None:
     host, space = builder.host, builder.space
     a: Any = bushing.a
     b: Any = bushing.b
-    arm_b, at_b, v_b = builder.point(b)
-    pose_a, twist_a = host.body_state(a.body)
-    pose_b, twist_b = host.body_state(b.body)
-    E = pose_a.R @ host.frame_axes(a)
-    origin = pose_a.r + pose_a.R @ host.place(a)
+    side_a, side_b = host.attach(a), host.attach(b)
+    at_b = side_b.position
+    E = side_a.pose.R @ host.frame_axes(a)
+    d = E.T @ (at_b - side_a.position)
     # the point of body a that is at b's origin now: the force acts there on both bodies
-    here = pose_a.R.T @ (at_b - pose_a.r)
-    d = E.T @ (at_b - origin)
-    slide = E.T @ (v_b - twist_a.v - space.turn_velocity(pose_a, twist_a.w, here))
+    slide = E.T @ (side_b.velocity - side_a.velocity_of(at_b))
     k, c = host.vector(bushing.stiffness), host.vector(bushing.damping)
     kr, cr = host.vector(bushing.rotational_stiffness), host.vector(bushing.rotational_damping)
     if space.planar:
-        theta = pose_b.angle - pose_a.angle + host.number(b.angle) - host.number(a.angle)
-        torque, spin, axes = -kr * theta, twist_b.w - twist_a.w, SX(1)
+        theta = side_b.pose.angle - side_a.pose.angle + host.number(b.angle) - host.number(a.angle)
+        torque, spin, axes = -kr * theta, side_b.twist.w - side_a.twist.w, SX(1)
     else:
-        p_a, p_b = (multiply(host.euler_parameters(f.body), quaternion_from_matrix(f.axes)) for f in (a, b))
+        sides = ((side_a, a), (side_b, b))
+        p_a, p_b = (multiply(side.euler_parameters, quaternion_from_matrix(f.axes)) for side, f in sides)
         theta, T = logarithm_and_rate(multiply(conjugate(p_a), p_b))
-        torque, spin, axes = -(T.T @ (kr * theta)), E.T @ (pose_b.R @ twist_b.w - pose_a.R @ twist_a.w), E
+        torque, axes = -(T.T @ (kr * theta)), E
+        spin = E.T @ (side_b.angular_velocity() - side_a.angular_velocity())
     builder.potential = builder.potential + 0.5 * ca.dot(k, d * d) + 0.5 * ca.dot(kr, theta * theta)
     for pull, turn, has in ((-k * d, torque, True), (-c * slide, -cr * spin, False)):
-        builder.push(b.body, arm_b, E @ pull, has_potential=has)
-        builder.push(a.body, at_b - pose_a.r, -(E @ pull), has_potential=has)
-        builder.turn(b.body, axes @ turn, has_potential=has)
-        builder.turn(a.body, -(axes @ turn), has_potential=has)
+        builder.push(b, E @ pull, has_potential=has)
+        builder.push(a, -(E @ pull), at=at_b, has_potential=has)
+        builder.turn(b, axes @ turn, has_potential=has)
+        builder.turn(a, -(axes @ turn), has_potential=has)
 
 
 FORCE_EQUATIONS.register("bushing", ForceEquations(act))

@@ -20,22 +20,13 @@ TINY = 1e-300  # added to a depth of zero: its power has a derivative
 
 def act(builder: ForceBuilder, contact: Contact) -> None:
     host, space = builder.host, builder.space
-    plane, point = contact.frame(), builder.body(contact.point)
-    pose_a, twist_a = host.body_state(plane.body)
-    E = pose_a.R @ host.frame_axes(plane)
+    plane, point = contact.frame(), contact.point
+    on_plane, on_body = host.attach(plane), host.attach(point)
+    E = on_plane.pose.R @ host.frame_axes(plane)
     normal = E[:, 1] if space.planar else E[:, 2]
-    origin = pose_a.r + pose_a.R @ host.place(plane)
-    pose_b, twist_b = host.body_state(point)
-    center = builder.point(contact.point)[1]
-    touch = center - host.number(contact.radius) * normal
-    here_a, here_b = pose_a.R.T @ (touch - pose_a.r), pose_b.R.T @ (touch - pose_b.r)
-    slip = (
-        twist_b.v
-        + space.turn_velocity(pose_b, twist_b.w, here_b)
-        - twist_a.v
-        - space.turn_velocity(pose_a, twist_a.w, here_a)
-    )
-    depth = -ca.dot(normal, touch - origin)
+    touch = on_body.position - host.number(contact.radius) * normal
+    slip = on_body.velocity_of(touch) - on_plane.velocity_of(touch)
+    depth = -ca.dot(normal, touch - on_plane.position)
     closing = -ca.dot(normal, slip)
     safe = ca.fmax(depth, 0)
     exponent: Any = host.number(contact.exponent)
@@ -51,8 +42,8 @@ def act(builder: ForceBuilder, contact: Contact) -> None:
         along = slip - ca.dot(normal, slip) * normal
         total = total - mu * push * along / ca.sqrt(ca.dot(along, along) + host.number(contact.speed) ** 2)
     for value, has in ((spring * normal, True), (total, False)):
-        builder.push(point, touch - pose_b.r, value, has_potential=has)
-        builder.push(plane.body, touch - pose_a.r, -value, has_potential=has)
+        builder.push(point, value, at=touch, has_potential=has)
+        builder.push(plane, -value, at=touch, has_potential=has)
 
 
 def dry(contact: Contact, joints: Mapping[str, Joint]) -> list[DryFriction]:

@@ -7,16 +7,16 @@ extension and speed the part at zero speed. The rest of them (damping, friction)
 The mathematics of a kind of force stands in a file of its own, which registers it under the name of the kind:
 
     def act(builder: ForceBuilder, magnet: Magnet) -> None:
-        arm_a, at_a, _ = builder.point(magnet.a)
+        at_a, _ = builder.point(magnet.a)
         ...
-        builder.push(builder.body(magnet.a), arm_a, pull, has_potential=True)
+        builder.push(magnet.a, pull, has_potential=True)
 
     FORCE_EQUATIONS.register("magnet", ForceEquations(act))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +26,10 @@ from dalembert.core.errors import ModelError
 from dalembert.core.registry import Registry
 from dalembert.equations import DryFriction
 from dalembert.expressions import call_user
+from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.forces.drawing import Drawing
 from dalembert.mechanics.rows import Measured
 from dalembert.mechanics.user_view import as_column
-from dalembert.model import Body
 from dalembert.model.bodies import Place
 from dalembert.model.joints import Joint
 
@@ -87,6 +87,7 @@ class ForceBuilder:
         self.space = host.space
         self._potential_parts = [SX(0) for _ in range(host.nv)]
         self._other_parts = [SX(0) for _ in range(host.nv)]
+        self.applied = SX.zeros(host.nv)  # of force elements alone, without weight and forces of the bodies' motion
         self.potential = SX(0)
         self.state_rates: dict[str, Any] = {}
         self.tensions: dict[str, tuple[Any, str]] = {}
@@ -107,44 +108,39 @@ class ForceBuilder:
         return [self.state_rates[name] for force in self.host.m.forces for name, _ in force.states()]
 
     # -- ways to act ------------------------------------------------------------------------------------------------
-    def _add(self, column: int, value: object, has_potential: bool) -> None:
+    def add(self, columns: Sequence[int], values: Any, *, has_potential: bool) -> None:
+        """Generalized forces on these speeds."""
         parts = self._potential_parts if has_potential else self._other_parts
-        parts[column] = parts[column] + value
+        for k, column in enumerate(columns):
+            parts[column] = parts[column] + values[k]
 
-    def push(self, body: Body, arm: Any, force: Any, *, has_potential: bool = False) -> None:
-        """A force (world axes) on a body, `arm` from its centre of mass in world axes."""
-        columns = self.host.body_columns(body)
-        if columns is None:
-            return
-        for k in range(self.space.dim):
-            self._add(columns[k], force[k], has_potential)
-        self.turn(body, self.space.turn_about(arm, force), has_potential=has_potential)
+    def push(self, place: Place, force: Any, *, at: Any = None, has_potential: bool = False) -> None:
+        """A force (world axes) at a place, or on the body of the place `at` another point of the world."""
+        side = self.host.attach(place)
+        if side.columns:
+            arm = side.arm if at is None else at - side.pose.r
+            self._act(side, force, self.space.turn_about(arm, force), has_potential=has_potential)
 
-    def turn(self, body: Body, torque: Any, *, has_potential: bool = False) -> None:
-        """A torque on a body, in world axes (a scalar in the plane)."""
-        columns = self.host.body_columns(body)
-        if columns is None:
-            return
-        own = torque if self.space.planar else self.host.body_state(body)[0].R.T @ torque
-        for k in range(self.space.turns):
-            self._add(columns[self.space.dim + k], own[k], has_potential)
+    def turn(self, place: Place, torque: Any, *, has_potential: bool = False) -> None:
+        """A torque on the body of a place, in world axes (a scalar in the plane)."""
+        side = self.host.attach(place)
+        if side.columns:
+            self._act(side, SX.zeros(self.space.dim), torque, has_potential=has_potential)
+
+    def _act(self, side: Attachment, force: Any, torque: Any, *, has_potential: bool) -> None:
+        own = torque if self.space.planar else side.pose.R.T @ torque
+        self.add(side.columns, side.generalized(ca.vertcat(force, own)), has_potential=has_potential)
 
     def drive(self, measured: Measured, effort: object, *, has_potential: bool = False) -> None:
         """An effort along a named coordinate: f += Sᵀ effort."""
         form = measured.form
-        for column, value in zip(form.columns, form.values, strict=True):
-            self._add(column, value * effort, has_potential)
+        self.add(form.columns, [value * effort for value in form.values], has_potential=has_potential)
 
     # -- values -----------------------------------------------------------------------------------------------------
-    def body(self, place: Place) -> Body:
-        return place if isinstance(place, Body) else place.body
-
-    def point(self, place: Any) -> tuple[Any, Any, Any]:
-        """(arm, position, velocity) of a point in world axes."""
-        pose, twist = self.host.body_state(place.body)
-        local = self.host.place(place)
-        arm = pose.R @ local
-        return arm, pose.r + arm, twist.v + self.space.turn_velocity(pose, twist.w, local)
+    def point(self, place: Place) -> tuple[Any, Any]:
+        """(position, velocity) of a point in world axes."""
+        side = self.host.attach(place)
+        return side.position, side.velocity
 
     def input(self, channel: str) -> Any:
         """The value of an input channel."""
@@ -169,21 +165,10 @@ class ForceBuilder:
     def build(self) -> None:
         host = self.host
         gravity = host.vector(host.m.gravity)
-        for body in host.m.bodies:
-            weight = host.number(body.mass) * gravity
-            columns = host.body_columns(body)
-            assert columns is not None
-            for k in range(self.space.dim):
-                self._add(columns[k], weight[k], True)
-            self.potential = self.potential - ca.dot(weight, host.body_state(body)[0].r)
         for force in host.m.forces:
             FORCE_EQUATIONS[force.kind].act(self, force)
-        if not self.space.planar:
-            for k, body in enumerate(host.m.bodies):
-                w = host.twists[k].w
-                rows = [ca.horzcat(*[host.number(c) for c in row]) for row in body.inertia]
-                gyroscopic = -ca.cross(w, SX(ca.vertcat(*rows)) @ w)
-                columns = host.body_columns(body)
-                assert columns is not None
-                for i in range(3):
-                    self._add(columns[3 + i], gyroscopic[i], True)  # does no work
+        self.applied = self.potential_part + self.other_part
+        for own in host.bodies:
+            own.add_weight(self, gravity)
+        for own in host.bodies:
+            own.add_own_forces(self)

@@ -8,12 +8,11 @@ from dalembert.model.forces.point_force import PointForce
 
 
 def act(builder: ForceBuilder, force: PointForce) -> None:
-    arm, _, _ = builder.point(force.point)
-    body = builder.body(force.point)
+    side = builder.host.attach(force.point)
     value = builder.amount(force.force, builder.space.dim, force.input, force.what)
     if force.axes == "body":
-        value = builder.host.body_state(body)[0].R @ value
-    builder.push(body, arm, value)
+        value = side.pose.R @ value
+    builder.push(force.point, value)
 
 
 def draw(drawing: Drawing, force: PointForce) -> None:

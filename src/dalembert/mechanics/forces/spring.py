@@ -32,15 +32,15 @@ def stretch(builder: ForceBuilder, a: Place | None, b: Place | None, joint: str 
 
         return measured.value, measured.rate, along, "N m" if measured.unit == "rad" else "N"
     assert a is not None and b is not None
-    arm_a, at_a, v_a = builder.point(a)
-    arm_b, at_b, v_b = builder.point(b)
+    at_a, v_a = builder.point(a)
+    at_b, v_b = builder.point(b)
     d = at_b - at_a
     length = ca.sqrt(ca.dot(d, d) + SHORTEST**2)  # ends that meet pull nowhere, instead of giving NaN
     direction = d / length
 
     def pull(tension: Any, has: bool) -> None:
-        builder.push(builder.body(a), arm_a, tension * direction, has_potential=has)
-        builder.push(builder.body(b), arm_b, -tension * direction, has_potential=has)
+        builder.push(a, tension * direction, has_potential=has)
+        builder.push(b, -tension * direction, has_potential=has)
 
     return length, ca.dot(direction, v_b - v_a), pull, "N"
 

@@ -21,11 +21,9 @@ def residual(host: Absolute, joint: Joint) -> tuple[Expr, Expr, Expr]:
     if curve.shape[0] != host.space.dim:
         problem = f"{what} must return {host.space.dim} values, got {curve.shape[0]}."
         raise ModelError("wrong-shape", problem, where={"joint": joint.name})
-    pa, _ = host.body_state(joint.a.body)
-    pb, _ = host.body_state(joint.b.body)
-    axes = pa.R @ host.frame_axes(joint.a)
-    point = pb.r + pb.R @ host.place(joint.b)
-    return point - pa.r - pa.R @ host.place(joint.a) - axes @ curve, axes, point
+    a, b = host.attach(joint.a), host.attach(joint.b)
+    axes = a.pose.R @ host.frame_axes(joint.a)
+    return b.position - a.position - axes @ curve, axes, b.position
 
 
 JOINT_EQUATIONS.register("point on curve", JointEquations(residual=residual, balls=(1,)))

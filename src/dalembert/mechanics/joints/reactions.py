@@ -30,14 +30,12 @@ def reaction_of(host: Absolute, name: str) -> tuple[Expr, Expr, Expr]:
     joint, rows, place = host.joints[name]
     lam = host.lam[list(rows)]
     side = 1 if not joint.b.body.is_ground else 0
-    body = (joint.a.body, joint.b.body)[side]
-    columns = host.body_columns(body)
-    assert columns is not None
+    frame = (joint.a, joint.b)[side]
     if place["blocks"] is not None:
-        effort = place["blocks"][side].T @ lam
+        effort, pose = place["blocks"][side].T @ lam, host.attach(frame).pose
     else:
-        effort = (host.rows.matrix()[list(rows), list(columns)]).T @ lam
-    pose, _ = host.body_state(body)
+        columns = list(host.rigid_columns(frame.body))
+        effort, pose = (host.rows.matrix()[list(rows), columns]).T @ lam, host.attach(frame.body).pose
     force = effort[0 : host.space.dim]
     turn = effort[host.space.dim : host.space.nv]
     if not host.space.planar:

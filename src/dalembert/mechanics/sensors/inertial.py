@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
-from dalembert.mechanics.sensors.point import acceleration_of
 from dalembert.model import Frame
 from dalembert.model.sensors.inertial import AccelerometerMeasure, GyroscopeMeasure
 
 
 def accelerometer(machine: MachineQuantities, measure: AccelerometerMeasure) -> Output:
     host, place = machine.host, measure.point
-    R = host.body_state(machine.body(place))[0].R
-    proper = R.T @ (acceleration_of(machine, place) - host.vector(host.m.gravity))
+    side = host.attach(place)
+    proper = side.pose.R.T @ (side.acceleration(host.a) - host.vector(host.m.gravity))
     return Output(host.frame_axes(place).T @ proper if isinstance(place, Frame) else proper, measure.unit)
 
 
 def gyroscope(machine: MachineQuantities, measure: GyroscopeMeasure) -> Output:
     host, place = machine.host, measure.point
-    w = host.body_state(machine.body(place))[1].w
+    w = host.attach(place).twist.w
     if isinstance(place, Frame) and not host.space.planar:
         w = host.frame_axes(place).T @ w
     return Output(w, measure.unit)

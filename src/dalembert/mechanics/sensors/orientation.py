@@ -15,7 +15,7 @@ COMPONENTS: dict[str, Any] = {"rotation vector": logarithm, "tait-bryan": angles
 
 
 def orientation(machine: MachineQuantities, measure: OrientationMeasure) -> Output:
-    p: Any = machine.host.euler_parameters(machine.body(measure.body))
+    p: Any = machine.host.attach(measure.body).euler_parameters
     if isinstance(measure.body, Frame):
         p = product(p, quaternion_from_matrix(measure.body.axes))
     value = ca.vertcat(*COMPONENTS[measure.form]([p[k] for k in range(4)]))

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from dalembert.core.registry import Registry
-from dalembert.model import Body
 from dalembert.model.bodies import Place
 
 if TYPE_CHECKING:
@@ -52,17 +51,9 @@ class MachineQuantities:
     kinetic: Any
     what: str
 
-    def body(self, place: Place) -> Body:
-        return place if isinstance(place, Body) else place.body
-
-    def local(self, place: Place) -> Any:
-        """Coordinates of a place from the centre of mass, in body axes."""
-        return SX.zeros(self.host.space.dim) if isinstance(place, Body) else self.host.place(place)
-
     def position(self, place: Place) -> Any:
         """Of a place, in world axes."""
-        pose, _ = self.host.body_state(self.body(place))
-        return pose.r if isinstance(place, Body) else pose.r + pose.R @ self.host.place(place)
+        return self.host.attach(place).position
 
 
 OUTPUTS: Registry[Callable[[MachineQuantities, Any], Output]] = Registry(

@@ -24,12 +24,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 
 from dalembert.core.errors import ModelError
+from dalembert.solve.constrained.mass_factor import MassFactor
 
 SX = ca.SX
 EPSILON = 1e-8
@@ -73,10 +73,10 @@ class ConstraintFactor:
             J = ca.DM(massless.inertia)
             M = M + E @ ca.diag(J) @ E.T
             self._all = ca.vertcat(A, E.T)
-        self._inverse = invert_blocks(M)
+        self._mass = MassFactor(M)
         if self.rows == 0:
             return
-        K = self._all @ (self._inverse @ self._all.T)
+        K = self._mass.congruence(self._all)
         diagonal = ca.densify(ca.diag(K))[: self.rows]
         if lacking:
             K = K - self._absent(K, massless, J)
@@ -134,11 +134,11 @@ class ConstraintFactor:
 
     def _response(self, multipliers: Any) -> Any:
         """Accelerations that (λ, μ) cause."""
-        return self._inverse @ (self._all.T @ multipliers)
+        return self._mass.solve(self._all.T @ multipliers)
 
     def accelerations(self, f: Any, b: Any, refinements: int | None = None) -> tuple[Any, Any]:
         """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b."""
-        free = self._inverse @ f
+        free = self._mass.solve(f)
         if self.rows == 0:
             return free, SX.zeros(0, 1)
         right = ca.vertcat(b, SX.zeros(self._all.shape[0] - self.rows)) - self._all @ free
@@ -199,26 +199,3 @@ def elimination_order(pattern: Any, rows: int, sure: Sequence[int] = ()) -> tupl
     leading = len(order)
     run(set(range(size)) - certain)
     return order, leading
-
-
-def invert_blocks(M: Any) -> Any:
-    """Inverse of a block-diagonal matrix, block by block."""
-    M = ca.sparsify(M)
-    size = M.shape[0]
-    if M.sparsity().is_diag():
-        return ca.diag(1 / ca.diag(M))
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[Any] = []
-    for index in diagonal_blocks(M.sparsity()):
-        block = ca.densify(ca.inv(ca.densify(M[index, index]))) if len(index) > 1 else 1 / M[index[0], index[0]]
-        rows += [i for _ in index for i in index]
-        columns += [j for j in index for _ in index]
-        values.append(ca.vec(block))
-    return ca.sparsify(SX.triplet(rows, columns, ca.vertcat(*values), size, size))
-
-
-def diagonal_blocks(sparsity: Any) -> list[list[int]]:
-    """The coordinates of every block of a block-diagonal pattern."""
-    _, order, starts = sparsity.scc()
-    return [sorted(order[a:b]) for a, b in pairwise(starts)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.equations import HOLONOMIC, EquationsOfMotion
-from dalembert.solve.constrained.constraint_factor import Massless, diagonal_blocks
+from dalembert.solve.constrained.constraint_factor import Massless
+from dalembert.solve.constrained.mass_factor import diagonal_blocks
 
 CLEAR_RANK = 1e-3  # smallest singular value, at poses off the joints too, of rows of unit length that stay independent
 NO_MASS = 1e-14  # eigenvalue of a block of M, as a share of its largest entry, that counts as zero

@@ -123,6 +123,12 @@ def assemble(
         for follower in eqs.placement.followers:
             name = eqs.measures.names[follower.measure]
             q[follower.coordinate] = follower.ratio * wanted.get(name, s[follower.measure])
+    for name in eqs.placement.held:
+        k = eqs.coordinates.index[name]
+        wanted.setdefault(name, float(q[k]))
+        rate = eqs.measure_rates.names[eqs.measures.index[name]]
+        if name not in speeds and rate not in speeds:
+            speeds[name] = 0.0 if start is None else float(start.v[eqs.speeds.index[rate]])
     q = _close(eqs, q, wanted, turned, t, restarts)
     if eqs.counters:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]

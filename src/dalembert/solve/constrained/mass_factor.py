@@ -1,0 +1,79 @@
+"""Solving with a block-diagonal mass matrix: M⁻¹ x and X M⁻¹ Xᵀ, block by block.
+
+A small block (a rigid body) is inverted. A large one (a flexible body) is factored, M = L D Lᵀ in the
+order of least degree: elastic coordinates, which couple with the frame alone, come first and fill nothing in. Ten modes
+of a beam take 750 operations instead of the 11 700 of an inverse.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+
+SX = ca.SX
+LARGEST_INVERSE = (
+    3  # the inertia of a rigid body: minors of a larger block that is badly scaled lose half of the digits
+)
+
+
+class MassFactor:
+    """One mass matrix (n, n) at one pose."""
+
+    def __init__(self, M: Any) -> None:
+        M = ca.sparsify(M)
+        self.n = M.shape[0]
+        small = SX(self.n, self.n)
+        self._large: list[tuple[list[int], tuple[Any, Any, Any]]] = []
+        if M.sparsity().is_diag():
+            self._inverse = ca.diag(1 / ca.diag(M))
+            return
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[Any] = []
+        for index in diagonal_blocks(M.sparsity()):
+            if len(index) > LARGEST_INVERSE:
+                self._large.append((index, ca.ldl(M[index, index])))
+                continue
+            block = ca.densify(ca.inv(ca.densify(M[index, index]))) if len(index) > 1 else 1 / M[index[0], index[0]]
+            rows += [i for _ in index for i in index]
+            columns += [j for j in index for _ in index]
+            values.append(ca.vec(block))
+        if values:
+            small = SX.triplet(rows, columns, ca.vertcat(*values), self.n, self.n)
+        self._inverse = ca.sparsify(small)
+
+    def solve(self, x: Any) -> Any:
+        """M⁻¹ x of a column."""
+        result = self._inverse @ x
+        if not self._large:
+            return result
+        result = ca.densify(result)
+        x = ca.densify(x)
+        for index, factor in self._large:
+            result[index] = ca.ldl_solve(x[index], *factor)
+        return result
+
+    def congruence(self, X: Any) -> Any:
+        """X M⁻¹ Xᵀ, sparse."""
+        result = X @ (self._inverse @ X.T)
+        for index, factor in self._large:
+            own = ca.sparsify(X[:, index])
+            touched = sorted(set(own.sparsity().row()))
+            if not touched:
+                continue
+            block = own[touched, :]
+            product = ca.densify(block @ ca.ldl_solve(ca.densify(block.T), *factor))
+            spread = SX.triplet(
+                [i for _ in touched for i in touched], [j for j in touched for _ in touched],
+                ca.vec(0.5 * (product + product.T)), X.shape[0], X.shape[0],
+            )  # fmt: skip
+            result = result + spread
+        return result
+
+
+def diagonal_blocks(sparsity: Any) -> list[list[int]]:
+    """The coordinates of every block of a block-diagonal pattern."""
+    _, order, starts = sparsity.scc()
+    return [sorted(order[a:b]) for a, b in pairwise(starts)]
