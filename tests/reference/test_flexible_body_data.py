@@ -10,7 +10,6 @@ import scipy.integrate
 import scipy.linalg
 
 import dalembert as da
-from dalembert.model.flexible_check import find_out_of_plane
 from dalembert.model.flexible_invariants import moments_from_eighth, products_from_ninth
 from dalembert.structures import Beam, BeamGauge, Frame, Material, Section, Solid, box_mesh, flexible_body
 
@@ -346,4 +345,4 @@ def test_link_of_the_two_link_robot_has_its_frequencies() -> None:
     frame.add_mass("motor 2", "tip", 0.5885)
     data = flexible_body(frame, basis="clamped", fixed="root", modes=[1, 2, 3, 4])
     assert data.frequencies() == pytest.approx([4.73, 17.75, 75.63, 241.81], rel=5e-3)
-    assert find_out_of_plane(data) == [2]
+    assert data.out_of_plane_modes() == [2]
