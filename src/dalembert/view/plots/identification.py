@@ -29,7 +29,7 @@ from dalembert.view.plots.figures import (
     new_figure,
     with_unit,
 )
-from dalembert.view.plots.records import thin_out
+from dalembert.view.plots.record_channels import thin_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

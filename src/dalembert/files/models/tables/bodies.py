@@ -19,11 +19,13 @@ _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 
 def add_bodies(scope: Scope) -> None:
+    from dalembert.files.models.values.remaining_checks import checked_part  # loads pydantic
+
     points = scope.model.ground.points
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
         where: Where = ("bodies", name)
-        with scope.part(where, scope.full(name), table):
+        with checked_part(scope, where, scope.full(name), table):
             if table.flexible is not None or table.beam is not None:
                 data = body_data(scope, scope.full(name), table, where)
                 given = {**drawn(scope, table, where), **factors(scope, table, where)}
