@@ -33,7 +33,8 @@ def test_the_document_has_the_numbers(file: Path):
 
 
 def test_it_converts_draws_and_reports(file: Path):
-    for name, start in (("copy.npz", b"PK"), ("link.SID_FEM", b"    3"), ("modes.png", b"\x89PNG"), ("page.html", b"<")):
+    starts = {"copy.npz": b"PK", "link.SID_FEM": b"    3", "modes.png": b"\x89PNG", "page.html": b"<"}
+    for name, start in starts.items():
         out = file.with_name(name)
         assert document("body", file, "--out", out)["files"] == [str(out)]
         assert out.read_bytes().startswith(start)
