@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,12 @@ def bent_link(**given: Any) -> FlexibleBodyData:
 
 def full_link() -> FlexibleBodyData:
     """The link with everything that data can hold: gauges, stiffening, a picture, values of its model."""
-    return bent_link(stiffening=True, gauges=_GAUGES)
+    link = bent_link(stiffening=True, gauges=_GAUGES)
+    assert link.finite_elements is not None
+    values = replace(
+        link.finite_elements, free=True, frequencies=np.array([1.0, 2.0]), shapes=np.arange(8.0).reshape(2, 4)
+    )
+    return replace(link, finite_elements=values)
 
 
 def assert_same(a: Any, b: Any, path: str = "data") -> None:

@@ -35,6 +35,7 @@ from dalembert.model.flexible import (
 FORMAT, VERSION = "dalembert flexible body", 1
 PLAIN = ("first_moment", "inertia", "translation", "rotation", "modal_mass", "moments", "products", "stiffness",
          "damping")  # fmt: skip
+MODEL_WORDS = ("mass", "rigid_modes", "coordinates", "free", "source")  # values of the model that are no arrays
 PICTURE = ("points", "modes", "lines", "triangles")
 
 
@@ -73,11 +74,11 @@ def _arrays(data: FlexibleBodyData) -> dict[str, Any]:
         arrays |= {f"picture.{name}": getattr(data.picture, name) for name in PICTURE}
     if data.finite_elements is not None:
         values = data.finite_elements
-        about["finite_elements"] = {name: getattr(values, name) for name in ("mass", "rigid_modes", "coordinates",
-                                                                             "source")}  # fmt: skip
+        about["finite_elements"] = {name: getattr(values, name) for name in MODEL_WORDS}
         arrays |= {f"finite_elements.{name}": getattr(values, name) for name in ("center", "inertia")}
-        if values.frequencies is not None:
-            arrays["finite_elements.frequencies"] = values.frequencies
+        for name in ("frequencies", "shapes"):
+            if getattr(values, name) is not None:
+                arrays[f"finite_elements.{name}"] = getattr(values, name)
     return {"about": np.array(json.dumps(about)), **{name: _plain(array) for name, array in arrays.items()}}
 
 
@@ -237,13 +238,17 @@ class _Reader:
         for key, count in counts.items():
             if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
                 raise FileFormatError("not-a-count", f"{key} is {count!r:.40}.", where={"field": "about"})
+        free = given.get("free")
+        if not isinstance(free, bool):
+            raise FileFormatError("wrong-type", f"free is {free!r:.40}, not true or false.", where={"field": "about"})
         center, inertia = (self.array(f"finite_elements.{key}") for key in ("center", "inertia"))
         if center.shape != (3,) or inertia.shape != (3, 3):
             problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
             raise FileFormatError("wrong-shape", problem, where={"field": "finite_elements"})
         return FiniteElementValues(
             mass=self.number(given, "mass"), center=center, inertia=inertia, source=self.text(given, "source"),
-            frequencies=self.optional("finite_elements.frequencies"), **counts,
+            free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
+            frequencies=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
         )  # fmt: skip
 
     # -- description -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,14 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
+from dalembert.model.flexible import (
+    BodyPicture,
+    FiniteElementValues,
+    FlexibleBodyData,
+    FlexibleNode,
+    Stiffening,
+    StrainGauge,
+)
 from dalembert.structures import Beam, flexible_body
 from tests.helpers.body_files import assert_same, bent_link, full_link
 from tests.helpers.findings import raises
@@ -48,6 +56,20 @@ def about(file: Path, **entries: Any) -> None:
 def test_every_field_survives_to_the_last_bit(file: Path, link):
     assert link.gauges and link.stiffening.forces and link.picture.lines.size and link.finite_elements is not None
     assert_same(link, da.read_flexible_body(file))
+
+
+@pytest.mark.parametrize(
+    "kind", (FlexibleBodyData, FlexibleNode, StrainGauge, Stiffening, BodyPicture, FiniteElementValues)
+)
+def test_the_link_of_these_tests_fills_every_field(link, kind: type):
+    """So that a field that is added to the data and not to the file makes the comparison above fail."""
+    parts = {
+        FlexibleBodyData: link, FlexibleNode: link.nodes[1], StrainGauge: link.gauges[0],
+        Stiffening: link.stiffening, BodyPicture: link.picture, FiniteElementValues: link.finite_elements,
+    }  # fmt: skip
+    usual = {one.name: one.default for one in fields(kind) if one.default is not MISSING}
+    values = {name: getattr(parts[kind], name) for name in usual}
+    assert [name for name, value in values.items() if not isinstance(value, np.ndarray) and value == usual[name]] == []
 
 
 def test_data_without_optional_parts_survives(tmp_path: Path):
@@ -184,6 +206,7 @@ def test_bad_arrays_are_named(file: Path, changed, code: str, shown: str):
         ({"gauges": [1, 2]}, "wrong-type", "gauges"),
         ({"stiffening": {"forces": ["bend", "elbow"]}}, "unknown-name", "elbow"),
         ({"finite_elements": 5}, "wrong-type", "finite_elements"),
+        ({"finite_elements": {"free": 1}}, "wrong-type", "free"),
         ({"mass": -1.0}, "not-positive", "-1"),
     ),
 )
