@@ -197,8 +197,8 @@ for k in range(5):
     kernel = Kernel(work(4000, k))
     before = [v.tobytes() for v in kernel([1.0, 2.0, 3.0])]
     timer = threading.Timer(0.012 * (k + 1), os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
+        timer.start()  # the signal may come at once
         kernel.expect(10**6)
         timer.join()
         time.sleep(0.01)
