@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ def read_array(name: str, content: bytes) -> Any:
             (1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
         }  # fmt: skip
         shape, by_column, kind = heads[version](file, max_header_size=LIMITS.header)
-    except (ValueError, KeyError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+    except (ValueError, KeyError, SyntaxError, TypeError, RecursionError, MemoryError, TokenError) as error:
         problem = f"the head of the array {name!r} cannot be read ({error!s:.80})."
         raise FileFormatError("damaged", problem, where=where) from None
     if not isinstance(kind, np.dtype) or kind.kind not in "fiuU" or (kind.kind != "U" and kind.itemsize != 8):

@@ -94,12 +94,14 @@ def _plain(array: Any) -> Any:
 # -- reading -----------------------------------------------------------------------------------------------------------
 def read(path: Path, how: BodyReading) -> FlexibleBodyData:
     """The data of a file of this version."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            arrays = _unpack(archive, how.max_bytes)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        # RuntimeError: a password; NotImplementedError: a method of packing that NumPy does not use
-        raise FileFormatError("damaged", f"the file is cut short or damaged ({error}).") from None
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                arrays = _unpack(archive, how.max_bytes)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+            # OSError: a place before the start of the file; RuntimeError: a password; NotImplementedError: a method of
+            # packing that NumPy does not use
+            raise FileFormatError("damaged", f"the file is cut short or damaged ({error}).") from None
     return _Reader(arrays).data()
 
 

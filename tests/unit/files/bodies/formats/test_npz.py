@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -226,3 +227,26 @@ def test_a_write_that_fails_leaves_the_old_file(file: Path, link, monkeypatch: p
     with pytest.raises(OSError, match="disk full"):
         da.write_flexible_body(link, file)
     assert file.read_bytes() == before and [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_bytes_are_changed_the_error_is_one_of_files(file: Path, seed: int):
+    """Bytes of the whole file, and of the head of one array inside a sound ZIP."""
+    rng = np.random.default_rng(seed)
+    whole = file.read_bytes()
+    with zipfile.ZipFile(file) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    for _ in range(10):
+        content = bytearray(whole)
+        content[int(rng.integers(len(content)))] = int(rng.integers(256))
+        file.write_bytes(bytes(content[: int(rng.integers(len(content) // 2, 2 * len(content)))]))
+        with contextlib.suppress(FileFormatError):
+            da.read_flexible_body(file)
+        name = list(entries)[int(rng.integers(len(entries)))]
+        head = bytearray(entries[name])
+        head[int(rng.integers(min(len(head), 120)))] = int(rng.integers(256))
+        with zipfile.ZipFile(file, "w") as archive:
+            for key, stored in entries.items():
+                archive.writestr(key, bytes(head) if key == name else stored)
+        with contextlib.suppress(FileFormatError):
+            da.read_flexible_body(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from pathlib import Path
@@ -360,3 +361,19 @@ def test_a_long_line_is_refused(file: Path):
 def test_a_name_that_standard_input_data_cannot_hold_is_not_written(tmp_path: Path):
     with raises(FileFormatError, "bad-name", "two  blanks"):
         da.write_flexible_body(bent_link(name="two  blanks"), tmp_path / "x.sid")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_bytes_are_changed_the_error_is_one_of_files(file: Path, seed: int):
+    rng = np.random.default_rng(seed)
+    whole = file.read_bytes()
+    for _ in range(10):
+        content = bytearray(whole)
+        at = int(rng.integers(len(content)))
+        content[at : at + int(rng.integers(0, 30))] = rng.integers(
+            0, 256, int(rng.integers(0, 4)), dtype=np.uint8
+        ).tobytes()
+        file.write_bytes(bytes(content))
+        with contextlib.suppress(FileFormatError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            da.read_flexible_body(file)
