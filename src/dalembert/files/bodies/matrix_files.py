@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
@@ -99,8 +100,8 @@ def _read_rows(path: Path, shown: str, size: int, max_bytes: int) -> FloatArray:
 
 
 def _read_market(path: Path, shown: str, size: int, max_bytes: int) -> Any:
-    """The head is read here: what it declares is bounded before SciPy takes memory for it."""
-    from scipy.io import mmread
+    """What the head declares is bounded before memory is taken; SciPy's reader ends the process on some bad files."""
+    from scipy.sparse import coo_array
 
     with path.open(encoding="latin-1") as file:
         banner = _BANNER.fullmatch(file.readline(LIMITS.line))
@@ -113,24 +114,60 @@ def _read_market(path: Path, shown: str, size: int, max_bytes: int) -> Any:
         line, text = 1, "%"
         while text.startswith("%") or (text and not text.strip()):
             line, text = line + 1, file.readline(LIMITS.line)
-    counts = [int(word) if word.isascii() and word.isdigit() and len(word) < 12 else -1 for word in text.split()]
-    if len(counts) != (3 if layout == "coordinate" else 2) or min(counts, default=-1) < 0:
-        raise FileFormatError("bad-syntax", f"{text.strip()!r:.60} is no size of a matrix.", path=shown, line=line)
-    needed = 8 * counts[0] * counts[1] if layout == "array" else 2 * ENTRY * counts[2] + 8 * (counts[0] + counts[1])
-    if needed > max_bytes:
-        problem = f"a matrix of {' x '.join(map(str, counts[:2]))} takes {needed} bytes; max_bytes = {max_bytes}."
-        raise FileFormatError("too-large", problem, path=shown, line=line, evidence={"bytes": needed})
-    entries = (
-        counts[2] if layout == "coordinate" else (counts[0] * (counts[1] + (symmetry == "general") * counts[1])) // 2
-    )
-    if entries * (ENTRY_TEXT if layout == "coordinate" else 2) > size + ENTRY_TEXT:
-        problem = f"the file is cut short: {entries} entries are declared, and it has {size} bytes."
-        raise FileFormatError("damaged", problem, path=shown, line=line, evidence={"entries": entries})
+        counts = [int(word) if word.isascii() and word.isdigit() and len(word) < 12 else -1 for word in text.split()]
+        sparse, whole = layout == "coordinate", symmetry == "general"
+        if len(counts) != (3 if sparse else 2) or min(counts) < 1 or not (whole or counts[0] == counts[1]):
+            raise FileFormatError("bad-syntax", f"{text.strip()!r:.60} is no size of a matrix.", path=shown, line=line)
+        rows, columns = counts[:2]
+        entries = counts[2] if sparse else rows * columns if whole else rows * (rows + 1) // 2
+        needed = 2 * ENTRY * counts[2] + 8 * (rows + columns) if sparse else 16 * rows * columns
+        if needed > max_bytes:
+            problem = f"a matrix of {rows} x {columns} takes {needed} bytes; max_bytes = {max_bytes}."
+            raise FileFormatError("too-large", problem, path=shown, line=line, evidence={"bytes": needed})
+        if entries * (ENTRY_TEXT if sparse else 2) > size + ENTRY_TEXT:
+            problem = f"the file is cut short: {entries} entries are declared, and it has {size} bytes."
+            raise FileFormatError("damaged", problem, path=shown, line=line, evidence={"entries": entries})
+        table = _entries(file, entries, 3 if sparse else 1, shown)
+    if not sparse:
+        found = np.zeros((rows, columns))
+        j, i = np.nonzero(np.ones((columns, rows)) if whole else np.triu(np.ones((rows, rows))))  # by columns
+        found[i, j] = table[:, 0]
+        if not whole:
+            found[j, i] = table[:, 0]
+        return found
+    i, j = (table[:, k].astype(np.int64) - 1 for k in (0, 1))
+    if (
+        (table[:, :2] != np.floor(table[:, :2])).any()
+        or min(i.min(), j.min()) < 0
+        or i.max() >= rows
+        or j.max() >= columns
+    ):
+        problem = f"an entry outside the {rows} x {columns} of the matrix."
+        raise FileFormatError("damaged", problem, path=shown)
+    values = table[:, 2]
+    if not whole:
+        off = i != j
+        i, j, values = (np.concatenate([one, other[off]]) for one, other in ((i, j), (j, i), (values, values)))
+    return coo_array((values, (i, j)), shape=(rows, columns)).tocsc()
+
+
+def _entries(file: Any, count: int, cells: int, shown: str) -> FloatArray:
+    """The lines of a matrix, (count, cells)."""
     try:
-        found = mmread(path)
-    except (ValueError, OverflowError, OSError, IndexError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file that has no lines
+            table = np.loadtxt(file, comments="%", ndmin=2, max_rows=count + 1)
+    except (ValueError, OverflowError) as error:
         raise FileFormatError("damaged", f"the file is cut short or damaged ({error!s:.120}).", path=shown) from None
-    return found.tocsc().astype(np.float64) if layout == "coordinate" else np.asarray(found, dtype=np.float64)
+    if table.shape != (count, cells):
+        there = f"{table.shape[0]} lines of {table.shape[1]} numbers"
+        problem = f"the file is cut short or damaged: {there}, {count} lines of {cells} are declared."
+        raise FileFormatError("damaged", problem, path=shown, evidence={"lines": int(table.shape[0])})
+    bad = ~np.isfinite(table)
+    if bad.any():
+        problem = f"{int(bad.sum())} numbers are not finite."
+        raise FileFormatError("not-finite", problem, path=shown, evidence={"numbers": int(bad.sum())})
+    return np.asarray(table)
 
 
 def read_array(name: str, content: bytes) -> Any:

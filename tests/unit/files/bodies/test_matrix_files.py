@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse
 
 from dalembert.core.errors import FileFormatError
 from dalembert.files.bodies.matrix_files import read_matrix
@@ -90,3 +93,24 @@ def test_bad_numpy_files_are_named(tmp_path: Path):
     np.save(tmp_path / "a.npy", np.array([None]), allow_pickle=True)
     with raises(FileFormatError, "wrong-type", "a.npy"):
         read(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("name", ("s.mtx", "g.mtx", "a.txt", "a.npy"))
+def test_whatever_bytes_are_changed_the_error_is_one_of_files(tmp_path: Path, name: str):
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(6, 6))
+    A = A + A.T
+    scipy.io.mmwrite(tmp_path / "s.mtx", scipy.sparse.csc_array(A), symmetry="symmetric")
+    scipy.io.mmwrite(tmp_path / "g.mtx", A)
+    np.savetxt(tmp_path / "a.txt", A)
+    np.save(tmp_path / "a.npy", A)
+    assert np.allclose(read(tmp_path / name), A, rtol=1e-12)
+    whole = (tmp_path / name).read_bytes()
+    for _ in range(150):
+        content = bytearray(whole)
+        at = int(rng.integers(min(len(content), int(rng.choice([100, 10**6])))))
+        new = rng.choice([b"", b"-1", b"99999", b"999999999999", b"\xff", b"nan", b"1 1"])
+        content[at : at + int(rng.integers(0, 20))] = new
+        (tmp_path / name).write_bytes(bytes(content))
+        with contextlib.suppress(FileFormatError):
+            read(tmp_path / name, 2**26)
