@@ -102,12 +102,13 @@ class ConstraintFactor:
         for part in self._parts():
             parts.append(SX(part.sparsity(), numbers[first : first + part.nnz()]))
             first += part.nnz()
-        other._all, other._inverse, other._D, other._LT, other._shift = parts
+        other._all, other._D, other._LT, other._shift = parts[:4]
+        other._mass = self._mass.with_parts(parts[4:])
         other.A = other._all[: self.rows, :]
         return other
 
     def _parts(self) -> tuple[Any, ...]:
-        return self._all, self._inverse, self._D, self._LT, self._shift
+        return self._all, self._D, self._LT, self._shift, *self._mass.parts()
 
     def _absent(self, K: Any, massless: Massless | None, J: Any) -> Any:
         """The lower right block of the matrix is EᵀM̂⁻¹E - J⁻¹: zero in directions without any mass."""

@@ -13,7 +13,8 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
-from dalembert.solve.constrained.constraint_factor import ConstraintFactor, diagonal_blocks
+from dalembert.solve.constrained.constraint_factor import ConstraintFactor
+from dalembert.solve.constrained.mass_factor import diagonal_blocks
 from dalembert.solve.motion.kinematics import Poses, follow, read_times
 from dalembert.solve.motion.native_functions import analysis
 from dalembert.solve.position.prescribed_motion import (
