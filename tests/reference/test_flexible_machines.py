@@ -25,11 +25,11 @@ def strip(planar: bool = True, **options):
     return flexible_body(frame, **{"basis": "clamped", "fixed": "root", "modes": 3, "damping": 0.01, **options})
 
 
-def pendulum(planar: bool = True, **options) -> da.Mechanism:
+def pendulum(planar: bool = True, *, cutoff: float | None = None, **options) -> da.Mechanism:
     """A flexible pendulum with a motor, an encoder and a sensor at its tip."""
     m = da.Mechanism("flexible pendulum", planar=planar)
     stiffness = m.parameter("stiffness", 1.0)
-    rod = m.add_flexible_body("rod", strip(planar, **options), stiffness=stiffness)
+    rod = m.add_flexible_body("rod", strip(planar, **options), stiffness=stiffness, cutoff=cutoff)
     if planar:
         m.add_revolute("A", m.ground.at(0, 0), rod.at("root"))
     else:
@@ -81,27 +81,25 @@ def test_prescribed_joints_alone_do_not_decide_elastic_coordinates(eqs):
     assert any("simulate" in str(part) for part in caught.value.advice)
 
 
-def test_a_filter_follows_the_elastic_motion_from_encoder_and_accelerometer(eqs, run):
-    noise = np.random.default_rng(0).normal(size=(2, len(run.time)))
-    measured = run.with_channel("encoder", run["encoder"] + 1e-4 * noise[0], "rad") if hasattr(
-        run, "with_channel"
-    ) else run
-    ekf = da.estimate.ExtendedKalman(
-        eqs, outputs=["encoder", "accelerometer.x", "accelerometer.y"], Q=1e-2, R=[1e-8, 1e-4, 1e-4], dt=0.002
-    )
-    found = ekf.run(measured)
+def kalman():
+    """An encoder of 1e-4 rad and an accelerometer of 0.1 m/s² at the tip; modes that a sample of 2 ms cannot follow
+    are quasi-static."""
+    eqs = da.equations(pendulum(cutoff=40.0))
+    return da.estimate.ExtendedKalman(eqs, outputs=["encoder", "accelerometer.y"], Q=1e-3, R=[1e-8, 1e-2], dt=0.002)
+
+
+def test_a_filter_follows_the_elastic_motion_from_encoder_and_accelerometer(run):
+    """The run has all modes, the filter those below 40 Hz: a twentieth of the deflection is what the others move."""
+    found = kalman().run(run, P0=1e-4)
     late = np.asarray(run.time) > 0.3
     error = found.record["rod.mode1"][late] - run["rod.mode1"][late]
     assert np.sqrt(np.mean(error**2)) < 0.05 * np.sqrt(np.mean(run["rod.mode1"][late] ** 2))
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_the_filter_of_a_flexible_machine_becomes_c(eqs, tmp_path):
-    ekf = da.estimate.ExtendedKalman(eqs, outputs=["encoder"], Q=1e-2, R=1e-8, dt=0.002)
-    da.export_c(ekf, tmp_path / "filter.c")
-    done = subprocess.run(
-        ["cc", "-O1", "-c", "filter.c", "-o", "filter.o"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+def test_the_filter_of_a_flexible_machine_becomes_c(run, tmp_path):
+    da.export_c(kalman(), tmp_path, example=run)
+    done = subprocess.run(["make", "-C", str(tmp_path), "test"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
