@@ -102,8 +102,8 @@ class ConstraintFactor:
         for part in self._parts():
             parts.append(SX(part.sparsity(), numbers[first : first + part.nnz()]))
             first += part.nnz()
-        other._all, other._D, other._LT, other._shift, *mass = parts
-        other._mass = self._mass.with_parts(mass)
+        other._all, other._D, other._LT, other._shift = parts[:4]
+        other._mass = self._mass.with_parts(parts[4:])
         other.A = other._all[: self.rows, :]
         return other
 

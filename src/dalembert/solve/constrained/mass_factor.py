@@ -47,15 +47,15 @@ class MassFactor:
         self._inverse = ca.sparsify(small)
 
     def parts(self) -> list[Any]:
-        """The matrices that it consists of."""
+        """The matrices that the factor consists of."""
         return [self._inverse, *(part for _, (D, LT, _) in self._large for part in (D, LT))]
 
     def with_parts(self, parts: Sequence[Any]) -> MassFactor:
         """The same factor made of such matrices."""
         other = copy.copy(self)
-        other._inverse, *rest = parts
-        pairs = zip(rest[::2], rest[1::2], strict=True)
-        other._large = [(index, (D, LT, p)) for (index, (_, _, p)), (D, LT) in zip(self._large, pairs, strict=True)]
+        other._inverse = parts[0]
+        pairs = zip(self._large, parts[1::2], parts[2::2], strict=True)
+        other._large = [(index, (D, LT, order)) for (index, (_, _, order)), D, LT in pairs]
         return other
 
     def solve(self, x: Any) -> Any:

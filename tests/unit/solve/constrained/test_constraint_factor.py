@@ -1,5 +1,7 @@
 """The factor of constraint rows: exact for independent rows, directions without mass, order of elimination."""
 
+import itertools
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -102,9 +104,10 @@ def test_a_thin_rod_has_no_inertia_about_its_axis():
 
 def test_a_factor_made_of_its_numbers_gives_the_same_corrections() -> None:
     random = np.random.default_rng(5)
-    for rows in (1, 3):  # one row is a row vector of numbers
-        A = ca.SX(ca.DM(random.normal(size=(rows, 4))))
-        factor = ConstraintFactor(ca.SX(ca.DM(np.diag([1.0, 2.0, 3.0, 4.0]))), A)
+    full = random.normal(size=(4, 4))  # a block that is factored, not inverted
+    for rows, M in itertools.product((1, 3), (np.diag([1.0, 2.0, 3.0, 4.0]), full @ full.T + np.eye(4))):
+        A = ca.SX(ca.DM(random.normal(size=(rows, 4))))  # one row is a row vector of numbers
+        factor = ConstraintFactor(ca.SX(ca.DM(M)), A)
         copy = factor.with_numbers(factor.numbers())
         right = ca.SX(ca.DM(random.normal(size=rows)))
         for kind in (factor, copy):
