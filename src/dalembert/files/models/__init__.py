@@ -14,9 +14,7 @@
     mass = 1.2                                     # plain numbers are SI
     inertia = { rod = "length" }                   # or a number, 3 numbers, a 3x3 matrix, box, cylinder, sphere,
     points = { tip = ["half", 0] }                 #   composite = [...], or mesh = "part.stl" with a density
-
-    [bodies.arm]                                   # a flexible body, by its data or as a beam: its nodes are points
-    flexible = "arm.npz"                           #   or beam = { length = 1, radius = "5 mm", material = "steel" }
+                                                   # a flexible body: flexible = "rod.npz", or a table beam, instead
 
     [joints.hinge]
     type = "revolute"
