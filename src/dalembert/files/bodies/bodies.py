@@ -31,10 +31,13 @@ def read_flexible_body(path: str | os.PathLike[str], *, max_bytes: int = BodyRea
 
     Examples
     --------
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> import dalembert as da
+    >>> file = Path(tempfile.mkdtemp(), "rod.npz")
     >>> beam = da.structures.Beam(length=1.0, EI=80.0, rhoA=2.0, left="clamped", right="free")
-    >>> da.write_flexible_body(da.structures.flexible_body(beam, name="rod", modes=2), "rod.npz")
-    >>> da.read_flexible_body("rod.npz").frequencies().round(2).tolist()
+    >>> da.write_flexible_body(da.structures.flexible_body(beam, name="rod", modes=2), file)
+    >>> da.read_flexible_body(file).frequencies().round(2).tolist()
     [3.54, 22.18]
     """
     return read_body(Path(path), BodyReading(max_bytes))
