@@ -24,7 +24,8 @@ import numpy as np
 from dalembert.core.errors import DalembertError, DataError
 from dalembert.record import Array
 from dalembert.view.animation.animate import page_text
-from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.machine_motion import still
+from dalembert.view.animation.machine_scene import machine_data
 from dalembert.view.animation.payload import pack
 
 if TYPE_CHECKING:
