@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.equations.scene import PLANAR_POSE, SPATIAL_POSE, Scene, SceneBody, SceneFlexible, SceneNode
+from dalembert.equations.scene import PLANAR_POSE, SPATIAL_POSE, Place, Scene, SceneBody, SceneFlexible, SceneNode
 from dalembert.model.orientation import entries
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import points3
@@ -120,6 +120,36 @@ def picture_modes(flexible: SceneFlexible) -> tuple[Array, Array]:
     """Points (n, 3) of the picture of a flexible body and their modes (m, n, 3)."""
     points = points3(flexible.points)
     return points, np.asarray(flexible.modes, dtype=np.float64).reshape(len(flexible.modes), len(points), 3)
+
+
+def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
+    """(m, 6): of every mode the small rigid motion t + θ × u₀ that fits the motion of the nodes at some places best.
+
+    A picture in another scale enlarges the deformation beside this motion, so that joints stay closed, and does not
+    depend on how the frame is tied to the body. Of one node it is the motion of this node, without any it is zero.
+    """
+    at = list(dict.fromkeys(node for place in places if (node := node_at(flexible, np.array(place))) is not None))
+    if len(at) < 2:
+        found = [_about_node(node) for node in at]
+        return found[0] if found else np.zeros((len(flexible.coordinates), 6))
+    rest = points3([node.point for node in at])
+    middle = rest.mean(axis=0)
+    size = float(np.abs(rest - middle).max()) or 1.0
+    rows = np.concatenate([np.hstack([np.eye(3), -_skew((point - middle) / size)]) for point in rest])
+    moved = np.concatenate([points3(node.translation).T for node in at])
+    fit = np.linalg.lstsq(rows, moved, rcond=1e-6)[0].T
+    turn = fit[:, 3:] / size
+    return np.hstack([fit[:, :3] - np.cross(turn, middle), turn])
+
+
+def _about_node(node: SceneNode) -> Array:
+    turn = points3(node.rotation)
+    return np.hstack([points3(node.translation) - np.cross(turn, np.array(node.point)), turn])
+
+
+def _skew(u: Array) -> Array:
+    x, y, z = u
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def spread(flexible: SceneFlexible) -> list[int]:

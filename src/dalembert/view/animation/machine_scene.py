@@ -22,7 +22,14 @@ from dalembert.view.animation.body_shapes import (
 )
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.efforts import efforts
-from dalembert.view.animation.machine_motion import MachineMotion, interpolate, machine_motion, picture_modes, spread
+from dalembert.view.animation.machine_motion import (
+    MachineMotion,
+    interpolate,
+    joint_motions,
+    machine_motion,
+    picture_modes,
+    spread,
+)
 
 _MOST_NUMBERS = 5_000_000  # about 20 MB of page
 _ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
@@ -78,7 +85,7 @@ def machine_data(
         body["pose"] = motion.pose(drawn.name)
         body["points"] = points3(body.get("points", [])).tolist()
         if drawn.flexible is not None:
-            body["flexible"] = _flexible(drawn.flexible, motion.elastic(drawn.name))
+            body["flexible"] = _flexible(drawn, drawn.flexible, scene, motion.elastic(drawn.name))
     joints = [_joint(joint) for joint in scene.joints]
     names_of_joints = {joint["name"] for joint in joints}
     return {
@@ -126,14 +133,18 @@ def _outline(motion: MachineMotion, body: SceneBody, entry: Mapping[str, Any]) -
     )
 
 
-def _flexible(flexible: SceneFlexible, values: Array) -> dict[str, Any]:
+def _flexible(body: SceneBody, flexible: SceneFlexible, scene: Scene, values: Array) -> dict[str, Any]:
     """A flexible body as the page wants it; ``values`` (m, F) are its elastic coordinates.
 
-    ``largest`` is the largest displacement of a point of its picture [m].
+    ``held`` (m, 6) is the motion of its joints that deformations are enlarged beside, ``largest`` the largest
+    displacement of a point of its picture beside this motion [m].
     """
     points, modes = picture_modes(flexible)
+    sides = [side for joint in scene.joints for side in (joint, joint.other) if side is not None]
+    held = joint_motions(flexible, [side.point for side in sides if side.body == body.name])
+    beside = modes - held[:, None, :3] - np.cross(held[:, None, 3:], points[None])
     some = values[:, :: max(1, values.shape[1] // _COMPARED)]
-    sizes = [float(np.linalg.norm(np.tensordot(eta, modes, 1), axis=1).max(initial=0.0)) for eta in some.T]
+    sizes = [float(np.linalg.norm(np.tensordot(eta, beside, 1), axis=1).max(initial=0.0)) for eta in some.T]
     return {
         "points": points,
         "modes": modes,
@@ -145,6 +156,7 @@ def _flexible(flexible: SceneFlexible, values: Array) -> dict[str, Any]:
             for node in flexible.nodes
         ],
         "values": values,
+        "held": held,
         "largest": max(sizes, default=0.0),
     }  # fmt: skip
 
