@@ -1,4 +1,4 @@
-"""Flexible bodies for pictures: a cantilever with two polynomial modes, as lines, as a surface, or by its nodes only."""
+"""Flexible bodies for pictures: a cantilever with polynomial modes, as lines, as a surface, or by its nodes only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LENGTH, LINE_MASS, STIFFNESS = 0.5, 0.8, 0.6  # m, kg/m, N m²
 
 
 def motion(x: FloatArray, spatial: bool) -> tuple[FloatArray, FloatArray]:
-    """Translation and rotation (n, 3, m) of sections: deflections (x/l)² and (x/l)³ along y, in space (x/l)² along z."""
+    """Translation and rotation (n, 3, m) of sections: (x/l)² and (x/l)³ along y, in space also (x/l)² along z."""
     s = x / LENGTH
     translation, rotation = (np.zeros((len(x), 3, 3 if spatial else 2)) for _ in range(2))
     translation[:, 1, 0], rotation[:, 2, 0] = s**2, 2 * s / LENGTH
@@ -42,7 +42,8 @@ def surface(spatial: bool, count: int = 21, side: float = 0.02) -> BodyPicture:
         for a, b in ((0, 1), (1, 2), (2, 3), (3, 0)):
             i, j = 4 * k + a, 4 * k + b
             faces += [(i, j, j + 4), (i, j + 4, i + 4)]
-    faces += [(0, 2, 1), (0, 3, 2), (4 * count - 4, 4 * count - 3, 4 * count - 2), (4 * count - 4, 4 * count - 2, 4 * count - 1)]
+    last = 4 * count - 4
+    faces += [(0, 2, 1), (0, 3, 2), (last, last + 1, last + 2), (last, last + 2, last + 3)]
     corners = np.column_stack([x, 0 * x, 0 * x]) + corner
     none = np.zeros((0, 2), dtype=np.intp)
     return BodyPicture(points=corners, modes=modes, lines=none, triangles=np.array(faces, dtype=np.intp))
@@ -90,6 +91,8 @@ def pendulum(picture: BodyPicture | None = None, *, spatial: bool = False) -> da
         m.add_revolute("B", rod.at("tip"), bob.at(*origin))
     above = (0.25, 0.4, 0) if spatial else (0.25, 0.4)
     m.add_spring("k", rod.at("middle"), m.ground.at(*above), stiffness=20.0, free_length=0.3)
+    m.add_sensor("tip", da.position(rod.at("tip")))
+    m.add_sensor("middle", da.position(rod.at("middle")))
     m.add_force("push", rod.at("middle"), (0, 0.5, 0) if spatial else (0, 0.5), axes="body")
     return m
 

@@ -350,7 +350,7 @@ export class Machine {
   // another motion of the same machine
   take(fresh) {
     const { D } = this, shown = this.traces.group.visible, pushed = this.efforts.group.visible;
-    D.bodies.forEach((body, b) => { body.pose = fresh.bodies[b].pose; if (body.flexible) Object.assign(body.flexible, fresh.bodies[b].flexible); });
+    D.bodies.forEach((body, b) => { body.pose = fresh.bodies[b].pose; if (body.flexible) { const { values, largest } = fresh.bodies[b].flexible; Object.assign(body.flexible, { values, largest }); } });
     for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = fresh[key];
     if (fresh.forces) {
       this.stage.scene.remove(this.efforts.group);

@@ -188,7 +188,7 @@ def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: 
     )
 
     def draw(shapes: ComplexArray) -> ComplexArray:
-        scaled = shapes * (factor * phase).reshape(-1, *[1] * (shapes.ndim - 1))
+        scaled: ComplexArray = shapes * (factor * phase).reshape(-1, *[1] * (shapes.ndim - 1))
         scaled[in_step] = scaled[in_step].real
         return scaled
 

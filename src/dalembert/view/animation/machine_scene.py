@@ -189,6 +189,8 @@ def _bodies(scene: Scene, planar: bool, leaves: Mapping[str, Any]) -> list[dict[
         lines = body.lines if len(kept) == len(body.points) else [(k, k + 1) for k in range(len(kept) - 1)]
         entry: dict[str, Any] = {"name": body.name, "points": list(map(list, kept)), "lines": list(map(list, lines))}
         entry["shape"] = shape_of(_along_joints(body.shape, kept, planar) or rolling.get(body.name), planar)
+        if body.flexible is not None:
+            entry["shape"] = None
         if entry["shape"] is None and not planar and body.gyration is not None:
             entry["shape"] = solid_of(body.gyration)
         found.append(entry)
