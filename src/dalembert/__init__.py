@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from dalembert.model.sensors.coordinate import joint_acceleration as joint_acceleration
     from dalembert.model.sensors.coordinate import rate as rate
     from dalembert.model.sensors.coordinate import speed as speed
+    from dalembert.model.sensors.deformation import curvature as curvature
+    from dalembert.model.sensors.deformation import deflection as deflection
+    from dalembert.model.sensors.deformation import strain as strain
     from dalembert.model.sensors.distance import distance as distance
     from dalembert.model.sensors.energy import energy as energy
     from dalembert.model.sensors.expression import expression as expression

@@ -22,7 +22,7 @@ import numpy as np
 
 from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice, Call
+from dalembert.core.findings import Advice, Call, Finding
 from dalembert.equations.channels import (
     ACCELERATION,
     HOLONOMIC,
@@ -57,7 +57,8 @@ class EquationsOfMotion:
     joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a linear model
     leaves out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb
     friction in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of
-    a unit spin each.
+    a unit spin each;  tangent (q,v,z,u,p,t) -> K, D of stiff forces;  assumptions (q,v,p,t) -> one value for each of
+    ``assumptions``, which does not hold where the value is above one.
 
     `equations.functions` derives those that are left out, and ṡ, S and bias of measures given by s alone. The mass
     matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
@@ -92,6 +93,7 @@ class EquationsOfMotion:
     quaternions: tuple[QuaternionBlock, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
     unrecorded: frozenset[str] = frozenset()  # coordinates and internal states that no record holds: counters, seeds
+    assumptions: tuple[Finding, ...] = ()  # what a run warns of where it leaves the range of the model
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
     # names and values for users
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"

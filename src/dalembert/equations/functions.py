@@ -6,6 +6,8 @@ A producer gives inertia and forces, and of the rest what its machine has. What 
     s = q ,   ṡ = s_q q̇ + s_t ,   T = ½ vᵀ M v ,   V = 0 ,   P = E_q q̇ + E_t + E_z ż + vᵀ (f + Aᵀ λ)   with E = T + V
 
 P is the power of everything that V does not hold; with M(q) its term E_q q̇ cancels the Coriolis forces in f.
+A producer of large machines may give the ``tangent`` K, D: what matters of -∂f/∂ξ (dq = N dξ) and -∂f/∂v to implicit
+steps, whose iteration corrects the rest. Without it they differentiate everything.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ ARGUMENTS = {  # of every function of the equations, in order
     "remainder": "q v u p t",
     "friction": "q v p t lam",
     "spins": "q p t",
+    "tangent": "q v z u p t",
+    "assumptions": "q v p t",
 }
 
 
@@ -215,7 +219,8 @@ def _check_shapes(eqs: EquationsOfMotion, given: Functions) -> None:
         "rows": ((rows, nv), (rows, 1)), "internal": ((eqs.nz, 1),), "outputs": ((eqs.ny, 1),),
         "energy": ((1, 1), (1, 1)), "power": ((1, 1),),
         "measures": ((measured, 1), (measured, 1), (measured, nv), (measured, 1)),
-        "reactions": ((len(eqs.reaction_channels), 1),),
+        "reactions": ((len(eqs.reaction_channels), 1),), "tangent": ((nv, nv), (nv, nv)),
+        "assumptions": ((len(eqs.assumptions), 1),),
     }  # fmt: skip
     for name, function in given.items():
         found = tuple(function.size_out(k) for k in range(function.n_out()))

@@ -16,11 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from dataclasses import fields as dataclass_fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, IntArray, frozen
 from dalembert.core.errors import ModelError, unknown_name
+
+if TYPE_CHECKING:
+    from dalembert.model.flexible_comparison import BodyCheck
 
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
 
@@ -74,11 +79,30 @@ class BodyPicture:
 
 
 @frozen
+class FiniteElementValues:
+    """What the model that the data was made of says of itself, for `FlexibleBodyData.check`.
+
+    mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model does not tell;
+    rigid_modes : motions that its stiffness leaves free, None where unknown.  coordinates : how many are free.
+    frequencies : of the body held as its frame holds it [Hz], or None.  source : its name.
+    """
+
+    mass: float
+    center: FloatArray
+    inertia: FloatArray
+    rigid_modes: int | None = None
+    coordinates: int | None = None
+    frequencies: FloatArray | None = None
+    source: str = ""
+
+
+@frozen
 class FlexibleBodyData:
     """A flexible body as `add_flexible_body` takes it; made by `da.structures.flexible_body` or read from a file.
 
     name : of the part.  stiffness, damping : (m, m), of η.  nodes : where other parts can be attached.
     reference : how the frame is tied to the body: "attached" (to a node), "mean axis" or "given".
+    finite_elements : values of the model that the data was made of, or None.
     """
 
     name: str
@@ -97,6 +121,12 @@ class FlexibleBodyData:
     stiffening: Stiffening | None = None
     picture: BodyPicture | None = None
     reference: str = "given"
+    finite_elements: FiniteElementValues | None = None
+
+    def __post_init__(self) -> None:
+        from dalembert.model.flexible_check import refuse_unsound
+
+        refuse_unsound(self)
 
     @property
     def modes(self) -> int:
@@ -133,3 +163,39 @@ class FlexibleBodyData:
 
         values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
         return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
+
+    def limit_frequencies(self, cutoff: float) -> FlexibleBodyData:
+        """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff` [Hz].
+
+        With v_k and ω_k² of the free body, K v = ω² M_f v with M_f = M_e - Gᵀ M_r⁻¹ G (G: coupling with the rigid
+        motions, M_r: their inertia), the added inertia M_f v_k (ω_k²/ω_c² - 1) v_kᵀ M_f makes ω_c of every ω_k above
+        it. Shapes and compliance stay; joints cannot raise the largest frequency. It is exact for loads that vary
+        slowly beside the cutoff.
+        """
+        from scipy.linalg import eigh
+
+        if not isinstance(cutoff, (int, float)) or not 0 < cutoff < np.inf:
+            problem = f"flexible body {self.name!r}: cutoff must be a positive frequency, got {cutoff!r}."
+            raise ModelError("not-positive", problem, where={"argument": "cutoff"})
+        lever = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * self.first_moment[[[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
+        rigid = np.block([[self.mass * np.eye(3), lever.T], [lever, self.inertia]])
+        G = np.vstack([self.translation, self.rotation])
+        free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=1e-12, hermitian=True) @ G
+        values, shapes = eigh(self.stiffness, free)
+        excess = np.maximum(values / (2 * np.pi * cutoff) ** 2 - 1, 0.0)
+        added = (free @ shapes) * excess @ (free @ shapes).T
+        mass = self.modal_mass + 0.5 * (added + added.T)
+        fields = {one.name: getattr(self, one.name) for one in dataclass_fields(self)}
+        return FlexibleBodyData(**{**fields, "modal_mass": mass})
+
+    def invariants(self) -> Mapping[str, Any]:
+        """The inertia invariants by their usual names, "I1" to "I11"; see `flexible_invariants`."""
+        from dalembert.model.flexible_invariants import make_invariants
+
+        return make_invariants(self)
+
+    def check(self) -> BodyCheck:
+        """Compare mass, centre, inertia, rigid modes and frequencies with the finite-element model, and the modes."""
+        from dalembert.model.flexible_comparison import compare
+
+        return compare(self)

@@ -207,6 +207,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         angle: float = 0.0,
         stiffness: Any = 1.0,
         damping: Any = 1.0,
+        cutoff: float | None = None,
     ) -> Body:
         """A flexible body: its frame moves as a rigid body does, its modes deform it.
 
@@ -218,10 +219,13 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         data : from `da.structures.flexible_body` or `da.read_flexible_body`.
         position, rotation, angle : where the drawing shows its frame, as of `add_body`.
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
+        cutoff : faster deformations follow their loads at once: none oscillates above this frequency [Hz].
         """
         if not isinstance(data, FlexibleBodyData):
             advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
             raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {data!r:.60}.", advice)
+        if cutoff is not None:
+            data = data.limit_frequencies(cutoff)
         leaving = data.out_of_plane_modes() if self.planar else []
         if leaving:
             shown = ", ".join(str(k) for k in leaving[:8]) + (", ..." if len(leaving) > 8 else "")

@@ -441,6 +441,17 @@ class Absolute:
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
             functions["friction"] = share("friction", [q, v, p, t, lam], limits)
+        elastic = [own.tangent() for own in self.bodies if isinstance(own, FloatingBody) and own.data.modes]
+        if elastic:
+            K = scatter_blocks([(modes, K) for modes, K, _ in elastic], self.nv)
+            D = scatter_blocks([(modes, D) for modes, _, D in elastic], self.nv)
+            K = K - ca.jacobian(forces.applied, q) @ self.N
+            D = D - ca.jacobian(forces.applied, v)
+            K, D = ca.substitute([K, D], [lam], [SX.zeros(lam.shape)])  # friction without its load
+            functions["tangent"] = share("tangent", [q, v, z, u, p, t], [ca.sparsify(K), ca.sparsify(D)])
+        assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
+        if assumptions:
+            functions["assumptions"] = share("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
         if self.spins:
             functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
@@ -490,6 +501,7 @@ class Absolute:
             drivers=tuple(d.name for d in m.drivers),
             scene=describe_scene(m, self.inputs.names),
             spins=tuple(str(spin) for spin in self.spins),
+            assumptions=tuple(finding for finding, _ in assumptions),
         )
 
 

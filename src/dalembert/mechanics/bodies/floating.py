@@ -21,11 +21,13 @@ first rows get -η̇ᵀ K_a η̇, the last ones -Σ ω_a ω_b K_ab η.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.poses import Pose, Twist
@@ -40,6 +42,21 @@ if TYPE_CHECKING:
 
 SX = ca.SX
 AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class LinearRange:
+    """How far a body with linear deformations is trusted."""
+
+    # Of the size of the body. A tip load F moves the tip of a cantilever by α/3 - 4α³/105 + ... of its length, with
+    # α = F L²/EI (the elastica): the linear term alone is 1 % too large where it is a tenth.
+    deflection: float = 0.1
+    # Square of the angular velocity over that of the lowest frequency: the share of the stiffness that the centrifugal
+    # force takes away in the plane of rotation, where geometric stiffness would more than make up for it.
+    turning: float = 0.05
+
+
+RANGE = LinearRange()
 ROUNDING = 1e-14  # of the largest moment: a rotary inertia below it is the difference of equal sums
 
 
@@ -162,12 +179,39 @@ class FloatingBody:
         forces.add(self.columns, self.terms.velocity_forces(self._R)[self._kept], has_potential=True)
         if not self.data.modes:
             return
-        modes = self.columns[self.host.space.nv :]
-        number = self.host.number
-        elastic = number(self.body.stiffness) * (constant(self.data.stiffness) @ self.eta)
+        modes, K, D = self.tangent()
+        elastic = K @ self.eta
         forces.add(modes, -elastic, has_potential=True)
         forces.potential = forces.potential + 0.5 * ca.dot(self.eta, elastic)
-        forces.add(modes, -number(self.body.damping) * (constant(self.data.damping) @ self.rate), has_potential=False)
+        forces.add(modes, -(D @ self.rate), has_potential=False)
+
+    def tangent(self) -> tuple[list[int], Expr, Expr]:
+        """Its elastic coordinates, and their stiffness and damping."""
+        number, modes = self.host.number, self.columns[self.host.space.nv :]
+        K, D = constant(self.data.stiffness), constant(self.data.damping)
+        return modes, number(self.body.stiffness) * K, number(self.body.damping) * D
+
+    def assumptions(self) -> list[tuple[Finding, Expr]]:
+        """Conditions of linear deformations; a value above one breaks them."""
+        data, name = self.data, self.body.name
+        if not data.modes:
+            return []
+        where, cut = {"body": name}, Advice("Cut the body into pieces, each with a frame of its own.")
+        size = max(float(np.linalg.norm(node.place)) for node in data.nodes) or 1.0
+        moved = [self.displacement(node.name) for node in data.nodes]
+        largest = ca.mmax(ca.vertcat(*(ca.dot(d, d) for d in moved))) / (RANGE.deflection * size) ** 2
+        problem = f"nodes of the flexible body {name!r} move by more than {RANGE.deflection:.0%} of its size"
+        found = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
+        if data.stiffening is None or data.stiffening.centrifugal is None:
+            lowest = 2 * np.pi * float(data.frequencies()[0])
+            turning = ca.dot(self.twist.w, self.twist.w) / (RANGE.turning * lowest**2)
+            problem = (
+                f"the flexible body {name!r} turns fast beside its lowest frequency ({lowest / (2 * np.pi):.3g} Hz) "
+                "without geometric stiffness: its deflections are too large"
+            )
+            advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
+            found.append((Finding("no-stiffening", problem, where, advice=(advice,)), turning))
+        return found
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""
@@ -176,6 +220,27 @@ class FloatingBody:
             self._attached[name] = self._attach(name)
         return self._attached[name]
 
+    def displacement(self, name: str) -> Expr:
+        """Of a node from its place in the undeformed body, in the axes of the frame."""
+        return self._displacement(name)[0]
+
+    def _displacement(self, name: str) -> tuple[Expr, Expr, Expr]:
+        """Displacement d(η) of a node, its gradient by η, and the part of second order η̇ᵀ d'' η̇ of its acceleration."""
+        dim, eta, rate = self.host.space.dim, self.eta, self.rate
+        S = constant(self.data.node(name).translation[:dim])
+        stiffening = self.data.stiffening
+        if stiffening is None or name not in stiffening.forces:
+            return S @ eta, S, SX.zeros(dim)
+        along = [constant(K) for K in stiffening.forces[name][:dim]]
+        bent = ca.vertcat(*(eta.T @ K for K in along))
+        curved = -ca.vertcat(*(rate.T @ K @ rate for K in along))
+        return S @ eta - 0.5 * (bent @ eta), S - bent, curved
+
+    def gauge(self, name: str) -> Expr:
+        """The value of a strain gauge."""
+        row = next(one.row for one in self.data.gauges if one.name == name)
+        return constant(row) @ self.eta
+
     def _attach(self, name: str) -> Attachment:
         host, space, pose, twist = self.host, self.host.space, self.pose, self.twist
         dim, nothing = space.dim, SX.zeros(space.dim)
@@ -183,16 +248,8 @@ class FloatingBody:
         if not name:
             return Attachment(space, pose, twist, nothing, self.columns[: space.nv], p)
         node, eta, rate = self.data.node(name), self.eta, self.rate
-        S, bent = constant(node.translation[:dim]), None
-        own = SX(ca.DM(node.place[:dim])) + S @ eta
-        stiffening = self.data.stiffening
-        curved = SX.zeros(dim)
-        if stiffening is not None and name in stiffening.forces:
-            along = [constant(K) for K in stiffening.forces[name][:dim]]
-            bent = ca.vertcat(*(eta.T @ K for K in along))
-            own = own - 0.5 * (bent @ eta)
-            S = S - bent
-            curved = -ca.vertcat(*(rate.T @ K @ rate for K in along))
+        moved, S, curved = self._displacement(name)
+        own = SX(ca.DM(node.place[:dim])) + moved
         shift = pose.R @ (S @ rate)
         v = twist.v + space.turn_velocity(pose, twist.w, own) + shift
         turning = space.spin(pose.R, twist.w)
@@ -220,8 +277,8 @@ class FloatingBody:
                 bottom = ca.horzcat(SX(3, 3), SX.eye(3), H)
             angle = SX(0)
         B = ca.sparsify(ca.vertcat(ca.horzcat(SX.eye(dim), by_turn, pose.R @ S), bottom))
-        moved = Pose(pose.r + pose.R @ own, R, angle)
-        return Attachment(space, moved, Twist(v, w), nothing, self.columns, p, B, ca.vertcat(bias_v, bias_w))
+        carrier = Pose(pose.r + pose.R @ own, R, angle)
+        return Attachment(space, carrier, Twist(v, w), nothing, self.columns, p, B, ca.vertcat(bias_v, bias_w))
 
 
 def _units(count: int) -> list[Expr]:

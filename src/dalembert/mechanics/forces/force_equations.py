@@ -87,6 +87,7 @@ class ForceBuilder:
         self.space = host.space
         self._potential_parts = [SX(0) for _ in range(host.nv)]
         self._other_parts = [SX(0) for _ in range(host.nv)]
+        self.applied = SX.zeros(host.nv)  # of force elements alone, without weight and forces of the bodies' motion
         self.potential = SX(0)
         self.state_rates: dict[str, Any] = {}
         self.tensions: dict[str, tuple[Any, str]] = {}
@@ -164,9 +165,10 @@ class ForceBuilder:
     def build(self) -> None:
         host = self.host
         gravity = host.vector(host.m.gravity)
-        for own in host.bodies:
-            own.add_weight(self, gravity)
         for force in host.m.forces:
             FORCE_EQUATIONS[force.kind].act(self, force)
+        self.applied = self.potential_part + self.other_part
+        for own in host.bodies:
+            own.add_weight(self, gravity)
         for own in host.bodies:
             own.add_own_forces(self)

@@ -10,8 +10,8 @@ from dalembert.model.forces.torque import Torque
 def act(builder: ForceBuilder, torque: Torque) -> None:
     value = builder.amount(torque.torque, builder.space.turns, torque.input, torque.what)
     if torque.axes == "body" and not builder.space.planar:
-        value = builder.host.attach(torque.body).pose.R @ value
-    builder.turn(torque.body, value)
+        value = builder.host.attach(torque.place()).pose.R @ value
+    builder.turn(torque.place(), value)
 
 
 def draw(drawing: Drawing, torque: Torque) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.model.bodies import Body, Scalar, Vector
+from dalembert.model.bodies import Body, Point, Scalar, Vector
 from dalembert.model.forces.force import Force, force
 from dalembert.model.options import option
 
@@ -28,6 +28,7 @@ class Torque(Force):
     _: KW_ONLY
     input: str | None = option("input", "name of an input channel that scales it", default=None)
     axes: str = option("choice", "axes of the torque", default="world", choices=("world", "body"))
+    node: str | None = option("text", "node of a flexible body at which it acts", default=None)
 
     def __post_init__(self) -> None:
         given: Any = self.body
@@ -37,7 +38,18 @@ class Torque(Force):
             raise ModelError("wrong-type", problem, advice, where={"force": self.name})
         super().__post_init__()
 
+    def place(self) -> Body | Point:
+        """What it acts on: a rigid body, or a node of a flexible one."""
+        return self.body if self.node is None else self.body.at(self.node)
+
     def check(self) -> None:
+        flexible = self.body.flexible is not None
+        if flexible != (self.node is not None):
+            problem = f"{self.what} acts on the {'flexible' if flexible else 'rigid'} body {self.body.name!r}"
+            advice = Advice("Give {}, one of its nodes." if flexible else "Leave out {}.", Argument("node"))
+            code = "missing-argument" if flexible else "ineffective-argument"
+            raise ModelError(code, f"{problem}.", advice, where={"force": self.name})
+        self.place()
         if self.torque is not None:
             return
         if self.input is None or not self.body.planar:

@@ -1,6 +1,6 @@
 """Solving with a block-diagonal mass matrix: M⁻¹ x and X M⁻¹ Xᵀ, block by block.
 
-A small block (a rigid body) is inverted. A large one (a flexible body, joint coordinates) is factored, M = L D Lᵀ in the
+A small block (a rigid body) is inverted. A large one (a flexible body) is factored, M = L D Lᵀ in the
 order of least degree: elastic coordinates, which couple with the frame alone, come first and fill nothing in. Ten modes
 of a beam take 750 operations instead of the 11 700 of an inverse.
 """

@@ -11,6 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.record import Record
+from dalembert.solve.integrate.assumptions import report_assumptions
 from dalembert.solve.integrate.events import Event, as_events
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.method import Method, check_method
@@ -37,7 +38,9 @@ def open_run(
     begin = state_or_rest(eqs, start)
     end = end_time(until, begin.t)
     run = Run(eqs, method, read_inputs(eqs, inputs), as_events(events), end, progress)
-    return run.go(begin, sample_times(begin.t, end, every, method.step))
+    record = run.go(begin, sample_times(begin.t, end, every, method.step))
+    report_assumptions(eqs, record, stacklevel=2)
+    return record
 
 
 def end_time(until: Any, begin: float) -> float:

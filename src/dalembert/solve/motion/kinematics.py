@@ -297,16 +297,23 @@ class _MotionAnalysis:
         size = np.linalg.norm(null, axis=1)
         speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > 1e-6 * size.max())]
         count = null.shape[1]
-        raise ModelError(
-            "free-to-move",
+        problem = (
             f"{count} degree{'s' * (count != 1)} of freedom of {eqs.name!r} stay{'s' * (count == 1)} free at "
-            f"t = {self.times[0]:g} s; free: {', '.join((joints or speeds)[:12])}.",
-            Advice(
-                f"Prescribe {count} more coordinate{'s' * (count != 1)} by {{}}, or start off a singular pose.",
-                Call("m.add_driver"),
-                Argument("motion"),
-            ),
+            f"t = {self.times[0]:g} s; free: {', '.join((joints or speeds)[:12])}."
         )
+        advice = Advice(
+            f"Prescribe {count} more coordinate{'s' * (count != 1)} by {{}}, or start off a singular pose.",
+            Call("m.add_driver"),
+            Argument("motion"),
+        )
+        elastic = {eqs.measure_rates.names[eqs.measures.index[name]] for name in eqs.placement.held}
+        if elastic.issuperset(speeds):
+            problem += " Elastic coordinates follow from the forces, not from the motion of the joints."
+            advice = Advice(
+                "Prescribe the joints by {} and use {}: it integrates the elastic motion, and records the effort of "
+                "each driver.", Call("m.add_driver"), Call("da.simulate"),
+            )  # fmt: skip
+        raise ModelError("free-to-move", problem, advice)
 
     def _poses(self, every: int) -> Poses:
         rows = np.array(self.samples[::every])

@@ -120,7 +120,7 @@ class BeamElements(BeamGroup, ElementGroup):
         if self.arms is not None:
             start = start + self.arms[:, 0]
         turned = self.R @ spin
-        for some in self._slices():
+        for some in self.slices():
             e, g = len(some.which), len(some.xi)
             places = np.repeat(start[some.which, None], g, axis=1)
             places[..., 0] += some.xi * self.length[some.which, None]
@@ -148,7 +148,7 @@ class BeamElements(BeamGroup, ElementGroup):
 
     def gyroscopic(self, axis: FloatArray, speed: float) -> sp.csc_array:
         local = np.zeros((len(self.points), 12, 12))
-        for some in self._slices():
+        for some in self.slices():
             turned = self.R[some.which] @ axis
             J = some.inertia[..., None] * np.eye(3)
             bodies.refuse_not_round(J, turned[:, None, :], "a beam")
@@ -161,29 +161,36 @@ class BeamElements(BeamGroup, ElementGroup):
         """(N, N) sum of element matrices in local axes, symmetric or not."""
         return scatter(self.coordinates(), congruent(self.transform(), matrices), self.count * len(self.keep))
 
-    def _slices(self) -> Iterator[Slices]:
-        """The slices of all elements; Gauss points where the mass is consistent, both ends where it is lumped."""
+    def slices(self, *, at_ends: bool = False, as_in_mass: bool = False) -> Iterator[Slices]:
+        """The slices of all elements; Gauss points where the mass is consistent, both ends where it is lumped.
+
+        at_ends : half of every element at each end, whatever its mass matrix.  as_in_mass : with the inertia about the
+        axis that the mass matrix has also where rotary inertia of bending is left out.
+        """
         varying = np.zeros(len(self.points), bool)
         varying[self.tapered_index] = True
         ends = np.array([0.0, 1.0])
+        lumped = np.ones(len(self.points), bool) if at_ends else self.lumped
         for mask, (xi, weights) in (
-            (~self.lumped & ~varying, elements.gauss(4)),
-            (self.lumped, (ends, np.array([0.5, 0.5]))),
-            (~self.lumped & varying, elements.gauss(12)),
+            (~lumped & ~varying, elements.gauss(4)),
+            (lumped, (ends, np.array([0.5, 0.5]))),
+            (~lumped & varying, elements.gauss(12)),
         ):
             for which in np.array_split(np.flatnonzero(mask), max(1, -(-int(mask.sum()) // CHUNK))):
                 if not len(which):
                     continue
                 some = self.pick(which)
-                if some.tapered is not None and mask is not self.lumped:
+                if some.tapered is not None and mask is not lumped:
                     at = some.tapered.at_gauss
                     density = np.stack([at[name] for name in ("rhoA", "rhoI_p", "rhoI_y", "rhoI_z")], -1)
                 else:
                     b = some.numbers
                     density = np.repeat(np.stack([b.rhoA, b.rhoI_p, b.rhoI_y, b.rhoI_z], -1)[:, None], len(xi), axis=1)
-                # slices without rotary inertia of bending have no extent: I_p alone is the inertia of no body
-                flat = some.lumped | some.is_bar | ~density[..., 2:].any(axis=(1, 2))
-                density[flat, :, 1:] = 0.0
+                density[some.is_bar, :, 1:] = 0.0
+                density[some.lumped, :, 2:] = 0.0
+                if not as_in_mass:
+                    # slices without rotary inertia of bending have no extent: I_p alone is the inertia of no body
+                    density[~density[..., 2:].any(axis=(1, 2)), :, 1:] = 0.0
                 amount = density * weights[:, None] * some.length[:, None, None]
                 yield Slices(which, xi, some.shapes(xi), amount[..., 0], amount[..., 1:])
 

@@ -256,7 +256,7 @@ class SingleElements(ElementGroup):
     def spin(self, positions: FloatArray, spin: FloatArray, centre: FloatArray) -> SpinMatrices:
         n = 6 * self.points.shape[1]
         G, K, f = (np.zeros((len(self.elements), *shape)) for shape in ((n, n), (n, n), (n,)))
-        for e, some in self._slices():
+        for e, some in self.mass_slices():
             k = len(some.mass)
             each = rotating_bodies.spin_matrices(
                 some.mass, np.zeros((k, 3)), some.inertia, some.places - centre, np.tile(spin, (k, 1))
@@ -271,7 +271,7 @@ class SingleElements(ElementGroup):
 
     def gyroscopic(self, axis: FloatArray, speed: float) -> sp.csc_array:
         G = np.zeros((len(self.elements), *(6 * self.points.shape[1],) * 2))
-        for e, some in self._slices():
+        for e, some in self.mass_slices():
             rotating_bodies.refuse_not_round(some.inertia, axis[None], f"element {self.elements[e].name!r}")
             blocks = rotating_bodies.gyroscopic(some.inertia, np.tile(axis * speed, (len(some.mass), 1)))
             G[e] = np.einsum("kri,krs,ksj->ij", some.shapes[:, 3:], blocks, some.shapes[:, 3:])
@@ -284,7 +284,8 @@ class SingleElements(ElementGroup):
         full = self._full(u)
         return [e.curve(self._at(k), full[k]) for k, e in enumerate(self.elements)]
 
-    def _slices(self) -> Iterable[tuple[int, RigidSlices]]:
+    def mass_slices(self) -> Iterable[tuple[int, RigidSlices]]:
+        """Elements with mass, by number, as rigid bodies."""
         for k, element in enumerate(self.elements):
             some = element.slices(self._at(k))
             if some is not None:

@@ -142,6 +142,27 @@ class SolidGroup(ElementGroup):
         times = np.bincount(self.mesh.cells.ravel(), minlength=len(total))
         return SolidStresses(self.mesh, positions, strains, stresses, total / times[:, None])
 
+    def strains_at(self, point: int, shapes: FloatArray) -> FloatArray:
+        """(6, m) strains at one point of the mesh by displacements (N, m): the mean of the cells around it."""
+        kind, cells = self.mesh.kind, self.mesh.cells
+        around = np.flatnonzero((cells == point).any(axis=1))
+        places, _ = solid_shapes.quadrature(kind, SOLID_ELEMENTS[kind].stress_degree)
+        _, slopes = solid_shapes.shapes(kind, places)
+        corners = self.mesh.points[cells[around]]
+        each = shapes.reshape(self.count, self.size, -1)[cells[around], :3]
+        moved = each.reshape(len(around), 1, -1, shapes.shape[1])
+        gradient, size = solid_elements.gradients(corners, slopes)
+        strain = np.matmul(solid_elements.strain_matrix(gradient), moved)
+        if self.incompatible:
+            laws = self.laws[self.material[around]]
+            modes = solid_elements.stiffness(corners, laws, kind, self.degree, True)[1]
+            assert modes is not None
+            bubbles = solid_elements.bubble_matrix(corners, places, size)
+            strain = strain + np.matmul(bubbles, np.matmul(modes[:, None], moved))
+        own = np.argmax(cells[around] == point, axis=1)
+        found: FloatArray = np.einsum("eq,eqsm->sm", _fit(kind, places)[own], strain) / len(around)
+        return found
+
     def _strains(self, u: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Strains (ne, q, 6) and positions (ne, q, 3) at reference ``places`` (q, 3) of every cell."""
         kind, cells = self.mesh.kind, self.mesh.cells

@@ -30,6 +30,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "structures.assembly.structure.Structure": ("structures.structures", "plot_structure"),
     "structures.frame.frame.Frame": ("structures.structures", "plot_description"),
     "structures.solid.solid.Solid": ("structures.structures", "plot_description"),
+    "model.flexible.FlexibleBodyData": ("structures.flexible_bodies", "plot_flexible_body"),
     "structures.analysis.buckling.Buckling": ("structures.structures", "plot_buckling"),
     "structures.analysis.statics.StaticSolution": ("structures.statics", "plot_static"),
     "identify.subspace.stabilization.Stabilization": ("identification", "plot_stabilization"),
@@ -78,6 +79,7 @@ def plot(
         Spectra : ``*names, highest=None, axis="log" | "linear"``.
         Modes : ``view="shapes" | "mac" | "poles", mode=..., against=other modes``.
         Structure, Frame, Solid : ``modes, mode=1 | [1, 2, 3], scale=None, names=None``. Geometry, or mode shapes.
+        FlexibleBodyData : ``mode=1 | [1, 2, 3], scale=None``. Mode shapes.
         StaticSolution : ``view="shape" | "moment" | "shear" | "axial" | "von_mises" | ..., scale=None``.
         Buckling : ``mode=..., scale=None``.  BeamModes, LineModes : ``mode=...``.
         Fidelity, BalancedTruncation, Residuals : no more arguments.

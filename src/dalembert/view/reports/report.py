@@ -16,6 +16,7 @@ _WRITERS: dict[str, tuple[str, str]] = {
     "record.record.Record": ("record_report", "record_report"),
     "estimate.engine.estimate.Estimate": ("estimate_report", "estimate_report"),
     "estimate.forces.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
+    "model.flexible.FlexibleBodyData": ("flexible_report", "flexible_report"),
     "identify.auto.result.AutoIdentified": ("identification_report", "identification_report"),
     "identify.model.identified.Identified": ("identification_report", "identified_report"),
 }
@@ -36,12 +37,13 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
         responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
         Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.
+        FlexibleBodyData : ``provenance=None``. Mode shapes, modes, inertia, nodes, checks.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page
     """
     found = find_function(result, _WRITERS, "dalembert.view.reports")
     if found is None:
-        known = "a Record, an Estimate, an Identified, or what identify.auto returns"
+        known = "a Record, an Estimate, an Identified, data of a flexible body, or what identify.auto returns"
         raise DataError("wrong-type", f"report takes {known}, not a {type(result).__name__}.")
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))

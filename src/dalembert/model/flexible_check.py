@@ -1,0 +1,338 @@
+"""Flexible-body data that no body can have, refused at construction.
+
+Shapes, finite numbers, symmetry, positive masses, modes that are independent, nodes with names of
+their own, and numbers whose size betrays another unit. A body of mass m with radii of gyration r₁ ≥ r₂ ≥ r₃ has about
+the density m / (42 r₁ r₂ r₃) (the factor of a solid box), and waves in no material are faster than 2e4 m/s, so that the
+lowest frequency of a body of size L is below c/(4 L).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument, Finding
+
+if TYPE_CHECKING:
+    from dalembert.model.flexible import FlexibleBodyData
+
+
+@dataclass(frozen=True)
+class DataLimits:
+    """Limits of the checks, each relative to the size of what it judges."""
+
+    # Asymmetry of a matrix: files carry some 7 digits.
+    symmetric: float = 1e-6
+    # Smallest eigenvalue of a matrix that must be positive: rounding of 1e-16 of 1e4 terms, and digits of files.
+    positive: float = 1e-9
+    # Smallest eigenvalue of the modal mass, modes scaled to unit mass.
+    independent: float = 1e-10
+    # Momentum of modes in a mean axis, relative to the momentum of all mass with them.
+    momentum: float = 1e-6
+    # Motion across the plane of a mode that counts as in-plane, relative to its largest.
+    plane: float = 1e-6
+    # Densities [kg/m³] of bodies: lattices and foam above 1, osmium 2.3e4; beyond these by a factor of 1000 no body is.
+    lightest: float = 1e-3
+    heaviest: float = 2e7
+    # Radius of gyration below this part of the largest says nothing of the volume: a line or a sheet.
+    thin: float = 1e-4
+    # Lowest frequency times size [m/s]: 2e4/4 for diamond; twenty times that.
+    speed: float = 1e5
+
+
+LIMITS = DataLimits()
+
+# Systems of units that finite-element models come in: metre and kilogram of ours in length and mass of theirs.
+UNITS = (
+    ("mm and t", 1e-3, 1e3),
+    ("mm and kg", 1e-3, 1.0),
+    ("mm and g", 1e-3, 1e-3),
+    ("m and g", 1.0, 1e-3),
+    ("m and t", 1.0, 1e3),
+    ("inches and lbf s²/in", 0.0254, 175.126835),
+    ("cm and g", 1e-2, 1e-3),
+)
+
+
+def refuse_unsound(data: FlexibleBodyData) -> None:
+    """Raise one error with all problems of the arrays."""
+    found = find_problems(data)
+    if len(found) == 1:
+        raise ModelError.of(found[0])
+    if found:
+        title = f"{len(found)} problems in the data of flexible body {data.name!r}:"
+        problem = "\n  - ".join([title, *(one.text() for one in found)])
+        raise ModelError("several-problems", problem, where={"body": data.name}, evidence={"problems": found})
+
+
+def find_problems(data: FlexibleBodyData) -> list[Finding]:
+    """What is wrong with the arrays; later checks only where the earlier ones found nothing."""
+    for check in (_shapes, _finite, _names, _symmetry, _definite, _frame, _units):
+        found = check(data)
+        if found:
+            return found
+    return []
+
+
+def find_out_of_plane(data: FlexibleBodyData) -> list[int]:
+    """Modes, from 1, that move their nodes or their mass out of the x-y plane; a planar machine cannot have them."""
+    m = data.modes
+    across = np.sqrt(np.maximum(np.diagonal(data.products[2, 2]), 0.0))
+    size = np.sqrt(np.maximum(np.diagonal(data.modal_mass), 1e-300))
+    leaving = across > LIMITS.plane * size
+    for node in data.nodes:
+        moved = np.abs(node.translation).max(axis=0, initial=0.0)
+        turned = np.abs(node.rotation).max(axis=0, initial=0.0)
+        leaving |= np.abs(node.translation[2]) > LIMITS.plane * np.maximum(moved, 1e-300)
+        leaving |= np.abs(node.rotation[:2]).max(axis=0, initial=0.0) > LIMITS.plane * np.maximum(turned, 1e-300)
+    return [k + 1 for k in range(m) if leaving[k]]
+
+
+def finding(data: FlexibleBodyData, code: str, problem: str, *advice: Advice, **evidence: Any) -> Finding:
+    """A finding about the data of one body."""
+    return Finding(code, f"flexible body {data.name!r}: {problem}", {"body": data.name}, evidence, advice)
+
+
+def _arrays(data: FlexibleBodyData) -> list[tuple[str, FloatArray, tuple[int, ...]]]:
+    """Every array by name, with the shape it must have."""
+    m = len(data.stiffness)
+    found: list[tuple[str, FloatArray, tuple[int, ...]]] = [
+        ("first_moment", data.first_moment, (3,)), ("inertia", data.inertia, (3, 3)),
+        ("translation", data.translation, (3, m)), ("rotation", data.rotation, (3, m)),
+        ("modal_mass", data.modal_mass, (m, m)), ("moments", data.moments, (3, 3, m)),
+        ("products", data.products, (3, 3, m, m)), ("stiffness", data.stiffness, (m, m)),
+        ("damping", data.damping, (m, m)),
+    ]  # fmt: skip
+    for node in data.nodes:
+        found += [
+            (f"place of node {node.name!r}", node.place, (3,)),
+            (f"translation of node {node.name!r}", node.translation, (3, m)),
+            (f"rotation of node {node.name!r}", node.rotation, (3, m)),
+        ]
+    found += [(f"row of gauge {gauge.name!r}", gauge.row, (m,)) for gauge in data.gauges]
+    if data.stiffening is not None:
+        if data.stiffening.centrifugal is not None:
+            found.append(("centrifugal stiffening", data.stiffening.centrifugal, (6, m, m)))
+        if data.stiffening.acceleration is not None:
+            found.append(("stiffening by acceleration", data.stiffening.acceleration, (3, m, m)))
+        for name, matrix in data.stiffening.forces.items():
+            found.append((f"stiffening by forces at {name!r}", matrix, (3, m, m)))
+    return found
+
+
+def _shapes(data: FlexibleBodyData) -> list[Finding]:
+    return [
+        finding(data, "wrong-shape", f"{name} has shape {np.shape(array)}, expected {shape} for {len(data.stiffness)} "
+                 "modes.")
+        for name, array, shape in _arrays(data)
+        if np.shape(array) != shape
+    ]  # fmt: skip
+
+
+def _finite(data: FlexibleBodyData) -> list[Finding]:
+    arrays = [("mass", np.asarray(data.mass, dtype=np.float64)), *((name, array) for name, array, _ in _arrays(data))]
+    found = []
+    for name, array in arrays:
+        bad = int((~np.isfinite(array)).sum())
+        if bad:
+            found.append(finding(data, "not-finite", f"{bad} numbers of {name} are not finite.", numbers=bad))
+    return found
+
+
+def _names(data: FlexibleBodyData) -> list[Finding]:
+    names = [node.name for node in data.nodes]
+    found = []
+    if not names:
+        advice = Advice("Name the places where other parts are attached.")
+        found.append(finding(data, "empty", "it has no nodes.", advice))
+    for kind, listed in (("node", names), ("gauge", [gauge.name for gauge in data.gauges])):
+        twice = {name for name in listed if listed.count(name) > 1}
+        found += [
+            finding(
+                data, "duplicate", f"{kind} {name!r} is there {listed.count(name)} times.", times=listed.count(name)
+            )
+            for name in sorted(twice)
+        ]
+    if data.stiffening is not None:
+        unknown = [name for name in data.stiffening.forces if name not in names]
+        found += [
+            finding(data, "unknown-name", f"stiffening by forces at {name!r}, which is no node.") for name in unknown
+        ]
+    coordinates = None if data.finite_elements is None else data.finite_elements.coordinates
+    if coordinates is not None and data.modes > coordinates:
+        problem = f"{data.modes} modes of a model with {coordinates} coordinates."
+        found.append(finding(data, "too-many-modes", problem, modes=data.modes, coordinates=coordinates))
+    return found
+
+
+def _symmetry(data: FlexibleBodyData) -> list[Finding]:
+    found = []
+    pairs = {"inertia": data.inertia, "modal_mass": data.modal_mass, "stiffness": data.stiffness,
+             "damping": data.damping}  # fmt: skip
+    for name, matrix in pairs.items():
+        part = asymmetry(matrix)
+        if part > LIMITS.symmetric:
+            found.append(finding(data, "not-symmetric", f"{name} is not symmetric, by {part:.1e} of it.", part=part))
+    part = _relative(data.products - data.products.transpose(1, 0, 3, 2), data.products)
+    if part > LIMITS.symmetric:
+        problem = f"products[a, b] is not the transpose of products[b, a], by {part:.1e} of it."
+        found.append(finding(data, "not-symmetric", problem, part=part))
+    return found
+
+
+def _definite(data: FlexibleBodyData) -> list[Finding]:
+    found = []
+    if not data.mass > 0.0:
+        found.append(finding(data, "not-positive", f"its mass is {data.mass:.4g} kg.", mass=float(data.mass)))
+    for name, matrix in (("inertia", data.inertia), ("damping", data.damping)):
+        value = lowest(matrix)
+        if value < -LIMITS.positive:
+            problem = f"{name} is indefinite, its lowest eigenvalue is {value:.1e} of its diagonal."
+            found.append(finding(data, "not-positive-definite", problem, eigenvalue=value))
+    if found or not data.modes:
+        return found
+    size = np.sqrt(np.maximum(np.diagonal(data.modal_mass), 0.0))
+    still = np.flatnonzero(size <= 0.0)
+    if len(still):
+        problem = f"mode {still[0] + 1} moves no mass ({len(still)} such modes)."
+        return [finding(data, "no-motion", problem, mode=int(still[0]) + 1, modes=len(still))]
+    scaled = np.linalg.eigvalsh(data.modal_mass / np.outer(size, size))
+    if scaled[0] < -LIMITS.positive:
+        problem = f"modal_mass is indefinite, its lowest eigenvalue is {scaled[0]:.1e} of modes scaled to unit mass."
+        return [finding(data, "not-positive-definite", problem, eigenvalue=float(scaled[0]))]
+    if scaled[0] < LIMITS.independent:
+        problem = f"its modes are not independent: the lowest eigenvalue of modal_mass is {scaled[0]:.1e}, scaled."
+        advice = Advice("Leave out modes that are combinations of others.")
+        return [finding(data, "rank-deficient", problem, advice, eigenvalue=float(scaled[0]))]
+    squares = _squares(data)
+    if squares[0] < -LIMITS.positive * abs(squares[-1]):
+        problem = f"the stiffness of mode 1 is negative, ω² = {squares[0]:.4g} rad²/s²."
+        return [finding(data, "negative-eigenvalue", problem, square=float(squares[0]))]
+    return _whole_mass(data)
+
+
+def _whole_mass(data: FlexibleBodyData) -> list[Finding]:
+    """The mass matrix of frame and modes together, undeformed: ∫ (1, −ũ₀, S)ᵀ(1, −ũ₀, S) dm."""
+    value = lowest(generalised_mass(data))
+    if value >= -LIMITS.positive:
+        return []
+    problem = (
+        "mass, inertia, translation, rotation and modal_mass contradict each other: together they have the negative "
+        f"eigenvalue {value:.1e}, scaled."
+    )
+    return [finding(data, "not-positive-definite", problem, eigenvalue=value)]
+
+
+def generalised_mass(data: FlexibleBodyData) -> FloatArray:
+    """(6 + m, 6 + m) of the undeformed body."""
+    x, y, z = data.first_moment
+    static = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([
+        [data.mass * np.eye(3), static.T, data.translation],
+        [static, data.inertia, data.rotation],
+        [data.translation.T, data.rotation.T, data.modal_mass],
+    ])  # fmt: skip
+
+
+def _frame(data: FlexibleBodyData) -> list[Finding]:
+    """A mean axis has no momentum; an attached frame has a node that does not move."""
+    if data.reference == "mean axis":
+        worst = momentum(data)
+        if worst > LIMITS.momentum:
+            problem = f"its modes are not orthogonal to rigid motions, though its frame is a mean axis: by {worst:.1e}."
+            return [finding(data, "not-orthogonal", problem, momentum=worst)]
+    if data.reference == "attached" and data.modes and not still_nodes(data):
+        problem = f"its frame is attached to a node, but its modes move all {len(data.nodes)} nodes."
+        advice = Advice("Name the node of the frame among the nodes, or use {}.", Argument("reference", "given"))
+        return [finding(data, "missing-argument", problem, advice, nodes=len(data.nodes))]
+    return []
+
+
+def still_nodes(data: FlexibleBodyData) -> list[str]:
+    """Nodes that no mode moves or turns."""
+    sizes = [
+        max(np.abs(node.translation).max(initial=0.0), np.abs(node.rotation).max(initial=0.0)) for node in data.nodes
+    ]
+    largest = max(sizes, default=0.0)
+    picture = 0.0 if data.picture is None else float(np.abs(data.picture.modes).max(initial=0.0))
+    limit = 1e-9 * max(largest, picture)
+    return [node.name for node, size in zip(data.nodes, sizes) if size <= limit]
+
+
+def momentum(data: FlexibleBodyData) -> float:
+    """Largest momentum of a mode, relative to that of the whole mass moving with it."""
+    if not data.modes:
+        return 0.0
+    unit = np.sqrt(np.diagonal(data.modal_mass))
+    turning = max(float(np.trace(data.inertia)), 1e-300)
+    return float(
+        max(
+            (np.abs(data.translation) / (np.sqrt(data.mass) * unit)).max(),
+            (np.abs(data.rotation) / (np.sqrt(turning) * unit)).max(),
+        )
+    )
+
+
+def _units(data: FlexibleBodyData) -> list[Finding]:
+    c = data.center
+    about_center = data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    moments = np.linalg.eigvalsh(about_center)
+    spread = np.maximum(0.5 * moments.sum() - moments, 0.0) / data.mass  # r² along the principal axes
+    radii = np.sqrt(np.sort(spread)[::-1])
+    if not radii[0] > 0.0:
+        return []
+    found = []
+    if radii[2] > LIMITS.thin * radii[0]:
+        density = data.mass / (41.6 * float(np.prod(radii)))
+        if not LIMITS.lightest < density < LIMITS.heaviest:
+            problem = f"its mass of {data.mass:.4g} kg in its size would have a density of {density:.2g} kg/m³"
+            found.append(finding(data, "suspect-units", f"{problem}; {_unit_words(density)}", density=density))
+    if data.modes and not found:
+        size = 3.5 * float(radii[0])
+        first = float(np.sqrt(max(_squares(data)[0], 0.0)) / (2 * np.pi))
+        if first * size > LIMITS.speed:
+            factor = first * size / (LIMITS.speed / 20)
+            problem = (
+                f"its lowest frequency of {first:.4g} Hz is {factor:.1g} times above what waves in a body of "
+                f"{size:.3g} m allow; lengths in mm would make a factor of 1000, N/mm with kg one of 31.6."
+            )
+            found.append(finding(data, "suspect-units", problem, frequency=first, factor=factor))
+    return found
+
+
+def _unit_words(density: float) -> str:
+    """The system of units that would explain a density, with its factor."""
+    for words, length, mass in UNITS:
+        factor = mass / length**3
+        if 300.0 <= density * factor <= 25_000.0:
+            return f"with the units {words} it would be {density * factor:.3g} kg/m³, a factor of {factor:.3g}."
+    return f"a factor of {7850.0 / density:.1g} to that of steel. SI units are needed."
+
+
+def asymmetry(matrix: FloatArray) -> float:
+    """Largest difference from the transpose, relative to the largest entry."""
+    return _relative(matrix - matrix.T, matrix)
+
+
+def _relative(difference: FloatArray, values: FloatArray) -> float:
+    return float(np.abs(difference).max(initial=0.0) / max(float(np.abs(values).max(initial=0.0)), 1e-300))
+
+
+def lowest(matrix: FloatArray) -> float:
+    """Lowest eigenvalue of a symmetric matrix, scaled to a diagonal of ones where it is positive."""
+    if not matrix.size:
+        return 0.0
+    diagonal = np.diagonal(matrix)
+    largest = float(np.abs(diagonal).max())
+    size = np.sqrt(np.where(diagonal > 1e-14 * largest, diagonal, max(largest, 1e-300)))
+    return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T) / np.outer(size, size))[0])
+
+
+def _squares(data: FlexibleBodyData) -> FloatArray:
+    from scipy.linalg import eigh
+
+    return np.asarray(eigh(data.stiffness, data.modal_mass, eigvals_only=True))

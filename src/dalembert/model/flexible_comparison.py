@@ -1,0 +1,168 @@
+"""Flexible-body data against the finite-element model that it was made of, and its modes against what they must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.findings import Finding
+from dalembert.model import flexible_check as checks
+from dalembert.model.flexible_check import asymmetry, finding, generalised_mass, lowest, momentum, still_nodes
+
+if TYPE_CHECKING:
+    from dalembert.model.flexible import FlexibleBodyData
+
+
+@dataclass(frozen=True)
+class ComparisonLimits:
+    """Relative differences from the finite-element model that are accepted."""
+
+    # Mass and centre agree to rounding by every route; files carry some 7 digits.
+    mass: float = 1e-6
+    # Inertia agrees to rounding where it is integrated, and with the mesh where masses are lumped.
+    inertia: float = 0.05
+    # Frequencies of a reduced model are above those of the full one; the lowest should be good to a few percent.
+    frequency: float = 0.05
+
+
+LIMITS = ComparisonLimits()
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One comparison: a difference without unit, and its limit."""
+
+    what: str
+    value: str
+    expected: str
+    difference: float
+    limit: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether the difference is within its limit."""
+        return bool(self.difference <= self.limit)
+
+
+@dataclass(frozen=True)
+class BodyCheck:
+    """Result of `FlexibleBodyData.check`: rows of comparisons, and findings for those beyond their limits."""
+
+    name: str
+    rows: tuple[CheckRow, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether every comparison is within its limit."""
+        return all(row.sound for row in self.rows)
+
+    def table(self) -> str:
+        """The rows as text."""
+        width = max(len(row.what) for row in self.rows)
+        values = max(len(row.value) for row in self.rows)
+        others = max(len(row.expected) for row in self.rows)
+        lines = [f"flexible body {self.name!r}"]
+        lines += [
+            f"  {row.what:<{width}}  {row.value:>{values}}  {row.expected:>{others}}  {row.difference:8.1e} "
+            f"(limit {row.limit:.0e})  {'ok' if row.sound else 'BEYOND ITS LIMIT'}"
+            for row in self.rows
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def compare(data: FlexibleBodyData) -> BodyCheck:
+    """All comparisons of one body."""
+    rows = [*_against_model(data), *_of_modes(data)]
+    findings = tuple(
+        finding(data, _code(row), f"{row.what} is {row.value}, expected {row.expected}"
+                 f"{_factor_words(row)} (difference {row.difference:.1e}, limit {row.limit:.0e}).",
+                 difference=row.difference, limit=row.limit)
+        for row in rows if not row.sound
+    )  # fmt: skip
+    return BodyCheck(data.name, tuple(rows), findings)
+
+
+def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
+    model = data.finite_elements
+    if model is None:
+        return []
+    rows = [CheckRow("mass [kg]", _text(data.mass), _text(model.mass), abs(data.mass / model.mass - 1), LIMITS.mass)]
+    known = np.isfinite(model.inertia)
+    size = np.sqrt(np.trace(data.inertia) / (2 * data.mass)) or 1.0
+    off = float(np.abs(data.center - model.center).max() / size)
+    rows.append(CheckRow("centre [m]", _text(*data.center), _text(*model.center), off, LIMITS.mass))
+    if known.any():
+        part = float(np.abs(data.inertia - model.inertia)[known].max() / np.abs(model.inertia[known]).max())
+        values = [_text(*np.diagonal(matrix)) for matrix in (data.inertia, model.inertia)]
+        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], part, LIMITS.inertia))
+    if model.rigid_modes is not None:
+        due = 3 if not known.all() else 6
+        rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
+    if model.frequencies is not None and len(model.frequencies) and data.modes:
+        count = min(len(model.frequencies), data.modes, 6)
+        mine, theirs = data.frequencies()[:count], model.frequencies[:count]
+        part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
+        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, LIMITS.frequency))
+    return rows
+
+
+def _of_modes(data: FlexibleBodyData) -> list[CheckRow]:
+    if not data.modes:
+        return []
+    rows = []
+    if data.reference == "mean axis":
+        part = momentum(data)
+        rows.append(CheckRow("momentum of the modes", f"{part:.1e}", "0", part, checks.LIMITS.momentum))
+    if data.reference == "attached":
+        still = still_nodes(data)
+        rows.append(CheckRow("node of the frame", ", ".join(still) or "none", "still", float(not still), 0.0))
+    symmetric = max(asymmetry(data.modal_mass), asymmetry(data.stiffness), asymmetry(data.inertia))
+    rows.append(CheckRow("symmetry", f"{symmetric:.1e}", "0", symmetric, checks.LIMITS.symmetric))
+    value = lowest(generalised_mass(data))
+    rows.append(CheckRow("mass of frame and modes", f"{value:.1e}", "> 0", max(-value, 0.0), checks.LIMITS.positive))
+    if np.array_equal(data.modal_mass, np.eye(data.modes)):  # modes of unit mass are meant to be orthogonal
+        coupling = _coupling(data.stiffness)
+        rows.append(CheckRow("stiffness between the modes", f"{coupling:.1e}", "0", coupling, checks.LIMITS.symmetric))
+    return rows
+
+
+def _code(row: CheckRow) -> str:
+    return "suspect-units" if _unit_factor(row) else "out-of-range"
+
+
+def _factor_words(row: CheckRow) -> str:
+    factor = _unit_factor(row)
+    return f", a factor of {factor}: units are suspected" if factor else ""
+
+
+def _unit_factor(row: CheckRow) -> str:
+    """The factor of units between two numbers, where it is one: powers of ten of 1000, or 2π of rad/s and Hz."""
+    try:
+        mine, theirs = float(row.value.split(",")[0]), float(row.expected.split(",")[0])
+    except ValueError:
+        return ""
+    if not (mine > 0.0 and theirs > 0.0):
+        return ""
+    ratio = mine / theirs
+    for text, factor in (("1000", 1e3), ("1e6", 1e6), ("1e9", 1e9), ("2π", 2 * np.pi), ("31.6", np.sqrt(1e3))):
+        if abs(ratio / factor - 1) < 0.02 or abs(ratio * factor - 1) < 0.02:
+            return text
+    return ""
+
+
+def _text(*values: float) -> str:
+    return ", ".join(f"{value:.5g}" for value in values)
+
+
+def _coupling(matrix: FloatArray) -> float:
+    """Largest entry off the diagonal, scaled to a diagonal of ones."""
+    size = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    scaled = matrix / np.outer(size, size)
+    return float(np.abs(scaled - np.diag(np.diagonal(scaled))).max(initial=0.0))

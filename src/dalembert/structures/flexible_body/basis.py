@@ -1,0 +1,324 @@
+"""Modes of a flexible body: which deformations it may have, and how its frame is tied to it.
+
+Deformations T (N, r) of a structure with free coordinates x, u = L x:
+
+    clamped          vibration modes with some nodes held
+    free             vibration modes of the body that flies, without its rigid motions
+    craig-bampton    static shapes of interface nodes (each coordinate moved by one unit, the others held) and vibration
+                     modes with all interface nodes held (Hurty 1965, Craig and Bampton 1968)
+    static           shapes under unit forces and moments at nodes, in addition to any of these
+
+The frame's own motion must not be among them. With the rigid motions R, B u the motion of the node that the frame is
+attached to, B R = 1 for rotations about that node:
+
+    attached     Φ = T − R B T                    no mode moves or turns the node
+    mean axis    Φ = T − R (RᵀMR)⁻¹ RᵀM T         no mode has momentum or angular momentum
+
+Last, K V = M V Ω of the small matrices ΦᵀKΦ and ΦᵀMΦ gives modes Φ V of unit mass and diagonal stiffness. Modes of the
+same frequency (a round shaft bends alike in all planes) are turned so that each moves along as few axes as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from dalembert.core.arrays import FloatArray, IntArray
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
+from dalembert.numerics import ties
+from dalembert.structures.assembly import stiffness_factor as factors
+from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
+from dalembert.structures.assembly.structure import Structure
+from dalembert.structures.reduction.kept_modes import KeptModes, ModesKept, choose_modes
+from dalembert.structures.reduction.partition import rest
+
+
+@dataclass(frozen=True)
+class BasisLimits:
+    """When modes count as dependent, equal in frequency, or without motion along an axis."""
+
+    # Mass of a shape, relative to the largest (roots): a rigid shape less its rigid motion leaves rounding.
+    nothing: float = 1e-11
+    # Smallest eigenvalue of the modal mass matrix, modes scaled to unit mass: below it, rounding (1e-16) of the shapes
+    # is amplified to 1e-6 of the independent part.
+    dependent: float = 1e-10
+    # Relative difference of ω² of modes that count as equal: above the error of eigensolvers of large meshes (1e-9).
+    equal: float = 1e-7
+    # Motion of a mode along one axis, relative to its largest: eigensolvers leave 1e-10 to 1e-12 of other modes in it.
+    axis: float = 1e-9
+    # Force that a rigid motion meets, relative to the sum of its absolute terms: rounding of K R is about 1e-15.
+    rigid: float = 1e-9
+
+
+LIMITS = BasisLimits()
+
+
+@dataclass(frozen=True)
+class Body:
+    """A structure as it flies: M, K on its free coordinates and the rigid motions R (N, 6) of all coordinates."""
+
+    structure: Structure
+    M: sp.csc_array
+    K: sp.csc_array
+    M_full: sp.csc_array
+    R: FloatArray
+
+    @property
+    def held(self) -> bool:
+        """Whether supports hold some coordinates in all modes."""
+        return bool(self.structure.held.any())
+
+
+def make_body(structure: Structure, M_full: sp.csc_array) -> Body:
+    """The body of a structure; its stiffness must let it move freely."""
+    R = structure.rigid_motions()
+    force, terms = structure.K @ R, abs(structure.K) @ np.abs(R)
+    part = np.abs(force).max(axis=0) / np.maximum(terms.max(axis=0), 1e-300)
+    stopped = [name for name, size in zip(structure.rigid_names, part) if size > LIMITS.rigid]
+    if stopped:
+        count = len(structure.rigid_names)
+        raise ModelError(
+            "few-rigid-modes",
+            f"flexible body {structure.name!r} has {count - len(stopped)} rigid motions free of force, {count} are "
+            f"due: its stiffness resists {', '.join(stopped)} (force {max(part):.1e} of its terms).",
+            Advice("Take away springs to the ground, or correct the stiffness matrix."),
+            where={"body": structure.name},
+            evidence={"free": count - len(stopped), "due": count, "resisted": part.tolist()},
+        )
+    return Body(structure, structure.reduce(M_full), structure.reduce(structure.K), M_full, R)
+
+
+def clamped_modes(body: Body, held: IntArray, modes: ModesKept, up_to: float | None) -> FloatArray:
+    """(N, k) vibration modes with free coordinates ``held`` fixed, without rigid motions that these leave."""
+    left = _rigid_motions_left(body, held)
+    if not left:
+        return fixed_interface_modes(body, held, np.zeros(0, dtype=np.intp), modes, up_to)
+    inner = rest(len(body.structure.free), held)
+    return _elastic_modes(body, inner, left, modes, up_to)
+
+
+def fixed_interface_modes(
+    body: Body, held: IntArray, masters: IntArray, modes: ModesKept, up_to: float | None
+) -> FloatArray:
+    """(N, m + k) static shapes of the m masters, then vibration modes with masters and held coordinates fixed."""
+    n = len(body.structure.free)
+    inner = rest(n, np.concatenate([held, masters]))
+    M, K = (matrix[:, inner][inner] for matrix in (body.M, body.K))
+    factor = factor_inner(body, inner, K)
+    T = np.zeros((n, len(masters)))
+    if len(masters):
+        T[masters, np.arange(len(masters))] = 1.0
+        T[inner] = -factor.solve(body.K[:, masters][inner].toarray())
+    found = choose_modes(M, K, modes, up_to, 1.0, factor)
+    shapes = np.zeros((n, len(found.at)))
+    shapes[inner] = found.shapes[:, found.at]
+    return body.structure.expand(np.hstack([T, shapes]))
+
+
+def free_modes(body: Body, modes: ModesKept, up_to: float | None) -> FloatArray:
+    """(N, k) elastic modes of the free body; numbers count from the first elastic one."""
+    return _elastic_modes(body, np.arange(len(body.structure.free)), body.R.shape[1], modes, up_to)
+
+
+def _elastic_modes(body: Body, inner: IntArray, rigid: int, modes: ModesKept, up_to: float | None) -> FloatArray:
+    """Modes of the free coordinates ``inner`` beyond the ``rigid`` ones without stiffness."""
+    asked: ModesKept = None
+    if isinstance(modes, int | np.integer):
+        asked = int(modes) + rigid
+    elif modes is not None:
+        asked = [*range(1, rigid + 1), *(int(number) + rigid for number in modes)]
+    found = choose_modes(body.M[:, inner][inner], body.K[:, inner][inner], asked, up_to, 1.0)
+    zero = int((found.squares == 0.0).sum())
+    if zero != rigid:
+        raise ModelError(
+            "few-rigid-modes" if zero < rigid else "not-held",
+            f"flexible body {body.structure.name!r} has {zero} rigid modes, {rigid} are due"
+            + ("." if zero < rigid else ": parts of it move without deformation."),
+            where={"body": body.structure.name},
+            evidence={"found": zero, "due": rigid},
+        )
+    kept = KeptModes(found.squares, found.shapes, [number for number in found.numbers if number > rigid])
+    shapes = np.zeros((len(body.structure.free), len(kept.at)))
+    shapes[inner] = kept.shapes[:, kept.at]
+    return body.structure.expand(shapes)
+
+
+def _rigid_motions_left(body: Body, held: IntArray) -> int:
+    """How many rigid motions supports and held coordinates leave free."""
+    s = body.structure
+    seen = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
+    if not len(seen):
+        return body.R.shape[1]
+    size = float(np.abs(s.positions).max()) or 1.0
+    scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in s.rigid_names])
+    values = np.linalg.svd(np.linalg.qr(seen * scale, mode="r"), compute_uv=False)
+    return body.R.shape[1] - int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
+
+
+def static_shapes(body: Body, held: IntArray, forces: FloatArray, *, relief: bool) -> FloatArray:
+    """(N, k) shapes under forces (N, k) with free coordinates ``held`` fixed.
+
+    relief : the loads are balanced by the inertia of the accelerated body, so that the held coordinates carry nothing.
+    """
+    s = body.structure
+    if relief:
+        momenta = body.M_full @ body.R
+        forces = forces - momenta @ np.linalg.solve(body.R.T @ momenta, body.R.T @ forces)
+    inner = rest(len(s.free), held)
+    x = np.zeros((len(s.free), forces.shape[1]))
+    x[inner] = factor_inner(body, inner).solve((s.T.T @ forces)[inner])
+    return s.expand(x)
+
+
+def attach_frame(body: Body, shapes: FloatArray, rows: sp.csr_array) -> FloatArray:
+    """Shapes without the motion of the node with rows B (6, N): Φ − R (B R)⁻¹ B Φ."""
+    at_node = rows @ body.R
+    move = np.linalg.lstsq(at_node, rows @ shapes, rcond=None)[0]
+    return np.asarray(shapes - body.R @ move)
+
+
+def remove_momentum(body: Body, shapes: FloatArray) -> FloatArray:
+    """Shapes without momentum and angular momentum."""
+    momenta = body.M_full @ body.R
+    return np.asarray(shapes - body.R @ np.linalg.solve(body.R.T @ momenta, momenta.T @ shapes))
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """Modes (N, m) of unit mass, with their ω² (m,)."""
+
+    shapes: FloatArray
+    squares: FloatArray
+
+
+def diagonalise(body: Body, shapes: FloatArray, *, keep_all: bool = False) -> Diagonal:
+    """Orthogonal modes in the space of shapes (N, r); dependent ones are left out, or refused with ``keep_all``."""
+    shapes = quiet_axes(body.structure, shapes)
+    M, _ = project(body, shapes)
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    there = size > LIMITS.nothing * float(size.max(initial=0.0))
+    if keep_all and not there.all():
+        refuse_dependent(body.structure.name, int(np.argmin(size)), 0.0)
+    scale = np.where(there, 1.0 / np.where(there, size, 1.0), 0.0)
+    values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
+    independent = values > LIMITS.dependent
+    if keep_all and not independent.all():
+        refuse_dependent(body.structure.name, int(np.abs(vectors[:, 0]).argmax()), float(values[0]))
+    found, squares = shapes @ (scale[:, None] * vectors[:, independent]), np.zeros(0)
+    for _ in range(2):  # the second time from modes that are orthogonal but for rounding of the first
+        M, K = project(body, found)
+        squares, turned = scipy.linalg.eigh(K, M)
+        found = found @ turned
+    _refuse_negative(body.structure.name, squares)
+    found = quiet_axes(body.structure, _separate_axes(body, found, squares))
+    return Diagonal(found * _signs(body.structure, found), squares)
+
+
+def _refuse_negative(name: str, squares: FloatArray) -> None:
+    if len(squares) and squares[0] < -1e-9 * abs(squares[-1]):
+        raise ModelError(
+            "negative-eigenvalue",
+            f"flexible body {name!r}: the stiffness of mode 1 is negative, ω² = {squares[0]:.4g} rad²/s².",
+            Advice("Check the sign and the symmetry of the stiffness matrix."),
+            where={"body": name, "mode": 1},
+            evidence={"square": float(squares[0])},
+        )
+
+
+def refuse_rigid(body: Body, shapes: FloatArray) -> None:
+    """Refuse modes that can move the body without deformation: the frame moves already."""
+    momenta = body.M_full @ body.R
+    to_unit = np.linalg.inv(np.linalg.cholesky(body.R.T @ momenta))
+    modal = np.linalg.inv(np.linalg.cholesky(project(body, shapes)[0]))
+    # cosines of the angles between the rigid motions and the modes, in the metric of the mass
+    cosines = np.linalg.svd(to_unit @ (momenta.T @ shapes) @ modal.T, compute_uv=False)
+    rigid = int((cosines > 1.0 - LIMITS.rigid).sum())
+    if rigid:
+        name = body.structure.name
+        raise ModelError(
+            "rigid-mode",
+            f"flexible body {name!r}: {rigid} combinations of its {shapes.shape[1]} modes move it without deformation; "
+            "its frame makes these motions already.",
+            Advice("Tie the frame to a node or to the mean axis with {}.", Argument("reference")),
+            where={"body": name},
+            evidence={"rigid": rigid, "modes": shapes.shape[1]},
+        )
+
+
+def project(body: Body, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """ΦᵀMΦ and ΦᵀKΦ, symmetric."""
+    M, K = shapes.T @ (body.M_full @ shapes), shapes.T @ (body.structure.K @ shapes)
+    return 0.5 * (M + M.T), 0.5 * (K + K.T)
+
+
+def refuse_dependent(name: str, mode: int, value: float) -> None:
+    """Modes that are combinations of each other."""
+    raise ModelError(
+        "rank-deficient",
+        f"flexible body {name!r}: its modes are not independent, mode {mode + 1} is a combination of others or moves "
+        f"no mass (smallest eigenvalue of the scaled modal mass {value:.1e}).",
+        Advice("Leave this mode out with {}.", Argument("modes")),
+        where={"body": name, "mode": mode + 1},
+        evidence={"eigenvalue": value},
+    )
+
+
+def quiet_axes(structure: Structure, shapes: FloatArray) -> FloatArray:
+    """Shapes with exact zeros along directions in which a mode does not move but for errors of the eigensolver."""
+    size = float(np.ptp(structure.positions, axis=0).max()) or 1.0
+    scale = np.array([size if way[0] == "r" else 1.0 for way in structure.directions])
+    each = shapes.reshape(len(structure.points), len(structure.directions), -1)
+    largest = np.abs(each).max(axis=0) * scale[:, None]
+    still = largest <= LIMITS.axis * largest.max(axis=0)
+    return np.asarray(np.where(still[None], 0.0, each).reshape(shapes.shape))
+
+
+def _signs(structure: Structure, shapes: FloatArray) -> FloatArray:
+    """(m,) that make the largest displacement of every mode positive, the largest rotation where nothing moves."""
+    moving = np.tile([way[0] != "r" for way in structure.directions], len(structure.points))
+    found = np.where(moving[:, None], shapes, 0.0)
+    found = np.where(found.any(axis=0), found, shapes)
+    return np.where(found[ties.first_largest(found), np.arange(found.shape[1])] < 0.0, -1.0, 1.0)
+
+
+def _separate_axes(body: Body, shapes: FloatArray, squares: FloatArray) -> FloatArray:
+    """Modes of equal frequency turned so that their motions along x, y, z are apart where that is possible."""
+    shapes = shapes.copy()
+    weights = np.array([{"x": 3.0, "y": 2.0, "z": 1.0}.get(way, 0.0) for way in body.structure.directions])
+    along = np.tile(weights, len(body.structure.points))[:, None]
+    for cluster in equal_squares(squares):
+        part = shapes[:, cluster]
+        _, turn = np.linalg.eigh(-(part.T @ (along * part)))
+        shapes[:, cluster] = part @ turn
+    return shapes
+
+
+def equal_squares(squares: FloatArray) -> list[slice]:
+    """Groups of two and more neighbouring modes of the same frequency."""
+    found, first = [], 0
+    for k in range(1, len(squares) + 1):
+        if k == len(squares) or squares[k] - squares[k - 1] > LIMITS.equal * abs(squares[k]):
+            if k - first > 1:
+                found.append(slice(first, k))
+            first = k
+    return found
+
+
+def free_places(structure: Structure, names: Sequence[str]) -> IntArray:
+    """Places of all free coordinates of points among the free coordinates."""
+    at = {name: i for i, name in enumerate(structure.free)}
+    wanted = [f"{structure.points[structure.point(name)]}.{way}" for name in names for way in structure.directions]
+    return np.array([at[name] for name in wanted if name in at], dtype=np.intp)
+
+
+def factor_inner(body: Body, inner: IntArray, K: sp.csc_array | None = None) -> StiffnessFactor:
+    """Factors of the stiffness of some free coordinates, the others held."""
+    names = [body.structure.free[i] for i in inner]
+    advice = Advice("Hold more of it, or join its parts.")
+    what = f"the stiffness of flexible body {body.structure.name!r} with its interface nodes held"
+    return factors.factor_regular(body.K[:, inner][inner] if K is None else K, names, what, advice)

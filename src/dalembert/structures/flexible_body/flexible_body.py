@@ -1,0 +1,399 @@
+"""Data of a flexible body from a finite-element model, a continuous beam or matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
+from dalembert.structures.assembly.damping import Damping, ModalDamping, Rayleigh
+from dalembert.structures.assembly.structure import DIRECTIONS
+from dalembert.structures.continuous.beams import Beam
+from dalembert.structures.flexible_body import basis as bases
+from dalembert.structures.flexible_body.basis import Body, Diagonal
+from dalembert.structures.flexible_body.continuous_beam import beam_data
+from dalembert.structures.flexible_body.gauges import BeamGauge, SurfaceGauge, find_gauges
+from dalembert.structures.flexible_body.inertia_integrals import InertiaIntegrals, clean, integrate
+from dalembert.structures.flexible_body.mass_distribution import MassDistribution, distribute
+from dalembert.structures.flexible_body.nodes import Node, find_nodes
+from dalembert.structures.flexible_body.picture import draw_body
+from dalembert.structures.flexible_body.sources import read_source
+from dalembert.structures.flexible_body.stiffening import determinate_hold, find_stiffening, wanted_kinds
+from dalembert.structures.reduction.kept_modes import ModesKept
+
+BASES = ("craig-bampton", "clamped", "free")
+ROUTES = ("consistent", "lumped")
+# Modal mass this near to the unit matrix is the unit matrix.
+UNIT = 1e-9
+# Frequencies of the model with its frame held, for a comparison, where it has at most so many free coordinates.
+COMPARED, SMALL = 6, 3000
+
+
+def flexible_body(
+    source: Any,
+    *,
+    name: str | None = None,
+    basis: str | None = None,
+    modes: Any = 10,
+    up_to: float | None = None,
+    nodes: Any = None,
+    interfaces: Sequence[str] | None = None,
+    fixed: str | Sequence[str] = (),
+    static: str | Sequence[str] = (),
+    reference: str | None = None,
+    mass: str = "consistent",
+    damping: Any = None,
+    stiffening: bool | str | Sequence[str] = False,
+    gauges: Mapping[str, BeamGauge | SurfaceGauge] | None = None,
+    positions: Any = None,
+    of: Any = None,
+) -> FlexibleBodyData:
+    """A flexible body for `add_flexible_body`: modes, inertia invariants, stiffness, damping and nodes.
+
+    Parameters
+    ----------
+    source : `Frame`, `Solid`, `Structure`, `Beam`, `Reduction` (with ``of`` or ``positions``), or matrices ``(M, K)``
+        of points with 3 or 6 coordinates (with ``positions``). Places and axes are those of the source.
+    basis : "craig-bampton" (static shapes of the interface nodes, and vibration modes with them held), "clamped"
+        (vibration modes with ``fixed`` nodes held) or "free" (of the free body). When left out: "clamped" where the
+        source has supports or ``fixed`` is given, else "craig-bampton".
+    modes : number of vibration modes, or their numbers from 1; or shapes (N, k) of your own.
+    up_to : instead of ``modes``, all modes up to this frequency [rad/s].
+    nodes : where other parts are attached: names of points; or a mapping of names to points, to places (x, y, z), or
+        to sets of points (names, or a condition such as "x=0" of a solid), which count by their mean motion. When left
+        out, the interfaces of a solid or the points of a frame.
+    interfaces : nodes with static shapes; all nodes when left out.
+    fixed : nodes that vibration modes do not move (with "clamped").
+    static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each.
+    reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node, the first
+        node, or "mean axis" for free modes; own shapes stay as they are.
+    mass : "consistent" (integrated over the elements) or "lumped" (at the points).
+    damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
+    stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
+    gauges : by name, `BeamGauge` or `SurfaceGauge`: strains and curvatures that sensors can read.
+    positions : of the points of matrices or of a reduction, (n, 3), or a mapping of names to (x, y, z) [m].
+    of : the frame, solid or structure that was reduced.
+
+    Returns
+    -------
+    FlexibleBodyData. Modes have unit mass and a diagonal stiffness (but for shapes of your own, which are kept).
+
+    Examples
+    --------
+    >>> from dalembert.structures import Frame, Section, flexible_body
+    >>> f = Frame("link")
+    >>> f.add_points(["root", "tip"], [[0, 0, 0], [0.5, 0, 0]])
+    >>> f.add_beam("link", "root", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
+    >>> link = flexible_body(f, basis="clamped", fixed="root", modes=3)
+    >>> link.frequencies().round(2).tolist()
+    [13.37, 83.78, 99.98]
+    """
+    if isinstance(source, Beam):
+        _refuse_with_beam(basis=basis, up_to=up_to, interfaces=interfaces, fixed=fixed, static=static,
+                          reference=reference, positions=positions, of=of)  # fmt: skip
+        return beam_data(source, name or "beam", modes, nodes, damping, stiffening, gauges)
+    structure, shapes = read_source(source, name, positions, of)
+    title = name or structure.name or "body"
+    if mass not in ROUTES:
+        raise ModelError(
+            "unknown-choice", f"flexible body {title!r}: mass is one of {', '.join(ROUTES)}, got {mass!r}."
+        )
+    distribution = distribute(structure, lumped=mass == "lumped")
+    body = bases.make_body(structure, distribution.M)
+    found = find_nodes(structure, nodes)
+    own = shapes if shapes is not None else _own_shapes(body, modes)
+    if shapes is not None and reference is None and not body.held:
+        reference = found[0].name  # a reduction has the rigid motions of its structure
+    plan = _plan(title, body, found, basis, fixed, reference, own is not None)
+    if own is not None:
+        raw = own
+    else:
+        _refuse_too_many(title, body, modes)
+        raw = _raw_shapes(body, found, plan, modes, up_to, interfaces)
+    if static:
+        forces = _unit_loads(title, found, static)
+        raw = np.hstack([raw, _static_shapes(body, plan, forces)])
+    raw = _tie_frame(body, plan, raw)
+    keep = own is not None and shapes is None
+    made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
+    kinds = wanted_kinds(title, stiffening)
+    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep)
+
+
+class _Plan:
+    """How modes are made: the basis, the points held in vibration modes, and the node of the frame (or mean axis)."""
+
+    def __init__(self, basis: str, held: tuple[str, ...], attached: Node | None, reference: str) -> None:
+        self.basis, self.held, self.attached, self.reference = basis, held, attached, reference
+
+
+def _plan(
+    title: str, body: Body, nodes: Sequence[Node], basis: str | None, fixed: str | Sequence[str],
+    reference: str | None, own: bool,
+) -> _Plan:  # fmt: skip
+    by_name = {node.name: node for node in nodes}
+    held = [_known(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
+    loose = [node.name for node in held if node.point is None]
+    if loose:
+        raise ModelError(
+            "not-supported",
+            f"flexible body {title!r}: node {loose[0]!r} is a mean of points and cannot be held.",
+            Advice("Make it an interface with {}.", Call("solid.add_interface")),
+            where={"body": title, "node": loose[0]},
+        )
+    kind = basis or ("clamped" if held or body.held else "craig-bampton")
+    if kind not in BASES:
+        raise ModelError("unknown-choice", f"flexible body {title!r}: {unknown_name('basis', kind, BASES)}")
+    if kind == "free" and (held or body.held):
+        problem = f"flexible body {title!r}: a free body has no supports and no fixed nodes."
+        raise ModelError("conflicting-arguments", problem, Advice("Use {}.", Argument("basis", "clamped")))
+    if kind == "clamped" and not (held or body.held or own):
+        advice = Advice("Name the nodes that modes do not move with {}.", Argument("fixed"))
+        raise ModelError("missing-argument", f"flexible body {title!r}: clamped modes need a fixed node.", advice)
+    points = tuple(node.point for node in held if node.point is not None)
+    if reference == "mean axis" or (reference is None and kind == "free" and not own):
+        if held or body.held:
+            problem = f"flexible body {title!r}: held modes have momentum; a mean axis needs a body without supports."
+            raise ModelError("conflicting-arguments", problem, Advice("Leave out {}.", Argument("reference")))
+        return _Plan(kind, points, None, "mean axis")
+    if reference is not None:
+        return _Plan(kind, points, _known(title, by_name, reference), "attached")
+    if own:
+        return _Plan(kind, points, None, "given")
+    if held:
+        return _Plan(kind, points, held[0], "attached")
+    if body.held:
+        still = [node for node in nodes if _is_held(body, node)]
+        return _Plan(kind, points, still[0] if still else None, "attached" if still else "given")
+    return _Plan(kind, points, nodes[0], "attached")
+
+
+def _known(title: str, nodes: Mapping[str, Node], name: str) -> Node:
+    if name not in nodes:
+        problem = unknown_name("node", name, list(nodes), f"flexible body {title!r}")
+        raise ModelError("unknown-name", problem, where={"body": title, "node": name})
+    return nodes[name]
+
+
+def _is_held(body: Body, node: Node) -> bool:
+    """Whether supports hold all six motions of a node."""
+    if node.point is None:
+        return False
+    d = len(body.structure.directions)
+    first = body.structure.point(node.point) * d
+    return bool(body.structure.held[first : first + d].all())
+
+
+def _raw_shapes(
+    body: Body, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
+    interfaces: Sequence[str] | None,
+) -> FloatArray:  # fmt: skip
+    structure = body.structure
+    held = bases.free_places(structure, plan.held)
+    if plan.basis == "free":
+        return bases.free_modes(body, modes, up_to)
+    if plan.basis == "clamped":
+        return bases.clamped_modes(body, held, modes, up_to)
+    by_name = {node.name: node for node in nodes}
+    chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
+    points = [node.point for node in chosen if node.point is not None and node.point not in plan.held]
+    if plan.attached is not None and plan.attached.point in points:
+        points.remove(plan.attached.point)  # its static shapes would move the frame
+        held = bases.free_places(structure, [*plan.held, plan.attached.point])
+    return bases.fixed_interface_modes(body, held, bases.free_places(structure, points), modes, up_to)
+
+
+def _tie_frame(body: Body, plan: _Plan, shapes: FloatArray) -> FloatArray:
+    if plan.reference == "mean axis":
+        return bases.remove_momentum(body, shapes)
+    if plan.attached is not None:
+        return bases.attach_frame(body, shapes, plan.attached.rows)
+    return shapes
+
+
+def _own_shapes(body: Body, modes: Any) -> FloatArray | None:
+    """Shapes (N, k) or on the free coordinates (n, k), given instead of a number of modes."""
+    if modes is None or np.ndim(modes) < 2:
+        return None
+    structure, shapes = body.structure, np.array(modes, dtype=np.float64)
+    name = structure.name
+    if shapes.shape[0] not in (len(structure.coordinates), len(structure.free)) or shapes.ndim != 2:
+        raise ModelError(
+            "wrong-shape",
+            f"flexible body {name!r}: modes have shape {shapes.shape}, expected {len(structure.coordinates)} rows, one "
+            "per coordinate.",
+            where={"body": name},
+        )
+    if not np.isfinite(shapes).all():
+        bad = int(np.flatnonzero(~np.isfinite(shapes).all(axis=0))[0]) + 1
+        problem = f"flexible body {name!r}: mode {bad} is not finite."
+        raise ModelError("not-finite", problem, where={"body": name, "mode": bad})
+    if shapes.shape[1] > len(structure.free):
+        _raise_too_many(name, shapes.shape[1], len(structure.free))
+    full = shapes if len(shapes) == len(structure.coordinates) else structure.expand(shapes)
+    bases.diagonalise(body, full, keep_all=True)
+    return full
+
+
+def _refuse_too_many(title: str, body: Body, modes: Any) -> None:
+    if isinstance(modes, int | np.integer) and not isinstance(modes, bool) and modes > len(body.structure.free):
+        _raise_too_many(title, int(modes), len(body.structure.free))
+
+
+def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
+    raise ModelError(
+        "too-many-modes",
+        f"flexible body {title!r}: {modes} modes were asked for, but it has {coordinates} free coordinates.",
+        Advice("Ask for fewer, or refine the mesh."),
+        where={"body": title},
+        evidence={"modes": modes, "coordinates": coordinates},
+    )
+
+
+def _static_shapes(body: Body, plan: _Plan, forces: FloatArray) -> FloatArray:
+    """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
+    if body.held or plan.held:
+        return bases.static_shapes(body, bases.free_places(body.structure, plan.held), forces, relief=False)
+    if plan.attached is not None and plan.attached.point is not None:
+        held = bases.free_places(body.structure, [plan.attached.point])
+        return bases.static_shapes(body, held, forces, relief=False)
+    return bases.static_shapes(body, determinate_hold(body), forces, relief=True)
+
+
+def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) -> FloatArray:
+    """(N, k) unit loads at nodes (all six) or along coordinates ("tip.y")."""
+    by_name = {node.name: node for node in nodes}
+    columns = []
+    for name in [static] if isinstance(static, str) else static:
+        stem, dot, way = name.rpartition(".")
+        whole = name in by_name or not dot or way not in DIRECTIONS
+        node = _known(title, by_name, name if whole else stem)
+        rows = node.rows.toarray()
+        columns += [row for row in rows if row.any()] if whole else [rows[DIRECTIONS.index(way)]]
+    return np.column_stack(columns)
+
+
+def _assemble(
+    title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
+    damping: Any, kinds: Sequence[str], gauges: Any, own: bool,
+) -> FlexibleBodyData:  # fmt: skip
+    shapes = made.shapes
+    if not shapes.shape[1]:
+        raise ModelError(
+            "no-modes",
+            f"flexible body {title!r} has no modes.",
+            Advice("Ask for some with {}, or use a rigid body: {}.", Argument("modes"), Call("m.add_body")),
+            where={"body": title},
+        )
+    bases.refuse_rigid(body, shapes)
+    integrals = integrate(distribution, shapes)
+    stiffness = bases.project(body, shapes)[1] if own else np.diag(made.squares)
+    modal_mass = integrals.modal_mass
+    if not own and np.abs(modal_mass - np.eye(len(modal_mass))).max() < UNIT:
+        modal_mass = np.eye(len(modal_mass))
+    values = FiniteElementValues(
+        mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
+        rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
+        frequencies=_frequencies(body, plan, min(shapes.shape[1], COMPARED)),
+    )  # fmt: skip
+    damped = damping_of(title, damping if damping is not None else body.structure.damping, modal_mass, stiffness)
+    damped = damped + shapes.T @ (body.structure.C @ shapes)
+    return FlexibleBodyData(
+        name=title, **_cleaned(integrals, modal_mass), stiffness=clean(stiffness), damping=clean(damped),
+        nodes=tuple(make_flexible_node(node, shapes) for node in nodes), reference=plan.reference,
+        finite_elements=values, gauges=find_gauges(body.structure, gauges, shapes),
+        picture=draw_body(body.structure, distribution, shapes),
+        stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds) if kinds else None,
+    )  # fmt: skip
+
+
+def _cleaned(integrals: InertiaIntegrals, modal_mass: FloatArray) -> dict[str, Any]:
+    """Fields of the data with exact zeros."""
+    size = max(np.sqrt(np.trace(integrals.inertia) * integrals.mass), 1e-300)
+    first = np.where(np.abs(integrals.first_moment) <= 1e-12 * size, 0.0, integrals.first_moment)
+    each = {name: clean(getattr(integrals, name)) for name in ("inertia", "moments", "products")}
+    # the frame of a mean axis has no coupling: rounding is judged against what the modes could have
+    bound = np.sqrt(np.diag(modal_mass))
+    scale = {"translation": np.sqrt(integrals.mass), "rotation": np.sqrt(np.trace(integrals.inertia))}
+    for name, size in scale.items():
+        values = np.array(getattr(integrals, name))
+        values[np.abs(values) <= 1e-11 * size * bound] = 0.0
+        each[name] = values
+    return {"mass": integrals.mass, "first_moment": first, "modal_mass": clean(modal_mass), **each}
+
+
+def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
+    """The slices of modes (N, m) at a node."""
+    both = np.asarray(node.rows @ shapes)
+    size = np.abs(shapes).max(axis=0)
+    both[np.abs(both) <= 1e-12 * size] = 0.0
+    return FlexibleNode(name=node.name, place=node.place, translation=both[:3], rotation=both[3:])
+
+
+def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatArray:
+    """(m, m) damping matrix of the modal coordinates."""
+    if damping is None:
+        return np.zeros_like(K)
+    if isinstance(damping, Rayleigh):
+        return np.asarray(damping.alpha * M + damping.beta * K)
+    given: Damping = damping if isinstance(damping, ModalDamping) else ModalDamping(
+        float(damping) if np.ndim(damping) == 0 else tuple(float(value) for value in damping)
+    )  # fmt: skip
+    assert isinstance(given, ModalDamping)
+    ratios = np.atleast_1d(np.asarray(given.ratios, dtype=np.float64))
+    if len(ratios) not in (1, len(K)):
+        raise ModelError(
+            "wrong-shape",
+            f"flexible body {title!r}: {len(ratios)} damping ratios for {len(K)} modes.",
+            Advice("Give one ratio for all modes, or one each."),
+            where={"body": title},
+            evidence={"ratios": len(ratios), "modes": len(K)},
+        )
+    squares, shapes = scipy.linalg.eigh(K, M)
+    momenta = M @ shapes
+    rates = 2 * np.resize(ratios, len(K)) * np.sqrt(np.maximum(squares, 0.0))
+    return np.asarray((momenta * rates) @ momenta.T)
+
+
+def _frequencies(body: Body, plan: _Plan, count: int) -> FloatArray | None:
+    """Of the model with its frame held as the modes hold it [Hz]."""
+    if len(body.structure.free) > SMALL:
+        return None
+    if plan.reference == "mean axis":
+        shapes = bases.free_modes(body, count, None)
+    elif body.held and plan.reference == "attached":
+        shapes = bases.clamped_modes(body, np.zeros(0, dtype=np.intp), count, None)
+    elif plan.attached is not None and plan.attached.point is not None:
+        held = bases.free_places(body.structure, [plan.attached.point])
+        shapes = bases.clamped_modes(body, held, count, None)
+    else:
+        return None
+    M, K = bases.project(body, shapes)
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi))
+
+
+def _rigid_inertia(body: Body) -> FloatArray:
+    """(3, 3) about the origin, from RᵀMR; what a planar structure does not tell is not a number."""
+    matrix, names = body.structure.inertia(), body.structure.rigid_names
+    inertia = np.full((3, 3), np.nan)
+    at = [(names.index(f"r{way}"), k) for k, way in enumerate("xyz") if f"r{way}" in names]
+    for i, a in at:
+        for j, b in at:
+            inertia[a, b] = matrix[i, j]
+    return inertia
+
+
+def _refuse_with_beam(**given: Any) -> None:
+    for key, value in given.items():
+        if value is not None and value != ():
+            raise ModelError(
+                "ineffective-argument",
+                f"a continuous beam has the modes of its ends; {key} goes with finite elements.",
+                Advice("Make a {}.", Call("da.structures.Frame")),
+            )

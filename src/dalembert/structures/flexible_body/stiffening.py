@@ -1,0 +1,168 @@
+"""Geometric stiffness of a flexible body under loads that follow from its motion, one unit of each.
+
+    f = −∫ Nᵀ ω×(ω×u₀) dm = Σ f_ab ω_a ω_b      centrifugal, about the origin of the frame
+    f = −∫ Nᵀ e_a dm                            acceleration of the frame less gravity
+    f = Bᵀ e_a                                  a force on a node
+
+Each load is put on the body while its frame is held as the modes hold it: a node that the frame is attached to takes
+the reaction, Bᵀ r; in a mean axis the inertia of the body takes it, M R c. With these the load is in balance,
+
+    f − L (RᵀL)⁻¹ Rᵀ f,        L = Bᵀ or M R,
+
+and whatever coordinates are held for the static solution carry nothing. The internal forces give every element its
+geometric stiffness (`prestress`), and ΦᵀK_gΦ is what they add to the stiffness of the modes (Wallrapp 1994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from dalembert.core.arrays import FloatArray, IntArray
+from dalembert.core.errors import ModelError
+from dalembert.model.flexible import CENTRIFUGAL, Stiffening
+from dalembert.structures.analysis.prestress import link_stiffness, refuse_bare
+from dalembert.structures.analysis.spinning import PointMasses, find_point_masses
+from dalembert.structures.assembly import rotating_bodies as bodies
+from dalembert.structures.assembly.structure import Structure
+from dalembert.structures.flexible_body.basis import Body, factor_inner
+from dalembert.structures.flexible_body.inertia_integrals import clean
+from dalembert.structures.flexible_body.nodes import Node
+from dalembert.structures.reduction.partition import rest
+
+KINDS = ("centrifugal", "acceleration", "forces")
+
+
+def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
+    """Kinds of loads that are asked for."""
+    if stiffening is True:
+        return KINDS
+    if not stiffening:
+        return ()
+    given = (stiffening,) if isinstance(stiffening, str) else tuple(stiffening)
+    wrong = [kind for kind in given if kind not in KINDS]
+    if wrong:
+        raise ModelError(
+            "unknown-choice",
+            f"flexible body {title!r}: stiffening is True, False or some of {', '.join(KINDS)}, got {wrong[0]!r}.",
+            where={"body": title},
+        )
+    return given
+
+
+def find_stiffening(
+    body: Body, nodes: Sequence[Node], attached: Node | None, shapes: FloatArray, kinds: Iterable[str]
+) -> Stiffening:
+    """Matrices of all loads that are asked for."""
+    refuse_bare(body.structure)
+    held = _Held(body, attached)
+    centrifugal = acceleration = None
+    forces = {}
+    if "centrifugal" in kinds:
+        centrifugal = _centrifugal(held, shapes)
+    if "acceleration" in kinds:
+        ways = {way: k for k, way in enumerate(body.structure.rigid_names) if way in ("x", "y", "z")}
+        acceleration = np.zeros((3, shapes.shape[1], shapes.shape[1]))
+        for way, column in ways.items():
+            rigid = body.R[:, column]
+            acceleration["xyz".index(way)] = held.under(-(body.M_full @ rigid), shapes, acceleration=rigid)
+        acceleration = clean(acceleration)
+    if "forces" in kinds:
+        for node in nodes:
+            if node is attached:
+                continue
+            loads = node.rows[:3].toarray()
+            forces[node.name] = clean(np.stack([held.under(load, shapes) for load in loads]))
+    return Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces)
+
+
+class _Held:
+    """The body with its frame held, its stiffness factored once."""
+
+    def __init__(self, body: Body, attached: Node | None) -> None:
+        self.body, self.structure = body, body.structure
+        self.balance: FloatArray | None = None
+        self.relief = False
+        if body.held:
+            hold = np.zeros(0, dtype=np.intp)
+        else:
+            hold = determinate_hold(body)
+            self.relief = attached is None
+            self.balance = body.M_full @ body.R if attached is None else attached.rows.toarray().T
+        self.inner = rest(len(self.structure.free), hold)
+        self.factor = factor_inner(body, self.inner)
+
+    def under(
+        self, load: FloatArray, shapes: FloatArray, *, acceleration: FloatArray | None = None, spin: Any = None
+    ) -> FloatArray:
+        """(m, m) geometric stiffness of a load (N,) with its parts inside the elements: inertia, centrifugal loads."""
+        s, inertia = self.structure, acceleration
+        if self.balance is not None:
+            R = self.body.R
+            # the motions of a node of a planar structure are three of six
+            parts = np.linalg.lstsq(R.T @ self.balance, R.T @ load, rcond=None)[0]
+            load = load - self.balance @ parts
+            if self.relief:
+                inertia = R @ parts + (0.0 if acceleration is None else acceleration)
+        x = np.zeros(len(s.free))
+        x[self.inner] = self.factor.solve((s.T.T @ load)[self.inner])
+        u = s.expand(x)
+        total: Any = link_stiffness(s, u, load)
+        for number, group in enumerate(s.groups):
+            loads = None if spin is None else spin.get(number)
+            if loads is None:
+                total = total + group.geometric_stiffness(group.state(u, {}, inertia))
+                continue
+            total = total + group.geometric_stiffness(group.spin_state(u, loads))
+            if inertia is not None:
+                total = total + group.geometric_stiffness(group.state(np.zeros_like(u), {}, inertia))
+        return np.asarray(shapes.T @ (sp.csr_array(total) @ shapes))
+
+
+def determinate_hold(body: Body) -> IntArray:
+    """Free coordinates that hold a body which flies without constraint, six in space: by QR with pivoting of R."""
+    free = body.R[body.structure.free_index]
+    order = scipy.linalg.qr((free / np.abs(free).max(axis=0)).T, mode="r", pivoting=True)[1]
+    return np.asarray(order[: body.R.shape[1]], dtype=np.intp)
+
+
+def _centrifugal(held: _Held, shapes: FloatArray) -> FloatArray:
+    """(6, m, m) in the order of `CENTRIFUGAL`: products of two axes by the difference of rotations about both."""
+    structure = held.structure
+    masses = find_point_masses(structure)
+    axes = np.eye(3)
+    found: dict[str, FloatArray] = {}
+    for pair in CENTRIFUGAL:
+        a, b = ("xyz".index(way) for way in pair)
+        rotation = axes[a] if a == b else axes[a] + axes[b]
+        load, loads = _spin_load(structure, masses, rotation)
+        both = held.under(load, shapes, spin=loads)
+        found[pair] = both if a == b else both - found[pair[0] * 2] - found[pair[1] * 2]
+    return clean(np.stack([found[pair] for pair in CENTRIFUGAL]))
+
+
+def _spin_load(structure: Structure, masses: PointMasses, rotation: FloatArray) -> tuple[FloatArray, dict[int, Any]]:
+    """Centrifugal load (N,) about the origin, and its parts inside the elements of each group by number."""
+    d, load = len(structure.directions), np.zeros(len(structure.coordinates))
+    inside: dict[int, Any] = {}
+    origin = np.zeros(3)
+    for number, group in enumerate(structure.groups):
+        own = group.spin(structure.positions, rotation, origin)
+        if own is not None:
+            load = load + own.f
+            if own.loads is not None:
+                inside[number] = own.loads
+    at_points = load.reshape(-1, d)
+    W = bodies.cross_matrix(rotation)
+    full = np.zeros((len(structure.points), 6))
+    if masses.shared is not None:
+        full[:, :3] = -(masses.shared @ (structure.positions @ (W @ W)))  # W² is symmetric
+    elif len(masses.points):
+        places = structure.positions[masses.points] + masses.offset
+        turns = np.tile(rotation, (len(places), 1))
+        full[masses.points] = bodies.spin_matrices(masses.mass, masses.offset, masses.inertia, places, turns)[2]
+    return (at_points + full[:, structure.keep]).ravel(), inside
