@@ -9,7 +9,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.model.flexible import BodyPicture, FlexibleBodyData, FlexibleNode
 from dalembert.record import Record
 
-LENGTH, LINE_MASS, STIFFNESS = 0.5, 0.8, 0.6  # m, kg/m, N m²
+LENGTH, LINE_MASS, STIFFNESS = 0.5, 0.8, 2.0  # m, kg/m, N m²
 
 
 def motion(x: FloatArray, spatial: bool) -> tuple[FloatArray, FloatArray]:

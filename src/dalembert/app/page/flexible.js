@@ -125,7 +125,15 @@ export class Flexible {
     for (let mode = 0; mode < this.m; mode++) moved.addScaledVector(new THREE.Vector3().fromArray(this.data.modes, 3 * (mode * this.n + k)), this.eta[mode]);
     return rest.clone().add(moved).add(this.extra(rest, moved, scale));
   }
-  middle(scale) { return this.pointAt(Math.floor((this.n - 1) / 2), scale); }
+  // the point nearest to the middle of the body
+  middle(scale) {
+    if (this.central === undefined) {
+      const at = k => new THREE.Vector3().fromArray(this.data.points, 3 * k), centre = new THREE.Box3().setFromArray(this.data.points).getCenter(new THREE.Vector3());
+      this.central = 0;
+      for (let k = 1; k < this.n; k++) if (at(k).distanceToSquared(centre) < at(this.central).distanceToSquared(centre)) this.central = k;
+    }
+    return this.pointAt(this.central, scale);
+  }
 
   // the node at a place; none elsewhere
   node(point) {

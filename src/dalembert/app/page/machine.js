@@ -204,7 +204,7 @@ export class Machine {
   }
 
   ghost() {
-    this.pale = new THREE.MeshBasicMaterial({ color: this.stage.ink.rest, transparent: true, opacity: 0.4, depthWrite: false });
+    this.pale = new THREE.MeshBasicMaterial({ color: this.stage.ink.rest, transparent: true, opacity: 0.4, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }); // behind what has not moved
     this.rest = new THREE.Group();
     this.resting = []; // copies of flexible bodies, which deform with the scale
     for (const body of this.bodies) {

@@ -104,7 +104,7 @@ def _flexible_body(body: Body, data: FlexibleBodyData) -> SceneBody:
     picture = data.picture
     if picture is None or not len(picture.lines) + len(picture.triangles):
         picture = _node_lines(data, places, order)
-    picture = simplify_picture(picture)
+    picture = simplify_picture(merge_points(picture))
     modes = tuple(tuple(_rounded(mode).ravel().tolist()) for mode in np.moveaxis(picture.modes, 2, 0))
     flexible = SceneFlexible(
         tuple(mode_names(body)), tuple(drawn_place(point) for point in picture.points), modes,
@@ -147,6 +147,19 @@ def _node_lines(data: FlexibleBodyData, places: FloatArray, order: Sequence[int]
     lines = np.array([(k, k + 1) for k in range(count - 1)], dtype=np.intp).reshape(-1, 2)
     empty = np.zeros((0, 3), dtype=np.intp)
     return BodyPicture(points=np.concatenate(points), modes=np.concatenate(modes), lines=lines, triangles=empty)
+
+
+def merge_points(picture: BodyPicture) -> BodyPicture:
+    """A picture in which points at one place with the same motion are one: ends of elements that follow each other."""
+    values = np.hstack([_rounded(picture.points), _rounded(picture.modes).reshape(len(picture.points), -1)])
+    _, first, number = np.unique(values, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # as they come in the picture
+    number = np.argsort(order)[number.ravel()]
+    kept = first[order]
+    return BodyPicture(
+        points=picture.points[kept], modes=picture.modes[kept],
+        lines=number[picture.lines], triangles=number[picture.triangles],
+    )  # fmt: skip
 
 
 def simplify_picture(picture: BodyPicture) -> BodyPicture:

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from dalembert.equations.scene import SceneFlexible
-from dalembert.mechanics.absolute.scene import MOST_NUMBERS, MOST_TRIANGLES, describe_scene, simplify_picture
+from dalembert.mechanics.absolute.scene import (
+    MOST_NUMBERS,
+    MOST_TRIANGLES,
+    describe_scene,
+    merge_points,
+    simplify_picture,
+)
 from dalembert.model.flexible import BodyPicture
 from tests.helpers import flexible_parts
 from tests.helpers.flexible_parts import LENGTH
@@ -56,6 +62,20 @@ def test_between_nodes_that_do_not_turn_the_line_is_straight() -> None:
     deflection = np.reshape(found.modes, (2, -1, 3))[0, :, 1]
     assert deflection[4] == pytest.approx(0.5 * deflection[8])  # half way to the node in the middle
     assert deflection[8] == pytest.approx(0.25)
+
+
+def test_elements_that_follow_each_other_share_their_ends() -> None:
+    whole = flexible_parts.lines(True, count=5)
+    ends = whole.lines.ravel()  # every line with two points of its own
+    pairs = np.arange(8, dtype=np.intp).reshape(-1, 2)
+    apart = BodyPicture(points=whole.points[ends], modes=whole.modes[ends], lines=pairs, triangles=whole.triangles)
+    found = merge_points(apart)
+    assert (found.points == whole.points).all() and (found.modes == whole.modes).all()
+    assert found.lines.tolist() == whole.lines.tolist()
+    hinged = apart.modes.copy()
+    hinged[2] += 0.1  # what moves otherwise at one place stays apart
+    kept = merge_points(BodyPicture(points=apart.points, modes=hinged, lines=pairs, triangles=whole.triangles))
+    assert len(kept.points) == len(whole.points) + 1
 
 
 def test_a_large_picture_is_simplified_and_keeps_the_modes_of_its_points() -> None:
