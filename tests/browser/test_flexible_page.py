@@ -163,3 +163,23 @@ def test_the_live_view_moves_a_flexible_machine(visit: Any) -> None:
     finally:
         server.close()
         thread.join()
+
+
+def test_a_joint_that_the_scale_draws_apart_has_a_line_between_its_sides(visit: Any, tmp_path: Path) -> None:
+    m = flexible_parts.pendulum(flexible_parts.lines(False))
+    rod = m.bodies[0]
+    load = m.add_body("load", mass=0.1, inertia=1e-4, position=(LENGTH / 2, 0))
+    m.add_revolute("C", rod.at("middle"), load.at(0, 0))  # a third joint: no rigid motion follows all of them
+    run = da.simulate(da.equations(m), 0.2, every=0.005, progress=False)
+    da.animate(run, tmp_path / "three.html")
+    seen = visit(tmp_path / "three.html", "#t=0.1")
+    line = "dalembert.actor.gaps.find(({ joint }) => joint.name === 'C').line"
+    assert not seen.read(f"{line}.visible")
+    seen.slide("#deformation-scale input", 12)
+    assert seen.read(f"{line}.visible")
+    ends = seen.read(f"Array.from({line}.geometry.attributes.position.array)")
+    assert ends[:3] == pytest.approx(seen.read("dalembert.positions().load"), abs=1e-5)
+    assert ends[3:] == pytest.approx(
+        seen.read(f"dalembert.actor.world('rod', [{LENGTH / 2}, 0, 0]).toArray()"), abs=1e-4
+    )
+    seen.quiet()
