@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import ARGUMENTS
 from dalembert.expressions import Kernel
 from dalembert.expressions.native import compile_native
 from dalembert.expressions.program import Untranslatable
@@ -25,6 +26,7 @@ from tests.helpers import filter_machines
 from tests.helpers.native_code import Array, assert_same_bits, evaluate, interpret
 
 FEW, MANY = 20, 1000
+FINITE = 0.99  # share of results that must be numbers: arguments are drawn where the functions are defined
 QUICK = ("pendulum", "four-bar", "quarter-car")
 SUNDIALS = ("Sundials", "Cvodes", "Idas", "Integrator")  # a class of CasADi, which stays on the interpreter
 slow = pytest.mark.slow
@@ -46,9 +48,14 @@ def kernels_made() -> Iterator[list[Kernel]]:
 
 
 def around(values: Array, count: int, random: np.random.Generator) -> Array:
-    """Rows near these values; the first one is the values themselves."""
+    """Rows near these values, where functions are defined; the first one is the values themselves.
+
+    Every number moves by a hundredth of its own size (a covariance stays one, however small it is), zeros by little.
+    Ones stay: a flag knows nothing between yes and no.
+    """
     rows = values * (1 + 1e-2 * random.normal(size=(count, values.size)))
-    rows += 1e-3 * random.normal(size=rows.shape)
+    rows += (values == 0) * 1e-3 * random.normal(size=rows.shape)
+    rows[:, values == 1] = 1.0
     rows[0] = values
     return rows
 
@@ -56,8 +63,8 @@ def around(values: Array, count: int, random: np.random.Generator) -> Array:
 def check(function: ca.Function, arguments: list[Array]) -> None:
     expected = interpret(function, arguments)
     numbers = np.concatenate([values.ravel() for values in expected])
-    # a pose drawn at random may lie outside the domain of a root, but not most of them
-    assert not numbers.size or np.isfinite(numbers).mean() > 0.2, f"{function.name()} gives no numbers"
+    share = np.isfinite(numbers).mean() if numbers.size else 1.0
+    assert share > FINITE, f"{function.name()}: only {share:.1%} of its results are numbers"
     for lanes in (1, 4):
         found = evaluate(compile_native(function, lanes=lanes), arguments)
         for k, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
@@ -96,17 +103,20 @@ MACHINES = [
 @pytest.mark.parametrize(("name", "count"), MACHINES)
 def test_the_functions_of_a_library_machine_have_the_bits_of_the_interpreter(name: str, count: int) -> None:
     _, eqs, start = machine(name)
-    known = {"q": start.q, "v": start.v, "z": start.z, "p": eqs.p}
     random = np.random.default_rng(1)
-    for function in eqs.functions.values():
-        arguments = []
-        for i in range(function.n_in()):
-            values = np.zeros(function.nnz_in(i))
-            given = np.asarray(known.get(function.name_in(i), values), dtype=float)
-            arguments.append(around(given if given.size == values.size else values, count, random))
-            if function.name_in(i) not in known or function.name_in(i) == "v":
-                arguments[-1] += random.normal(size=arguments[-1].shape)
-        check(function, arguments)
+    near = {name: around(values, count, random) for name, values in (("q", start.q), ("z", start.z), ("p", eqs.p))}
+    for block in eqs.quaternions:  # a wheel has no contact point where its Euler parameters have another length
+        near["q"][:, block.part] /= np.linalg.norm(near["q"][:, block.part], axis=1)[:, None]
+    near["v"] = start.v + random.normal(size=(count, eqs.nv))
+    for name, function in eqs.functions.items():
+        sizes = [function.nnz_in(i) for i in range(function.n_in())]
+        check(
+            function,
+            [
+                near[part] if part in near else random.normal(size=(count, size))
+                for part, size in zip(ARGUMENTS[name].split(), sizes, strict=True)
+            ],
+        )
 
 
 def short_run(name: str, method: Any) -> list[Kernel]:
@@ -142,6 +152,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "extended": da.estimate.ExtendedKalman,
     "sigma points": da.estimate.SigmaPointKalman,
     "square root of sigma points": lambda *a, **k: da.estimate.SigmaPointKalman(*a, square_root=True, **k),
+    "Kalman-Bucy of a machine": da.estimate.ExtendedKalmanBucy,
 }
 
 
@@ -159,10 +170,72 @@ def test_the_kernels_of_a_filter_have_the_bits_of_the_interpreter(name: str, cou
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=slow)])
-def test_the_kernels_of_a_sampled_loop_have_the_bits_of_the_interpreter(count: int) -> None:
-    _, eqs, _ = machine("cart-pendulum")
+def test_the_kernels_of_a_kalman_bucy_filter_have_the_bits_of_the_interpreter(count: int) -> None:
+    model = da.StateSpace([[0.0, 1.0, 0.0], [-4.0, -0.1, 1.0], [0.0, 0.0, -2.0]], [0, 0, 1], [[1, 0, 0], [0, 1, 0]])
+    data = np.random.default_rng(3).normal(size=(20, 3))
+    record = da.Record(0.05 * np.arange(20), data, [*model.inputs, *model.outputs])
     with kernels_made() as made:
-        rest = da.equilibrium(eqs)
-        law = da.control.lqr(da.linearize(eqs, at=rest), Q=1.0, R=1.0)
-        da.simulate(eqs, 0.02, start=rest, controller=law, every=0.005)
+        da.estimate.KalmanBucy(model, Q=0.1, R=0.01).run(record)
+        da.estimate.KalmanBucy(model, Q=0.1, R=0.01, P0=np.eye(3)).run(record)
+    assert check_all(made, count) > 0
+
+
+def cart() -> tuple[da.EquationsOfMotion, Any, Any]:
+    """A cart with a pendulum that hangs, its rest and its linear model."""
+    _, eqs, _ = machine("cart-pendulum")
+    rest = da.equilibrium(eqs)
+    return eqs, rest, da.linearize(eqs, at=rest)
+
+
+LAWS: dict[str, Callable[[Any], Any]] = {
+    "continuous": lambda model: da.control.lqr(model, Q=1.0, R=1.0),
+    "sampled": lambda model: da.control.lqr(model, Q=1.0, R=1.0, dt=0.005),
+    "scheduled, continuous": lambda model: da.control.lqr(model, Q=1.0, R=1.0, horizon=2.0),
+    "scheduled, sampled": lambda model: da.control.lqr(model, Q=1.0, R=1.0, horizon=0.1, dt=0.005),
+    "with an observer": lambda model: da.control.OutputFeedback(
+        da.control.lqr(model, Q=1.0, R=1.0, dt=0.005), da.control.kalman_gain(model, Q=1e-2, R=1e-4, dt=0.005)
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("sampled", FEW), *(pytest.param(name, MANY, marks=slow) for name in LAWS)]
+)
+def test_the_kernels_of_a_closed_loop_have_the_bits_of_the_interpreter(name: str, count: int) -> None:
+    with kernels_made() as made:
+        eqs, rest, model = cart()
+        da.simulate(eqs, 0.02, start=rest, controller=LAWS[name](model), every=0.005)
+    assert check_all(made, count) > 1
+
+
+MOTION = {"shoulder.angle": lambda t: 0.3 + 0.2 * da.sin(2 * t), "elbow.angle": lambda t: 1.4 - 0.4 * da.cos(3 * t)}
+SERVOS: dict[str, Callable[[da.EquationsOfMotion, float | None], Any]] = {
+    "computed torque": lambda eqs, dt: da.control.computed_torque(eqs, MOTION, frequency=10.0, dt=dt),
+    "servo-constraint": lambda eqs, dt: da.control.udwadia_kalaba(
+        eqs, {"coupled": lambda s: s["elbow.angle"] - 2.0 * s["shoulder.angle"]}, frequency=10.0, dt=dt
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "dt", "count"),
+    [
+        ("servo-constraint", 0.002, FEW),
+        *(pytest.param(name, dt, MANY, marks=slow) for name in SERVOS for dt in (None, 0.002)),
+    ],
+)
+def test_the_kernels_of_a_servo_law_have_the_bits_of_the_interpreter(name: str, dt: float | None, count: int) -> None:
+    m = da.Mechanism("arm", planar=True)
+    upper = m.add_body("upper", mass=2.0, inertia=da.rod(0.5))
+    lower = m.add_body("lower", mass=1.0, inertia=da.rod(0.4))
+    m.add_revolute("shoulder", m.ground.at(0, 0), upper.at(-0.25, 0))
+    m.add_revolute("elbow", upper.at(0.25, 0), lower.at(-0.2, 0))
+    m.add_actuator("motor 1", joint="shoulder", input="shoulder torque")
+    m.add_actuator("motor 2", joint="elbow", input="elbow torque")
+    with kernels_made() as made:
+        eqs = da.equations(m)
+        start = da.assemble(eqs, {"shoulder.angle": 0.3, "elbow.angle": 1.0})
+        law = SERVOS[name](eqs, dt)
+        law.inputs_at(start)
+        da.simulate(eqs, 0.02, start=start, controller=law, every=0.004)
     assert check_all(made, count) > 1

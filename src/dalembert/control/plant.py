@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.core.arguments import matrix as real_matrix
 from dalembert.core.arguments import names_asked, real_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
 from dalembert.estimate.models.process import machine_names
@@ -86,8 +86,7 @@ def choose_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> t
 def _choose(kind: str, known: tuple[str, ...], given: str | Iterable[str] | None) -> tuple[str, ...]:
     names = known if given is None else names_asked(kind, given)
     for name in names:
-        if name not in known:
-            raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))
+        require_name(kind, name, known, "this system")
     if len(set(names)) < len(names):
         raise DataError("duplicate", f"an {kind} is named twice: {', '.join(names)}.")
     return names
@@ -104,8 +103,7 @@ def weight(
     if isinstance(given, Mapping):
         diagonal = np.zeros(n)
         for name, value in given.items():
-            if name not in names:
-                raise DataError("unknown-name", f"{symbol}: {unknown_name(kind, name, names, 'this system')}")
+            require_name(kind, name, names, "this system", argument=symbol)
             diagonal[list(names).index(name)] = real_number(f"{symbol}[{name!r}]", value)
         missing = [name for name in names if name not in given]
         if missing and complete:
@@ -185,10 +183,7 @@ def _check_point(system: StateSpace, at: object) -> None:
     if isinstance(at, Mapping):
         every = (*system.states, *machine_names(system), *system.inputs, *system.outputs)
         for name, value in at.items():
-            if name not in every:
-                raise DataError(
-                    "unknown-name", f"at: {unknown_name('state, input or output', name, every, 'this system')}"
-                )
+            require_name("state, input or output", name, every, "this system", argument="at")
             real_number(f"at[{name!r}]", value)
     elif at is not None and not hasattr(at, "__getitem__"):
         raise DataError("wrong-type", f"at must be a mapping of names to values or a State of the machine, got {at!r}.")

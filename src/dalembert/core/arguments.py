@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.text import listed
 
 
@@ -112,8 +112,7 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
         )
     names = set(known)
     for name, unit in units.items():
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("coordinate, state, input or output", name, names, where))
+        require_name("coordinate, state, input or output", name, names, where)
         if not isinstance(unit, str):
             raise DataError("wrong-type", f"the unit of {name!r} in {where} must be a string, got {unit!r}.")
     return dict(units)

@@ -145,6 +145,22 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
 
 
+def require_name(
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    place: str = "",
+    *advice: Advice,
+    error: type[DalembertError] = DataError,
+    argument: str = "",
+    where: Mapping[str, Any] | None = None,
+) -> None:
+    """Refuse a name that is not among the known ones; ``argument`` is the one that it was given with."""
+    if name not in known:
+        problem = unknown_name(kind, name, known, place)
+        raise error("unknown-name", f"{argument}: {problem}" if argument else problem, *advice, where=where)
+
+
 def require_extra(module: str, extra: str) -> Any:
     """Import an optional module; the error names the extra that installs it."""
     try:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from typing import Any, Self
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import require_name
 
 Setting = bool | Callable[[float], None] | None
 """What every ``progress=`` takes."""
@@ -90,8 +90,7 @@ class Steps:
 
     def begin(self, name: str) -> None:
         """A step of the plan begins; those before it are done."""
-        if name not in self._plan:
-            raise DataError("unknown-name", unknown_name("step", name, self._plan, self._title))
+        require_name("step", name, self._plan, self._title)
         self._now, place = name, list(self._plan).index(name)
         self._before = self._done = sum(list(self._plan.values())[:place])
         self._show(f"{self._title}: {name} ({place + 1} of {len(self._plan)})")

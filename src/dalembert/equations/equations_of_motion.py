@@ -163,10 +163,10 @@ class EquationsOfMotion:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
 
-    @cached_property
+    @property
     def scene_data(self) -> dict[str, Any] | None:
-        """The scene as a record keeps it."""
-        return None if self.scene is None else self.scene.to_json()
+        """The scene as a record keeps it; the same for all parameter values."""
+        return None if self.scene is None else self.cached("scene", self.scene.to_json)
 
     @property
     def is_holonomic(self) -> bool:

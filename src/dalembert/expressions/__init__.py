@@ -11,7 +11,16 @@ a `Quantity` is a number that may stay symbolic in a model.
 
 from dalembert.expressions.calling import call_user, of_time, one_value
 from dalembert.expressions.installation import doctor, engine
-from dalembert.expressions.kernels import FLAT_LIMIT, Array, Expr, Kernel, cores, run_together, spread_over_cores
+from dalembert.expressions.kernels import (
+    FLAT_LIMIT,
+    Array,
+    Expr,
+    Kernel,
+    cores,
+    run_together,
+    spread_over_cores,
+    start_task,
+)
 from dalembert.expressions.quantities import (
     Quantity,
     absolute,
@@ -35,6 +44,7 @@ from dalembert.expressions.quantities import (
     tanh,
     where,
 )
+from dalembert.expressions.work import count_work
 
 __all__ = [
     "Array",
@@ -51,6 +61,7 @@ __all__ = [
     "cores",
     "cos",
     "cosh",
+    "count_work",
     "doctor",
     "engine",
     "exp",
@@ -66,6 +77,7 @@ __all__ = [
     "sinh",
     "spread_over_cores",
     "sqrt",
+    "start_task",
     "table",
     "tan",
     "tanh",

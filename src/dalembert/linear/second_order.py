@@ -317,7 +317,7 @@ class SecondOrder(Responding):
 
     def stability(self) -> Stability:
         """Whether free motions decay, stay bounded or grow; also for defective eigenvalues."""
-        return stability.stability(self)
+        return stability.judge_second_order(self)
 
     def modal(
         self,

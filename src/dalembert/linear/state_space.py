@@ -7,7 +7,7 @@ discrete   (dt in s)      x[k+1] = A x[k] + B u[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,13 +18,11 @@ from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.tables import matrix_lines
 from dalembert.core.text import counted, listed
 from dalembert.linear.eigen import roots
+from dalembert.linear.eigen.stability import Stability, judge_state_space
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
 from dalembert.linear.transforms import balanced_truncation as balance
 from dalembert.linear.transforms import forms, gramians, interconnect, norms, sampling
-
-if TYPE_CHECKING:
-    from dalembert.linear.eigen.stability import Stability
 
 
 @frozen(init=False)
@@ -250,10 +248,8 @@ class StateSpace(Responding):
         return gramians.is_stable(self)
 
     def stability(self) -> Stability:
-        """Verdict and reason, also for repeated poles on the boundary; see :func:`dalembert.linear.eigen.stability`."""
-        from dalembert.linear.eigen.stability import stability
-
-        return stability(self)
+        """Verdict and reason, also for repeated poles on the boundary."""
+        return judge_state_space(self)
 
     def dc_gain(self) -> FloatArray:
         """Steady response to a constant input, (ny, nu): D - C A⁻¹ B, sampled D + C (I - A)⁻¹ B."""

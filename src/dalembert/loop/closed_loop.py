@@ -113,6 +113,11 @@ class LoopParts:
         """Inputs that laws drive."""
         return tuple(dict.fromkeys(name for law in self.laws for name in law.drives))
 
+    @property
+    def continuous(self) -> bool:
+        """Whether a part acts without an interval."""
+        return any(law.dt is None for law in self.laws) or (self.observer is not None and self.observer.dt is None)
+
     def before(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs as others drive them: those of the laws until these are switched on."""
         return {name: source for name, source in given.items() if name not in self.driven or not self.switch.at_once}
@@ -124,25 +129,31 @@ class LoopParts:
         )  # fmt: skip
 
 
-def run_machine(
-    eqs: EquationsOfMotion, end: float, parts: LoopParts, *, start: Any, inputs: Any, method: Any, every: Any,
-    events: Any, progress: Any,
-) -> Record:  # fmt: skip
+def run_machine(eqs: EquationsOfMotion, end: float, parts: LoopParts, *, start: Any, **options: Any) -> Record:
     """A sampled loop around equations of motion."""
     begin = state_or_rest(eqs, start)
+    run = prepare_machine(eqs, begin.t, end, parts, **options)
+    return run.go(run.host.column(begin, end - begin.t))
+
+
+def prepare_machine(
+    eqs: EquationsOfMotion, begin: float, end: float, parts: LoopParts, *, inputs: Any, method: Any, every: Any,
+    events: Any, progress: Any,
+) -> SampledRun:  # fmt: skip
+    """A sampled loop around equations of motion, not begun."""
     given = read_given(inputs, eqs.inputs.names)
     driven = tuple(name for name in parts.driven if name in eqs.inputs.index)
     chosen = DEFAULT if method is None else method
     host = MachineHost(eqs, chosen, parts.before(given), driven, as_events(events), parts.switch)
     loop = parts.around(host.plant, given)
     first, last = host.plant.span
-    if first > begin.t or last < end:
+    if first > begin or last < end:
         raise DataError(
             "record-too-short",
-            f"a record given as input covers {first:g} to {last:g} s, the run needs {begin.t:g} to {end:g} s.",
+            f"a record given as input covers {first:g} to {last:g} s, the run needs {begin:g} to {end:g} s.",
         )
-    count = int(np.floor((end - begin.t) / loop.dt + 1e-9))
-    return _make_run(host, loop, parts, begin.t, end, count, every, progress).go(host.column(begin, end - begin.t))
+    count = int(np.floor((end - begin) / loop.dt + 1e-9))
+    return _make_run(host, loop, parts, begin, end, count, every, progress)
 
 
 def run_linear(
@@ -255,9 +266,27 @@ def simulate_loop(
     **run: Any,
 ) -> Record:
     """Route a loop: continuous parts into the equations, sampled ones into a sampled run."""
-    switch = read_switch(switch_on)
     if isinstance(plant, StateSpace):
         controller, observer = in_deviations(controller), in_deviations(observer)
+    parts = read_parts(controller, observer, noise, references, actuators, switch_on)
+    if isinstance(plant, StateSpace):
+        stepped = parts.continuous or run["events"] or run["method"] is not None or parts.switch.event is not None
+        if not stepped:
+            del run["events"], run["method"]
+            return run_linear(plant, until, parts, **run)
+        plant = linear_equations(plant)
+        run["start"] = read_linear_state(plant, run["start"])
+    if not parts.continuous:
+        begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
+        return run_machine(plant, end_time(until, begin), parts, **run)
+    return run_continuous(plant, until, run, parts)
+
+
+def read_parts(
+    controller: object, observer: object, noise: object, references: object, actuators: object, switch_on: object
+) -> LoopParts:
+    """The parts of a loop as `da.simulate` is given them, checked as far as that is possible without the plant."""
+    switch = read_switch(switch_on)
     limits = read_actuators(actuators)
     controller = within_limits(controller, limits)
     laws = as_laws(controller, switch)
@@ -274,19 +303,24 @@ def simulate_loop(
         name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
     }
     wanted = name_references(references, known)
-    parts = LoopParts(laws, observer_step, noise, {**resting, **wanted}, limits, switch, waits)
-    continuous = any(law.dt is None for law in laws) or (observer_step is not None and observer_step.dt is None)
-    if isinstance(plant, StateSpace):
-        stepped = continuous or run["events"] or run["method"] is not None or switch.event is not None
-        if not stepped:
-            del run["events"], run["method"]
-            return run_linear(plant, until, parts, **run)
-        plant = linear_equations(plant)
-        run["start"] = read_linear_state(plant, run["start"])
-    if not continuous:
-        begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
-        return run_machine(plant, end_time(until, begin), parts, **run)
-    return run_continuous(plant, until, run, parts)
+    return LoopParts(laws, observer_step, noise, {**resting, **wanted}, limits, switch, waits)
+
+
+def prepare_loop(
+    eqs: EquationsOfMotion, begin: float, until: object, *, inputs: object = None, method: object = None,
+    every: object = None, events: object = (), controller: object = None, observer: object = None,
+    noise: object = None, references: object = None, actuators: object = None, switch_on: object = None,
+) -> SampledRun | None:  # fmt: skip
+    """What `da.simulate` would run with these options, not begun; None unless it is a loop of sampled parts only."""
+    if all(part is None for part in (controller, observer, noise, references, actuators, switch_on)):
+        return None
+    parts = read_parts(controller, observer, noise, references, actuators, switch_on)
+    if parts.continuous:
+        return None
+    return prepare_machine(
+        eqs, begin, end_time(until, begin), parts,
+        inputs=inputs, method=method, every=every, events=events, progress=False,
+    )  # fmt: skip
 
 
 def run_continuous(

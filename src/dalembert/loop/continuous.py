@@ -25,7 +25,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State, Symbols, require_equations
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
@@ -316,11 +316,7 @@ class _Closing:
         w = self.observer
         assert w is not None
         for name in w.known:
-            if name not in self.eqs.inputs.index:
-                raise ModelError(
-                    "unknown-name",
-                    unknown_name("input", name, self.eqs.inputs.names, f"the inputs of observer {w.name!r}"),
-                )
+            require_name("input", name, self.eqs.inputs.names, f"the inputs of observer {w.name!r}", error=ModelError)
         known = self._column(w.known, at, None)
         y = self._column(w.reads, at, None)
         return w.function(self.observed, known, y, SX(np.array(w.parameters, dtype=float)), at.t)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.core.arrays import FloatArray as Array
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 
 
 def freeze(array: Array) -> Array:
@@ -84,8 +84,7 @@ def check_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mappin
         return ("",) * len(columns)
     if isinstance(units, Mapping):
         for label in units:
-            if label not in columns:
-                raise DataError("unknown-name", unknown_name("channel", label, columns, "units"))
+            require_name("channel", label, columns, "units")
         return tuple(check_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
     if isinstance(units, str) or len(units) != len(columns):
         raise DataError(

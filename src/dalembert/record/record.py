@@ -201,7 +201,6 @@ class Record:
                 f"{self._label()} is not sampled uniformly: steps from {steps.min():.6g} s to {steps.max():.6g} s "
                 f"(the longest after t = {t[int(steps.argmax())]:.6g} s).",
                 Advice("Use {}.", Call("Record.resample", Argument("every", float(f"{np.median(steps):.6g}")))),
-                evidence={"shortest": float(steps.min()), "longest": float(steps.max())},
             )
         return float(t[-1] - t[0]) / (t.size - 1)
 

@@ -74,9 +74,9 @@ def sweep(
         raise DataError("wrong-type", f"a design is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
     if hasattr(trial, "check"):
         trial.check(design.names)
-    if executor is not None or workers != 0:
-        _require_sendable(trial)
     task = _Task(trial, uuid.uuid4().hex, design.names)
+    if executor is not None or (workers != 0 and not (workers is None and task.in_lanes)):
+        _require_sendable(trial)
     points = design.points
     head = {"names": list(design.names), "count": len(points), "points": pack(points), "seed": int(design.seed),
             "trial": _identity(trial)}  # fmt: skip
@@ -144,6 +144,12 @@ class _Task:
     def __init__(self, trial: object, key: str, names: tuple[str, ...]) -> None:
         self.trial, self.key, self.names = trial, key, names
 
+    @property
+    def in_lanes(self) -> bool:
+        """Whether the runs share native code in lanes."""
+        together = getattr(self.trial, "goes_together", None)
+        return together is not None and bool(together(self.names))
+
     def __call__(self, batch: list[tuple[int, list[float], int]]) -> list[dict[str, Any]]:
         if self.key not in _trials:
             _trials.clear()
@@ -189,10 +195,8 @@ def _runs(
 ) -> Iterator[list[dict[str, Any]]]:
     if not todo:
         return
-    together = getattr(task.trial, "goes_together", None)
-    in_lanes = together is not None and together(task.names)
-    if executor is None and (workers == 0 or (workers is None and in_lanes)):
-        for batch in _batches(points, todo, seed, 1, IN_LANES * cores() if in_lanes else None):
+    if executor is None and (workers == 0 or (workers is None and task.in_lanes)):
+        for batch in _batches(points, todo, seed, 1, IN_LANES * cores() if task.in_lanes else None):
             yield task(batch)
         return
     count = workers if workers is not None else os.cpu_count() or 1

@@ -6,8 +6,8 @@ It must be at the top of a module (or a dataclass such as `Simulation`), so that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from dalembert.core.errors import DalembertError, DataError, ModelError, unknown
 from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
-from dalembert.loop.simulate import simulate
+from dalembert.loop.noise import Noise
+from dalembert.loop.simulate import LOOP, simulate
 from dalembert.record import Record
 from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.channels import Samples, channel_values, observation
@@ -28,6 +29,10 @@ from dalembert.solve.integrate.together import Starts, runs_together
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.assemble_together import assemble_together, determines_pose
 
+if TYPE_CHECKING:
+    from dalembert.loop.sampled.sampled_run import SampledRun
+
+SEED = "seed"  # axis
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "last": lambda x: x[-1],
     "first": lambda x: x[0],
@@ -71,7 +76,8 @@ class Simulation:
     start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
         change them, axes named as a parameter change that.
     guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
-    options : of `da.simulate`: method, every, inputs, ...
+    options : of `da.simulate`: method, every, inputs, controller, observer, noise, ... An axis named ``"seed"`` is the
+        seed of the noise; without one, noise that has no seed of its own takes that of the point.
     """
 
     eqs: EquationsOfMotion
@@ -116,8 +122,11 @@ class Simulation:
     def batch(self, points: Sequence[SweepPoint]) -> list[dict[str, Any] | Exception]:
         """Results at many points, or why there are none; the runs go together in lanes where the machine allows it."""
         results: list[dict[str, Any] | Exception | None] = [None] * len(points)
-        if points and self._in_lanes(tuple(points[0])):
-            self._run_together(points, results)
+        shared = self._in_lanes(tuple(points[0])) if points else None
+        if isinstance(shared, _Together):
+            self._run_together(shared, points, results)
+        elif shared is not None:
+            self._run_loops(shared, points, results)
         for k, point in enumerate(points):
             if results[k] is None:
                 try:
@@ -138,24 +147,43 @@ class Simulation:
                 parameters[name] = value
             elif name.startswith("start "):
                 place[name.removeprefix("start ")] = value
-            else:
+            elif name.startswith("velocity "):
                 speed[name.removeprefix("velocity ")] = value
         return parameters, place, speed
 
     def _run_alone(self, point: SweepPoint) -> dict[str, Any]:
+        start, options = self._start(point), dict(self.options)
+        if isinstance(options.get("noise"), Noise):
+            options["noise"] = replace(options["noise"], seed=self._seed(point))
+        return self._reduce(simulate(start.eqs, self.until, start=start, progress=False, **options))
+
+    def _start(self, point: SweepPoint) -> State:
         parameters, place, speed = self._split(point)
         eqs = self.eqs.replace(**parameters) if parameters else self.eqs
-        state = assemble(eqs, place, velocity=speed, guess=self.guess) if place or speed or self.guess else None
-        run: Record = simulate(eqs, self.until, start=state, progress=False, **self.options)
+        return assemble(eqs, place, velocity=speed, guess=self.guess)
+
+    def _seed(self, point: SweepPoint) -> int:
+        """Seed of the noise at a point: that of an axis, its own, or that of the point."""
+        if SEED in point.values_by_name and SEED not in self.eqs.parameters.index:
+            if point[SEED] != int(point[SEED]):
+                raise DataError("not-a-count", f"axis {SEED!r} must hold whole numbers, got {point[SEED]:g}.")
+            return int(point[SEED])
+        own = self.options["noise"].seed
+        return point.seed if own is None else int(own)
+
+    def _reduce(self, run: Record) -> dict[str, Any]:
         return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
 
     # -- in lanes ----------------------------------------------------------------------------------------------------
-    def _in_lanes(self, names: tuple[str, ...]) -> _Together | None:
-        """What all runs share where they can go together: parameters and speeds differ, the pose is determined."""
-        shared: dict[Any, _Together | None] = vars(self).setdefault("_shared", {})
+    def _in_lanes(self, names: tuple[str, ...]) -> _Together | SampledRun | None:
+        """What all runs share where they can go together.
+
+        Of runs without a loop parameters and speeds may differ, and the pose must be determined; of sampled loops all.
+        """
+        shared: dict[Any, _Together | SampledRun | None] = vars(self).setdefault("_shared", {})
         if names not in shared:
             try:
-                shared[names] = _Together.of(self, names)
+                shared[names] = self._loop() or _Together.of(self, names)
             except DalembertError:  # each run by itself will report it
                 shared[names] = None
         return shared[names]
@@ -163,9 +191,33 @@ class Simulation:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_shared"}
 
-    def _run_together(self, points: Sequence[SweepPoint], results: list[Any]) -> None:
-        shared = self._in_lanes(tuple(points[0]))
-        assert shared is not None
+    def _loop(self) -> SampledRun | None:
+        """The closed loop that all runs have, where all its parts are sampled."""
+        if not set(self.options) & set(LOOP):
+            return None
+        from dalembert.loop.closed_loop import prepare_loop
+
+        return prepare_loop(self.eqs, 0.0, self.until, **self.options)
+
+    def _run_loops(self, loop: SampledRun, points: Sequence[SweepPoint], results: list[Any]) -> None:
+        from dalembert.loop.sampled.loops_together import LoopStart, run_loops_together
+
+        starts: list[LoopStart] = []
+        chosen: list[int] = []
+        for k, point in enumerate(points):
+            try:
+                seed = None if loop.loop.noise is None else self._seed(point)
+                starts.append(LoopStart(self._start(point), seed))
+                chosen.append(k)
+            except Exception as error:
+                results[k] = error
+        for number, run in run_loops_together(loop, starts, len(starts)):
+            try:
+                results[chosen[number]] = run if isinstance(run, Exception) else self._reduce(run)
+            except Exception as error:
+                results[chosen[number]] = error
+
+    def _run_together(self, shared: _Together, points: Sequence[SweepPoint], results: list[Any]) -> None:
         eqs = self.eqs
         split = [self._split(point) for point in points]
         p = np.tile(eqs.p, (len(points), 1))
@@ -198,11 +250,13 @@ class Simulation:
         for name in names:
             if name in self.eqs.parameters.index or name.startswith(("start ", "velocity ")):
                 continue
+            if name == SEED and isinstance(self.options.get("noise"), Noise):
+                continue
             known = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
             raise ModelError(
                 "unknown-name",
                 unknown_name("axis", name, known, f"equations {self.eqs.name!r}"),
-                Advice("An axis is a parameter, 'start <coordinate>' or 'velocity <coordinate>'."),
+                Advice("An axis is a parameter, 'start <coordinate>', 'velocity <coordinate>' or, of noise, 'seed'."),
                 where={"name": name},
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dalembert.linear import (
     observability_matrix,
     symmetric_form,
 )
+from dalembert.linear.transforms.sampling import LIMITS
 from tests.helpers.findings import raises, warns
 
 FRAME = {
@@ -122,11 +124,21 @@ def test_an_oscillation_above_nyquist_comes_back_as_its_alias_with_a_warning():
     np.testing.assert_allclose(back.modes().frequencies, 2 * np.pi / dt - omega, rtol=1e-12)
 
 
-def test_a_pole_near_nyquist_is_warned_of():
-    turn = 0.999 * np.pi
+@pytest.mark.parametrize(("factor", "doubtful"), [(0.9, True), (1.1, False)])
+def test_a_pole_near_nyquist_is_warned_of(factor, doubtful):
+    turn = (1.0 - factor * LIMITS.nyquist) * np.pi
     A = 0.9 * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    with warns(UserWarning, "aliasing"):
+    with warns(UserWarning, "aliasing") if doubtful else nullcontext():
         StateSpace(A, dt=1.0).to_continuous()
+
+
+@pytest.mark.parametrize(("factor", "singular"), [(0.9, True), (1.1, False)])
+def test_a_pole_at_the_singularity_of_the_tustin_map_is_refused(factor, singular):
+    distance = factor * LIMITS.pole
+    with raises(DataError, "no-solution") if singular else nullcontext():
+        StateSpace([[1.0 - distance]], dt=None).to_discrete(2.0, "tustin")
+    with raises(DataError, "no-solution") if singular else nullcontext():
+        StateSpace([[-1.0 + distance]], dt=2.0).to_continuous("tustin")
 
 
 def test_first_order_hold_is_exact_for_a_ramp():

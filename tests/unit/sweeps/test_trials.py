@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,77 @@ def test_runs_that_cannot_go_together_run_one_by_one(why: str) -> None:
     axis = "start A" if why == "axis of the start" else "length"
     assert not trial.goes_together((axis,))
     assert da.sweep(trial, da.sweeps.Grid({axis: [0.5, 0.6]}), workers=0).complete
+
+
+# -- closed loops ------------------------------------------------------------------------------------------------------
+LOOP_OUTPUTS = {"angle": ("A.angle", "all"), "read": ("measured.encoder", "all"), "torque": ("command.torque", "rms")}
+
+
+@pytest.fixture(scope="module")
+def regulated() -> da.EquationsOfMotion:
+    m = da.Mechanism("rocker", planar=True)
+    mass = m.parameter("mass", 1.0)
+    rod = m.add_body("rod", mass=mass, inertia=0.1)
+    m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_actuator("motor", joint="A", input="torque")
+    m.add_sensor("encoder", da.angle("A"))
+    return da.equations(m)
+
+
+def loop_trial(eqs: da.EquationsOfMotion, noise: da.Noise | None, **options: Any) -> da.sweeps.Simulation:
+    law = da.control.custom_law("pd", lambda s: 4.0 - 9.0 * s["A.angle"] - 3.0 * s["A.rate"], "torque", dt=0.02)
+    parts = {"controller": law, "start": {"A": 0.4}, **options}
+    return da.sweeps.Simulation(eqs, 0.5, LOOP_OUTPUTS, noise=noise, **parts)
+
+
+NOISE = da.Noise(sensors={"encoder": 1e-2})
+
+
+def test_closed_loops_go_together_with_the_bits_of_single_runs(regulated: da.EquationsOfMotion) -> None:
+    trial = loop_trial(regulated, NOISE)
+    design = da.sweeps.LatinHypercube({"mass": (0.5, 2.0), "start A": (0.2, 0.6), "velocity A": (-1.0, 1.0)}, 9)
+    assert trial.goes_together(design.names)
+    found = da.sweep(trial, design)
+    assert found.complete
+    for k in (0, 4, 8):
+        own = regulated.replace(mass=found["mass"][k])
+        start = da.assemble(own, {"A": found["start A"][k]}, velocity={"A": found["velocity A"][k]})
+        seed = int(np.random.SeedSequence([design.seed, k]).generate_state(1)[0])
+        noise = da.Noise(sensors=NOISE.sensors, seed=seed)
+        run = da.simulate(own, 0.5, start=start, controller=trial.options["controller"], noise=noise)
+        np.testing.assert_array_equal(found["angle"][k], run["A.angle"])
+        np.testing.assert_array_equal(found["read"][k], run["measured.encoder"])
+
+
+def test_closed_loops_give_the_same_in_processes(regulated: da.EquationsOfMotion) -> None:
+    trial, design = loop_trial(regulated, NOISE), da.sweeps.Grid({"mass": [0.8, 1.0, 1.2]})
+    together, apart = da.sweep(trial, design), da.sweep(trial, design, workers=2)
+    for name in LOOP_OUTPUTS:
+        np.testing.assert_array_equal(together[name], apart[name])
+
+
+def test_an_axis_is_the_seed_of_the_noise(regulated: da.EquationsOfMotion) -> None:
+    found = da.sweep(loop_trial(regulated, NOISE), da.sweeps.Grid({"seed": [3, 4, 3]}))
+    np.testing.assert_array_equal(found["read"][0], found["read"][2])
+    assert not np.array_equal(found["read"][0], found["read"][1])
+
+
+def test_noise_with_a_seed_is_the_same_at_every_point(regulated: da.EquationsOfMotion) -> None:
+    noise = da.Noise(sensors=NOISE.sensors, seed=7)
+    found = da.sweep(loop_trial(regulated, noise), da.sweeps.Grid({"mass": [1.0, 2.0]}))
+    errors = found["read"] - found["angle"]
+    np.testing.assert_allclose(errors[0], errors[1], atol=1e-15)
+
+
+def test_seeds_must_be_whole_numbers_and_belong_to_noise(regulated: da.EquationsOfMotion) -> None:
+    found = da.sweep(loop_trial(regulated, NOISE), da.sweeps.Grid({"seed": [1.0, 1.5]}))
+    assert found.status == ("done", "failed") and "whole" in found.errors[1]
+    with raises(ModelError, "unknown-name", "seed"):
+        da.sweep(loop_trial(regulated, None), da.sweeps.Grid({"seed": [1.0]}))
+
+
+def test_a_continuous_law_runs_one_by_one(regulated: da.EquationsOfMotion) -> None:
+    law = da.control.custom_law("pd", lambda s: 4.0 - 9.0 * s["A.angle"] - 3.0 * s["A.rate"], "torque")
+    trial = da.sweeps.Simulation(regulated, 0.1, {"angle": "A.angle"}, start={"A": 0.4}, controller=law)
+    assert not trial.goes_together(("mass",))
+    assert da.sweep(trial, da.sweeps.Grid({"mass": [0.5, 0.6]}), workers=0).complete

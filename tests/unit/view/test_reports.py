@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, FileFormatError
-from dalembert.view.plots.records import select_distinct
+from dalembert.view.plots.record_channels import select_distinct
 from dalembert.view.reports.estimate_report import estimate_pieces, in_order
 from dalembert.view.reports.pages import Picture, Table, Text, html_page
 from tests.helpers import flexible_parts

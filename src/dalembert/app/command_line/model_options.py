@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dalembert.app.command_line.option_values import TIME
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 
 SUFFIXES = (".toml", ".json")
 LIBRARY = Path(__file__).parents[2] / "library"
@@ -20,8 +20,7 @@ def ready() -> dict[str, Path]:
 
 
 def ready_file(name: str) -> Path:
-    if name not in ready():
-        raise ModelError("unknown-name", unknown_name("library model", name, ready()))
+    require_name("library model", name, ready(), error=ModelError)
     return ready()[name]
 
 

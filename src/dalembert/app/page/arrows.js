@@ -1,4 +1,4 @@
-// Arrows of forces, and bent ones of torques.
+// Arrows of forces, and curved arrows of torques.
 import * as THREE from "three";
 import { between, short } from "./data.js";
 import { Arrow, Bend } from "./shapes.js";
@@ -18,7 +18,7 @@ export class Efforts {
       sizes = Float64Array.from(sizes).sort();
       if (!sizes.length) continue;
       this.largest[kind] = sizes[sizes.length - 1];
-      const usual = sizes[Math.floor(0.97 * (sizes.length - 1))] || this.largest[kind]; // a peak does not shrink the rest
+      const usual = sizes[Math.floor(0.97 * (sizes.length - 1))] || this.largest[kind]; // the 97 % quantile: a short peak must not make all other arrows small
       this.per[kind] = usual > 0 ? (kind ? 1.7 * Math.PI : 0.3 * D.own) / usual : 0;
     }
     this.arrows = D.forces.map(force => {

@@ -1,4 +1,4 @@
-// How bodies are drawn: by their shapes, or from their points.
+// Drawing of bodies: from their shapes, or from their points.
 import * as THREE from "three";
 import { three } from "./data.js";
 import { Flexible, softMatter } from "./flexible.js";
@@ -7,7 +7,7 @@ import { ball, bar, hullBody, hullPlate, matter, mesh, plate } from "./shapes.js
 const Z = new THREE.Vector3(0, 0, 1), DARK = "#1c2430";
 const line = () => new THREE.LineBasicMaterial({ color: DARK, transparent: true, opacity: 0.65 });
 
-// points and lines of a body: those of its joints, or of its rod, or from the origin to its only point
+// points and lines of a body: those of its joints, of its rod, or the line from the origin to its only point
 export function form(body) {
   const points = (body.points || []).map(three), shape = body.shape || {};
   if (shape.kind === "rod" && points.filter(p => Math.hypot(...p) > 0).length < 2) return { points: shape.ends, lines: [[0, 1]] };
@@ -49,7 +49,7 @@ function flat(group, points, lines, s, z, thick, material) {
   else for (const [a, b] of lines.slice(0, points.length - 1)) group.add(plate(points[a], points[b], 1.05 * s, z, thick, material));
 }
 
-// planar: what lies behind a plate, a slab or a disc is seen through it
+// planar: plates, slabs and discs are transparent, so that parts behind them are visible
 function clear(material) { return Object.assign(material.clone(), { transparent: true, opacity: 0.55, depthWrite: false }); }
 
 function spatial(group, points, lines, s, material, color) {
@@ -62,14 +62,14 @@ function spatial(group, points, lines, s, material, color) {
   if (whole) group.add(whole);
 }
 
-// a mass that slides and has no form of its own
+// a sliding mass without a shape of its own
 function block(s, thick, z, material) {
   const one = mesh(new THREE.BoxGeometry(11 * s, 4.2 * s, thick), material, 30);
   one.position.z = z + thick / 2;
   return one;
 }
 
-// the sign for a centre of mass
+// symbol of a centre of mass
 function centre(s, z) {
   const group = new THREE.Group(), r = 0.62 * s, dark = new THREE.MeshBasicMaterial({ color: "#222a34" }), light = new THREE.MeshBasicMaterial({ color: "#ffffff" });
   for (let k = 0; k < 4; k++) group.add(new THREE.Mesh(new THREE.CircleGeometry(r, 12, k * Math.PI / 2, Math.PI / 2), k % 2 ? light : dark));
@@ -91,7 +91,7 @@ function solid(machine, shape, material, z) {
   if (shape.kind === "box" && shape.size && Math.max(...shape.size) > 0) {
     const size = shape.size.map(v => Math.max(v, 0.35 * s));
     if (planar) size[2] = thick;
-    // a body known by its inertia only is an ellipsoid: its half axes are √(5/12) of the sides of the box
+    // a body of which only the inertia is known is drawn as an ellipsoid; its half axes are √(5/12) of the sides of the box
     const one = shape.guess ? mesh(new THREE.SphereGeometry(1, 40, 28).scale(...size.map(v => Math.sqrt(5 / 12) * v)), material) : mesh(new THREE.BoxGeometry(...size), material, 30);
     if (planar) one.position.z = z + thick / 2;
     if (shape.axes) one.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(...shape.axes.map(a => new THREE.Vector3(...a))));
@@ -119,7 +119,7 @@ function drum(radius, length, material) {
   return one;
 }
 
-// a tyre on a rim with spokes; one of them is marked, so that one sees it turn
+// a tyre on a rim with spokes; one spoke is marked to make the rotation visible
 function wheel(radius, material) {
   const group = new THREE.Group(), rubber = matter("#343b45"), steel = new THREE.MeshStandardMaterial({ color: "#aab4c0", roughness: 0.4, metalness: 0.4 }), tube = 0.055 * radius;
   rubber.roughness = 0.85;
@@ -132,7 +132,7 @@ function wheel(radius, material) {
   return group;
 }
 
-// marks on round bodies, so that one sees them turn
+// marks on round bodies, which make their rotation visible
 function spokes(radius, length) {
   const places = [];
   for (const h of [length / 2, -length / 2]) for (let k = 0; k < 3; k++) { const a = 2 * Math.PI * k / 3; places.push(0, 0, 1.01 * h, radius * Math.cos(a), radius * Math.sin(a), 1.01 * h); }
@@ -160,7 +160,7 @@ function outside(machine, shape, p) {
   return across > 1.02 * shape.radius || (!machine.D.planar && Math.abs(along) > 0.51 * shape.length + 0.5 * s);
 }
 
-// how far a shape reaches along a direction from its origin, for pins that are to be seen
+// extent of a shape along a direction from its origin: pins must be longer to be visible
 export function reach(shape, way) {
   if (!shape) return 0;
   if (shape.kind === "sphere") return shape.radius;

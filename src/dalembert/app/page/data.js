@@ -1,6 +1,6 @@
-// The data of the page: JSON with arrays in it, as src/dalembert/view/payload.py packs them.
+// The data of the page: JSON with arrays in it, as src/dalembert/view/animation/payload.py packs them.
 
-// rows of second differences in planes of bytes, least value and step of every row
+// decodes rows stored as second differences in byte planes, with the smallest value and the step of every row
 function summed(buffer, at, { shape: [rows, count], low, rise }) {
   const n = rows * count, bytes = new Uint8Array(buffer, at, 4 * n), out = new Float64Array(n);
   for (let r = 0, i = 0; r < rows; r++) for (let k = 0, q = 0, d = 0; k < count; k++, i++) {
@@ -38,7 +38,7 @@ export async function decode(text, packing) {
   return unpack(await new Response(stream).arrayBuffer());
 }
 
-// where a time lies between two pictures: [first, second, share of the second]
+// pictures before and after a time, and the weight of the second: [first, second, weight]
 export function between(time, D) {
   const last = D.frames - 1, at = D.step > 0 ? Math.min(Math.max((time - D.start) / D.step, 0), last) : 0;
   const i = Math.min(Math.floor(at), Math.max(last - 1, 0));
@@ -59,7 +59,7 @@ export function metres(x) {
   return `${x.toExponential(0)} m`;
 }
 
-// labels of an axis: as many digits as tell neighbours apart
+// labels of an axis: enough digits that neighbouring labels differ
 export function tick(x, rise, largest) {
   const exponent = v => Math.floor(Math.log10(Math.abs(v)) + 1e-9), places = Math.max(0, -exponent(rise));
   if (Math.abs(x) < 1e-9 * rise) return "0";

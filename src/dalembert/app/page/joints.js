@@ -4,7 +4,7 @@ import { distance, three } from "./data.js";
 import { reach } from "./bodies.js";
 import { ball, coil, matter, mesh, plate, spiral, stadium, strut } from "./shapes.js";
 
-// which glyphs (shapes that kinds of joints declare) have a rail to the other body, and which are blocks
+// glyphs (symbols that kinds of joints declare) with a rail to the other body, and glyphs drawn as blocks
 const SLIDING = new Set(["slide", "screw", "slot", "rod"]);
 const SQUARE = new Set(["slide", "screw", "slot"]);
 const Z = new THREE.Vector3(0, 0, 1);
@@ -18,7 +18,7 @@ export function drawGround(machine) {
   machine.hatchMaterial = new THREE.LineBasicMaterial({ color: "#5a6573" });
   for (const p of places) {
     const only = rails.length && D.joints.every(j => !(j.other && j.other.body === null && distance(three(j.other.point), p) < 1e-9 * D.radius) || rails.includes(j)) && rails.some(j => distance(three(j.other.point), p) < 1e-9 * D.radius);
-    if (only) continue; // a rail stands for it
+    if (only) continue; // the rail is drawn instead
     group.add(D.planar ? stand(machine, p, 2.1 * s) : foot(machine, p, 1.9 * s));
   }
   machine.stage.scene.add(group);
@@ -58,7 +58,7 @@ function foot(machine, p, s) { // a cone on a post that reaches the floor
 export function drawJoint(machine, joint) {
   const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, slotted = planar && joint.glyph === "slot", square = SQUARE.has(joint.glyph) && !slotted;
   const leaf = machine.D.joint_springs && machine.D.joint_springs.some(one => one.foot && one.joint === joint.name);
-  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && SQUARE.has(joint.glyph))) return { joint, group, rail: null }; // leaf springs, or tube and rod, stand for it
+  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && SQUARE.has(joint.glyph))) return { joint, group, rail: null }; // leaf springs, or tube and rod, are drawn instead
   const heights = [machine.height(joint.body), joint.other ? machine.height(joint.other.body) : 0], low = Math.min(...heights), high = Math.max(...heights);
   if (joint.glyph && planar && !square) {
     const deep = high - low + 1.5 * thick, pin = mesh(new THREE.CylinderGeometry(0.52 * s, 0.52 * s, deep, 28).rotateX(Math.PI / 2), steel);
@@ -71,7 +71,7 @@ export function drawJoint(machine, joint) {
     block.position.z = (low + high) / 2 + 0.2 * thick;
     group.add(block);
   } else if (!planar) group.add(...spatialJoint(machine, joint, square, s, steel));
-  if (joint.radius) group.clear(); // what rolls touches the ground elsewhere
+  if (joint.radius) group.clear(); // a rolling body touches the ground at another point
   if (slotted && joint.other && joint.other.axis) slot(machine, joint);
   if (joint.lines) strokes(machine, joint);
   const rail = joint.other && SLIDING.has(joint.glyph) && !slotted ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
@@ -88,7 +88,7 @@ function spatialJoint(machine, joint, square, s, steel) {
   if (joint.glyph === "ball" || joint.glyph === "rod" || !joint.axis) return [ball([0, 0, 0], (joint.glyph === "rod" ? 0.6 : 1.35) * s, steel)];
   const way = new THREE.Vector3(...joint.axis).normalize(), turn = new THREE.Quaternion().setFromUnitVectors(Z, way);
   const body = machine.D.bodies[machine.index.get(joint.body)], shape = body && body.shape, point = three(joint.point);
-  // long enough to stick out of the body at this place, unless it would be a pole
+  // long enough to be visible beside the body here, unless it would become much longer than the body
   const across = point.reduce((sum, c, k) => sum + c * joint.axis[k], 0), out = reach(shape, joint.axis) - Math.abs(across);
   const length = 3.6 * s < 2 * out && Math.abs(across) < 0.3 * out && out < 6 * s ? 2 * out + 1.4 * s : 3.6 * s;
   if (joint.glyph === "cross") return [ball([0, 0, 0], 1.1 * s, steel), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20).rotateX(Math.PI / 2), steel), turn), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20), steel), turn)];
@@ -97,7 +97,7 @@ function spatialJoint(machine, joint, square, s, steel) {
 }
 function turned(one, turn) { one.quaternion.copy(turn); return one; }
 
-// lines that a kind of joint brings along, in the axes of the first body and sizes of a pin
+// lines declared by the kind of a joint, in the axes of the first body, in units of the pin size
 function strokes(machine, { lines, other }) {
   const { size: s, thick } = machine, holder = machine.holder(other.body, other.point), material = new THREE.LineBasicMaterial({ color: "#343b45" });
   const lift = machine.D.planar ? machine.height(other.body) + 0.6 * thick : 0, [x, y, z] = three(other.point);
@@ -107,7 +107,7 @@ function strokes(machine, { lines, other }) {
   }
 }
 
-// planar: the rail of what slides on the ground, as long as the slide is, with hatched ends
+// planar: the rail of a body that slides on the ground, as long as its travel, with hatched ends
 function guide(machine, joint) {
   const { size: s, thick, stage } = machine, from = new THREE.Vector3(...three(joint.other.point)), [low, high] = machine.strokeOf(joint);
   const body = machine.D.bodies[machine.index.get(joint.body)], out = 2.4 * s + reach(body && body.shape, joint.axis), sprung = (machine.D.joint_springs || []).some(one => one.joint === joint.name) ? 9 * s : 0;
@@ -127,7 +127,7 @@ function guide(machine, joint) {
   stage.scene.add(one, new THREE.LineSegments(new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(lines, 3)), machine.hatchMaterial));
 }
 
-// planar: the slot in a body, as long as its pin slides
+// planar: the slot in a body, as long as the travel of its pin
 function slot(machine, joint) {
   const { size: s, thick } = machine, [low, high] = machine.strokeOf(joint), { body, point, axis } = joint.other, z = machine.height(body) - thick / 2;
   const end = along => [point[0] + along * axis[0], point[1] + along * axis[1], 0], own = machine.index.has(body), holder = machine.holder(body, point);
@@ -138,7 +138,7 @@ function slot(machine, joint) {
   holder.add(hole);
 }
 
-// a spring along or about the coordinate of a joint: leaf springs between floors, a coil along a slide, a spiral at a hinge
+// a spring on the coordinate of a joint: leaf springs between floors, a coil along a slide, a spiral at a hinge
 export function drawJointSpring(machine, { joint: name, turns, foot }) {
   const { size: s, steel, stage, D } = machine, joint = D.joints.find(one => one.name === name);
   if (foot) return leaves(machine, joint, foot);
@@ -154,7 +154,7 @@ export function drawJointSpring(machine, { joint: name, turns, foot }) {
     };
   }
   if (!joint.other) return null;
-  // from the wall of the rail, or around the bodies that slide in each other
+  // from the end of the rail, or around bodies that slide inside each other
   const middle = ({ body, point }) => machine.world(body, machine.soft.has(body) ? point : [0, 0, 0]);
   const ends = joint.wall ? () => [joint.wall, machine.world(joint.body, joint.point)] : () => [middle(joint.other), middle(joint)];
   const [a, b] = ends(), length = a.distanceTo(b);
@@ -221,7 +221,7 @@ export function drawSpring(machine, spring) {
   return { spring, one, damper, length };
 }
 
-// put what was drawn along z from 0 to `length` between two places
+// place an object that was drawn along z, from 0 to `length`, between two points
 export function stretch(one, a, b, length) {
   const way = b.clone().sub(a), now = way.length();
   one.position.copy(a);

@@ -1,11 +1,11 @@
-// What is drawn, and what keys and hands do.
+// Legend of the drawing, and list of keys and mouse actions.
 import { COLORS } from "./arrows.js";
 import { metres, short } from "./data.js";
 import { PALETTE } from "./shapes.js";
 
 const byId = id => document.getElementById(id);
 
-function swatch(html) { const one = document.createElement("span"); one.className = "swatch"; one.innerHTML = html; return one; } // only texts of this file
+function swatch(html) { const one = document.createElement("span"); one.className = "swatch"; one.innerHTML = html; return one; } // safe: only texts of this file
 const svg = inside => `<svg viewBox="0 0 26 16" aria-hidden="true">${inside}</svg>`;
 const SIGNS = {
   body: svg(`<rect x="2" y="5" width="22" height="6" rx="3" fill="${PALETTE[0]}"/>`),
@@ -26,12 +26,12 @@ const SIGNS = {
   rest: svg(`<rect x="2" y="5" width="22" height="6" rx="3" fill="#b9c1cb" opacity=".6"/>`),
 };
 
-// the sign that stands in the legend for the glyph of a joint
+// legend symbol of the glyph of a joint
 const JOINT_SIGNS = { slide: "slide", screw: "slide", slot: "slide", rod: "ball", ball: "ball", cross: "ball", wheel: "rolls", sphere: "rolls" };
 
 const MARKS = {
-  fixed: ['<rect x="7" y="6" width="12" height="7" fill="#5a6573"/>', "held fast"], pinned: ['<path d="M13 3l6 10H7z" fill="#5a6573"/>', "held in place, free to turn"],
-  guided: ['<circle cx="13" cy="8" r="5" fill="none" stroke="#5a6573" stroke-width="1.6"/>', "held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
+  fixed: ['<rect x="7" y="6" width="12" height="7" fill="#5a6573"/>', "fixed"], pinned: ['<path d="M13 3l6 10H7z" fill="#5a6573"/>', "pinned: cannot move, can turn"],
+  guided: ['<circle cx="13" cy="8" r="5" fill="none" stroke="#5a6573" stroke-width="1.6"/>', "guided: held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
   "spring to ground": ['<path d="M13 3l6 10H7z" fill="#3aa57a"/>', "spring to the ground"], mass: ['<circle cx="13" cy="8" r="5.500" fill="#e2a11f"/>', "mass at a point"],
 };
 
@@ -48,23 +48,23 @@ function machineRows(D, machine) {
   const rows = [["body", "bodies, each in its colour"]], legends = new Map(D.joints.filter(j => j.legend).map(j => [j.legend, j.glyph]));
   if (D.bodies.some(body => body.shape && body.shape.guess)) rows.push(["guess", "paler: a solid with the body's mass and inertia"]);
   for (const [legend, glyph] of [...legends].sort(([a], [b]) => a < b ? -1 : 1)) rows.push([JOINT_SIGNS[glyph] || "hinge", legend]);
-  if (D.ground.length) rows.push(["ground", "held by the ground"]);
-  if (machine.soft.size) rows.push(["flexible", "flexible body, its deformation as large as the slider says"]);
+  if (D.ground.length) rows.push(["ground", "fixed to the ground"]);
+  if (machine.soft.size) rows.push(["flexible", "flexible body; the slider sets the scale of its deformation"]);
   if (D.planar && D.bodies.some(body => !body.flexible)) rows.push(["centre", "centre of mass"]);
   if (D.springs.length) rows.push(["spring", D.springs.some(s => s.damped) ? "spring; with a damper in it where there is damping" : "spring"]);
   if (machine.modal) rows.push(["rest", "pale: the machine at rest"]);
-  else if (D.frames > 1) rows.push(["trace", "paths of points, strong up to now"]);
+  else if (D.frames > 1) rows.push(["trace", "paths of points; dark until the current time"]);
   const has = (kind, turns) => D.forces.some(f => f.kind === kind && Boolean(f.turns) === turns), { largest } = machine.efforts;
   if (has("reaction", false)) rows.push(["reaction", `force of a joint on its second body; the largest force is ${short(largest[0], 3)} N`]);
   if (has("applied", false)) rows.push(["applied", "applied force"]);
-  if (largest[1] > 0) rows.push(["torque", `torque, bent the way it turns (red: of a joint, green: applied); the largest is ${short(largest[1], 3)} N m`]);
+  if (largest[1] > 0) rows.push(["torque", `torque, curved in its direction of rotation (red: of a joint, green: applied); the largest is ${short(largest[1], 3)} N m`]);
   if (Math.hypot(...(D.gravity || [0])) > 0) rows.push(["gravity", `gravity, ${short(Math.hypot(...D.gravity), 3)} m/s², in the corner with the axes`]);
   return rows;
 }
 
 const HANDS = [
-  ["space", "play or stop"], ["← →", "one picture back or on; with shift ten"], ["home end", "to the start, to the end"], ["l", "begin again at the end"],
-  ["0 1 2 3", "views: iso, front, side, top"], ["f", "show everything"], ["o", "perspective or parallel"], ["d", "light or dark"], ["s", "save a picture"], ["p", "plots"], ["z", "whole time in the plots"], ["?", "this list"],
+  ["space", "play or stop"], ["← →", "one picture back or forward; with shift ten"], ["home end", "to the start, to the end"], ["l", "repeat from the start"],
+  ["0 1 2 3", "views: iso, front, side, top"], ["f", "show everything"], ["o", "perspective or parallel"], ["d", "light or dark"], ["s", "save a picture"], ["p", "plots"], ["z", "plots: show the whole time"], ["?", "this list"],
 ];
 const MOUSE = { planar: "Drag moves the scene, right drag turns it, the wheel zooms.", spatial: "Drag turns the scene, right drag moves it, the wheel zooms." };
 

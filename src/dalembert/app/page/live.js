@@ -1,4 +1,4 @@
-// Live view: a slider per joint coordinate; the machine is closed by the program that serves the page.
+// Live view: one slider per joint coordinate; the program that serves the page assembles the machine.
 import { unpack } from "./data.js";
 import { knob } from "./knobs.js";
 
@@ -17,7 +17,7 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   panel.hidden = false;
   panel.append(head);
 
-  const stand = answer => { // one pose, held
+  const stand = answer => { // show one pose
     const column = values => Object.assign(Float64Array.from(values), { shape: [values.length, 1] });
     const poses = D.bodies.map(({ name, flexible }) => ({ pose: column(answer.poses[name]), ...(flexible ? { flexible: { ...flexible, values: column(answer.elastic[name]) } } : {}) }));
     machine.take({ bodies: poses, start: 0, step: 0, end: 0, frames: 1, picture: 0 });
@@ -28,9 +28,9 @@ export function liveControls(machine, D, stage, player, plots, notice) {
     show(answer.values);
     stage.ask();
   };
-  // a slider that is held stays with the hand, the others with the machine; after a refusal all of them
+  // a slider that is being dragged keeps its value, the others show the machine; after a refused pose all show the machine
   const show = (values, all = false) => { for (const [name, value] of Object.entries(values)) if (knobs.has(name) && (all || document.activeElement !== knobs.get(name).lastElementChild)) knobs.get(name).set(value); };
-  const tell = async (what, question, act) => {
+  const send = async (what, question, act) => {
     try {
       const answer = await ask(what, question);
       notice(answer.error || "", true);
@@ -38,16 +38,16 @@ export function liveControls(machine, D, stage, player, plots, notice) {
       if (answer.error && answer.values) show(answer.values, true);
     } catch (error) { notice(`The program that serves this page does not answer. ${error.message}`, true); }
   };
-  // the last position of a slider counts: while an answer is under way, earlier ones are dropped
+  // only the last position of a slider is sent: earlier ones are dropped while a request is pending
   const move = async (name, value) => {
     wanted = { name, value };
     if (busy) return;
     busy = true;
-    while (wanted) { const now = wanted; wanted = null; await tell("pose", now, stand); }
+    while (wanted) { const now = wanted; wanted = null; await send("pose", now, stand); }
     busy = false;
   };
   for (const { name, low, high, value, unit, limits } of D.live.coordinates) {
-    const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${Math.abs(v) < 1e-6 * (high - low) ? 0 : +v.toPrecision(3)} ${unit}`; // rounding is 0
+    const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${Math.abs(v) < 1e-6 * (high - low) ? 0 : +v.toPrecision(3)} ${unit}`; // rounding errors are shown as 0
     const one = knob(name, { min: low, max: high, value, step: (high - low) / 2000, format, around: turn }, v => move(name, v));
     knobs.set(name, one);
     one.title = limits ? `${name}, between its stops` : name;
@@ -55,23 +55,23 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   }
   const row = document.createElement("div"), reset = document.createElement("button"), run = document.createElement("button");
   row.className = "row";
-  reset.textContent = "reset"; reset.id = "reset"; run.textContent = "let it go"; run.id = "run";
+  reset.textContent = "reset"; reset.id = "reset"; run.textContent = "simulate"; run.id = "run";
   run.title = `Simulate ${D.live.until} s from this position`;
-  reset.addEventListener("click", () => tell("reset", {}, stand));
+  reset.addEventListener("click", () => send("reset", {}, stand));
   run.addEventListener("click", async () => {
     run.disabled = true; run.textContent = "computing…";
-    await tell("simulate", { until: D.live.until }, fresh => {
-      machine.take(fresh);
+    await send("simulate", { until: D.live.until }, motion => {
+      machine.take(motion);
       byId("transport").hidden = false;
       byId("plots").hidden = false;
-      if (plots) plots.take(fresh.channels);
-      player.time = fresh.start;
+      if (plots) plots.take(motion.channels);
+      player.time = motion.start;
       player.take(D);
       player.play(true);
     });
-    run.disabled = false; run.textContent = "let it go";
+    run.disabled = false; run.textContent = "simulate";
   });
-  // while it plays the sliders show where the machine is
+  // during playback the sliders show the pose of the machine
   player.listeners.push(t => {
     if (!plots || !(D.frames > 1)) return;
     for (const [name, one] of knobs) {

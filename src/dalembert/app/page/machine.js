@@ -22,10 +22,10 @@ export class Machine {
     this.halo = new THREE.MeshBasicMaterial({ color: stage.ink.paper, transparent: true, opacity: 0.85, depthTest: false });
     this.pin = new THREE.MeshStandardMaterial({ color: stage.ink.pin, roughness: 0.6 });
     this.bodies = D.bodies.map((body, i) => drawBody(this, body, i));
-    this.boxes = this.bodies.map(group => new THREE.Box3().setFromObject(group)); // in axes of the bodies
+    this.boxes = this.bodies.map(group => new THREE.Box3().setFromObject(group)); // in body axes
     this.bodies.forEach(group => stage.scene.add(group));
     this.place(D.start);
-    this.fixtures = []; // what stands on the ground beside feet: rails, clamps of leaf springs
+    this.fixtures = []; // objects on the ground besides supports: rails, clamps of leaf springs
     this.grounded = drawGround(this);
     this.joints = D.joints.map(joint => drawJoint(this, joint));
     this.springs = D.springs.map(spring => drawSpring(this, spring));
@@ -39,7 +39,7 @@ export class Machine {
     stage.pad = 1.2 * this.size; // joints are thicker than bodies
     stage.obstacles = () => this.obstacles();
     stage.frame(D.low, D.high, this.cloud());
-    this.scale = 1; // of a mode; everything above was measured at rest
+    this.scale = 1; // amplitude factor of a mode; all sizes above were measured at rest
     stage.listeners.push(() => this.recolor());
     this.recolor();
   }
@@ -48,7 +48,7 @@ export class Machine {
   get arrows() { return this.efforts.arrows; }
   get largest() { return Math.max(0, ...[...this.soft.values()].map(one => one.data.largest)); } // deflection [m]
 
-  // bodies of one role in several parts (leg1.crank, leg2.crank) have one colour; the rod of a telescope is thin and of steel
+  // bodies with the same role in several parts (leg1.crank, leg2.crank) share one colour; the rod of a telescope is thin and steel-coloured
   roles() {
     const { D } = this, kinds = [...new Set(D.bodies.map(body => body.name.split(".").pop()))], leaves = new Set((D.joint_springs || []).filter(one => one.foot).map(one => one.joint));
     this.rods = new Set(D.joints.filter(joint => joint.glyph === "slide" && joint.other && this.index.has(joint.other.body) && joint.axis && !leaves.has(joint.name) && this.along(joint)).map(joint => joint.body));
@@ -61,11 +61,11 @@ export class Machine {
     return lines.length > 0 && lines.every(([i, j]) => { const d = [0, 1, 2].map(k => points[j][k] - points[i][k]), size = Math.hypot(...d) * Math.hypot(...joint.axis); return Math.abs(d[0] * joint.axis[0] + d[1] * joint.axis[1] + d[2] * joint.axis[2]) > 0.98 * size; });
   }
 
-  // how thick bars are: a share of the lengths in the machine, within bounds of the whole
+  // thickness of bars: a share of the lengths in the machine, limited by the size of the whole machine
   typical() {
     const R = this.D.own, lengths = this.D.bodies.flatMap(body => { const { points, lines } = form(body); return lines.map(([i, j]) => distance(points[i], points[j])); }).filter(l => l > 0).sort((a, b) => a - b);
     const middle = lengths.length ? lengths[Math.floor(lengths.length / 2)] : R, least = lengths.length ? lengths[0] : R;
-    const floor = 0.011 * R * Math.min(1, 12 / this.D.bodies.length); // many bodies are small ones
+    const floor = 0.011 * R * Math.min(1, 12 / this.D.bodies.length); // machines with many bodies have small ones
     return Math.min(0.026 * R, Math.max(floor, 0.05 * middle), Math.max(0.2 * least, floor));
   }
 
@@ -87,20 +87,20 @@ export class Machine {
   }
   height(body) { return this.D.planar && body != null && this.index.has(body) ? (this.layer[this.index.get(body)] - this.top / 2) * 1.15 * this.thick : 0; }
 
-  // ---- questions of those who draw
+  // ---- geometry used by the drawing modules
 
   slides(body) { return this.D.joints.some(joint => joint.glyph === "slide" && (joint.body === body || (joint.other && joint.other.body === body))); }
-  // whether what is joined at a place of the ground is below it
+  // whether the body joined at a ground point is below it
   hangs(p) {
     const up = this.stage.upward, joined = this.D.joints.filter(j => j.other && (j.other.body === null || j.body === null) && distance(three(j.other.body === null ? j.other.point : j.point), p) < 1e-9 * this.D.radius);
     const below = joined.map(j => { const name = j.other.body === null ? j.body : j.other.body; return this.index.has(name) ? (p[2] - this.bodies[this.index.get(name)].position.z) * up : 0; });
     return below.length > 0 && Math.min(...below) > 0.15 * this.D.own;
   }
-  axisOf(joint) { // in the world, as the machine stands
+  axisOf(joint) { // in world axes, at the current pose
     const way = new THREE.Vector3(...joint.axis), body = this.bodies[this.index.get(joint.body)];
     return (body ? way.applyQuaternion(this.turnAt(joint.body, joint.point)) : way).normalize();
   }
-  // how far a body slides, along an axis of the other one
+  // travel of a body along an axis of the other one
   strokeOf(joint) {
     const { D } = this, from = joint.other.point, way = joint.other.axis, axis = way ? new THREE.Vector3(...way) : this.axisOf(joint);
     let low = Infinity, high = -Infinity;
@@ -121,7 +121,7 @@ export class Machine {
 
   names() {
     const { D, stage } = this, spots = [];
-    for (const joint of D.joints) { // joints in one place share a label
+    for (const joint of D.joints) { // joints at the same point share a label
       const p = this.spotOf(joint), near = spots.find(s => s.p.distanceTo(p) < 1e-6 * D.radius);
       if (near) near.names.push(joint.name); else spots.push({ p, joint, names: [joint.name] });
     }
@@ -141,14 +141,14 @@ export class Machine {
     }
   }
 
-  // how far the box of a body reaches from a point of it [pixels]
+  // extent of the box of a body from one of its points [pixels]
   halfOf(name, point) {
     const { min, max } = this.boxes[this.index.get(name)], [x, y] = this.stage.pixels(this.world(name, point));
     const at = [0, 1, 2, 3].map(c => this.stage.pixels(this.world(name, [c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, 0])));
     return [Math.max(...at.map(p => Math.abs(p[0] - x))), Math.max(...at.map(p => Math.abs(p[1] - y)))];
   }
 
-  // where a joint is; of what rolls, where it touches the ground
+  // position of a joint; of a rolling body its contact point
   spotOf(joint) {
     const p = this.world(joint.body, joint.point);
     if (!joint.radius) return p;
@@ -157,7 +157,7 @@ export class Machine {
     return p.addScaledVector(down, joint.radius);
   }
 
-  // what names should not lie on: bars and joints on the screen
+  // screen areas that labels should avoid: bars and joints
   obstacles() {
     const { stage, D } = this, wide = this.size / stage.pixel(), found = [];
     for (const body of D.bodies) {
@@ -171,7 +171,7 @@ export class Machine {
     return found;
   }
 
-  // points that hold the machine at all times, or, carried along, as seen from it
+  // points that bound the machine at all times, in the world or relative to the moving machine
   cloud(carried = false) {
     const { D, modal } = this, found = [], p = new THREE.Vector3(), shift = new THREE.Vector3(), now = this.time;
     if (modal) return null;
@@ -188,7 +188,7 @@ export class Machine {
       for (const one of [...this.grounded.children, ...this.fixtures]) { ground.setFromObject(one); put(ground.min); put(ground.max); }
       for (const { points } of D.trails) for (let k = 0; k < points.length; k += 3 * Math.max(1, Math.floor(points.length / 600))) put(p.fromArray(points, k));
     }
-    if (D.live) { // room for what the sliders do
+    if (D.live) { // room for the motion by the sliders
       const n = found.length / 3, middle = [0, 1, 2].map(c => { let sum = 0; for (let k = c; k < found.length; k += 3) sum += found[k]; return sum / n; });
       return found.map((v, k) => middle[k % 3] + 1.3 * (v - middle[k % 3]));
     }
@@ -275,7 +275,7 @@ export class Machine {
     });
   }
 
-  // displace a body from its rest as the mode has it at this part of the cycle
+  // displace a body from rest according to the mode at this phase of the cycle
   swing(group, b, t) {
     const { D } = this, [c, s] = this.weights(t), n = D.shapes.shape[2], from = (this.mode * D.shapes.shape[1] + b) * n;
     const u = k => this.scale * (c * D.shapes[from + k] - (D.turned ? s * D.turned[from + k] : 0));
@@ -304,7 +304,7 @@ export class Machine {
     return soft && point ? own.multiply(soft.turn(three(point), this.deformation)) : own;
   }
 
-  // ---- a camera that goes with the machine, or with one body
+  // ---- camera that follows the machine, or one body
 
   target() {
     if (this.index.has(this.following)) return this.bodies[this.index.get(this.following)].position.clone();
@@ -347,15 +347,15 @@ export class Machine {
     this.efforts.at(t);
   }
 
-  // another motion of the same machine
-  take(fresh) {
+  // load another motion of the same machine
+  take(motion) {
     const { D } = this, shown = this.traces.group.visible, pushed = this.efforts.group.visible;
-    D.bodies.forEach((body, b) => { body.pose = fresh.bodies[b].pose; if (body.flexible) { const { values, largest } = fresh.bodies[b].flexible; Object.assign(body.flexible, { values, largest }); } });
-    for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = fresh[key];
-    if (fresh.forces) {
+    D.bodies.forEach((body, b) => { body.pose = motion.bodies[b].pose; if (body.flexible) { const { values, largest } = motion.bodies[b].flexible; Object.assign(body.flexible, { values, largest }); } });
+    for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = motion[key];
+    if (motion.forces) {
       this.stage.scene.remove(this.efforts.group);
       this.efforts.arrows.forEach(({ label }) => { label.element.remove(); this.stage.labels.splice(this.stage.labels.indexOf(label), 1); });
-      D.forces = fresh.forces;
+      D.forces = motion.forces;
       const { scale } = this.efforts;
       this.efforts = new Efforts(this);
       this.efforts.scale = scale;

@@ -1,4 +1,4 @@
-// The page: data, then a machine or a structure on its stage, time, plots, buttons.
+// The page: reads its data, then builds the machine or structure, the time controls, the plots and the buttons.
 import { decode, metres } from "./data.js";
 import { Machine } from "./machine.js";
 import { Player } from "./player.js";
@@ -41,7 +41,7 @@ function themes(stage, player) {
 function views(stage, player) {
   const buttons = [...byId("views").querySelectorAll("[data-view]")];
   for (const button of buttons) {
-    // edge on there is nothing to see of a planar machine
+    // seen from its edge, a planar machine is invisible
     if (stage.planar && !["front", "iso"].includes(button.dataset.view)) button.remove();
     else button.addEventListener("click", () => stage.look(button.dataset.view));
   }
@@ -96,7 +96,7 @@ function machineControls(machine, D, stage, player) {
   if (machine.modal) machineModes(machine, D, stage, player, toggle);
   if (machine.soft.size) deformationControls(machine, player, redraw);
   if (machine.modal) return;
-  // what travels, or is one body in space, is not understood without its path
+  // the motion of a travelling machine, or of a single body in space, is hard to see without its path
   const alone = !D.planar && D.bodies.length === 1;
   if (D.frames > 1 || D.live) toggle("traces", "Paths of points", "t", traces.given || (alone && D.frames > 1), on => { traces.show(on && D.frames > 1); traces.group.visible = on; stage.ask(); }, player);
   follows(machine, D, stage, player);
@@ -120,12 +120,12 @@ function effortControls(machine, D, player, redraw) {
   const scale = knob(force > 0 ? `force ${both ? "and torque " : ""}arrows` : "torque arrows", { min: -1.5, max: 1.5, value: 0, step: 0.01, format: v => `× ${+(10 ** v).toPrecision(2)}` }, v => { machine.efforts.scale = 10 ** v; redraw(); });
   const words = document.createElement("p"), largest = [force > 0 ? `${+force.toPrecision(3)} N` : "", torque > 0 ? `${+torque.toPrecision(3)} N m` : ""].filter(Boolean).join(", ");
   scale.id = "force-scale";
-  words.textContent = `${D.forces.some(one => one.kind === "reaction") ? "Red: what joints do to their second bodies. " : ""}${D.forces.some(one => one.kind === "applied") ? "Green: what is applied. " : ""}${torque > 0 ? "Bent arrows are torques. " : ""}Largest: ${largest}.`;
+  words.textContent = `${D.forces.some(one => one.kind === "reaction") ? "Red: forces of joints on their second bodies. " : ""}${D.forces.some(one => one.kind === "applied") ? "Green: applied forces. " : ""}${torque > 0 ? "Bent arrows are torques. " : ""}Largest: ${largest}.`;
   panel.append(scale, words);
   toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live && !machine.soft.size; scale.hidden = words.hidden = !on; redraw(); }, player);
 }
 
-// paper gets the picture as it is seen, in light colours: the canvas of WebGL would be empty there
+// printing uses a picture of the current view in light colours: the WebGL canvas would be empty on paper
 function printing(stage, make) {
   const holder = document.createElement("div"), { dataset } = document.documentElement;
   holder.id = "still";
@@ -161,7 +161,7 @@ async function main() {
   player.play(!wanted && !D.live && !matchMedia("(prefers-reduced-motion: reduce)").matches);
   stage.resize();
   printing(stage, () => picture(stage, plots, byId("title").textContent, byId("clock").textContent));
-  // for tests and for people at the console
+  // for tests and for use in the browser console
   window.dalembert = {
     ready: true, data: D, stage, player, plots, actor,
     get time() { return player.time; },

@@ -1,4 +1,4 @@
-// The list of modes, the slider of their size, and what the coordinates do in the chosen one; of structures and machines.
+// List of modes, amplitude slider, and table of the coordinates in the chosen mode; for structures and machines.
 import { knob } from "./knobs.js";
 
 const byId = id => document.getElementById(id);
@@ -38,7 +38,7 @@ export function modeList(actor, D, player, redraw) {
   return { choose, parts };
 }
 
-// what moves how far, and when: phases count from what moves most
+// amplitude and phase of the coordinates; phases are relative to the coordinate that moves most
 function listed(table, moving) {
   const turning = moving.some(([, , phase]) => Math.abs(phase) > 2 && Math.abs(phase) < 178);
   table.replaceChildren(...moving.map(([name, size, phase]) => {

@@ -1,11 +1,11 @@
-// The picture as it is seen, with names and plots, as a PNG file.
+// Saves the current view, with labels and plots, as a PNG file.
 export function picture(stage, plots, title, subtitle) {
   const ratio = stage.renderer.getPixelRatio(), { width, height, ink } = stage, chart = plots && !document.getElementById("plots").hidden ? plots.canvas : null;
   const legend = chart ? 26 : 0, below = chart ? chart.clientHeight + legend : 0, canvas = document.createElement("canvas"), ctx = canvas.getContext("2d");
   canvas.width = Math.round(width * ratio); canvas.height = Math.round((height + below) * ratio);
   ctx.scale(ratio, ratio);
   ctx.fillStyle = ink.paper; ctx.fillRect(0, 0, width, height + below);
-  stage.draw(); // the buffer of WebGL is gone after the picture was shown: it must be drawn in this very turn
+  stage.draw(); // the WebGL buffer is cleared after display: draw it again in the same event
   ctx.drawImage(stage.renderer.domElement, 0, 0, width, height);
   ctx.textBaseline = "top"; ctx.lineJoin = "round";
   const say = (text, x, y, font, color) => { ctx.font = font; ctx.lineWidth = 3; ctx.strokeStyle = ink.paper; ctx.strokeText(text, x, y); ctx.fillStyle = color; ctx.fillText(text, x, y); };

@@ -72,7 +72,7 @@ export class Player {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const tag = event.target.tagName;
     if (tag === "SELECT" || (tag === "INPUT" && event.target.type !== "range")) return;
-    if (event.target.dataset && event.target.dataset.knob !== undefined && event.key.startsWith("Arrow")) return; // a slider of its own
+    if (event.target.dataset && event.target.dataset.knob !== undefined && event.key.startsWith("Arrow")) return; // arrow keys belong to this slider
     const step = (event.shiftKey ? 10 : 1) * (this.D.picture || 0);
     const own = {
       " ": () => this.play(!this.playing), ArrowRight: () => { this.play(false); this.seek(this.time + step); }, ArrowLeft: () => { this.play(false); this.seek(this.time - step); },

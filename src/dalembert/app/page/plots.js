@@ -13,7 +13,7 @@ export class Plots {
     this.start = channels.time[0];
     this.end = channels.time[channels.time.length - 1];
     this.colors = new Map();
-    this.window = null; // [from, to] where zoomed
+    this.window = null; // [from, to] when zoomed, else null
     this.choices();
     this.legend();
     new ResizeObserver(() => { this.still = null; this.draw(); }).observe(this.canvas);
@@ -73,7 +73,7 @@ export class Plots {
     canvas.addEventListener("pointerleave", () => { this.hover = null; this.draw(); });
     canvas.addEventListener("dblclick", () => this.whole());
     canvas.addEventListener("wheel", event => {
-      if (window.top !== window.self && !event.ctrlKey) return; // inside another page the wheel scrolls that
+      if (window.top !== window.self && !event.ctrlKey) return; // inside another page the wheel scrolls that page
       event.preventDefault();
       const t = this.timeAt(event.offsetX);
       if (t !== null) this.about(t, Math.exp(Math.max(-0.5, Math.min(0.5, 0.002 * event.deltaY))));
@@ -109,7 +109,7 @@ export class Plots {
     this.draw();
   }
 
-  // ---- which channels
+  // ---- choice of channels
 
   choices() {
     const list = byId("choices"), { names, units } = this.channels;
@@ -152,7 +152,7 @@ export class Plots {
     button.id = "choose";
     button.addEventListener("click", () => byId("chooser").showModal());
     const whole = document.createElement("button");
-    Object.assign(whole, { id: "whole", textContent: "whole time", title: "The whole time again (z, or a double click)", hidden: !this.window });
+    Object.assign(whole, { id: "whole", textContent: "whole time", title: "Show the whole time (z, or a double click)", hidden: !this.window });
     whole.addEventListener("click", () => this.whole());
     holder.append(button, whole);
     this.canvas.setAttribute("aria-label", `${this.shown.join(", ") || "No channel"} over time, ${short(this.start)} to ${short(this.end)} s`);
@@ -172,7 +172,7 @@ export class Plots {
     return PALETTE[this.colors.get(name) % PALETTE.length];
   }
 
-  // value of a channel at the time, between its samples
+  // value of a channel at the current time, interpolated
   valueAt(k, t) {
     const { time, values } = this.channels, n = time.length;
     if (!n) return NaN;
@@ -182,7 +182,7 @@ export class Plots {
     return wide > 0 ? a + (b - a) * Math.min(Math.max((t - time[low]) / wide, 0), 1) : a;
   }
 
-  // as many as show that a channel moves
+  // enough digits to show that a channel changes
   digits(name) {
     const [low, high] = this.extent(name, 0, this.channels.time.length - 1), size = Math.max(Math.abs(low), Math.abs(high));
     return high - low > 2e-6 * size ? Math.min(Math.max(4, Math.ceil(Math.log10(size / (high - low))) + 3), 9) : 4;
@@ -204,7 +204,7 @@ export class Plots {
     return groups.map((group, i) => ({ ...group, top: 6 + i * (height + gap), height }));
   }
 
-  // channels of one unit that lie far apart get frames of their own: on one axis each would be a flat line
+  // channels of one unit with distant ranges get separate frames: on a common axis each would be a flat line
   apart(names, most) {
     const spans = new Map(names.map(name => [name, this.extent(name, 0, this.channels.time.length - 1)])), groups = [];
     const wide = name => { const [low, high] = spans.get(name); return high - low; };
@@ -212,7 +212,7 @@ export class Plots {
       const near = groups.find(group => { const all = [...group, name].map(one => spans.get(one)); return Math.max(...all.map(s => s[1])) - Math.min(...all.map(s => s[0])) <= 3 * wide(group[0]); });
       if (near) near.push(name); else groups.push([name]);
     }
-    if (groups.length > Math.max(most, 1)) return [names]; // no room
+    if (groups.length > Math.max(most, 1)) return [names]; // not enough room
     const place = group => Math.min(...group.map(name => names.indexOf(name)));
     return groups.map(group => group.sort((a, b) => names.indexOf(a) - names.indexOf(b))).sort((a, b) => place(a) - place(b));
   }
@@ -317,7 +317,7 @@ export class Plots {
     ctx.textAlign = "right"; ctx.fillText("s", this.width - 6, bottom + 15);
   }
 
-  // places on the axis of a frame; at least two have labels, for one alone is no scale
+  // ticks of a frame; at least two have labels, since one label gives no scale
   ticks(frame, low, high) {
     const { top, height: h } = frame, fits = v => { const p = frame.y(v); return p > top + 4 && p < top + h - 2; };
     for (let rise = nice((high - low) / Math.max(1.6, h / 34)), tries = 0; ; rise = nice(rise / 2.2), tries++) {
@@ -331,7 +331,7 @@ export class Plots {
   range(names) {
     const [a, b] = this.seen(), all = names.map(name => this.extent(name, a, b)), low = Math.min(...all.map(one => one[0])), high = Math.max(...all.map(one => one[1]));
     if (!(low <= high)) return [0, 1];
-    // a line that is flat but for rounding is drawn flat
+    // a line that varies only by rounding is drawn flat
     const size = Math.max(Math.abs(low), Math.abs(high)), least = size * 2e-6 || 1;
     if (high - low < least) { const middle = (low + high) / 2, half = size ? 0.5 * size : 1; return [middle - half, middle + half]; }
     const edge = 0.07 * (high - low);
@@ -345,7 +345,7 @@ export class Plots {
     return [low, high];
   }
 
-  // first and last sample of what is seen, one more on either side
+  // first and last visible sample, with one more on either side
   seen() {
     const { time } = this.channels, n = time.length;
     if (!this.window) return [0, n - 1];

@@ -1,11 +1,11 @@
-// Forms that machines are drawn from.
+// Geometric shapes for drawing machines.
 import * as THREE from "three";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
 import { distance } from "./data.js";
 
 export const PALETTE = ["#3f86d6", "#ee8a3a", "#34a67a", "#c968a8", "#d9ab2c", "#8472cf", "#3fabc2", "#8f9a5c"];
 const UP = new THREE.Vector3(0, 1, 0);
-// from still to largest: readable on light and dark, and without red against green
+// from zero to largest displacement: readable on light and dark, without red against green
 export const RAMP = ["#3b4cc0", "#3f8fd8", "#35b7a4", "#8bcf5c", "#f2c33c", "#ee7a2b", "#c9252f"].map(c => new THREE.Color(c));
 
 export function colorAt(share, target) {
@@ -54,7 +54,7 @@ export function plate(a, b, radius, z, thick, material) {
   return one;
 }
 
-// planar: the flat form of a slot
+// planar: the flat shape of a slot
 export function stadium(a, b, radius, material) {
   const shape = new THREE.Shape(), length = Math.hypot(b[0] - a[0], b[1] - a[1]);
   shape.absarc(0, 0, radius, Math.PI / 2, -Math.PI / 2, false);
@@ -67,7 +67,7 @@ export function stadium(a, b, radius, material) {
   return one;
 }
 
-// a spring that winds: two turns and a half about z
+// a spiral spring: two and a half turns about z
 export function spiral(radius, thick, material) {
   const points = Array.from({ length: 101 }, (_, k) => { const s = k / 100, a = 5 * Math.PI * s, r = radius * (0.35 + 0.65 * s); return new THREE.Vector3(r * Math.cos(a), r * Math.sin(a), 0); });
   return mesh(new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), 160, thick, 8, false), material);
@@ -84,7 +84,7 @@ export function hullOf(points) {
   return p.length < 3 ? [] : [...half(p), ...half(p.reverse())];
 }
 
-// planar: the plate around several points, its corners round; null where they lie on a line
+// planar: a plate around several points with round corners; null if they lie on a line
 export function hullPlate(points, radius, z, thick, material) {
   const hull = hullOf(points), n = hull.length;
   const area = hull.reduce((sum, p, i) => { const q = hull[(i + 1) % n]; return sum + p[0] * q[1] - q[0] * p[1]; }, 0) / 2;
@@ -102,7 +102,7 @@ export function hullPlate(points, radius, z, thick, material) {
   return one;
 }
 
-// in space: the body that several points span, flat or not; null where they lie on a line
+// in space: the convex body of several points, flat or not; null if they lie on a line
 export function hullBody(points, material) {
   const p = points.map(q => new THREE.Vector3(...q)), size = Math.max(...p.map(q => q.distanceTo(p[0])));
   let normal = null;
@@ -135,9 +135,9 @@ export class Arrow extends THREE.Group {
     this.radius = radius;
     this.rod = new THREE.Mesh(new THREE.CylinderGeometry(radius, radius, 1, 14).translate(0, 0.5, 0), material);
     this.tip = new THREE.Mesh(new THREE.ConeGeometry(3 * radius, 8 * radius, 20).translate(0, -4 * radius, 0), material);
-    this.rod.renderOrder = this.tip.renderOrder = 5; // seen through bodies
+    this.rod.renderOrder = this.tip.renderOrder = 5; // drawn in front of bodies
     const edge = [new THREE.CylinderGeometry(1.8 * radius, 1.8 * radius, 1, 14).translate(0, 0.5, 0), new THREE.ConeGeometry(4.2 * radius, 10.4 * radius, 20).translate(0, -4 * radius, 0)].map(one => new THREE.Mesh(one, halo));
-    edge.forEach((one, k) => { one.renderOrder = 4; [this.rod, this.tip][k].add(one); }); // tells it from a body of its colour
+    edge.forEach((one, k) => { one.renderOrder = 4; [this.rod, this.tip][k].add(one); }); // distinguishes it from a body of the same colour
     this.add(this.rod, this.tip);
   }
   set(from, vector) {
@@ -153,7 +153,7 @@ export class Arrow extends THREE.Group {
   }
 }
 
-// a torque: a bent arrow about its direction, longer the larger it is
+// a torque: a curved arrow about its direction; its length grows with the torque
 export class Bend extends THREE.Group {
   constructor(color, radius, thick) {
     super();
@@ -180,7 +180,7 @@ export class Bend extends THREE.Group {
   }
 }
 
-// a damper: a rod in a cylinder, both as long as they are whatever its ends do
+// a damper: a rod in a cylinder; both keep their lengths when the ends move
 export function strut(radius, body, steel) {
   const group = new THREE.Group(), half = new THREE.CylinderGeometry(0.5 * radius, 0.5 * radius, 1, 24).rotateX(Math.PI / 2).translate(0, 0, 0.5), thin = new THREE.CylinderGeometry(0.17 * radius, 0.17 * radius, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5);
   const cylinder = mesh(half, body, 30), rod = mesh(thin, steel);

@@ -1,4 +1,4 @@
-// The room in which things stand: renderer, light, camera and its controls, grid, axes, names.
+// The three-dimensional view: renderer, light, camera and its controls, grid, axes, labels.
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { metres, nice } from "./data.js";
@@ -32,12 +32,12 @@ export class Stage {
     this.renderer.domElement.setAttribute("role", "img");
     holder.prepend(this.renderer.domElement);
     this.labels = [];
-    document.body.classList.toggle("spatial", !planar); // bodies hide what lies behind them: names need an edge
+    document.body.classList.toggle("spatial", !planar); // bodies hide objects behind them: labels need an outline
     this.listeners = [];
-    this.touched = false; // the user has moved the camera, so a new window size does not
+    this.touched = false; // true when the user has moved the camera: a new window size then keeps it
     this.light(shadows && !planar);
     this.camera = planar ? new THREE.OrthographicCamera(-1, 1, 1, -1, 0.1, 10) : new THREE.PerspectiveCamera(30, 1, 0.1, 10);
-    const lamp = new THREE.DirectionalLight(0xffffff, 1.2); // at the eye: no side that is seen is black
+    const lamp = new THREE.DirectionalLight(0xffffff, 1.2); // at the camera: no visible side is black
     this.camera.add(lamp, lamp.target);
     lamp.target.position.set(0, 0, -1);
     this.scene.add(this.camera);
@@ -99,7 +99,7 @@ export class Stage {
     this.fit();
   }
 
-  // parallel (a lens of two degrees, far away) or in perspective
+  // parallel (a distant camera with a lens of two degrees) or in perspective
   lens(parallel) {
     const before = Math.tan(this.camera.fov * Math.PI / 360);
     this.camera.fov = parallel ? 2 : 30;
@@ -109,7 +109,7 @@ export class Stage {
     this.ask();
   }
 
-  // what is to be seen: a box, or the points in it [x, y, z, ...]
+  // set the visible region: a box, or the points in it [x, y, z, ...]
   frame(low, high, cloud = null) {
     this.room = { low, high, cloud };
     this.centre.set(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
@@ -132,7 +132,7 @@ export class Stage {
     if (!panel.hidden && small) edge.bottom += panel.offsetHeight; else if (!panel.hidden) edge.right = 280;
     const free = [Math.max(width - edge.left - edge.right, 0.3 * width), Math.max(height - edge.top - edge.bottom, 0.3 * height)];
     const lens = this.planar ? 0 : Math.tan(this.camera.fov * Math.PI / 360), slope = free.map(part => lens * part / height), aspect = width / height;
-    // of a point x across and z towards the eye, |x - c| <= (far - z) slope: the largest of ±x + z slope set middle and distance
+    // a point at x across and z towards the camera is visible if |x - c| <= (far - z) slope: the largest ±x + z slope give centre and distance
     const most = [-Infinity, -Infinity, -Infinity, -Infinity, -Infinity], pad = this.pad || 0, p = new THREE.Vector3(), cloud = this.room.cloud || corners(low, high);
     for (let k = 0; k < cloud.length; k += 3) {
       p.fromArray(cloud, k).sub(this.centre);
@@ -221,14 +221,14 @@ export class Stage {
     this.scaleBar(step);
   }
 
-  // in the plane a bar as long as one square of the grid
+  // planar: a scale bar as long as one square of the grid
   scaleBar(step) {
     const holder = document.getElementById("scale"), bar = document.createElement("i");
     bar.style.width = `${(step / this.pixel()).toFixed(1)}px`;
     holder.replaceChildren(...(this.planar ? [bar] : []), this.planar ? metres(step) : `grid ${metres(step)}`);
   }
 
-  // ---- names beside points
+  // ---- labels beside points
 
   label(text, place, kind = "") {
     const element = document.createElement("span");
@@ -257,7 +257,7 @@ export class Stage {
     }
   }
 
-  // beside its point, on the screen, where no other name is, and no bar where that can be; the last place if it is as good
+  // place of a label: beside its point, inside the screen, free of other labels and if possible of bars; the previous place if equally good
   spot(one, x, y, taken, around) {
     const w = one.wide, h = 16, [hx, hy] = one.half ? one.half() : [0, 0], g = 9, gx = g + hx, gy = g + hy;
     const beside = [[gx, -8], [gx, -g - 10], [gx, g - 6], [-w - gx, -8], [-w - gx, -g - 10], [-w - gx, g - 6]], above = [[-w / 2, -gy - 13], [-w / 2, gy - 3]];
@@ -275,7 +275,7 @@ export class Stage {
     return best.at;
   }
 
-  // a place on the screen [pixels]
+  // position on the screen [pixels]
   pixels(p) { const q = p.clone().project(this.camera); return [(q.x + 1) / 2 * this.width, (1 - q.y) / 2 * this.height]; }
 
   // ---- drawing

@@ -1,4 +1,4 @@
-// A structure of beams and solids: its modes, or its response, as displacements of places at rest.
+// A structure of beams and solids; its modes or its response displace points at rest.
 import * as THREE from "three";
 import { between, metres, short } from "./data.js";
 import { knob } from "./knobs.js";
@@ -7,7 +7,7 @@ import { RAMP, coil, colorAt, matter, mesh } from "./shapes.js";
 
 const byId = id => document.getElementById(id);
 const Z = new THREE.Vector3(0, 0, 1);
-const MANY = 160000; // corners of tubes, beyond which beams are lines
+const MANY = 160000; // vertices of tubes, above which beams are drawn as lines
 
 export class Structure {
   constructor(D, stage) {
@@ -16,7 +16,7 @@ export class Structure {
     this.share = new Float32Array(this.n);
     this.now = Float32Array.from(D.places);
     this.size = 0.0085 * D.radius;
-    this.followers = []; // what must be placed anew when places move
+    this.followers = []; // objects to be placed again when points move
     this.rest = new THREE.Group();
     stage.scene.add(this.rest);
     this.beams();
@@ -39,7 +39,7 @@ export class Structure {
     return lines;
   }
 
-  // ---- beams: tubes whose rings move with the samples along them
+  // ---- beams: tubes whose rings follow the sample points along them
 
   beams() {
     const { D } = this, total = D.beams.reduce((sum, g) => sum + g.count * g.samples, 0), pairs = [];
@@ -73,7 +73,7 @@ export class Structure {
     this.tubes = this.moving(Float32Array.from(position), Float32Array.from(normal), owner, index);
   }
 
-  // a mesh whose corners are an offset from places
+  // a mesh whose vertices have constant offsets from points
   moving(offset, normal, owner, index) {
     const geometry = new THREE.BufferGeometry(), n = owner.length;
     geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * n), 3).setUsage(THREE.DynamicDrawUsage));
@@ -96,7 +96,7 @@ export class Structure {
       for (let j = 0; j < 3; j++) p[3 * i + j] = now[k + j] + (offset ? offset[3 * i + j] : 0);
     }
     place.needsUpdate = true;
-    if (this.fresh) { // colours change with the mode, or with time in a response
+    if (this.repaint) { // colours change with the mode, or with time in a response
       let last = -1;
       for (let i = 0; i < owner.length; i++) {
         if (owner[i] !== last) { last = owner[i]; if (this.colored) colorAt(this.share[last], tint); else tint.set("#5b8fc7"); }
@@ -114,7 +114,7 @@ export class Structure {
     if (!count) return;
     this.restLines(Array.from(D.edges.length / 2 > 30000 ? [] : D.edges));
     let owner = Array.from(D.triangles), index = owner.map((_, i) => i);
-    if (count > 40000) { owner = Array.from({ length: this.n }, (_, i) => i); index = Array.from(D.triangles); } // shared corners, round shading
+    if (count > 40000) { owner = Array.from({ length: this.n }, (_, i) => i); index = Array.from(D.triangles); } // shared vertices, smooth shading
     this.moving(null, null, owner, index);
     if (D.edges.length / 2 > 12000) return;
     const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(this.now, 3).setUsage(THREE.DynamicDrawUsage));
@@ -154,7 +154,7 @@ export class Structure {
     const kinds = {
       fixed: [new THREE.BoxGeometry(1.9 * s, 0.75 * s, 1.9 * s).translate(0, -0.375 * s, 0), this.dark],
       pinned: [new THREE.ConeGeometry(0.9 * s, 1.5 * s, 4).rotateY(Math.PI / 4).translate(0, -0.75 * s, 0), this.dark],
-      guided: [new THREE.TorusGeometry(0.62 * s, 0.13 * s, 10, 32), this.dark], // a ring, so that the beams that meet there are seen
+      guided: [new THREE.TorusGeometry(0.62 * s, 0.13 * s, 10, 32), this.dark], // a ring: the beams that meet there stay visible
       "spring to ground": [new THREE.ConeGeometry(0.9 * s, 1.5 * s, 24).translate(0, -0.75 * s, 0), matter("#3aa57a")],
       mass: [new THREE.SphereGeometry(0.95 * s, 28, 18), matter("#e2a11f")],
       held: [new THREE.SphereGeometry(0.3 * s, 10, 8), this.dark],
@@ -175,7 +175,7 @@ export class Structure {
   choose(mode) {
     const { D, n } = this;
     this.mode = mode;
-    this.fresh = true;
+    this.repaint = true;
     if (D.weights) return;
     const at = 3 * n * mode;
     for (let k = 0; k < n; k++) {
@@ -196,14 +196,14 @@ export class Structure {
         for (let k = 0; k < 3 * n; k++) moved[k] += weight * D.shapes[from + k];
       }
       for (let k = 0; k < n; k++) this.share[k] = Math.hypot(moved[3 * k], moved[3 * k + 1], moved[3 * k + 2]) / (D.largest || 1);
-      this.fresh = true;
+      this.repaint = true;
     } else {
       const c = Math.cos(2 * Math.PI * t), s = Math.sin(2 * Math.PI * t), from = 3 * n * this.mode;
       for (let k = 0; k < 3 * n; k++) moved[k] = c * D.shapes[from + k] - (D.turned ? s * D.turned[from + k] : 0);
     }
     for (let k = 0; k < 3 * n; k++) this.now[k] = D.places[k] + this.scale * moved[k];
     this.followers.forEach(act => act());
-    this.fresh = false;
+    this.repaint = false;
   }
 
   positions() { return Object.fromEntries(this.D.names.map(({ name, at }) => [name, this.placeOf(at).toArray()])); }
@@ -218,11 +218,11 @@ export function structureControls(actor, D, stage, player, toggle) {
   scale.id = "deformation";
   const bar = document.createElement("div"), words = document.createElement("p");
   bar.style.cssText = `height:8px;border-radius:4px;margin-top:11px;background:linear-gradient(90deg,${RAMP.map(c => `#${c.getHexString()}`).join()})`;
-  words.textContent = real ? `displacement, 0 to ${metres(D.largest)}` : "displacement, still to largest";
+  words.textContent = real ? `displacement, 0 to ${metres(D.largest)}` : "displacement, from zero to largest";
   words.style.marginTop = "3px";
   panel.append(scale, bar, words);
   toggle("names", "Names of points", "n", D.names.length > 0 && D.names.length <= 16, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
   toggle("rest", "The structure at rest", "t", true, on => { actor.rest.visible = on; stage.ask(); }, player);
-  toggle("colours", "Colours by displacement", "c", true, on => { actor.colored = on; actor.fresh = true; bar.hidden = words.hidden = !on; redraw(); }, player);
+  toggle("colours", "Colours by displacement", "c", true, on => { actor.colored = on; actor.repaint = true; bar.hidden = words.hidden = !on; redraw(); }, player);
   if (modes) modes.choose(0);
 }

@@ -1,4 +1,4 @@
-// Paths that points have left: pale in whole, strong up to now.
+// Paths of points: pale over the whole time, dark until the current time.
 import * as THREE from "three";
 import { Line2 } from "three/examples/jsm/lines/Line2.js";
 import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
@@ -14,7 +14,7 @@ export class Traces {
     machine.D.trails.forEach((trail, i) => this.line({ name: trail.name, data: trail.points, at: trail.at, color: PALETTE[(i + 3) % PALETTE.length] }));
   }
 
-  // without named ones: of every joint that moves, computed when they are first asked for
+  // if none are named: the paths of all joints that move, computed at first use
   show(on) {
     if (on && !this.lines.length) this.compute();
     this.group.visible = on;

@@ -1,4 +1,4 @@
-// The three axes in the corner.
+// The coordinate axes in the corner of the view.
 import * as THREE from "three";
 
 const AXES = [["x", [1, 0, 0], "#e5534b"], ["y", [0, 1, 0], "#2fa86b"], ["z", [0, 0, 1], "#3b82f6"]];

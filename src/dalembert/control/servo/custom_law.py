@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.equations import Channels
 from dalembert.expressions import call_user
 from dalembert.expressions.quantities import is_real
@@ -126,8 +126,7 @@ def _read_memory(name: str, memory: object) -> dict[str, float]:
 def _read_result(name: str, result: object, inputs: tuple[str, ...]) -> list[Any]:
     if isinstance(result, Mapping):
         for key in result:
-            if key not in inputs:
-                raise ModelError("unknown-name", unknown_name("driven input", key, inputs, f"law {name!r}"))
+            require_name("driven input", key, inputs, f"law {name!r}", error=ModelError)
         missing = [key for key in inputs if key not in result]
         if missing:
             raise ModelError("missing-argument", f"law {name!r} returns nothing for input {missing[0]!r}.")

@@ -40,7 +40,7 @@ from dalembert.control.servo.virtual_constraints import (
 )
 from dalembert.core.arguments import matrix, real_number, square
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError, ModelError, SimulationWarning, unknown_name
+from dalembert.core.errors import DataError, ModelError, SimulationWarning, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
@@ -272,10 +272,7 @@ class ServoConstraints:
     def _read_inputs(self, inputs: Mapping[str, float] | None) -> FloatArray:
         u = np.zeros(self.eqs.nu)
         for name, value in (inputs or {}).items():
-            if name not in self.eqs.inputs.index:
-                raise ModelError(
-                    "unknown-name", unknown_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}")
-                )
+            require_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}", error=ModelError)
             u[self.eqs.inputs.index[name]] = real_number(f"input {name!r}", value)
         return u
 
@@ -314,8 +311,7 @@ def _choose_inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
             Advice("Add_actuator or add_force with {}...", Argument("input")),
         )
     for name in names:
-        if name not in eqs.inputs.index:
-            raise ModelError("unknown-name", unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
+        require_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}", error=ModelError)
     if len(set(names)) < len(names):
         raise ModelError("duplicate", f"an input is named twice: {', '.join(names)}.")
     return names

@@ -113,7 +113,7 @@ def constraint_terms(
         raise ModelError(
             "not-linear", "servo-constraints need inputs that act linearly; one of the driven inputs does not."
         )
-    rest = ca.substitute(motion, u, _without(u, places))
+    rest = ca.substitute(motion, u, ca.vertcat(*[SX(0) if k in places else u[k] for k in range(u.shape[0])]))
     rows, right, sizes, values = [], [], [], []
     for name, one in constraints.items():
         value = _expression(name, one, view, (a, lam, u, *(() if one.level == "velocity" else (v,))))
@@ -145,10 +145,6 @@ def _solve_for_forces(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list
     still = SX.zeros(len(eqs.rows))
     columns = [factor.accelerations(ca.densify(rows[k, :].T), still)[0] for k in range(rows.shape[0])]
     return ca.horzcat(*columns)
-
-
-def _without(u: Any, places: list[int]) -> Any:
-    return ca.vertcat(*[SX(0) if k in places else u[k] for k in range(u.shape[0])])
 
 
 def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tuple[Any, ...]) -> Any:

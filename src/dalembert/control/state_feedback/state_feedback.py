@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.control.plant import reference_values, remove_reference, replace_fields
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.tables import aligned
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
@@ -208,8 +208,7 @@ def read_limits(limits: object, drives: tuple[str, ...]) -> dict[str, tuple[floa
     if limits is not None and not isinstance(limits, Mapping):
         raise DataError("wrong-type", f"limits must be a mapping such as {{{drives[0]!r}: 1.0}}; got {limits!r}.")
     for name, value in (limits or {}).items():
-        if name not in drives:
-            raise DataError("unknown-name", f"limits: {unknown_name('input', name, drives, 'this law')}")
+        require_name("input", name, drives, "this law", argument="limits")
         try:
             pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
         except (TypeError, ValueError):

@@ -199,6 +199,38 @@ def _solve_transposed(L: Expr, B: Expr) -> Expr:
     return ca.vertcat(*rows) if rows else B
 
 
+# --- square systems ---------------------------------------------------------------------------------------------------
+
+
+def solve_square(A: Expr, B: Expr) -> Expr:
+    """A⁻¹ B for a regular A : (n, n), B : (n, k), without CasADi's own solver, which has no native code."""
+    n, k = int(A.shape[0]), int(B.shape[1])
+    cost = 4 * n * n * (n + k)
+    return unroll(f"square{n}x{k}", lambda a, b: (_solve_square(a, b),), cost, ca.densify(A), ca.densify(B))[0]
+
+
+def _solve_square(A: Expr, B: Expr) -> Expr:
+    """Modified Gram-Schmidt on the columns of (A, B): as exact as Householder's method (Björck, 1967)."""
+    n = A.shape[0]
+    rest = ca.horzcat(A, B)
+    rows: list[Any] = []  # of R and Qᵀ B, from the diagonal on
+    for _ in range(n):
+        column, rest = rest[:, 0], rest[:, 1:]
+        size = ca.sqrt(ca.sumsqr(column))
+        q = column / size
+        along = q.T @ rest
+        rest = rest - q @ along
+        rows.append((size, along))
+    found: list[Any] = []  # the last unknown first
+    for size, along in reversed(rows):
+        count = len(found)
+        right = along[:, count:]
+        if count:
+            right = right - along[:, :count] @ ca.vertcat(*reversed(found))
+        found.append(right / size)
+    return ca.vertcat(*reversed(found))
+
+
 # --- triangular form of a wide matrix, rank one -----------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.algebra import covariance_factors as kernels
 from dalembert.estimate.algebra.matrices import pack_numbers, triangle, unpack, unpack_factor
@@ -83,8 +83,7 @@ def state_covariance(symbol: str, given: Any, model: Process) -> Array:
 
 def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what: str) -> Array:
     for name in given:
-        if name not in names:
-            raise ModelError("unknown-name", f"{symbol}: {unknown_name(what, name, names, 'the model')}")
+        require_name(what, name, names, "the model", error=ModelError, argument=symbol)
     missing = [name for name in names if name not in given]
     if missing and symbol == "R":
         problem = f"R has no variance of {', '.join(missing)}."
@@ -106,12 +105,12 @@ def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array
     if (diagonal < 0).any():
         k = int(diagonal.argmin())
         problem = f"{symbol} has a negative variance, {diagonal[k]:g} for {names[k]!r}."
-        raise DataError("negative", problem, where={"name": names[k]}, evidence={"variance": float(diagonal[k])})
+        raise DataError("negative", problem, where={"name": names[k]})
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     lowest = np.linalg.eigvalsh(array / np.outer(scale, scale))[0] if len(array) else 0.0
     if lowest < -LIMITS.indefinite * len(array):
         problem = f"{symbol} is indefinite: scaled to variances of 1 it has the eigenvalue {lowest:.3g}."
-        raise DataError("not-positive-definite", problem, evidence={"eigenvalue": float(lowest)})
+        raise DataError("not-positive-definite", problem)
     return np.asarray((array + array.T) / 2, dtype=float)
 
 
@@ -254,8 +253,7 @@ def _matrix_of(symbol: str, value: Any, names: tuple[str, ...], what: str) -> An
     n = len(names)
     if isinstance(value, Mapping):
         for name in value:
-            if name not in names:
-                raise ModelError("unknown-name", f"{symbol}: {unknown_name(what, name, names, 'the model')}")
+            require_name(what, name, names, "the model", error=ModelError, argument=symbol)
         value = [value.get(name, 0.0) for name in names]
     if isinstance(value, (list, tuple)):
         rows = [ca.horzcat(*row) if isinstance(row, (list, tuple)) else row for row in value]

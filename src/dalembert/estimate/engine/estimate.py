@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.arrays import frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import require_name
 from dalembert.core.tables import aligned
 from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine.consistency import Consistency, consistency
 from dalembert.estimate.engine.metrics import Comparison, compare
 from dalembert.estimate.engine.recursion import result_columns
+from dalembert.estimate.engine.rows import read_rows
 from dalembert.expressions import Array
 from dalembert.record import Record
 
@@ -104,8 +105,7 @@ class Estimate:
     def innovation(self, name: str) -> Array:
         """(N,) innovation of an output, by name."""
         names = self.filter.process.outputs.names
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("output", name, names, "the filter"))
+        require_name("output", name, names, "the filter")
         return self.innovations[:, names.index(name)]
 
     def _replace(self, **changes: Any) -> Estimate:
@@ -115,9 +115,9 @@ class Estimate:
         """(N, state_size) filter state after every sample: x, then the covariance in the form of the filter."""
         if self._filter_states is not None:
             return self._filter_states
-        from dalembert.estimate.engine.run import recompute_filter_states
-
-        return recompute_filter_states(self.filter, self.data, self.start, len(self))
+        native, rows = self.filter.native, read_rows(self.filter, self.data)[: len(self)]
+        results: Array = native.samples(self.start, rows, self.filter.model.numbers)
+        return results[:, native.columns.filter_state]
 
     def covariances(self) -> Array:
         """(N, ne, ne) covariance of the state's error at every sample."""

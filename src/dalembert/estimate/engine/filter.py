@@ -6,7 +6,6 @@ import copy
 import inspect
 import re
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import positive_number
-from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
+from dalembert.core.errors import DalembertError, DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, State
 from dalembert.estimate.algebra.matrices import pack, triangle, unpack_numbers
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from dalembert.record import Record
 
 
-class Filter(ABC):
+class Filter(engine.Recursion):
     """Base class of filters: a model, its noise and its initial state.
 
     ``run(record)`` estimates along a record, ``stepper()`` goes sample by sample, and as ``observer=`` of `da.simulate`
@@ -85,27 +84,6 @@ class Filter(ABC):
         self.start, self._start = self.read_start(start), start
         self.P0 = None if P0 is None else state_covariance("P0", P0, self.process)
         self._made: dict[str, Any] = {}
-
-    # -- the recursion, supplied by each filter -------------------------------------------------------------------
-    @abstractmethod
-    def begin(self, x0: Array, P0: Array) -> Array:
-        """Filter state of a state and its covariance: numbers."""
-
-    @abstractmethod
-    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        """Filter state after Δt, from the time t on, under constant u: an expression."""
-
-    @abstractmethod
-    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
-        """Filter state after the sample y, innovation e, its covariance S (`engine.Recursion`): expressions."""
-
-    @abstractmethod
-    def covariance(self, m: Expr) -> Expr:
-        """(ne, ne) of the error of the state: an expression of the filter state."""
-
-    @abstractmethod
-    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        """(ne, ne) covariance of the error at t with that at t + Δt, which a smoother needs: an expression."""
 
     def covariance_before(self, m: Expr) -> Expr:
         """(ne, ne) of the error before a sample, of the filter state that `predict` gave: an expression."""
@@ -223,10 +201,7 @@ class Filter(ABC):
         elif isinstance(start, Mapping):
             x = np.array(model.start, dtype=float)
             for name, value in start.items():
-                if name not in model.carried.index:
-                    raise ModelError(
-                        "unknown-name", f"start: {unknown_name('state', name, model.carried.names, 'the model')}"
-                    )
+                require_name("state", name, model.carried.names, "the model", error=ModelError, argument="start")
                 x[model.carried.index[name]] = value
         else:
             try:
@@ -338,18 +313,13 @@ def _describe(cls: type, base: type) -> None:
     """
     own = cls.__dict__.get("__doc__")
     if own and base.__doc__:
-        entries = [
-            (m["names"].split(", "), m["text"]) for m in ENTRY.finditer(_parameters(inspect.cleandoc(base.__doc__)))
-        ]
+        parameters = inspect.cleandoc(base.__doc__).partition("----------\n")[2].partition("\n\n")[0] + "\n"
+        entries = [(m["names"].split(", "), m["text"]) for m in ENTRY.finditer(parameters)]
         cls.__doc__ = SHARED.sub(
             lambda m: _write_entries(m["names"].split(", "), m["rest"], entries), inspect.cleandoc(own)
         )
     if "__init__" in cls.__dict__:
         cls.__signature__ = _signature(cls, base)  # type: ignore[attr-defined]
-
-
-def _parameters(doc: str) -> str:
-    return doc.partition("----------\n")[2].partition("\n\n")[0] + "\n"
 
 
 def _write_entries(names: list[str], rest: str, entries: list[tuple[list[str], str]]) -> str:

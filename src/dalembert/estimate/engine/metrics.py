@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.tables import aligned
 from dalembert.estimate.engine.consistency import chi_square_band, freedoms, nees, same_times
 from dalembert.expressions import Array
@@ -162,6 +162,5 @@ def _channels(estimate: Estimate, truth: Record, wanted: Sequence[str] | str | N
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         for record, where in ((estimate.record, "the estimate"), (truth, "the truth")):
-            if name not in record.names:
-                raise DataError("unknown-name", unknown_name("channel", name, record.names, where))
+            require_name("channel", name, record.names, where)
     return names

@@ -10,11 +10,12 @@ is left out of the correction exactly. A run over a record is a native loop, in 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -23,7 +24,7 @@ from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
 from dalembert.estimate.algebra.noise import NoiseVariances
 from dalembert.estimate.models.process import Process
-from dalembert.expressions import Array, Expr, Kernel
+from dalembert.expressions import Array, Expr, Kernel, count_work
 from dalembert.loop.interfaces import ObserverStep
 
 MX, SX = ca.MX, ca.SX
@@ -31,8 +32,8 @@ BLOCK = 256  # samples between two looks at the results
 FLAT = 40_000  # instructions of a flat step: larger ones take seconds to make, and their code leaves the cache
 
 
-class Recursion(Protocol):
-    """The expressions that a filter supplies. ``p`` is the whole column of numbers, split by ``model``.
+class Recursion(ABC):
+    """The expressions that a filter supplies, its own part. ``p`` is the whole column of numbers, split by ``model``.
 
     state_size : length of the filter state m; its first nx entries are the state x.
     """
@@ -40,29 +41,29 @@ class Recursion(Protocol):
     model: Expressions
     state_size: int
 
+    @abstractmethod
     def begin(self, x0: Array, P0: Array) -> Array:
         """Filter state of a state and its covariance: numbers."""
-        ...
 
+    @abstractmethod
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """Filter state after Δt, from the time t on, under constant u."""
-        ...
 
+    @abstractmethod
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         """Filter state after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were measured.
 
         A recursion with an attribute ``factored = True`` gives the lower factor of S instead, with the rows that were
         not measured replaced by those of the identity.
         """
-        ...
 
+    @abstractmethod
     def covariance(self, m: Expr) -> Expr:
         """(ne, ne) of the state's error."""
-        ...
 
+    @abstractmethod
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """(ne, ne) covariance of the error at t with that at t + Δt: what a smoother needs."""
-        ...
 
 
 class Expressions:
@@ -187,6 +188,9 @@ class Expressions:
         after = m.functions["step"](x, u, p, t, dt)
         if m.flat:
             F, G = ca.jacobian(after, x), ca.jacobian(after, u) if driven else None
+        elif "step_slopes" in m.functions and not driven:
+            after, change = m.functions["step_slopes"](x, m.functions["slope"](x, x, p, t), u, p, t, dt)
+            F = slope_of_difference(m, after, p, t + dt) @ change
         else:
             u1 = kind.sym("u1", m.nu)
             moved = m.functions["step"](m.retract(x, e, p, t), u1, p, t, dt)
@@ -217,7 +221,17 @@ class Expressions:
 
         if m.flat:
             return ca.jacobian(value(x), x)
+        if "slope" in m.functions:
+            return ca.jacobian(value(x), x) @ m.functions["slope"](x, x, p, t)
         return ca.substitute(ca.jacobian(value(m.retract(x, e, p, t)), e), e, kind.zeros(m.ne))
+
+
+def slope_of_difference(model: Process, x: Expr, p: Expr, t: Expr) -> Expr:
+    """∂(x ⊟ x₀)/∂x where both are the same."""
+    at, about = (MX.sym(name, model.nx) for name in ("x", "x0"))
+    P, T = MX.sym("p", len(model.parameters)), MX.sym("t")
+    slope = ca.jacobian(model.difference(at, about, P, T), at)
+    return ca.Function("difference_slope", [at, about, P, T], [slope])(x, x, p, t)
 
 
 def keep_measured(S: Expr, measured: Expr) -> Expr:
@@ -277,8 +291,16 @@ def tick_function(recursion: Recursion) -> ca.Function:
     )  # fmt: skip
 
 
+def sample_function(recursion: Recursion) -> ca.Function:
+    """`tick_function`, flat where that is small; a filter with branches keeps them, since flat code takes them all."""
+    tick = tick_function(recursion)
+    return tick if getattr(recursion, "branches", False) else flatten(tick)
+
+
 def flatten(step: ca.Function) -> ca.Function:
     """The step as one flat expression where that is small: structural zeros and common parts cost nothing then."""
+    if count_work(step).executed > 4 * FLAT:  # sharing common parts does not bring it below the limit
+        return step
     try:
         flat = step.expand()
     except RuntimeError:  # something in it has no scalar form
@@ -306,7 +328,7 @@ class FilterCode:
         m = recursion.model.process
         self.reported = m.reported if len(m.reported) else m.carried
         self.columns = result_columns(recursion.state_size, len(self.reported), m.ny)
-        self.function = flatten(tick_function(recursion))
+        self.function = sample_function(recursion)
 
     @cached_property
     def tick(self) -> Kernel:
@@ -334,7 +356,7 @@ def measured_columns(recursion: Recursion) -> slice:
 def observer_step(recursion: Recursion, start: Array, dt: float, name: str) -> ObserverStep:
     """The filter as `da.simulate` takes it; its estimate is what the process reports."""
     m = recursion.model.process
-    tick = flatten(tick_function(recursion))
+    tick = sample_function(recursion)
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
     results = tick.call(symbols)
     function = ca.Function("watch", symbols, results[:2])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.errors import ConvergenceError, DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.engine.divergence import explain_failure
 from dalembert.expressions import Array
@@ -81,10 +81,7 @@ class FilterStepper:
     def _numbers(self, what: str, given: Any, channels: Any) -> Array:
         if isinstance(given, Mapping):
             for name in given:
-                if name not in channels.index:
-                    raise ModelError(
-                        "unknown-name", f"{what}: {unknown_name('channel', name, channels.names, 'the filter')}"
-                    )
+                require_name("channel", name, channels.names, "the filter", error=ModelError, argument=what)
             given = [given.get(name, np.nan) for name in channels.names]
         array = np.array(given, dtype=float).reshape(-1)
         if len(array) != len(channels):

@@ -95,6 +95,7 @@ class ExtendedKalmanBucy(Filter):
 
     continuous = True
     needs_interval = False
+    branches = True  # intervals are doubled as often as they need it
 
     def __init__(
         self, model: object, *, Q: Variances = None, R: Variances = None, outputs: Names = None, inputs: Names = None,

@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
+from dalembert.estimate.algebra.covariance_factors import factor, solve_positive, solve_square
 from dalembert.expressions import Expr
 
 SX, MX = ca.SX, ca.MX
@@ -76,7 +76,7 @@ def _short(hamiltonian: Expr, signals: Expr, scale: Expr, h: Expr, n: int) -> tu
     later = ca.vertcat(ca.horzcat(1, 0), ca.horzcat(h, 1))
     leaving = ca.horzcat(left[:, :n], -right[:, n:size])
     entering = ca.horzcat(right[:, :n], -left[:, n:size], right[:, size:] - left[:, size:] @ later)
-    found = ca.solve(ca.densify(leaving), ca.densify(entering), "qr")
+    found = solve_square(leaving, entering)
     Tx, Tl = scale[:n], scale[n:]
     Psi = ca.diag(Tx) @ found[:n, :n] @ ca.diag(1 / Tx)
     N = ca.diag(Tx) @ found[:n, n:size] @ ca.diag(1 / Tl)

@@ -24,7 +24,7 @@ import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State, require_equations
 from dalembert.estimate.forces.check import FORMS, LIMITS, ForceCheck
@@ -127,7 +127,6 @@ class ForceModel:
                 "undetermined-force",
                 f"{freedom}, but {k2} forces are unknown ({', '.join(self.unknown)}): the motion determines only {n}.",
                 Advice(f"Measure {k2 - n} of them, or estimate one combination of them."),
-                evidence={"freedom": n, "unknown": k2},
             )
         if self.form == FORMS[0] and k1 != n:
             more = f"Measure {n - k1} more." if k1 < n else f"Name {k1 - n} of them as exact, in {{}}."
@@ -137,7 +136,6 @@ class ForceModel:
                 f"({', '.join(self.known) or 'none'}).",
                 Advice(more, *([] if k1 < n else [Argument("inputs")])),
                 Advice("Or use {}.", Argument("form", FORMS[1])),
-                evidence={"freedom": n, "measured": k1},
             )
         if self.form == FORMS[1] and not k1:
             raise ModelError("empty", "no measured force is named: the filter has nothing to read.")
@@ -251,7 +249,6 @@ class ForceModel:
                 f"{gaps[k]:.2g} (m or rad).",
                 Advice("Check the record, or how its loops are closed: {}.", Argument("start")),
                 where={"time": float(motion.time[k])},
-                evidence={"residual": float(gaps[k])},
             )
         h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
         return motion.time, h, B
@@ -301,8 +298,7 @@ class ForceModel:
         """Process noise for ``Q=``: variances per step, ``known`` those of the measured forces, laws those of F₂."""
         if isinstance(known, Mapping):
             for name in known:
-                if name not in self.known:
-                    raise ModelError("unknown-name", f"known: {unknown_name('measured force', name, self.known)}")
+                require_name("measured force", name, self.known, error=ModelError, argument="known")
             missing = [name for name in self.known if name not in known]
             if missing:
                 raise ModelError("missing-argument", f"the variance of {', '.join(missing)} is missing.")
@@ -324,10 +320,7 @@ class ForceModel:
 def _names(eqs: EquationsOfMotion, given: object, what: str) -> tuple[str, ...]:
     names = name_list(given, what)
     for name in names:
-        if name not in eqs.inputs.index:
-            raise ModelError(
-                "unknown-name", f"{what}: {unknown_name('input', name, eqs.inputs.names, f'equations {eqs.name!r}')}"
-            )
+        require_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}", error=ModelError, argument=what)
     return tuple(names)
 
 
@@ -341,8 +334,7 @@ class _MotionView:
         self._values, self.t = values, t
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._values:
-            raise ModelError("unknown-name", unknown_name("quantity", name, self._values, "the motion"))
+        require_name("quantity", name, self._values, "the motion", error=ModelError)
         return self._values[name]
 
 

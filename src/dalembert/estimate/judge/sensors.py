@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import positive_number
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array, maximum, minimum
 from dalembert.expressions.quantities import is_real, is_symbolic
@@ -223,8 +223,7 @@ def measure(record: Record, sensors: Mapping[str, SimulatedSensor | float], *, s
     data = np.array(record.data, dtype=float)
     names = list(record.names)
     for name in sensors:
-        if name not in names:
-            raise DataError("unknown-name", unknown_name("channel", name, names, "the record"))
+        require_name("channel", name, names, "the record")
     noise = Noise(sensors=sensors, seed=seed)
     for name, given in sensors.items():
         sensor = given if isinstance(given, SimulatedSensor) else Quantiser(noise=_number(name, given))

@@ -22,7 +22,7 @@ from dalembert.estimate.algebra.matrices import pack, triangle, unpack
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.run import read_rows
+from dalembert.estimate.engine.rows import read_rows
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.core.tables import aligned
@@ -29,7 +29,7 @@ from dalembert.estimate.algebra.noise import Covariance
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.consistency import same_times
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.run import read_rows
+from dalembert.estimate.engine.rows import read_rows
 from dalembert.expressions import Array
 from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record
@@ -226,8 +226,7 @@ class Task:
         names = [names] if isinstance(names, str) else list(names)
         for name in names:
             for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
-                if name not in known:
-                    raise DataError("unknown-name", unknown_name("channel", name, known, where))
+                require_name("channel", name, known, where)
         if not names:
             problem = f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}."
             raise DataError("missing-channel", problem)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dalembert.core.arguments import one_of, positive_number
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import State
 from dalembert.estimate.kinematic.check import check_levels, largest_determinant
@@ -135,7 +135,6 @@ def _check_newmark(scheme: str | None, method: str, form: str, beta: float, gamm
 
 def _weights(given: Mapping[str, float] | None, inputs: tuple[str, ...]) -> tuple[float, ...]:
     for name, value in (given or {}).items():
-        if name not in inputs:
-            raise ModelError("unknown-name", f"weights: {unknown_name('input', name, inputs)}")
+        require_name("input", name, inputs, error=ModelError, argument="weights")
         positive_number(f"weights: that of {name!r}", value)
     return tuple(float((given or {}).get(name, 1.0)) for name in inputs)

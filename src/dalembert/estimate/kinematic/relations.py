@@ -20,7 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import AssemblyError, ModelError, unknown_name
+from dalembert.core.errors import AssemblyError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
@@ -160,7 +160,6 @@ class MachineRelations:
                 f"{eqs.name!r} has {freedom} degrees of freedom, but {n} independent coordinate{'s' * (n != 1)} "
                 f"({', '.join(self.targets.names)}) are named.",
                 Advice(f"Name {freedom}."),
-                evidence={"freedom": freedom, "named": n},
             )
         if n > freedom or found < eqs.nv:
             raise ModelError(
@@ -168,7 +167,6 @@ class MachineRelations:
                 f"the coordinates {', '.join(self.targets.names)} are not independent in {eqs.name!r}, which has "
                 f"{freedom} degree{'s' * (freedom != 1)} of freedom.",
                 Advice("Name as many that do not follow from one another."),
-                evidence={"freedom": freedom, "named": n},
             )
 
     def names(self, given: object, what: str) -> list[str]:
@@ -370,10 +368,7 @@ class FormulaRelations:
     def names(self, given: object, what: str) -> list[str]:
         found = name_list(given, what)
         for name in found:
-            if name not in self.known:
-                raise ModelError(
-                    "unknown-name", f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}"
-                )
+            require_name("quantity", name, self.known, repr(self.name), error=ModelError, argument=what)
         return found
 
     def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
@@ -406,10 +401,7 @@ class _FormulaView:
         self._coordinates, self._z, self.t = coordinates, z, t
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._coordinates.index:
-            raise ModelError(
-                "unknown-name", unknown_name("coordinate", name, self._coordinates.names, "a kinematic formula")
-            )
+        require_name("coordinate", name, self._coordinates.names, "a kinematic formula", error=ModelError)
         return self._z[self._coordinates.index[name]]
 
 

@@ -68,7 +68,9 @@ class UserModel:
         )
         if not len(self.states) or not len(self.outputs):
             raise ModelError("empty", "a model for a filter needs at least one state and one output.")
-        self.parameters = _numbers(parameters or {})
+        self.parameters = {
+            name: real_number(f"parameter {name!r}", value) for name, value in (parameters or {}).items()
+        }
         self.method = find_tableau(method)
         self.substeps = whole_number("substeps", substeps, least=1)
         self.angles = frozenset(angles)
@@ -155,10 +157,6 @@ def _channels(given: Any, kind: str) -> Channels:
     if len(set(names)) < len(names):
         raise ModelError("taken-name", f"two {kind}s have the same name: {', '.join(names)}.")
     return Channels(names, units)
-
-
-def _numbers(given: Mapping[str, float]) -> dict[str, float]:
-    return {name: real_number(f"parameter {name!r}", value) for name, value in given.items()}
 
 
 def _start(given: object, states: Channels) -> Array:

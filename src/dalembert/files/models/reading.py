@@ -106,7 +106,9 @@ def _read_parts(source: ModelSource, folders: Folders) -> Mechanism:
     from dalembert.files.models.repair import validate
 
     model = validate(source)
-    m = Mechanism(_title(source, model), planar=bool(model is not None and model.planar), gravity=0)
+    name = "" if model is None else model.name.strip()
+    title = name or Path(source.path).stem.strip() or "model"
+    m = Mechanism(title, planar=bool(model is not None and model.planar), gravity=0)
     m.description = (model.description or "") if model is not None else ""
     if model is not None:
         parts = Parts(m)
@@ -117,11 +119,6 @@ def _read_parts(source: ModelSource, folders: Folders) -> Mechanism:
         _fill(scope)
         _settle_names(scope)
     return m
-
-
-def _title(source: ModelSource, model: Any) -> str:
-    name = "" if model is None else model.name.strip()
-    return name or Path(source.path).stem.strip() or "model"
 
 
 def _gravity(scope: Scope, model: Any) -> Any:

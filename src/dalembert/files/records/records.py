@@ -56,7 +56,7 @@ def read_record(
         raise FileFormatError("empty", "the file is empty.", path=str(path))
     if size > max_bytes:
         why = f"the file has {size} bytes, more than max_bytes = {max_bytes}."
-        raise FileFormatError("too-large", why, path=str(path), evidence={"bytes": size, "allowed": max_bytes})
+        raise FileFormatError("too-large", why, path=str(path))
     try:
         step = None if dt is None else positive_number("dt", dt)
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or ()))

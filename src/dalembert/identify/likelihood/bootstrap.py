@@ -7,6 +7,7 @@ its residuals (through its gain where it has one); the method is run on each, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,11 +21,19 @@ from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
 from dalembert.record import Record
 
-# A mode found in a simulated record belongs to the nearest of the model within this distance relative to its frequency:
-# far beyond the scatter of a mode that has been found.
-SAME_MODE = 0.2
-# A standard deviation from 10 runs is known to 1/√18 = 24 %.
-FEWEST_RUNS = 10
+
+@dataclass(frozen=True)
+class BootstrapLimits:
+    """Modes that are compared, and runs that give a scatter."""
+
+    # A mode found in a simulated record belongs to the nearest of the model within this distance relative to its
+    # frequency: far beyond the scatter of a mode that has been found.
+    same_mode: float = 0.2
+    # A standard deviation from 10 runs is known to 1/√18 = 24 %.
+    fewest_runs: int = 10
+
+
+LIMITS = BootstrapLimits()
 
 
 def bootstrap(
@@ -42,7 +51,7 @@ def bootstrap(
             Advice("Give {}, a function from a Record to a model.", Argument("identify")),
             where={"argument": "identify"},
         )
-    whole_number("runs", runs, FEWEST_RUNS)
+    whole_number("runs", runs, LIMITS.fewest_runs)
     given = prepare_refinement(fit, record, "output", "estimate")
     runs_in = [record] if isinstance(record, Record) else record
     raw = record.u if isinstance(record, Data) else [fit._channels(run, fit.inputs) for run in runs_in]  # type: ignore
@@ -61,7 +70,7 @@ def bootstrap(
         for j, s in enumerate(modes.eigenvalues):
             if len(found):
                 i = int(np.argmin(np.abs(found.eigenvalues - s)))
-                if abs(found.eigenvalues[i] - s) < SAME_MODE * abs(s):
+                if abs(found.eigenvalues[i] - s) < LIMITS.same_mode * abs(s):
                     table[run, 2 * j : 2 * j + 2] = found.frequencies_hz[i], found.damping_ratios[i]
     seen = np.isfinite(table)
     if (seen.sum(axis=0) < 0.5 * runs).any():
@@ -69,7 +78,6 @@ def bootstrap(
             "order-too-high",
             f"the method did not find every mode again in half of {runs} simulated records: the model has modes that "
             "the data do not support. Choose a smaller order.",
-            evidence={"found": int(seen.sum(axis=0).min()), "runs": runs},
         )
     whole = table[seen.all(axis=1)]
     covariance = np.atleast_2d(np.cov(whole, rowvar=False)) if len(whole) > 2 * len(modes) else None

@@ -110,9 +110,7 @@ def cramer_rao(
     sampled = inner.to_discrete(step) if inner.dt is None else inner
     if abs((sampled.dt or step) - step) > 1e-3 * step:
         raise DataError(
-            "sample-time-mismatch",
-            f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s.",
-            evidence={"record": step, "system": sampled.dt},
+            "sample-time-mismatch", f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s."
         )
     R = noise_covariance(noise, sampled.outputs)
     y = tuple(_from_rest(sampled, part) for part in u)

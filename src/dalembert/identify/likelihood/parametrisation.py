@@ -17,12 +17,10 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
-from dalembert.linear.eigen.roots import balance_matrix
+from dalembert.linear.eigen.roots import DEFECTIVE, balance_matrix
 from dalembert.numerics import ties
 
-# Eigenvectors with a larger condition number, the inverse root of ε, count as those of a defective matrix, whose poles
-# are separated by SPREAD.
-LARGEST_CONDITION = 1e7
+# Relative distance by which the poles of a defective matrix are separated.
 SPREAD = 1e-6
 # Poles stay inside this ring of decays per sample: slower ones do not decay over a record of 1e9 samples, faster ones
 # have 5 % left after one sample.
@@ -61,7 +59,7 @@ def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     for step in (0.0, 1.0, 10.0, 100.0, 1000.0):
         trial = balanced + step * SPREAD * size * spread
         values, V = np.linalg.eig(trial)
-        if np.linalg.cond(V) < LARGEST_CONDITION:
+        if np.linalg.cond(V) < DEFECTIVE:
             return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0
     raise DataError(
         "rank-deficient",

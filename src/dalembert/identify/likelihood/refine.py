@@ -98,7 +98,6 @@ def prepare_refinement(
             "too-few-samples",
             f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {known} parameters of a model "
             f"of order {fit.order}. Measure longer, or use a smaller order.",
-            evidence={"samples": sum(map(len, y)), "unknowns": known},
         )
     return Refinement(fit, u, y, noise, start)
 
@@ -107,9 +106,7 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
     """Inputs and outputs of data read before, in the order of the model, with its delays."""
     if abs(data.dt - fit.dt) > 1e-3 * fit.dt:
         raise DataError(
-            "sample-time-mismatch",
-            f"the data are sampled every {data.dt:.6g} s, the model every {fit.dt:.6g} s.",
-            evidence={"data": data.dt, "model": fit.dt},
+            "sample-time-mismatch", f"the data are sampled every {data.dt:.6g} s, the model every {fit.dt:.6g} s."
         )
     if data.inputs != fit.inputs or data.outputs != fit.outputs:
         raise DataError(

@@ -9,6 +9,7 @@ decay times has too few such batches: the deviations are then too small, by up t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,17 +21,27 @@ from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
 from dalembert.identify.likelihood.uncertainty import modal_derivatives, output_derivatives
 from dalembert.identify.model.identified import DeviationMethod
 
-# Batches: as many as give each three times the longest decay time of the modes, within these.
-LEAST_BATCHES, MOST_BATCHES = 8, 64
-# Ratio of standard deviations to those of white noise. From 8 batches a standard deviation is known to 1/√14 = 27 %:
-# twice is 3.7 of these, no chance.
-FAR_FROM_WHITE = 2.0
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """Batches of a record, and when their scatter decides."""
+
+    # Fewest batches; as many as give each three times the longest decay time of the modes.
+    least: int = 8
+    # Most batches.
+    most: int = 64
+    # Ratio of standard deviations to those of white noise. From 8 batches a standard deviation is known to 1/√14 = 27
+    # %: twice is 3.7 of these, no chance.
+    far_from_white: float = 2.0
+
+
+LIMITS = BatchLimits()
 
 
 def batch_length(search: LikelihoodSearch, point: LikelihoodPoint) -> int:
     """Samples of a batch."""
     decay = 3.0 / max(float(np.min(-point.model.poles.real, initial=1.0)), 1e-12)
-    shortest, longest = search.samples // MOST_BATCHES, search.samples // LEAST_BATCHES
+    shortest, longest = search.samples // LIMITS.most, search.samples // LIMITS.least
     return int(np.clip(decay, shortest, longest))
 
 
@@ -104,7 +115,7 @@ def robust_covariance(
         return None
     precision = likelihood.symmetric_inverse(noise)
     rows = batch_gradients(search, point, free, precision, length)
-    if len(rows) < LEAST_BATCHES // 2:
+    if len(rows) < LIMITS.least // 2:
         return None
     S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
     ln, slopes = output_derivatives(point.model, free)
@@ -127,7 +138,7 @@ def choose_covariance(
         return "fisher", fisher, ()
     known = np.diag(fisher) > 0.0
     ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0)))
-    if ratio < FAR_FROM_WHITE:
+    if ratio < LIMITS.far_from_white:
         return "fisher", fisher, ()
     note = (
         f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "

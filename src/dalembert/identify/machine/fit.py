@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from dalembert.core.arguments import positive_number, whole_number
-from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.errors import ConvergenceError, DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress, Setting
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -123,13 +123,15 @@ def _parameters(eqs: EquationsOfMotion, given: Sequence[str] | Mapping[str, floa
     if len(set(names)) < len(names):
         raise DataError("duplicate", f"parameters are named twice: {', '.join(names)}.")
     for name in names:
-        if name not in eqs.parameters.index:
-            raise ModelError(
-                "unknown-name",
-                unknown_name("parameter", name, eqs.parameters.names, f"equations {eqs.name!r}"),
-                Advice("Declare it with {} first.", Call("m.parameter", Argument("name", name), Argument("value"))),
-                where={"parameter": name},
-            )
+        require_name(
+            "parameter",
+            name,
+            eqs.parameters.names,
+            f"equations {eqs.name!r}",
+            Advice("Declare it with {} first.", Call("m.parameter", Argument("name", name), Argument("value"))),
+            error=ModelError,
+            where={"parameter": name},
+        )
     own = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
     first = np.array([float(values.get(name, own[name])) for name in names])
     return names, first

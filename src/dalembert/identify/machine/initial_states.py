@@ -146,7 +146,6 @@ def choose_substeps(
         "initial state.",
         Advice("Check {}.", Argument("start"), Argument("parameters")),
         Advice("Leave out stiff parts, such as a contact or a very hard spring."),
-        evidence={"substeps": FINEST},
     )
 
 

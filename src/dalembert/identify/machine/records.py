@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arguments import one_of
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -64,7 +64,6 @@ def read_tests(
                 "too-few-samples",
                 f"{name} has {len(test)} samples; fitting a machine needs at least {FEWEST}.",
                 where={"record": k + 1},
-                evidence={"samples": len(test), "needed": FEWEST},
             )
         u = np.zeros((len(test), eqs.nu))
         for driver, channel in driven.items():
@@ -109,14 +108,8 @@ def _inputs(eqs: EquationsOfMotion, record: Record, known: set[str], given: Name
     if pairs is None:
         return {name: name for name in eqs.inputs.names if name in known}
     for name, channel in pairs.items():
-        if name not in eqs.inputs.index:
-            raise ModelError(
-                "unknown-name", f"inputs: {unknown_name('input', name, eqs.inputs.names, f'equations {eqs.name!r}')}"
-            )
-        if channel not in known:
-            raise DataError(
-                "unknown-name", f"inputs: {unknown_name('channel', channel, known, record.name or 'the record')}"
-            )
+        require_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}", error=ModelError, argument="inputs")
+        require_name("channel", channel, known, record.name or "the record", argument="inputs")
     return pairs
 
 
@@ -164,8 +157,7 @@ def _outputs(
                     f"outputs: {unknown_name('sensor or coordinate', name, every, f'equations {eqs.name!r}')}",
                 )
             column = channel if full == name else f"{channel}{full.removeprefix(name)}"
-            if column not in known:
-                raise DataError("unknown-name", f"outputs: {unknown_name('channel', column, known, where)}")
+            require_name("channel", column, known, where, argument="outputs")
             if column in taken:
                 raise DataError("conflicting-arguments", f"channel {column!r} is listed as an input and as an output.")
             result.append((place, column))

@@ -294,7 +294,6 @@ class Identified:
                     Call("Record.resample", Argument("every", float(f"{self.dt:.6g}"))),
                     Call("StateSpace.resample", Argument("dt", float(f"{record.sample_time:.6g}"))),
                 ),
-                evidence={"record": record.sample_time, "model": self.dt},
             )
         values = np.array(record[list(names)], dtype=np.float64)
         if np.isnan(values).any():

@@ -227,14 +227,12 @@ def _coordinates(
             "coordinate-count",
             f"{count} modes need {count} coordinates, each with a sensor or an actuator; there are {len(names)} "
             f"({shown}). Use a model of order {2 * len(names)}, or more sensors.",
-            evidence={"modes": count, "coordinates": len(names)},
         )
     raise DataError(
         "coordinate-count",
         f"{len(names)} coordinates ({shown}) but only {count} modes: their mass matrix would be singular. Use a model "
         f"of order {2 * len(names)}, or {count} of the outputs.",
         Advice("Choose them with {}.", Argument("sensors")),
-        evidence={"modes": count, "coordinates": len(names)},
     )
 
 
@@ -328,7 +326,6 @@ def _refuse_node(setup: _Setup, at_pairs: ComplexArray, driven: ComplexArray, pa
             "node",
             f"the mode at {hertz:.5g} Hz has a node where sensor and actuator are co-located ({shown}): its scale is "
             "not determined. Use another co-located pair.",
-            evidence={"hertz": float(hertz)},
         )
 
 
@@ -341,7 +338,6 @@ def _refuse_unmechanical(case: _Case) -> None:
             "not-positive-definite",
             f"the mass matrix is not positive definite (eigenvalues {shown}) with {pairs} as co-located. Check the "
             "pair, the kind and the sign of the sensors ('-x1.acceleration'), or the order of the model.",
-            evidence={"eigenvalues": masses.tolist()},
         )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress, Setting
 from dalembert.equations import EquationsOfMotion
@@ -156,10 +156,7 @@ def _parameters(model: Model, given: Sequence[str] | Mapping[str, float]) -> tup
     elif isinstance(model, EquationsOfMotion):
         names = [given] if isinstance(given, str) else list(given)
         for name in names:
-            if name not in model.parameters.index:
-                raise ModelError(
-                    "unknown-name", unknown_name("parameter", name, model.parameters.names, f"equations {model.name!r}")
-                )
+            require_name("parameter", name, model.parameters.names, f"equations {model.name!r}", error=ModelError)
         values = [float(model.p[model.parameters.index[name]]) for name in names]
     else:
         raise DataError(
@@ -295,7 +292,6 @@ class ModeSearch:
                 f"the model has {len(keep)} oscillating modes for {k} measured ones"
                 + (f" among the {wanted} computed." if wanted else "."),
                 *([Advice("Use a larger {}.", Argument("count"))] if wanted else []),
-                evidence={"modes": len(keep), "measured": k},
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
         seen = matrices.P @ phi

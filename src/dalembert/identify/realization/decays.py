@@ -9,6 +9,7 @@ masses remain unknown: shapes, frequencies and damping only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,19 @@ from dalembert.identify.records.reporting import IdentificationWarning, report_f
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
-# Fewest samples of a decay: two more than a model of order 2 and two columns need.
-FEWEST = 8
-# Energy of the second half of a decay over that of the first, beyond which it is no decay: a record of steady motion
-# has 1, with a scatter below 0.1 from 200 independent samples on. A decay of 0.5 % over the half would have 0.9.
-NO_DECAY = 0.9
+
+@dataclass(frozen=True)
+class DecayLimits:
+    """When a record holds a decay."""
+
+    # Fewest samples of a decay: two more than a model of order 2 and two columns need.
+    fewest: int = 8
+    # Energy of the second half over that of the first, beyond which it is no decay: a record of steady motion has 1,
+    # with a scatter below 0.1 from 200 independent samples on.
+    energy: float = 0.9
+
+
+LIMITS = DecayLimits()
 
 
 @frozen
@@ -136,12 +145,11 @@ def _read_decays(
     count = min(data.lengths) - skip
     if start < 0.0:
         raise DataError("negative", f"the start of free motion, {start!r} s, lies before the record.")
-    if count < FEWEST:
+    if count < LIMITS.fewest:
         raise DataError(
             "too-few-samples",
-            f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record; {FEWEST} are needed.",
+            f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record, not {LIMITS.fewest}.",
             Advice("Use a smaller {}.", Argument("start")),
-            evidence={"samples": max(count, 0), "needed": FEWEST},
         )
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
     decays = Decays(
@@ -157,7 +165,7 @@ def _find_forcing(values: FloatArray) -> list[Finding]:
     whole, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
     alive = whole > 0.0
     ratio = float((late[alive] / whole[alive]).sum() / max((early[alive] / whole[alive]).sum(), np.finfo(float).tiny))
-    if ratio <= NO_DECAY:
+    if ratio <= LIMITS.energy:
         return []
     problem = "the record does not decay: its second half is as large as its first, so this is hardly a free decay."
     ambient = [Call(f"da.identify.{name}") for name in ("ssi_data", "ssi_cov", "next_era")]
@@ -176,7 +184,6 @@ def choose_window(source: Decays, rows: int | None, columns: int | None) -> tupl
             "too-few-samples",
             f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.",
             Advice("Use a smaller {}.", Argument("rows"), Argument("columns")),
-            evidence={"needed": a + b, "samples": count},
         )
     return a, b
 
@@ -190,7 +197,6 @@ def choose_order(values: FloatArray, order: int | None) -> tuple[int, str, list[
             "order-too-high",
             f"the Hankel matrix holds models up to order {len(values)}, not {order}.",
             Advice("Use a larger {}, or a lower order.", Argument("rows"), Argument("columns")),
-            evidence={"order": order, "most": len(values)},
         )
     return int(order), f"order {order} as given", []
 

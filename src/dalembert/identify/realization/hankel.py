@@ -133,7 +133,6 @@ def choose_window(
             "order-too-high",
             f"order {order} is more than a Hankel matrix of {a} x {b} blocks ({a * ny} x {b * nw}) can hold.",
             Advice("Use a larger {}, or a lower order.", Argument("rows"), Argument("columns")),
-            evidence={"order": order, "rows": a * ny, "columns": b * nw},
         )
     return a, b, lags
 

@@ -8,6 +8,7 @@ R(0) is left out: it holds the white sensor noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.fft
@@ -15,18 +16,26 @@ import scipy.fft
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.realization.decays import FEWEST, Decays, decay_era
+from dalembert.identify.realization.decays import LIMITS, Decays, decay_era
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
-# Lags of a correlation by default, at most and at least: the window of ERA has 512 lags of one channel at most, and a
-# mode needs some periods.
-DEFAULT_LAGS = 512
-FEWEST_LAGS = 64
-# Correlations count while they exceed so many standard deviations of their estimates: one in 16 000 by chance.
-RELIABLE = 4.0
+
+@dataclass(frozen=True)
+class CorrelationLimits:
+    """Lags of a correlation that ERA uses."""
+
+    # Most by default: the window of ERA has 512 lags of one channel at most.
+    lags: int = 512
+    # Fewest: a mode needs some periods.
+    fewest: int = 64
+    # Correlations count while they exceed so many standard deviations of their estimates: one in 16 000 by chance.
+    reliable: float = 4.0
+
+
+CORRELATION = CorrelationLimits()
 # Samples whose correlations are summed at a time.
 BLOCK = 16384
 
@@ -58,7 +67,8 @@ def correlation_decays(
     data = read_data(record, (), outputs, detrend=detrend)
     wanted = data.outputs if references is None else (references,) if isinstance(references, str) else tuple(references)
     places = [find_name("output", name, data.outputs, "references", channel=name) for name in wanted]
-    count = min(DEFAULT_LAGS, max(data.samples // 10, FEWEST)) if lags is None else whole_number("lags", lags, FEWEST)
+    usual = min(CORRELATION.lags, max(data.samples // 10, LIMITS.fewest))
+    count = usual if lags is None else whole_number("lags", lags, LIMITS.fewest)
     data.require(2 * count, f"correlations over {count} lags", each=True)
     found = correlate(data.y, places, count)
     if lags is None:
@@ -114,6 +124,6 @@ def _last_reliable_lag(found: FloatArray, references: Sequence[int], samples: in
     size = np.sqrt(found[0, references, range(len(references))])
     own = found[:, references, range(len(references))] / size**2
     deviation = float(np.sqrt((2.0 * (own**2).sum(axis=0) - 1.0).mean() / samples))
-    above = np.flatnonzero(np.sqrt((own**2).mean(axis=1)) > RELIABLE * deviation)
+    above = np.flatnonzero(np.sqrt((own**2).mean(axis=1)) > CORRELATION.reliable * deviation)
     last = int(above[-1]) if len(above) else 0
-    return min(count, max(last, FEWEST_LAGS))
+    return min(count, max(last, CORRELATION.fewest))

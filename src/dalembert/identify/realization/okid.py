@@ -271,7 +271,6 @@ def _check_length(data: Data, p: int, least: int) -> int:
             "order-too-high",
             f"an observer of order {p} with {data.ny} outputs finds at most order {p * data.ny}.",
             Advice("Use {} or more.", Argument("observer_order", least)),
-            evidence={"observer_order": p, "least": least},
         )
     data.require(p + data.nu + (data.nu + data.ny) * p, f"an observer of order {p}")
     return int(p)
@@ -295,7 +294,6 @@ def _choose_length(
             f"the order asked for needs an observer of {least} steps, but {data.samples} samples of "
             f"{data.nu + data.ny} channels allow {most}.",
             Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
-            evidence={"samples": data.samples, "least": least, "most": most},
         )
     longest = min(most, max(LIMITS.first, 2 * least))
     while True:

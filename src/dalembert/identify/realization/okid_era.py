@@ -109,7 +109,7 @@ def okid_era(
     found, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
     findings = examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
     every = (*known, *found.findings, *findings)
-    return found.replace(findings=every, offsets=data.mean_levels(data.lengths))
+    return found.replace(findings=every, offsets=data.mean_levels())
 
 
 def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Trial]) -> Trial:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import listed
 from dalembert.identify.records.drift import measure_drift
@@ -63,8 +63,7 @@ THRESHOLDS = RecordThresholds()
 def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: object) -> int:
     """Place of a name among those known; another one is refused. place : where the error is, such as ``channel``."""
     names = list(known)
-    if name not in names:
-        raise DataError("unknown-name", unknown_name(kind, name, names, where), where=place)
+    require_name(kind, name, names, where, where=place)
     return names.index(name)
 
 
@@ -166,7 +165,6 @@ def common_sample_time(runs: Sequence[Record]) -> float:
                     Call("da.identify.decimate"),
                 ),
                 where={"record": k + 1},
-                evidence={"step": step, "first_step": steps[0]},
             )
     return float(np.mean(steps))
 
@@ -197,7 +195,6 @@ def check_lengths(runs: Sequence[Record], count: int) -> None:
                 f"{name_record(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are "
                 "needed, and some hundred for a trustworthy model.",
                 where={"record": k + 1},
-                evidence={"samples": len(run), "needed": needed},
             )
 
 
@@ -210,7 +207,6 @@ def check_order(wanted: int, nu: int, ny: int, samples: int) -> list[Finding]:
             "too-few-samples",
             f"a model of order {wanted} has {unknowns} unknowns, more than {samples} samples of {ny} outputs can "
             "determine. Lower the order or measure longer.",
-            evidence={"samples": samples, "unknowns": unknowns},
         )
     if ny <= wanted + nu:
         return []
@@ -307,7 +303,6 @@ def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) ->
             f"channel {name!r} of {where} holds {column[at]:.4g} at t = {time[at]:.6g} s, which no sensor measures.",
             Advice("Repair it with {}, or look at how the file was read.", Call("da.identify.repair")),
             where={"channel": name, "time": float(time[at])},
-            evidence={"value": float(column[at])},
         )
     first = float(time[int(bad.argmax())])
     raise DataError(
@@ -317,7 +312,6 @@ def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) ->
         Advice("Fill short gaps with {}.", Call("da.identify.repair")),
         Advice("Cut long ones out with {}.", Call("da.identify.trim")),
         where={"channel": name, "time": first},
-        evidence={"samples": int(bad.sum())},
     )
 
 
@@ -332,7 +326,6 @@ def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: Flo
             "constant-channel",
             f"channel {names[j]!r} is constant ({low[j]:.6g}) and {why}. Leave it out.",
             where={"channel": names[j]},
-            evidence={"value": float(low[j])},
         )
 
 

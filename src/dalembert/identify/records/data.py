@@ -107,7 +107,6 @@ add records of repeated tests, or ask for less.
                 "too-few-samples",
                 f"{purpose} needs at least {samples} samples{place} {have}. Measure longer, add records of repeated "
                 "tests, or ask for less.",
-                evidence={"samples": have, "needed": samples},
             )
 
     def require_inputs(self, purpose: str) -> None:
@@ -126,11 +125,11 @@ add records of repeated tests, or ask for less.
         """Refuse an order below 1 or with more unknowns than samples; a finding where outputs outnumber its states."""
         return check.check_order(order, self.nu, self.ny, self.samples)
 
-    def mean_levels(self, weights: Sequence[float] | None = None) -> dict[str, float]:
-        """Levels that were taken off, by channel, averaged over the segments; empty where none were."""
+    def mean_levels(self) -> dict[str, float]:
+        """Levels that were taken off, by channel, averaged over all samples; empty where none were."""
         if self.means is None:
             return {}
-        levels = np.average(np.array(self.means), axis=0, weights=weights).tolist()
+        levels = np.average(np.array(self.means), axis=0, weights=self.lengths).tolist()
         return dict(zip((*self.inputs, *self.outputs), levels, strict=True))
 
     def replace(self, **changes: Any) -> Data:

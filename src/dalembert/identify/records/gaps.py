@@ -59,7 +59,6 @@ def find_parts(record: Record | Sequence[Record]) -> tuple[tuple[Record, ...], l
                     "Measure without gaps, or fill them: {}.",
                     Call("Record.resample", Argument("every", float(f"{_step(parts):.6g}"))),
                 ),
-                evidence={"gaps": len(parts) - 1, "needed": FEWEST_IN_PART},
             )
         left = len(run) - sum(map(len, long))
         problem = f"{label} was cut into {counted(len(long), 'part')}: {'; '.join(parts[0].provenance['parted'])}."

@@ -82,5 +82,4 @@ def refuse_gaps(record: Record, places: Sequence[int], doing: str) -> None:
                 "them.",
                 Advice("Fill them first with {}.", Call("da.identify.repair")),
                 where={"channel": record.names[i]},
-                evidence={"samples": count},
             )

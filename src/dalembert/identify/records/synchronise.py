@@ -263,7 +263,6 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
                 f"{names[k]!r} of {name_record(runs, k)} and {names[0]!r} of record 1 do not measure the same "
                 f"quantity: their correlation is {match:.2f} at best (at {late:.6g} s). Name another channel.",
                 where={"record": k + 1, "channel": names[k]},
-                evidence={"correlation": match},
             )
     first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in found)
     last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, found))

@@ -129,7 +129,6 @@ class FrfEstimate:
                 "unknown-noise",
                 f"{self.averages:.3g} averages for {len(self.response.inputs)} inputs do not determine random errors; "
                 "take shorter blocks or more records.",
-                evidence={"averages": self.averages, "inputs": len(self.response.inputs)},
             )
         self.response[(output, input) if input is not None else output]  # names checked there
         place = 0 if input is None else self.response.inputs.index(input)
@@ -254,7 +253,6 @@ class _Scaled:
                 "too-few-samples",
                 f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
                 f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
-                evidence={"blocks": blocks, "needed": nu},
             )
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
         self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=THRESHOLDS.dependent, hermitian=True)

@@ -243,7 +243,6 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
             "too-few-samples",
             f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
             f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer.",
-            evidence={"equations": rows, "unknowns": unknowns},
         )
     size = np.sqrt(sum((u**2).sum(axis=0) for u in data.u) / data.samples)
     R = compress(data, memory, lost, size)
@@ -403,7 +402,7 @@ def _refuse_other_periods(data: Data, length: int) -> None:
             if (np.sqrt((gap**2).mean(axis=0)) > THRESHOLDS.repeats * size).any():
                 raise DataError(
                     "not-periodic", f"the input does not repeat every {length} samples.",
-                    Advice("Correct {}, or leave it out.", Argument("period")), evidence={"period": length},
+                    Advice("Correct {}, or leave it out.", Argument("period"))
                 )  # fmt: skip
 
 

@@ -205,7 +205,6 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
                 "too-few-samples",
                 f"a block of {length} samples is longer than the shortest record, {shortest} samples.",
                 Advice("Use a smaller {}.", Argument("segment")),
-                evidence={"samples": shortest, "needed": length},
             )
     try:
         values = np.array(scipy.signal.get_window(window, length), dtype=np.float64)

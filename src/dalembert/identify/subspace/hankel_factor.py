@@ -158,7 +158,6 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
             f"{rows} block rows of {q} channels need at least {needed} samples (in all, and {window} in each record); "
             f"there are {data.samples}.",
             Advice("Use fewer {}, fewer channels or longer records.", Argument("rows")),
-            evidence={"samples": data.samples, "needed": needed},
         )
     one_of("how", how, ("auto", "products", "orthogonal"))
     order = np.concatenate(window_order(rows, data.nu, data.ny))

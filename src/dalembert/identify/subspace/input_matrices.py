@@ -24,9 +24,9 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_filtered, real_products
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
+from dalembert.linear.eigen.roots import DEFECTIVE
 from dalembert.linear.recursions import march
 
-LARGEST_CONDITION = 1e7  # of eigenvectors: half of the digits remain
 BLOCK = 400_000  # numbers of regressors held at once: 3 MB
 # Relative size of filtered inputs without their free motion, below which they are free motion only: √ε and a margin.
 LOST = 1e-5
@@ -132,7 +132,7 @@ def find_filters(A: FloatArray) -> ModalFilters | None:
     """Modal coordinates of A, or None where it has no full set of eigenvectors."""
     values, vectors = np.linalg.eig(A)
     values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
-    if len(A) and np.linalg.cond(vectors) > LARGEST_CONDITION:
+    if len(A) and np.linalg.cond(vectors) > DEFECTIVE:
         return None
     up, flat = values.imag > 0.0, values.imag == 0.0
     return ModalFilters(values[up], values[flat].real, np.hstack([vectors[:, up], vectors[:, flat]]))

@@ -7,6 +7,7 @@ M, C, K ≥ 0 (H = 0): no eigenvalue with Re s > 0;  all > 0: asymptotically sta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +22,18 @@ from dalembert.numerics.sparse_factor import Factor
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
 
-# Eigenvalues of a sparse matrix with unit diagonal below this are zero: its factor is good to some 1e-15.
-SPARSE_ZERO = 1e-13
-CRITICAL = 1e-7  # a double real eigenvalue is found to √ε: that close to ζ = 1 is critical
+
+@dataclass(frozen=True)
+class ClassificationLimits:
+    """When an eigenvalue is zero, and when damping is critical."""
+
+    # Eigenvalues of a sparse matrix with unit diagonal below this are zero: its factor is good to some 1e-15.
+    zero: float = 1e-13
+    # Relative difference of two real eigenvalues that are one: a double eigenvalue is found to √ε only.
+    critical: float = 1e-7
+
+
+LIMITS = ClassificationLimits()
 
 
 @frozen(init=False)
@@ -112,7 +122,7 @@ def definiteness(matrix: Any) -> str:
 
 def _sparse_signs(matrix: Any, size: Any) -> tuple[int, int, int] | None:
     """Negative, zero, positive eigenvalues from the inertia on both sides of zero."""
-    margin = scipy.sparse.diags_array(SPARSE_ZERO * size, format="csc")
+    margin = scipy.sparse.diags_array(LIMITS.zero * size, format="csc")
     try:
         below, above = Factor(matrix + margin).negative, Factor(matrix - margin).negative
     except ArithmeticError:
@@ -146,7 +156,7 @@ def _damping(s: complex, ratio: float, real: Any) -> str:
         if s.real > 0.0:
             return "growing"
         # Two equal real eigenvalues: on the boundary between one oscillation and two decays.
-        twice = np.count_nonzero(np.abs(real - s.real) <= CRITICAL * abs(s)) > 1
+        twice = np.count_nonzero(np.abs(real - s.real) <= LIMITS.critical * abs(s)) > 1
         return "critically damped" if twice else "overdamped"
     if abs(ratio) <= 1e-12:
         return "undamped"

@@ -31,6 +31,9 @@ EPS = float(np.finfo(np.float64).eps)
 # Poles that deflation calls zero must be small in the plain eigenvalues too: far from normal matrices can be
 # singular to rounding while no eigenvalue is small.
 SMALL = 1e-3
+# Condition of eigenvectors, columns of length 1, beyond which a matrix counts as defective: half of the digits are
+# lost; a defective pair gives 1/√ε = 7e7.
+DEFECTIVE = 1e7
 
 
 @frozen(init=False)

@@ -109,32 +109,22 @@ class Stability:
         return f"Stability: {self.table()}"
 
 
-def stability(system: SecondOrder | StateSpace) -> Stability:
+def judge_second_order(system: SecondOrder) -> Stability:
     """Whether the free motions of a system decay, stay bounded or grow.
 
-    Parameters
-    ----------
-    system : SecondOrder or StateSpace
-        Dense, continuous or discrete. A sparse system of more than 1000 coordinates is judged by its energy
-        (Kelvin-Tait-Chetaev) where that decides, else refused: reduce it first.
-
-    Examples
-    --------
-    >>> from dalembert.linear import SecondOrder
-    >>> print(stability(SecondOrder(1.0, 0.0)).table())
-    unstable; margin 0 [rad/s]
-    eigenvalue [rad/s]  algebraic  geometric  motion
-                     0          2          1  growth like a power of time
+    A sparse system of more than 1000 coordinates is judged by its energy (Kelvin-Tait-Chetaev) where that decides, else
+    refused: reduce it first.
     """
-    from dalembert.linear.state_space import StateSpace  # which imports this module
-
-    if isinstance(system, StateSpace):
-        return judge(scipy.linalg.matrix_balance(system.A)[0], discrete=system.dt is not None)
     if storage.nonzero(system.K_loss):
         return _hysteretic(system)
     if system.is_sparse and system.nq > DENSE:
         return _by_energy(system)
     return judge(_normal_form(system.dense()))
+
+
+def judge_state_space(system: StateSpace) -> Stability:
+    """As :func:`judge_second_order`, of a continuous or sampled state-space system."""
+    return judge(scipy.linalg.matrix_balance(system.A)[0], discrete=system.dt is not None)
 
 
 def judge(A: FloatArray, *, discrete: bool = False) -> Stability:

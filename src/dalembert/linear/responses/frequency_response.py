@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, names_asked, names_or_numbered
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.linear.channels import place, places
@@ -102,8 +102,7 @@ class FrequencyResponse:
         if not np.isfinite(H).all():
             k = int(np.argwhere(~np.isfinite(H))[0, 0])
             raise DataError("not-finite", f"the response at {both_units(w[k])} is not finite.")
-        if kind not in KINDS:
-            raise DataError("unknown-name", unknown_name("kind of frequency response", kind, KINDS))
+        require_name("kind of frequency response", kind, KINDS)
         names_in = names_or_numbered("input", inputs, "u", H.shape[2], where)
         names_out = names_or_numbered("output", outputs, "y", H.shape[1], where)
         assign(

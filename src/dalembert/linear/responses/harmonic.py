@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import names_asked, unique_names
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.linear import storage
@@ -145,8 +145,7 @@ class Ports:
     def __init__(self, system: SecondOrder, kind: str, inputs: Names, outputs: Names) -> None:
         if not isinstance(system, SecondOrder):
             raise DataError("wrong-type", f"this needs a SecondOrder, got {type(system).__name__}.")
-        if kind not in KINDS:
-            raise DataError("unknown-name", unknown_name("kind of frequency response", kind, KINDS))
+        require_name("kind of frequency response", kind, KINDS)
         self.system, self.kind = system, kind
         self.inputs = _choose_names(inputs, system.inputs or system.coordinates, "inputs")
         known = system.outputs if kind == "output" else system.coordinates

@@ -25,6 +25,7 @@ from dalembert.core.tables import aligned
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text
 from dalembert.linear.eigen.roots import (
+    DEFECTIVE,
     EPS,
     Roots,
     balance_matrix,
@@ -39,8 +40,6 @@ from dalembert.linear.transforms.gramians import DAMPING_FLOOR
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
-# Condition of the eigenvector matrix, columns of length 1 and states balanced; a defective pair gives 1/√ε = 7e7.
-LARGEST_CONDITION = 1e7
 # A step of the staircase weaker than this, relative to A, is rounding: a change of states of condition 1e5 leaves
 # that much of a zero.
 WEAKEST = 1e-11
@@ -188,7 +187,7 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
     A, scale = balance_matrix(system.A)
     values, psi = np.linalg.eig(A)
     condition = float(np.linalg.cond(psi))
-    if not condition < LARGEST_CONDITION:
+    if not condition < DEFECTIVE:
         raise DataError(
             "not-diagonalizable",
             f"A has no full set of independent eigenvectors (their condition number is {condition:.1e}), as with a "

@@ -12,6 +12,7 @@ logarithm is the exact inverse, [[A_c, B_c], [0, 0]] dt = log [[A, B], [0, I]], 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ import scipy.linalg
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, unknown_name
+from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import eigenvalues, solve
@@ -29,12 +30,21 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 NAMES = {"zoh": "zero-order hold", "foh": "first-order hold", "tustin": "Tustin"}
-# Relative accuracy to which exp(log A) must return A; the log of an ill-conditioned A gives no warning.
-LOGARITHM_TOLERANCE = 1e-9
-# A pole this close to the Nyquist frequency (1 %) may be the alias of one above it.
-NYQUIST_MARGIN = 0.01
-# Distance to the singularity of the Tustin map within which a pole counts as singular.
-POLE_TOLERANCE = 1e-13
+
+
+@dataclass(frozen=True)
+class ConversionLimits:
+    """When a system has no counterpart in the other time, or a doubtful one."""
+
+    # Relative accuracy to which exp(log A) must return A: the logarithm of an ill-conditioned A gives no warning.
+    logarithm: float = 1e-9
+    # Distance to the Nyquist frequency, relative to it, within which a pole may be the alias of one above.
+    nyquist: float = 0.01
+    # Distance to the singularity of the Tustin map within which a pole counts as singular: some 500 roundings of 1.
+    pole: float = 1e-13
+
+
+LIMITS = ConversionLimits()
 ALIASED = "poles above Nyquist"
 
 
@@ -59,8 +69,7 @@ def to_discrete(system: StateSpace, dt: float, method: str, prewarp: float | Non
     step = sample_time(dt)
     if step is None:
         raise DataError("missing-argument", "to_discrete needs a sample time in seconds, got None.")
-    if method not in NAMES:
-        raise DataError("unknown-name", unknown_name("discretization method", method, NAMES))
+    require_name("discretization method", method, NAMES)
     if prewarp is not None and method != "tustin":
         raise DataError("ineffective-argument", f"prewarp belongs to the method 'tustin', not to {method!r}.")
     provenance = {**system.provenance, "discretized": NAMES[method]}
@@ -78,8 +87,7 @@ def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> Sta
     """See :meth:`StateSpace.to_continuous`."""
     if system.dt is None:
         raise DataError("sample-time-mismatch", "this StateSpace is continuous already.")
-    if method not in ("zoh", "tustin"):
-        raise DataError("unknown-name", unknown_name("inverse discretization method", method, ("zoh", "tustin")))
+    require_name("inverse discretization method", method, ("zoh", "tustin"))
     if prewarp is not None and method != "tustin":
         raise DataError("ineffective-argument", f"prewarp belongs to the method 'tustin', not to {method!r}.")
     provenance = {**system.provenance, "made continuous": NAMES[method]}
@@ -119,7 +127,7 @@ def _bilinear_step(step: float, prewarp: float | None) -> float:
 def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     identity = np.eye(system.nx)
     left = identity - h * system.A
-    if np.any(np.abs(1.0 - h * eigenvalues(system.A)) < POLE_TOLERANCE):
+    if np.any(np.abs(1.0 - h * eigenvalues(system.A)) < LIMITS.pole):
         raise DataError(
             "no-solution", f"a pole at {1.0 / h:g} rad/s is mapped to infinity by Tustin at this dt; choose another dt."
         )
@@ -131,7 +139,7 @@ def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, Float
 
 def _tustin_inverse(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     right = np.eye(system.nx) + system.A
-    if np.any(np.abs(1.0 + eigenvalues(system.A)) < POLE_TOLERANCE):
+    if np.any(np.abs(1.0 + eigenvalues(system.A)) < LIMITS.pole):
         raise DataError(
             "no-solution", "a pole at z = -1 comes from infinity under Tustin: there is no continuous system."
         )
@@ -149,19 +157,20 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
         return system.A, system.B
     z = eigenvalues(system.A)
     _refuse_negative(z)
-    near = np.abs(np.angle(z)) > np.pi * (1.0 - NYQUIST_MARGIN)
+    near = np.abs(np.angle(z)) > np.pi * (1.0 - LIMITS.nyquist)
     if aliases or near.any():
         what = (
             f"{counted(aliases, 'pole pair')} above the Nyquist frequency before sampling, returned as aliases"
             if aliases
-            else f"{np.count_nonzero(near)} of {len(z)} poles within 1 % of the Nyquist frequency may be aliases"
+            else f"{np.count_nonzero(near)} of {len(z)} poles within {100 * LIMITS.nyquist:g} % of the Nyquist "
+            "frequency may be aliases"
         )
         warnings.warn(DalembertWarning("aliasing", f"{what} (dt = {step:g} s, principal logarithm)."), stacklevel=4)
     block = np.eye(nx + nu)
     block[:nx, :nx], block[:nx, nx:] = system.A, system.B
     log = np.real(scipy.linalg.logm(block))
     gap = float(np.abs(scipy.linalg.expm(log) - block).max(initial=0.0))
-    if not gap <= LOGARITHM_TOLERANCE * max(1.0, float(np.abs(block).max(initial=1.0))):
+    if not gap <= LIMITS.logarithm * max(1.0, float(np.abs(block).max(initial=1.0))):
         raise ConvergenceError(
             "no-convergence",
             f"the matrix logarithm returns A only to {gap:.1e}; A is too ill-conditioned.",

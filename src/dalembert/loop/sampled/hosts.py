@@ -6,6 +6,7 @@ A linear model has no events.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -81,6 +82,16 @@ class MachineHost:
         self.friction = depends_on_reactions(eqs)
         self.parameters: list[tuple[float, Array]] = [(-np.inf, eqs.p)]  # from which time on
         self._bind()
+
+    def vary(self, eqs: EquationsOfMotion) -> MachineHost:
+        """The same for another run, of the machine with other parameter values."""
+        other = copy(self)
+        other.open, other.eqs, other.given = eqs, exact(eqs), dict(self.given)
+        other.stick_slip = StickSlip(other.eqs)
+        other.plant = self.plant.vary(other.eqs)
+        other.p, other.parameters = other.eqs.p, [(-np.inf, other.eqs.p)]
+        other.__dict__.pop("steps", None)
+        return other
 
     def _bind(self) -> None:
         self.plant = MachinePlant(self.eqs, self.method, self.given, self.driven, self.event_function, self.event_key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -76,6 +77,12 @@ class MachinePlant:
         self.step = method.step
         self._step: ca.Function | None = None
         self._start: ca.Function | None = None
+
+    def vary(self, eqs: EquationsOfMotion) -> MachinePlant:
+        """The same with other parameter values."""
+        other = copy(self)
+        other.eqs, other.p = eqs, eqs.p
+        return other
 
     @property
     def content_hash(self) -> str:

@@ -7,14 +7,19 @@ control reached the end of every interval, whether an event happened; it keeps w
 from __future__ import annotations
 
 import time as clock
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DalembertError, Interrupted
 from dalembert.core.progress import Progress
+from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.loop.names import reference_channel
+from dalembert.loop.noise import Noise
 from dalembert.loop.sampled.sample_chunks import Chunks
 from dalembert.loop.singularity import THRESHOLDS, UNTIL_THEN, is_unbounded, singularity_error
 from dalembert.loop.wiring import Loop
@@ -54,8 +59,9 @@ class SampledRun:
         self.row = self.graph.row.starts
 
     # -- data --------------------------------------------------------------------------------------------------------
-    def prepare(self) -> Array:
-        """One row of data per sample."""
+    @cached_property
+    def quiet(self) -> Array:
+        """One row of data per sample, without noise."""
         loop, fields = self.loop, self.graph.data
         n = len(self.t)
         data = np.zeros((n, fields.size))
@@ -72,14 +78,15 @@ class SampledRun:
         part["references"][:] = self.references
         for s, every in enumerate(loop.sensor_every):
             part["measured"][:, s] = k % every == 0
-        if loop.noise is not None:
-            self._draw(part, n)
         return data
 
-    def _draw(self, part: dict[str, Array], n: int) -> None:
+    def prepare(self) -> Array:
+        """One row of data per sample."""
         loop, plant = self.loop, self.host.plant
-        noise = loop.noise
-        assert noise is not None
+        data, n, noise = self.quiet.copy(), len(self.t), loop.noise
+        if noise is None:
+            return data
+        part = {name: data[:, a:b] for name, (a, b) in self.graph.data.starts.items()}
         for name in noise.sensors:
             s = loop.sensors.index(plant.full_name(name))
             if loop.faults[s].deviation:
@@ -89,34 +96,56 @@ class SampledRun:
         for name in noise.process:
             if name not in loop.shaken:
                 part["jitter"][:, plant.inputs.index[plant.full_name(name)]] = noise.process_draws(name, n)
+        return data
 
     # -- the run -----------------------------------------------------------------------------------------------------
+    def vary(self, eqs: EquationsOfMotion, noise: Noise | None) -> SampledRun:
+        """A run of the same loop, not begun: around the machine with other parameter values, with another noise."""
+        other = copy(self)
+        other.host, other.loop = self.host.vary(eqs), replace(self.loop, noise=noise)
+        other.taken = []
+        return other
+
     def go(self, x: Array) -> Record:
-        began = clock.process_time()
+        """The whole run from the column x on."""
+        self.begin(x)
+        try:
+            while not self.done:
+                data = self.data[self.k : self.k + self._size()]
+                self.accept(self.chunks.run(self.state, data, self.host.p, self.host.numbers))
+        except KeyboardInterrupt:
+            error: Any = Interrupted("interrupted", f"interrupted at t = {self.state[0]:.6g} s.", UNTIL_THEN)
+            error.record = self._record(f"interrupted at t = {self.state[0]:.6g} s")
+            raise error from None
+        finally:
+            self.progress.close()
+        return self.finish()
+
+    def begin(self, x: Array) -> None:
+        self.began = clock.process_time()
         self.data = self.prepare()
         self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
         self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
         self.k, self.stopped = 0, ""
         self.margins = dict.fromkeys(self.graph.monitored, (0.0, 0.0))  # the last while on, and the largest
         self.host.arm(self, x)
+
+    @property
+    def done(self) -> bool:
+        return self.k >= len(self.t) or bool(self.stopped)
+
+    def accept(self, rows: Array) -> None:
+        """Go on by a chunk of samples, whose rows these are."""
         try:
-            while self.k < len(self.t) and not self.stopped:
-                size = self._size()
-                rows = self.chunks.run(self.state, self.data[self.k : self.k + size], self.host.p, self.host.numbers)
-                self._accept(rows)
-                self.progress.update(
-                    (self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300)
-                )
-        except KeyboardInterrupt:
-            error: Any = Interrupted("interrupted", f"interrupted at t = {self.state[0]:.6g} s.", UNTIL_THEN)
-            error.record = self._record(began, f"interrupted at t = {self.state[0]:.6g} s")
-            raise error from None
+            self._accept(rows)
         except DalembertError as failure:
-            failure.record = self._record(began, f"failed at t = {self.state[0]:.6g} s")
+            failure.record = self._record(f"failed at t = {self.state[0]:.6g} s")
             raise
-        finally:
-            self.progress.close()
-        record = self._record(began, self.stopped or "complete")
+        self.progress.update((self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300))
+
+    def finish(self) -> Record:
+        """The record of a run that is done."""
+        record = self._record(self.stopped or "complete")
         assert record is not None
         return record
 
@@ -292,7 +321,7 @@ class SampledRun:
         log = self._part(rows, "log")[index].copy()
         self.taken.append((columns, self.host.inputs_at(columns[:, 0], c), log, first + index))
 
-    def _record(self, began: float, status: str) -> Record | None:
+    def _record(self, status: str) -> Record | None:
         if not self.taken:
             return None
         columns, inputs, logs, samples = (np.concatenate(parts) for parts in zip(*self.taken, strict=True))
@@ -300,7 +329,7 @@ class SampledRun:
         loop = self.loop
         statistics = {
             "samples": self.k, "sampling_interval": loop.dt, "end": float(self.state[0]),
-            "cpu_seconds": clock.process_time() - began,
+            "cpu_seconds": clock.process_time() - self.began,
         }  # fmt: skip
         plant = self.host.plant
         provenance: dict[str, Any] = {

@@ -46,7 +46,7 @@ class RunThresholds:
 
     # Relative change of the reactions in the last pass: friction forces are known to six digits then.
     friction: float = 1e-6
-    # Relative change of the speeds in the last of eight Newton iterations: further ones would change less.
+    # Relative change of the speeds in the last Newton iteration, of at most eight: further ones would change less.
     newton: float = 1e-8
     # Gap of a joint [m or rad]: runs of the test machines stay below 1e-9 with every method.
     gap: float = 1e-5

@@ -20,6 +20,7 @@ from dalembert.solve.position.tangent import (
     turn_candidates,
 )
 
+INDEPENDENT = 1e-6  # error of a unit change of a coordinate: 1 where it depends on the others, rounding elsewhere
 AT_REST = 1e-7  # accelerations that pass for none, relative to those the single forces would give
 
 
@@ -34,15 +35,15 @@ class Chart:
         *,
         world: bool,
         fixed: tuple[list[Candidate], list[Candidate]] | None = None,
+        T: Terms | None = None,
     ) -> None:
         self.eqs, self.x = eqs, x
-        self.T = T = terms(eqs, x)
+        self.T = T = terms(eqs, x) if T is None else T
         rated = eqs.rate_rows
-        Z_position = split(T.A[eqs.holonomic_rows])[4]
-        Z_speed = split(T.A[rated])[4]
         self.second_order = eqs.is_holonomic and eqs.nz == 0
         if fixed is None:
             self._check_regular()
+            Z_position, Z_speed = split(T.A[eqs.holonomic_rows])[4], split(T.A[rated])[4]
             self.positions, self.speeds = self._select(named, Z_position, Z_speed, world)
         else:
             self.positions, self.speeds = fixed
@@ -67,6 +68,22 @@ class Chart:
     def moved(self, x: Instant) -> Chart:
         chart = Chart(self.eqs, x, None, world=False, fixed=(self.positions, self.speeds))
         chart.kept = self.kept
+        return chart
+
+    def at_state(self, eqs: EquationsOfMotion, x: Instant, T: Terms) -> Chart:
+        """The same coordinates at a state of its own, with other parameters perhaps."""
+        chart = Chart(eqs, x, None, world=False, fixed=(self.positions, self.speeds), T=T)
+        chart.kept, chart.second_order = self.kept, self.second_order
+        chart._check_regular()
+        for candidates, tangent in ((self.positions, chart.X), (self.speeds, chart.W)):
+            own = np.abs(chart.rows(candidates, 0) @ tangent - np.eye(len(candidates)))
+            if own.max(initial=0.0) > INDEPENDENT:
+                name = candidates[int(np.argmax(own.max(axis=0)))].name
+                raise ModelError(
+                    "dependent-coordinates",
+                    f"coordinates: {name!r} is not independent of the others in {eqs.name!r} at every state.",
+                    Advice("Choose others with {}.", Argument("coordinates")),
+                )
         return chart
 
     def _select(

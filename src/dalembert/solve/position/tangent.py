@@ -89,6 +89,15 @@ def terms(eqs: EquationsOfMotion, x: Instant) -> Terms:
     return Terms(*shaped)
 
 
+def terms_together(eqs: EquationsOfMotion, points: Sequence[Instant], p: Array) -> list[Terms]:
+    """`terms` at many instants, each with parameters of its own.  p : (n, parameters)."""
+    kernel = eqs.cached("tangent terms", lambda: _terms_kernel(eqs))
+    q, v, z, u, a, lam = (np.stack([getattr(x, part) for x in points]) for part in ("q", "v", "z", "u", "a", "lam"))
+    values = kernel.many(q, v, z, u, p, np.array([[x.t] for x in points]), a, lam)
+    shapes = eqs.cached("tangent shapes", list)
+    return [Terms(*[v[k].reshape(shape) for v, shape in zip(values, shapes, strict=True)]) for k in range(len(points))]
+
+
 def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
     s = eqs.symbols()
     F = eqs.functions

@@ -14,45 +14,49 @@ the Jacobian, not the coefficients A(x) frozen at a point, unless that is asked 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
-import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, ModelWarning, unknown_name
+from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import Array
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.constrained.solve import depends_on_reactions
+from dalembert.solve.integrate.inputs import Inputs, read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
 from dalembert.solve.position.assemble import assemble, check_start
-from dalembert.solve.position.chart import Chart, solve_rows
-from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split
+from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split, terms, terms_together
 from dalembert.solve.rest.equilibrium import equilibrium
+from dalembert.solve.rest.linear_matrices import LIMITS, FirstOrder, find_first_order, make_model, read_outputs
 from dalembert.solve.rest.steady_motion import later
 
-
-@dataclass(frozen=True)
-class LinearizationLimits:
-    """When an entry of a linear model passes for zero or for constant."""
-
-    moving: float = 1e-9  # m/s or rad/s, below it a state is at rest
-    steady: float = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the
-    #                       error of the short reference run (some 1e-10), far below any true periodic term
-    rounding: float = 1e-12  # of a sum, relative to the sum of its terms' sizes
-    ignorable: float = 1e-9  # influence of a coordinate, relative to the largest entry
-    nodes: int = 16  # of the mean of frozen coefficients; exact for polynomials of degree 31
+BLOCK = 64  # states in one call: their matrices are in memory at the same time
 
 
-LIMITS = LinearizationLimits()
+@overload
+def linearize(
+    eqs: EquationsOfMotion, at: State | None = None, *, inputs: Mapping[str, Any] | None = None,
+    outputs: str | Iterable[str] | None = None, coordinates: str | Iterable[str] | None = None,
+    anywhere: bool = False, frozen: bool = False, friction: bool = True,
+) -> SecondOrder | StateSpace: ...  # fmt: skip
+
+
+@overload
+def linearize(
+    eqs: EquationsOfMotion, at: Sequence[State], *, inputs: Mapping[str, Any] | None = None,
+    outputs: str | Iterable[str] | None = None, coordinates: str | Iterable[str] | None = None,
+    anywhere: bool = False, frozen: bool = False, friction: bool = True,
+) -> tuple[SecondOrder | StateSpace, ...]: ...  # fmt: skip
 
 
 def linearize(
     eqs: EquationsOfMotion,
-    at: State | None = None,
+    at: State | Sequence[State] | None = None,
     *,
     inputs: Mapping[str, Any] | None = None,
     outputs: str | Iterable[str] | None = None,
@@ -60,12 +64,13 @@ def linearize(
     anywhere: bool = False,
     frozen: bool = False,
     friction: bool = True,
-) -> SecondOrder | StateSpace:
+) -> SecondOrder | StateSpace | tuple[SecondOrder | StateSpace, ...]:
     """Linear model of small motions about an equilibrium or a steady motion; exact derivatives.
 
     Parameters
     ----------
-    at : an equilibrium or a state of steady motion, from `da.equilibrium`; found when left out.
+    at : an equilibrium or a state of steady motion, from `da.equilibrium`; found when left out. Several in a list, each
+        with the parameters of its own equations (``eqs.replace(...)``): models in the coordinates of the first one.
     inputs : values of the input channels there (zero when left out). All inputs stay inputs of the linear model.
     outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates to have as outputs; all sensors when
         left out, the coordinates themselves where there are none.
@@ -83,42 +88,111 @@ def linearize(
 
     Returns
     -------
-    SecondOrder where all constraints are holonomic and there are no internal states, else StateSpace. Values are
-    deviations from the reference.
+    SecondOrder where all constraints are holonomic and there are no internal states, else StateSpace; of several states
+    as many, in order. Values are deviations from the reference.
 
     Examples
     --------
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", planar=True, gravity=(0, -10))
+    >>> length = m.parameter("length", 2.5)
     >>> bob = m.add_body("bob", mass=1.0)
-    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), bob.at(0, 2.5))
-    >>> da.linearize(da.equations(m)).modes().frequencies.round(9).tolist()
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), bob.at(0, length))
+    >>> eqs = da.equations(m)
+    >>> da.linearize(eqs).modes().frequencies.round(9).tolist()
     [2.0]
+    >>> rests = [da.equilibrium(eqs.replace(length=length)) for length in (2.5, 0.1)]
+    >>> [one.modes().frequencies.round(9).tolist() for one in da.linearize(eqs, at=rests)]
+    [[2.0], [10.0]]
     """
     require_equations(eqs)
-    if at is None:
-        at = equilibrium(eqs, inputs=inputs)
-    elif not isinstance(at, State):
-        raise ModelError(
-            "wrong-type",
-            f"at must be a State, got {type(at).__name__}.",
-            Advice("Make one with {}.", Call("da.equilibrium"), Call("da.assemble")),
-        )
-    elif at.eqs.coordinates.names != eqs.coordinates.names:
-        raise ModelError("wrong-owner", f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
-    check_start(eqs, at)
-    u = read_inputs(eqs, inputs).values(eqs, np.array([at.t]))[0]
-    eqs, at, notes = _without_dry_friction(eqs, at, u, friction)
+    states = [equilibrium(eqs, inputs=inputs)] if at is None else [at] if isinstance(at, State) else at
+    _check_states(eqs, states)
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
-    wanted = _wanted_outputs(eqs, outputs)
-    x = accelerations(eqs, Instant(at.q, at.v, at.z, u, at.t, np.zeros(eqs.nv), at.lam))
-    if frozen:
-        return _freeze(eqs, x, equilibrium(eqs, start=eqs.state(at.q, None, at.z, at.t), inputs=inputs), named, wanted)
+    many = not (at is None or isinstance(at, State))
+    models: list[SecondOrder | StateSpace] = []
+    chart: Chart | None = None
+    for point in _evaluate(eqs, list(states), read_inputs(eqs, inputs), own=many, friction=friction):
+        wanted = read_outputs(point.eqs, outputs)
+        if frozen:
+            rest = point.eqs.state(point.x.q, None, point.x.z, point.x.t)
+            models.append(_freeze(point.eqs, point.x, equilibrium(point.eqs, start=rest, inputs=inputs), named, wanted))
+            continue
+        model, used = _linearize_point(point, named, wanted, chart, anywhere=anywhere)
+        chart = used if chart is None else chart
+        models.append(model)
+    return tuple(models) if many else models[0]
+
+
+def _check_states(eqs: EquationsOfMotion, states: Any) -> None:
+    for one in states if isinstance(states, (list, tuple)) else [states]:
+        if not isinstance(one, State):
+            raise ModelError(
+                "wrong-type",
+                f"at must be a State, or a list of states; got {type(one).__name__}.",
+                Advice("Make one with {}.", Call("da.equilibrium"), Call("da.assemble")),
+            )
+        if one.eqs.coordinates.names != eqs.coordinates.names:
+            raise ModelError("wrong-owner", f"at belongs to equations {one.eqs.name!r}, not to {eqs.name!r}.")
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A state to linearize at.
+
+    eqs : without dry friction, with the parameters of the state.  x : with accelerations.  notes : about friction.
+    """
+
+    eqs: EquationsOfMotion
+    at: State
+    x: Instant
+    T: Terms
+    saddle: Saddle | None
+    notes: dict[str, str]
+
+
+def _evaluate(
+    eqs: EquationsOfMotion, states: list[State], inputs: Inputs, *, own: bool, friction: bool
+) -> Iterator[_Point]:
+    """Derivatives at states, many in one call; own : each with the parameters of its own equations."""
+    for first in range(0, len(states), BLOCK):
+        block = states[first : first + BLOCK]
+        u = inputs.values(eqs, np.array([one.t for one in block]))
+        near = []
+        for one, values in zip(block, u, strict=True):
+            machine = one.eqs if own else eqs
+            check_start(machine, one)
+            near.append((*_without_dry_friction(machine, one, values, friction), values))
+        begun = [Instant(s.q, s.v, s.z, values, s.t, np.zeros(e.nv), s.lam) for e, s, _, values in near]
+        alike = all(e._kernels is near[0][0]._kernels for e, *_ in near)
+        if not alike or len(near) == 1 or depends_on_reactions(near[0][0]):
+            for (e, s, notes, _), x in zip(near, begun, strict=True):
+                x = accelerations(e, x)
+                yield _Point(e, s, x, terms(e, x), None, notes)
+            continue
+        machine, p = near[0][0], np.stack([e.p for e, *_ in near])
+        saddles, full = [], []
+        for T, x in zip(terms_together(machine, begun, p), begun, strict=True):
+            saddles.append(Saddle(T.M, T.A))
+            a, lam = saddles[-1].solve(T.f, -T.R2)
+            full.append(replace(x, a=a, lam=lam))
+        for (e, s, notes, _), x, T, saddle in zip(near, full, terms_together(machine, full, p), saddles, strict=True):
+            yield _Point(e, s, x, T, saddle, notes)
+
+
+def _linearize_point(
+    point: _Point, named: list[str] | None, wanted: list[tuple[str, int]], like: Chart | None, *, anywhere: bool
+) -> tuple[SecondOrder | StateSpace, Chart]:
+    """The linear model at a state, and its coordinates: those of another model, if there is one."""
+    eqs, at, x = point.eqs, point.at, point.x
     moving = bool(np.abs(at.v).max(initial=0.0) > LIMITS.moving)
     then: Instant | None = None
     problem: ModelError | None = None
-    for world in (False, True) if moving and eqs.quaternions else (False,):
-        chart = Chart(eqs, x, named, world=world)
+    for world in (False, True) if moving and eqs.quaternions and like is None else (False,):
+        if like is None:
+            chart = Chart(eqs, x, named, world=world, T=point.T)
+        else:
+            chart = like.at_state(eqs, x, point.T)
         if not chart.positions and not chart.speeds and not eqs.nz:
             raise ModelError(
                 "no-freedom",
@@ -128,11 +202,11 @@ def linearize(
                 *[Advice("Or leave out a driver.")] * bool(eqs.drivers),
             )
         drift = chart.drift(strict=not anywhere)
-        first = _first_order(eqs, x, chart, wanted)
+        first = find_first_order(eqs, x, chart, wanted, point.saddle)
         if anywhere or not moving:
             break
         then = later(eqs, x) if then is None else then
-        problem = _changes(eqs, chart, first, _first_order(eqs, then, chart.moved(then), wanted))
+        problem = _changes(eqs, chart, first, find_first_order(eqs, then, chart.moved(then), wanted))
         if problem is None:
             break
     if problem is not None:
@@ -141,10 +215,10 @@ def linearize(
     provenance: dict[str, Any] = {"made by": "da.linearize", "about": what if not anywhere else "a state"}
     if anywhere:
         provenance["drift"] = drift
-    if notes:
-        provenance["friction"] = notes
+    if point.notes:
+        provenance["friction"] = point.notes
     provenance |= _reference(eqs, at, x, chart, first.outputs)
-    return _result(eqs, chart, first, provenance)
+    return make_model(eqs, chart, first, provenance), chart
 
 
 def _without_dry_friction(
@@ -209,210 +283,6 @@ def _reference(eqs: EquationsOfMotion, at: State, x: Instant, chart: Chart, outp
     return {"reference": values, "rates": rates}
 
 
-# --- matrices ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _FirstOrder:
-    """ẋ = A x + B u, y = C x + D u with x = (s, w, z); acc and lam: δa and δλ by (x, u)."""
-
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-    acc: Array
-    lam: Array
-    outputs: tuple[str, ...]
-    units: dict[str, str]
-
-
-def _first_order(eqs: EquationsOfMotion, x: Instant, chart: Chart, wanted: list[tuple[str, int]]) -> _FirstOrder:
-    T = chart.T
-    ns, nw, nz, nu = len(chart.positions), len(chart.speeds), eqs.nz, eqs.nu
-    count = ns + nw + nz + nu
-    dx, dv = np.zeros((eqs.nv, count)), np.zeros((eqs.nv, count))
-    dz, du = np.zeros((nz, count)), np.zeros((nu, count))
-    dx[:, :ns] = chart.X
-    dv[:, :ns], dv[:, ns : ns + nw] = chart.V, chart.W
-    dz[:, ns + nw : ns + nw + nz] = np.eye(nz)
-    du[:, ns + nw + nz :] = np.eye(nu)
-    r1 = T.R1_x @ dx + T.R1_v @ dv + T.R1_z @ dz + T.R1_u @ du
-    r2 = T.R2_x @ dx + T.R2_v @ dv + T.R2_z @ dz + T.R2_u @ du
-    da, dlam = Saddle(T.M, T.A, T.f_lam).solve(-r1, -r2)
-    s_rate = chart.rows(chart.positions, 1) @ dx + chart.rows(chart.positions, 0) @ dv
-    w_rate = chart.rows(chart.speeds, 2) @ dx + chart.rows(chart.speeds, 3) @ dv + chart.rows(chart.speeds, 0) @ da
-    z_rate = T.g_x @ dx + T.g_v @ dv + T.g_z @ dz + T.g_u @ du + T.g_lam @ dlam
-    rates = np.vstack((s_rate, w_rate, z_rate))
-    names, units, dy = _output_rows(eqs, x, wanted, T, (dx, dv, da, dlam, dz, du))
-    nx = ns + nw + nz
-    return _FirstOrder(rates[:, :nx], rates[:, nx:], dy[:, :nx], dy[:, nx:], da, dlam, names, units)
-
-
-def _wanted_outputs(eqs: EquationsOfMotion, outputs: str | Iterable[str] | None) -> list[tuple[str, int]]:
-    """(kind, index) of every output: "sensor", "measure", "rate"."""
-    if outputs is None:
-        return [("sensor", k) for k in range(eqs.ny)]
-    wanted: list[tuple[str, int]] = []
-    for given in [outputs] if isinstance(outputs, str) else outputs:
-        name = eqs.full_name(given)
-        axes = [k for k, n in enumerate(eqs.outputs.names) if n == given or n.startswith(f"{given}.")]
-        if axes:
-            wanted += [("sensor", k) for k in axes]
-        elif name in eqs.measures.index:
-            wanted.append(("measure", eqs.measures.index[name]))
-        elif name in eqs.measure_rates.index:
-            wanted.append(("rate", eqs.measure_rates.index[name]))
-        else:
-            known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names)
-            raise ModelError(
-                "unknown-name",
-                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}",
-            )
-    return list(dict.fromkeys(wanted))
-
-
-def _output_rows(
-    eqs: EquationsOfMotion, x: Instant, wanted: list[tuple[str, int]], T: Terms, change: tuple[Array, ...]
-) -> tuple[tuple[str, ...], dict[str, str], Array]:
-    dx, dv, da, dlam, dz, du = change
-    names: list[str] = []
-    units: dict[str, str] = {}
-    rows: list[Array] = []
-    sensors = np.zeros((0, dx.shape[1]))
-    if any(kind == "sensor" for kind, _ in wanted):
-        kernel = eqs.cached("output derivatives", lambda: _output_kernel(eqs))
-        parts = kernel(x.q, x.v, x.a, x.lam, x.z, x.u, eqs.p, x.t)
-        sizes = (eqs.nv, eqs.nv, eqs.nv, len(eqs.rows), eqs.nz, eqs.nu)
-        sensors = sum(
-            (
-                part.reshape(eqs.ny, size) @ d
-                for part, size, d in zip(parts, sizes, (dx, dv, da, dlam, dz, du), strict=True)
-            ),
-            np.zeros((eqs.ny, dx.shape[1])),
-        )
-    for kind, k in wanted:
-        if kind == "sensor":
-            name, unit, row = eqs.outputs.names[k], eqs.outputs.units[k], sensors[k]
-        elif kind == "measure":
-            name, unit, row = eqs.measures.names[k], eqs.measures.units[k], T.S[k] @ dx
-        else:
-            name, unit = eqs.measure_rates.names[k], eqs.measure_rates.units[k]
-            row = T.s_rate_x[k] @ dx + T.S[k] @ dv
-        if not np.all(np.isfinite(row)):
-            raise ModelError(
-                "not-finite",
-                f"output {name!r} has no derivative at this state.",
-                Advice("Leave it out with {}.", Argument("outputs")),
-            )
-        names.append(name)
-        units[name] = unit
-        rows.append(row)
-    return tuple(names), units, np.array(rows, dtype=float).reshape(len(rows), dx.shape[1])
-
-
-def _output_kernel(eqs: EquationsOfMotion) -> Kernel:
-    s = eqs.symbols()
-    y = eqs.functions["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t)
-    N, _ = eqs.functions["kinematics"](s.q, s.p, s.t)
-    parts = [ca.jacobian(y, s.q) @ N] + [ca.jacobian(y, w) for w in (s.v, s.a, s.lam, s.z, s.u)]
-    function = ca.Function("output_derivatives", [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t], parts)
-    return Kernel(function)
-
-
-def _result(
-    eqs: EquationsOfMotion, chart: Chart, first: _FirstOrder, provenance: dict[str, Any]
-) -> SecondOrder | StateSpace:
-    units = {name: unit for name, unit in first.units.items() if unit}
-    ns, nw = len(chart.positions), len(chart.speeds)
-    if chart.second_order:
-        M, C, K, B = _second_order(eqs, chart, first)
-        outputs: dict[str, Any] = {}
-        if first.outputs:
-            outputs = {
-                "Y_position": first.C[:, :ns], "Y_velocity": first.C[:, ns:], "D": first.D, "outputs": first.outputs
-            }  # fmt: skip
-        units = {**{c.name: c.unit for c in chart.positions if c.unit}, **units}
-        return SecondOrder.from_full(
-            M, C, K, B=B, coordinates=[c.name for c in chart.positions], inputs=eqs.inputs.names,
-            units=units, provenance=provenance, **outputs,
-        )  # fmt: skip
-    A = _without_cyclic(eqs, chart, first.A)
-    keep = list(range(ns + nw + eqs.nz))
-    dropped = [k for k, c in enumerate(chart.positions) if c not in chart.kept]
-    keep = [k for k in keep if k not in dropped]
-    size = float(np.abs(first.A).max(initial=0.0)) + float(np.abs(first.C).max(initial=0.0))
-    for k in dropped:
-        influence = np.concatenate((first.A[keep, k], first.C[:, k]))
-        if float(np.abs(influence).max(initial=0.0)) > LIMITS.ignorable * size:
-            raise ModelError(
-                "dependent-coordinates",
-                f"coordinates: {chart.positions[k].name!r} is an independent coordinate of {eqs.name!r} too, and the "
-                "motion depends on it. Add it to coordinates.",
-            )
-    states = [*[c.name for c in chart.positions], *[c.rate_name for c in chart.speeds], *eqs.internal.names]
-    state_units = [*[c.unit for c in chart.positions], *[c.rate_unit for c in chart.speeds], *eqs.internal.units]
-    units = {**{states[k]: state_units[k] for k in keep if state_units[k]}, **units}
-    return StateSpace(
-        A[np.ix_(keep, keep)], first.B[keep], first.C[:, keep] if first.outputs else None,
-        first.D if first.outputs else None, states=[states[k] for k in keep], inputs=eqs.inputs.names,
-        outputs=first.outputs or None, units=units, provenance=provenance,
-    )  # fmt: skip
-
-
-def _without_cyclic(eqs: EquationsOfMotion, chart: Chart, A: Array) -> Array:
-    """A with the columns of coordinates that no rate depends on, but for rounding, exactly zero."""
-    ns, nw = len(chart.positions), len(chart.speeds)
-    spin = _fastest_turning(eqs, chart)
-    if spin == 0.0:
-        return A
-    A = A.copy()
-    of_s, of_w = (np.sqrt(np.einsum("ik,ij,jk->k", D, chart.T.M, D)) for D in (chart.X, chart.W))
-    limit = np.zeros((len(A), ns))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit[ns : ns + nw] = np.nan_to_num(of_s / of_w[:, None] * spin**2)
-    limit[:ns] = spin
-    for k in range(ns):
-        if np.all(np.abs(A[:, k]) <= LIMITS.rounding * limit[:, k]):
-            A[:, k] = 0.0
-    return A
-
-
-def _second_order(eqs: EquationsOfMotion, chart: Chart, first: _FirstOrder) -> tuple[Array, Array, Array, Array]:
-    """M̄, C̄, K̄, B̄ by projection; where forces depend on reactions, from the first-order form."""
-    T, W, ns = chart.T, chart.W, len(chart.positions)
-    M = _product(W.T, (T.M, W))
-    M = 0.5 * (M + M.T)
-    spin, heavy = _fastest_turning(eqs, chart), np.sqrt(np.outer(np.diag(M), np.diag(M)))
-    if T.f_lam.any():
-        return M, -M @ first.A[ns:, ns:], -M @ first.A[ns:, :ns], M @ first.B[ns:]
-    S_x, S_v = chart.rows(chart.speeds, 2), chart.rows(chart.speeds, 3)
-    S = chart.rows(chart.speeds, 0)
-    X, V = chart.X, chart.V
-    P = solve_rows(T.A, S, -(T.R2_x @ X + T.R2_v @ V), -(S_x @ X + S_v @ V))
-    P_w = solve_rows(T.A, S, -T.R2_v @ W, -S_v @ W)
-    K = _product(W.T, (T.R1_x, X), (T.R1_v, V), (T.M, P), size=heavy * spin**2)
-    C = _product(W.T, (T.R1_v, W), (T.M, P_w), size=heavy * spin)
-    if float(np.abs(C + C.T).max()) <= LIMITS.rounding * float(np.abs(C).max()):
-        C = 0.5 * (C - C.T)  # nothing dissipates
-    return M, C, K, _product(W.T, (-T.R1_u, np.eye(eqs.nu)))
-
-
-def _fastest_turning(eqs: EquationsOfMotion, chart: Chart) -> float:
-    """Largest angular velocity ω of the reference motion [rad/s].
-
-    Terms of size M ω² cancel inside the derivatives where a coordinate is cyclic, and leave their rounding.
-    """
-    turning = [k for k, unit in enumerate(eqs.speeds.units) if unit == "rad/s"]
-    return float(np.abs(chart.x.v[turning]).max(initial=0.0))
-
-
-def _product(left: Array, *pairs: tuple[Array, Array], size: Array | float = 0.0) -> Array:
-    """left (Σ a b), with entries that are nothing but rounding of their terms (or of `size`) set to zero."""
-    total = left @ sum(a @ b for a, b in pairs)
-    terms_ = np.abs(left) @ sum(np.abs(a) @ np.abs(b) for a, b in pairs) + size
-    return np.asarray(np.where(np.abs(total) <= LIMITS.rounding * terms_, 0.0, total))
-
-
 def _freeze(
     eqs: EquationsOfMotion, x: Instant, rest: State, named: list[str] | None, wanted: list[tuple[str, int]]
 ) -> StateSpace:
@@ -424,7 +294,7 @@ def _freeze(
             "not-supported", f"a frozen model needs joint or body coordinates that describe all of {eqs.name!r}."
         )
     end = eqs.state(x.q, x.v, x.z, x.t)
-    last = _first_order(eqs, x, here, wanted)
+    last = find_first_order(eqs, x, here, wanted)
     A, C = np.zeros_like(last.A), np.zeros_like(last.C)
     state = rest
     for node, weight in zip(*np.polynomial.legendre.leggauss(LIMITS.nodes), strict=True):
@@ -434,10 +304,10 @@ def _freeze(
         state = eqs.state(state.q, state.v, (1 - tau) * rest.z + tau * end.z, x.t)
         state = assemble(eqs, place, velocity=speed, start=state, t=x.t)
         y = accelerations(eqs, Instant(state.q, state.v, state.z, x.u, x.t, np.zeros(eqs.nv), x.lam))
-        jacobian = _first_order(eqs, y, here.moved(y), wanted)
+        jacobian = find_first_order(eqs, y, here.moved(y), wanted)
         A, C = A + 0.5 * weight * jacobian.A, C + 0.5 * weight * jacobian.C
     first = replace(last, A=A, C=C)
-    result = _result(eqs, here, first, {"made by": "da.linearize", "about": "a state, coefficients frozen"})
+    result = make_model(eqs, here, first, {"made by": "da.linearize", "about": "a state, coefficients frozen"})
     assert isinstance(result, StateSpace)
     return result
 
@@ -445,7 +315,7 @@ def _freeze(
 # --- steady motion ----------------------------------------------------------------------------------------------------
 
 
-def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _FirstOrder) -> ModelError | None:
+def _changes(eqs: EquationsOfMotion, chart: Chart, now: FirstOrder, then: FirstOrder) -> ModelError | None:
     """An error if the matrices are not constant along the motion."""
     if not np.all(np.isfinite(then.A)):
         return ModelError("no-solution", f"the motion of {eqs.name!r} cannot be continued from this state.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.record import Array, Record
-from dalembert.view.plots.records import default_names
+from dalembert.view.plots.record_channels import default_names, is_flat
 
 MOST_SAMPLES, LEAST_SAMPLES = 4000, 1000  # of one channel: more than a screen has columns; fewer where there are many
 MOST_NUMBERS = 800_000  # of all channels, about 1 MB
@@ -33,7 +33,7 @@ def channels_of(run: Record, requested: Sequence[str] = ()) -> dict[str, Any]:
         "names": names,
         "units": [units[name] for name in names],
         "values": values if np.isfinite(values).all() else values.astype(np.float32),
-        "shown": wanted or _opening([name for name in chosen if not _rests(run[name])] or chosen, units),
+        "shown": wanted or _opening([name for name in chosen if not is_flat(run[name])] or chosen, units),
     }
 
 
@@ -42,12 +42,6 @@ def _opening(chosen: list[str], units: dict[str, str]) -> list[str]:
     first = [name for name in chosen if name != "energy"] or chosen
     kinds = list(dict.fromkeys(units[name] for name in first))[:2]
     return [name for name in first if units[name] in kinds][:4]
-
-
-def _rests(values: Array) -> bool:
-    """Whether a channel only has rounding and the tolerance of a run."""
-    finite = values[np.isfinite(values)]
-    return bool(finite.size and np.ptp(finite) <= 1e-6 * np.abs(finite).max())
 
 
 def _peaks(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:

@@ -259,17 +259,13 @@ def _track(run: Record, motion: MachineMotion, name: str) -> tuple[Array, tuple[
         body, point = named[name]
         return motion.points(body, [point])[:, 0], (body, point)
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
-        found = run.select(name)[name] if len(run) == 1 else _resample(run, name, motion.poses.time)
+        own = run.select(*(part for axis in "xyz" if (part := f"{name}.{axis}") in run.names))
+        found = own.data if len(run) == 1 else interpolate(own, motion.poses.time).data
         return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))]), None
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
     moving = [n for n, joint in joints.items() if joint.body is not None]
     known = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
     raise DataError("unknown-name", unknown_name("point", name, known, "the scene"))
-
-
-def _resample(run: Record, name: str, times: Array) -> Array:
-    axes = [part for axis in "xyz" if (part := f"{name}.{axis}") in run.names]
-    return interpolate(run.select(*axes), times).data
 
 
 def _joint(joint: SceneJoint) -> dict[str, Any]:

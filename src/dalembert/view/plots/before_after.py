@@ -10,14 +10,14 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.record import Array, Record
 from dalembert.view.plots.figures import BLUE, GREY, INK, RED, check_count, heading, new_figure, with_unit
-from dalembert.view.plots.records import default_names, thin_out
+from dalembert.view.plots.record_channels import default_names, thin_out
 from dalembert.view.plots.themes import SOLID
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 8
-NOTHING = 1e-9  # of the larger of both: what counts as at rest
+NOTHING = 1e-9  # of the larger of both: a change from it has no percentage
 
 
 @dataclass(frozen=True)

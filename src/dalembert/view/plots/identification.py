@@ -29,7 +29,7 @@ from dalembert.view.plots.figures import (
     new_figure,
     with_unit,
 )
-from dalembert.view.plots.records import thin_out
+from dalembert.view.plots.record_channels import thin_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,6 +164,7 @@ def plot_playback(
     axes[0, -1].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
     for ax in axes[-1]:
         ax.set_xlabel("time [s]")
+        ax.locator_params(axis="x", nbins=6)  # times such as 67.25 are wide
     figure.align_ylabels(axes[:, 0])
     heading(figure, "Measured and modelled" if title is None else title)
     return figure

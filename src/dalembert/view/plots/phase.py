@@ -10,7 +10,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.record import Array, Record
 from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, check_count, heading, tiles, with_unit
-from dalembert.view.plots.records import default_names, joint_coordinates, rate_of, thin_out
+from dalembert.view.plots.record_channels import default_names, joint_coordinates, rate_of, thin_out
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ COLUMNS = 3
 
 def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure:
     """One square per coordinate: where it begins (ring), where it ends (dot), the way between."""
-    chosen = names or _coordinates(run)
+    chosen = names or joint_coordinates(run)[:8] or [name for name in default_names(run) if name in run.names]
     pairs = [(label, rate_of(run, label)) for name in dict.fromkeys(chosen) for label in run.expand(name)]
     if not names:
         pairs = [(label, rate) for label, rate in pairs if rate][:MOST]
@@ -39,10 +39,6 @@ def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure
         title = f"{run.name}: phase portrait" if run.name else "phase portrait"
     heading(figure, title)
     return figure
-
-
-def _coordinates(run: Record) -> tuple[str, ...]:
-    return tuple(joint_coordinates(run)[:8] or (name for name in default_names(run) if name in run.names))
 
 
 def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:

@@ -20,7 +20,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "linear.responses.frequency_response.FrequencyResponse": ("linear.frequency", "plot_frequency_response"),
     "linear.families.sweeps.Sweep": ("linear.sweeps", "plot_sweep"),
     "linear.eigen.roots.Roots": ("linear.pole_map", "plot_roots"),
-    "linear.state_space.StateSpace": ("linear.pole_map", "plot_state_space"),
+    "linear.state_space.StateSpace": ("linear.loops", "plot_state_space"),
     "linear.second_order.SecondOrder": ("linear.pole_map", "plot_second_order"),
     "linear.eigen.stability.Stability": ("linear.pole_map", "plot_stability"),
     "linear.modes.Modes": ("structures.modes", "plot_modes"),

@@ -6,35 +6,30 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from matplotlib.ticker import AutoMinorLocator
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.equations.scene import Scene
-from dalembert.record import Array, Record
+from dalembert.record import Record
+from dalembert.view.plots.before_after import plot_control
+from dalembert.view.plots.figures import beside, choice, line_of, new_figure, with_unit
+from dalembert.view.plots.phase import plot_phase
+from dalembert.view.plots.record_channels import (
+    THRESHOLDS,
+    default_channels,
+    finite_span,
+    is_flat,
+    largest_of_units,
+    moving_channels,
+    thin_out,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BUCKETS = 2000  # more than the pixels across any figure
-_PATH_POINTS = 50_000
 _LENGTHS = ("m", "mm", "cm", "km")
-_COORDINATES = ("angle", "angle1", "angle2", "displacement", "parameter")
-_RATES = {
-    "angle": "rate",
-    "angle1": "rate1",
-    "angle2": "rate2",
-    "displacement": "rate",
-    "x": "vx",
-    "y": "vy",
-    "z": "vz",
-}
-_EULER_PARAMETERS = ("e0", "e1", "e2", "e3")
-_DEFAULT_SERIES = 8
 _LONG = 26  # signs of a label that fit beside an axes
-_COMPARED = 16  # samples of a curve that are compared before all of them
-_EQUAL = 1e-6  # of its range: a difference between two channels that no picture shows
 _MOST_LINES = 12  # in one axes
 _QUANTITIES = {
     "m": "length",
@@ -92,24 +87,18 @@ def plot_record(
                     Advice("{}.", Argument("View", "control")),
                 )
     if view == "phase":
-        from dalembert.view.plots.phase import plot_phase
-
         return plot_phase(run, names, title)
     if view == "spectrum":
         from dalembert.view.plots.spectrum import record_spectrum
 
         return record_spectrum(run, names, highest, axis, segment, title)
     if view == "control":
-        from dalembert.view.plots.before_after import plot_control
-
         return plot_control(run, names, switched_on, settle, title)
     return _histories(run, names, against, title)
 
 
 def _only(view: str, own: Mapping[str, Mapping[str, Any]], **given: Any) -> None:
     """Refuse an unknown view, and options that it does not have."""
-    from dalembert.view.plots.figures import choice
-
     choice("view", view, tuple(own), "the plot of a Record")
     usual = {key: value for options in own.values() for key, value in options.items()}
     for key, value in given.items():
@@ -120,10 +109,6 @@ def _only(view: str, own: Mapping[str, Mapping[str, Any]], **given: Any) -> None
 
 def _histories(run: Record, names: Sequence[str], against: str, title: str | None) -> Figure:
     """Channels over time or over another channel, one axes per unit."""
-    from matplotlib.ticker import AutoMinorLocator
-
-    from dalembert.view.plots.figures import beside, line_of, new_figure, with_unit
-
     equal = {} if names else default_channels(run)
     groups = _groups(run, names or equal, against)
     if not names and against == "time":
@@ -158,116 +143,9 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     return figure
 
 
-def default_names(run: Record) -> list[str]:
-    """Channels shown by default, and energy: sensors, inputs, then joint coordinates, without those that rest.
-
-    The rate instead of an angle that only goes round and round; of channels that are equal only the first. Of a record
-    that knows no joints its first channels; where nothing moves, the coordinates as they are.
-    """
-    return list(default_channels(run))
-
-
-def default_channels(run: Record) -> dict[str, list[str]]:
-    """The channels shown by default, each with those that are equal to it."""
-    scene = Scene.from_json(run.scene)
-    coordinates = joint_coordinates(run)
-    sensed = [name for stem in (*scene.sensors, *scene.inputs) for name in _of(run, stem)]
-    first = _moving(run, list(dict.fromkeys([*sensed, *coordinates]))) or coordinates
-    if not first:
-        first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
-        first = [name for name in first if name.rpartition(".")[2] not in _EULER_PARAMETERS] or first
-    found = select_distinct(run, first)
-    shown = list(found)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
-    return {name: found.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
-
-
-def select_distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
-    """Channels that differ, each with those equal to it; rates instead of angles of full turns."""
-    chosen: list[str] = []
-    for name, equal in _distinct(run, names).items():
-        rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
-        chosen += rates[:1] or [name, *equal]
-    return _distinct(run, chosen)
-
-
-def goes_round(run: Record, name: str) -> bool:
-    """Whether a channel is an angle that turns more than once, always the same way: over time an endless ramp."""
-    x = run[name][np.isfinite(run[name])]
-    if run.units[name] != "rad" or x.size < 2 or abs(x[-1] - x[0]) <= 2.0 * np.pi:
-        return False
-    x = x if x[-1] > x[0] else -x
-    return float((np.maximum.accumulate(x) - x).max()) < 0.05 * float(x[-1] - x[0])
-
-
-def rate_of(run: Record, label: str) -> str:
-    """Name of the channel that is the rate of another, or "" where the record has none."""
-    stem, _, last = label.rpartition(".")
-    known = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
-    if last in _RATES:
-        known.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
-    return next((name for name in known if name in run.names), "")
-
-
-def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
-    """Each channel once, with those of the same unit whose curves coincide with it."""
-    found: dict[str, list[str]] = {}
-    of_unit: dict[str, tuple[list[str], list[Array]]] = {}  # names, and a few samples of each: most curves differ there
-    for name in dict.fromkeys(names):
-        x = run[name]
-        spread = float(np.fmax.reduce(x) - np.fmin.reduce(x)) if x.size else 0.0
-        known, samples = of_unit.setdefault(run.units[name], ([], []))
-        few = np.nan_to_num(x[:: max(1, x.size // _COMPARED)], nan=np.finfo(float).max)
-        near = np.flatnonzero(np.abs(np.array(samples) - few).max(axis=1) <= _EQUAL * spread) if samples else ()
-        limit = _EQUAL * spread
-        same = (k for k in near if spread > 0.0 and np.allclose(run[known[k]], x, rtol=0.0, atol=limit, equal_nan=True))
-        twin = next((known[k] for k in same), None)
-        if twin is None:
-            found[name] = []
-            known.append(name)
-            samples.append(few)
-        else:
-            found[twin].append(name)
-    return found
-
-
-def joint_coordinates(run: Record) -> list[str]:
-    """Coordinates of joints, found from names and scene."""
-    joints = {joint.name for joint in Scene.from_json(run.scene).joints}
-    coordinates = []
-    for name in run.names:
-        stem, _, last = name.rpartition(".")
-        # without a scene, as in a CSV file: a body has .angle too, but beside .x
-        known = stem in joints if joints else stem and f"{stem}.x" not in run.names
-        if known and (last in _COORDINATES or (joints and last in ("x", "y"))):
-            coordinates.append(name)
-    return coordinates
-
-
-def _of(run: Record, stem: str) -> list[str]:
-    """The channels of a sensor or an input."""
-    return [name for name in run.names if name == stem or name.startswith(f"{stem}.")]
-
-
-def _moving(run: Record, names: Sequence[str]) -> list[str]:
-    """Those whose range is more than rounding, beside the largest value of their unit."""
-    units, sizes = run.units, {}
-    for name in names:
-        values = run[name][np.isfinite(run[name])]
-        if values.size:
-            sizes[name] = (float(np.ptp(values)), float(np.abs(values).max()))
-    # weight cancels at rest, so an acceleration is no better than the rounding of gravity
-    largest = {"m/s^2": float(np.linalg.norm(Scene.from_json(run.scene).gravity))}
-    for name, (_, size) in sizes.items():
-        largest[units[name]] = max(largest.get(units[name], 0.0), size)
-    return [name for name, (wide, _) in sizes.items() if wide > 1e-9 * largest[units[name]]]
-
-
 def apart(run: Record, labels: Sequence[str]) -> list[list[str]]:
     """Channels in groups whose motion can be seen on one axis: together they span at most thrice the widest of them."""
-    spans = {}
-    for label in labels:
-        values = run[label][np.isfinite(run[label])]
-        spans[label] = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    spans = {label: finite_span(run[label]) for label in labels}
     groups: list[list[str]] = []
     for label in sorted(labels, key=lambda one: -(spans[one][1] - spans[one][0])):  # the widest of a group comes first
         for group in groups:
@@ -285,23 +163,15 @@ def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, 
     """Limits that show rounding errors as the flat line they are; None where the data has a range of its own."""
     if all(label.endswith(".balance") or label.startswith("residual.") for label in labels):
         return None  # differences: small by nature, and to be looked at
-    values = run[list(labels)]
-    values = values[np.isfinite(values)]
-    if not values.size:
-        return None
-    low, high = float(values.min()), float(values.max())
+    low, high = finite_span(run[list(labels)])
     size = max(abs(low), abs(high))
-    # noise about zero is known by what else the record has of this unit; 1e-18 is nothing in any SI unit of a machine;
-    # the sum of energies is as good as the tolerance of the run
-    peers = [name for name, other in run.units.items() if unit and other == unit]
-    largest = max([float(np.fmax.reduce(np.abs(run[name]))) for name in peers], default=0.0)
-    if list(labels) == ["energy"] and size < 1e-9 * largest:
-        return (-0.1 * largest, 0.1 * largest)
-    if size < 1e-18 or size < 1e-12 * largest:
-        return (-0.055, 0.055)
-    if high - low < 1e-6 * size:
+    if moving_channels(run, labels):
+        return (low - 0.1 * size, high + 0.1 * size) if is_flat(run[list(labels)]) else None
+    largest = largest_of_units(run, {unit}).get(unit, 0.0)
+    if size > THRESHOLDS.rest * largest and size > THRESHOLDS.nothing:
         return (low - 0.1 * size, high + 0.1 * size)
-    return None
+    # rounding about zero; the sum of energies is as good as the tolerance of the run
+    return (-0.1 * largest, 0.1 * largest) if list(labels) == ["energy"] and largest > 0.0 else (-0.055, 0.055)
 
 
 def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, str], list[str]]:
@@ -353,22 +223,3 @@ def _with_equal(label: str, equal: Mapping[str, Sequence[str]]) -> str:
 def _in_lines(label: str) -> str:
     """A label beside an axes: a long one in lines, broken before its equals or its unit."""
     return re.sub(r" (=|and \d|\[)", r"\n\1", label) if len(label) > _LONG else label
-
-
-def thin_out(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
-    """Fewer points that look the same: of every bucket in time its first, lowest, highest and last sample."""
-    if not monotonic:
-        step = -(-x.size // _PATH_POINTS)
-        return x[::step], y[::step]
-    if x.size <= 8 * _BUCKETS:
-        return x, y
-    width = x.size // _BUCKETS
-    whole = width * (x.size // width)
-    block = y[:whole].reshape(-1, width)
-    first = np.arange(0, whole, width)
-    low = first + np.where(np.isnan(block), np.inf, block).argmin(axis=1)
-    high = first + np.where(np.isnan(block), -np.inf, block).argmax(axis=1)
-    # a gap stays visible when it is as long as a bucket: then all four samples are NaN
-    rest = np.arange(whole, x.size)
-    kept = np.unique(np.concatenate([first, low, high, first + width - 1, rest]))
-    return x[kept], y[kept]

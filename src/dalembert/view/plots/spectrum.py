@@ -21,7 +21,7 @@ from dalembert.view.plots.figures import (
     new_figure,
     with_unit,
 )
-from dalembert.view.plots.records import default_names
+from dalembert.view.plots.record_channels import default_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,14 +15,13 @@ from dalembert.estimate.engine.metrics import Comparison
 from dalembert.estimate.forces.two_stage import TwoStageEstimate
 from dalembert.record import Record
 from dalembert.view.plots.plot import plot
-from dalembert.view.plots.records import select_distinct
+from dalembert.view.plots.record_channels import moving_channels, select_distinct
 from dalembert.view.reports import origin
 from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text, write_page
 
 MOST_ROWS = 12  # of a table; the rest is folded
 MOST_NAMES = 40
 MOST_CURVES = 5  # of a figure
-STILL = 1e-9  # of the largest value of a unit: rounding
 Rows = Sequence[tuple[str, ...]]
 
 
@@ -121,11 +120,8 @@ def summarize(estimate: Estimate, judged: Consistency | None, compared: Comparis
 
 
 def _describe_errors(compared: Comparison) -> str:
-    units, largest = compared.errors.units, dict[str, float]()
-    for name in compared.channels:
-        largest[units[name]] = max(largest.get(units[name], 0.0), compared.signal_rms[name])
-    moving = [name for name in compared.channels if compared.signal_rms[name] > STILL * largest[units[name]]]
-    shares = {name: compared.rms[name] / compared.signal_rms[name] for name in moving}
+    sizes = {name: compared.signal_rms[name] for name in moving_channels(compared.truth, compared.channels)}
+    shares = {name: compared.rms[name] / size for name, size in sizes.items() if size > 0.0}
     if not shares:
         return ""
     best, worst = min(shares, key=lambda n: shares[n]), max(shares, key=lambda n: shares[n])
@@ -160,17 +156,9 @@ def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
     record, model = estimate.record, estimate.filter.process
     own = [*model.outputs.names, *model.errors.names, *model.carried.names]
     names = list(dict.fromkeys([name for name in own if name in record.names] + list(record.names)))
-    units, largest = record.units, dict[str, float]()
-    for name in names:
-        size = float(np.nanmax(np.abs(record[name]), initial=0.0))
-        largest[units[name]] = max(largest.get(units[name], 0.0), size)
-    known = set(model.errors.names)  # that a parameter settled at once is news
-
-    def moves(name: str) -> bool:
-        values = record[name][np.isfinite(record[name])]
-        return name in known or (values.size > 0 and float(np.ptp(values)) > STILL * largest[units[name]])
-
-    moving = [name for name in names if moves(name)] or names
+    # that a parameter settled at once is news
+    worth = {*model.errors.names, *moving_channels(record, names)}
+    moving = [name for name in names if name in worth] or names
     first = moving[:MOST_ROWS]
     return first, [*moving[MOST_ROWS:], *(name for name in names if name not in moving)]
 

@@ -15,13 +15,18 @@ from dalembert.model import Mechanism
 from dalembert.record import Record
 from dalembert.view.animation.animate import animate
 from dalembert.view.plots.plot import plot
-from dalembert.view.plots.records import default_channels, default_names, rate_of
+from dalembert.view.plots.record_channels import (
+    THRESHOLDS,
+    default_channels,
+    default_names,
+    moving_channels,
+    rate_of,
+)
 from dalembert.view.reports import origin
 from dalembert.view.reports.machine_tables import machine_tables, model_summary
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text, write_page
 from dalembert.view.reports.run_words import (
     MOST_ROWS,
-    STILL,
     amount,
     checks,
     count,
@@ -31,7 +36,6 @@ from dalembert.view.reports.run_words import (
     expand_name,
     extremes,
     singular_table,
-    span,
     trust,
 )
 
@@ -83,7 +87,7 @@ def _record_pieces(run: Record, names: Sequence[str]) -> list[Piece]:
         pieces += [Heading("The machine moving"), _animate(run, names)]
     pieces += [Heading("Over time"), Picture("motion", plot(run, *names, title=""), "Channels over time.")]
     pieces.append(extremes(run, shown))
-    pairs = [label for label in shown if rate_of(run, label) and span(run, label) > 0.0][:4]
+    pairs = [label for label in moving_channels(run, shown) if rate_of(run, label)][:4]
     if pairs:
         pieces.append(Picture("phase", plot(run, *pairs, view="phase", title=""), "Coordinates against their rates."))
     else:
@@ -116,8 +120,8 @@ def _summarize_record(run: Record, shown: Sequence[str]) -> str:
         bodies, joints = len(scene.bodies), len(scene.joints)
         text += f"; the machine has {count(bodies, 'body', 'bodies')} and {count(joints, 'joint', 'joints')}"
     text += "." if run.status == "complete" else f". It ended early: {run.status}."
-    moved = [label for label in shown if not label.startswith("energy") and _changes(run, label)]
-    sentences = [_describe(run, label) for label in moved[:MOST_DESCRIBED]]
+    moved = [label for label in moving_channels(run, shown) if not label.startswith("energy")]
+    sentences = [describe_range(run, label) for label in moved[:MOST_DESCRIBED]]
     if len(moved) > MOST_DESCRIBED:
         others = count(len(moved) - MOST_DESCRIBED, "more channel", "more channels")
         sentences.append(f"{others[0].upper()}{others[1:]} changed; see the table")
@@ -133,19 +137,6 @@ def _summarize_record(run: Record, shown: Sequence[str]) -> str:
         sentences.append(f"{'; '.join(filled)}: filled by interpolation")
     happened = describe_events(run)
     return text + "".join(f" {one}." for one in [*sentences, *([happened] if happened else [])])
-
-
-def _changes(run: Record, label: str) -> bool:
-    good = run[label][np.isfinite(run[label])]
-    return bool(len(good)) and float(np.ptp(good)) > 1e-9 * max(1e-12, float(np.abs(good).max()))
-
-
-def _describe(run: Record, label: str) -> str:
-    """Range of a channel, with or without gaps."""
-    x = run[label]
-    if np.isfinite(x).all():
-        return describe_range(run, label)
-    return f"{label} stayed between {np.nanmin(x):.4g} and {np.nanmax(x):.4g} {run.units[label]}".rstrip()
 
 
 def _spectrum(run: Record, shown: Sequence[str]) -> list[Piece]:
@@ -188,7 +179,7 @@ def _machine_pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Se
     pieces.append(Picture("motion", plot(run, *names, title=""), caption))
     pieces.append(extremes(run, names or _choose_names(run, eqs)))
     drawn = {one for name, equal in default_channels(run).items() for one in (name, *equal)}
-    rates = [name for name in _rates(run, eqs) if span(run, name) > 0 and name not in drawn][:6]
+    rates = [name for name in moving_channels(run, _rates(run, eqs)) if name not in drawn][:6]
     if rates and not names:
         pieces.append(Picture("rates", plot(run, *rates, title=""), "Rates of the joints."))
     pieces += _events(run)
@@ -207,7 +198,7 @@ def summarize_run(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
         f"{count(len(m.joints), 'joint', 'joints')}. It was simulated from {run.time[0]:g} to {run.time[-1]:g} s"
     )
     text += "." if run.status == "complete" else f"; the run ended early: {run.status}."
-    moved = [name for name in _coordinates(run, eqs) if span(run, name) > 0]
+    moved = moving_channels(run, _coordinates(run, eqs))
     sentences = [describe_range(run, name) for name in moved[:3]]
     if len(moved) > 3:
         others = count(len(moved) - 3, "more coordinate", "more coordinates")
@@ -243,7 +234,7 @@ def _find_reactions(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, floa
 
 
 def _reactions_table(reactions: Sequence[tuple[str, float, float]]) -> Table:
-    least = STILL * max(max(force, torque) for _, force, torque in reactions)  # below: rounding
+    least = THRESHOLDS.rest * max(max(force, torque) for _, force, torque in reactions)  # below: rounding
     rows = [(name, *(f"{size:.4g}" if size > least else "0" for size in sizes)) for name, *sizes in reactions]
     return Table(("joint", "largest force [N]", "largest torque [N m]"), tuple(rows))
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.errors import DataError, FileFormatError, unknown_name
+from dalembert.core.errors import DataError, FileFormatError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.view.plots.plot import find_function
 
@@ -50,8 +50,7 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
     kind, write = found
     own = {one.name: one for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY}
     for option in options:
-        if option not in own:
-            raise DataError("unknown-name", unknown_name("option", option, own, f"the report on a {kind}"))
+        require_name("option", option, own, f"the report on a {kind}")
     for option, one in own.items():
         if one.default is one.empty and option not in options:
             problem = f"the report on a {kind} lacks an argument."

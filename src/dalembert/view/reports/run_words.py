@@ -12,7 +12,6 @@ from dalembert.record import Record
 from dalembert.view.reports.pages import Piece, Table
 
 MOST_ROWS = 40
-STILL = 1e-9  # of the largest motion of its unit: what does not move
 ROUND = 2 * math.pi
 
 
@@ -25,14 +24,14 @@ def amount(value: float, unit: str) -> str:
 
 
 def describe_range(run: Record, name: str) -> str:
-    x, unit = run[name], run.units[name]
+    x, unit = run[name][np.isfinite(run[name])], run.units[name]
     net = float(x[-1] - x[0])
     if unit == "rad" and abs(net) > ROUND:
         return f"{name} went round {abs(net) / ROUND:.3g} times"
     if unit == "rad":
         low, high = (math.degrees(v) for v in (x.min(), x.max()))
         return f"{name} stayed between {low:.4g}° and {high:.4g}°"
-    return f"{name} stayed between {x.min():.4g} and {x.max():.4g} {unit}"
+    return f"{name} stayed between {x.min():.4g} and {x.max():.4g} {unit}".rstrip()
 
 
 def trust(run: Record) -> str:
@@ -106,15 +105,6 @@ def extremes(run: Record, names: Iterable[str]) -> Table:
 
 def expand_name(run: Record, name: str) -> list[str]:
     return [name] if name in run.names else list(run.expand(name))
-
-
-def span(run: Record, name: str) -> float:
-    """Range of a channel; 0 where it is rounding."""
-    x = run[name]
-    if not np.isfinite(x).all():
-        return 0.0
-    span = float(x.max() - x.min())
-    return span if span > STILL * max(1.0, float(np.abs(x).max())) else 0.0
 
 
 def more(parts: Sequence[Any], what: str) -> str:

@@ -16,8 +16,10 @@ from dalembert.estimate.algebra.covariance_factors import (
     rank_one,
     solve_left,
     solve_positive,
+    solve_square,
     triangular,
 )
+from tests.helpers.native_code import assert_native_equals_interpreter, random_rows
 
 KINDS = [ca.SX, ca.MX]
 rng = np.random.default_rng(3)
@@ -137,3 +139,22 @@ def test_half_a_product_uses_structural_zeros() -> None:
     A = ca.SX.sym("A", ca.Sparsity.diag(5))
     assert half_product(A).nnz() == 15
     assert ca.Function("f", [A], [half_product(A)]).n_instructions() < 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 4, 20])
+def test_a_square_system_is_solved_as_by_numpy(kind: Any, n: int) -> None:
+    """Errors of x are about condition times n rounding errors; twenty unknowns stay in matrices."""
+    q, r = (np.linalg.qr(rng.standard_normal((n, n)))[0] for _ in range(2))
+    A, B = q @ np.diag(np.geomspace(1.0, 1e-3, n)) @ r, rng.standard_normal((n, 3))
+    expected = np.linalg.solve(A, B)
+    np.testing.assert_allclose(
+        number(solve_square, kind, A, B), expected, atol=1e3 * n * 2e-15 * np.abs(expected).max()
+    )
+
+
+def test_a_square_system_has_native_code() -> None:
+    for n in (3, 20):
+        A, B = ca.MX.sym("A", n, n), ca.MX.sym("B", n, 2)
+        function = ca.Function("f", [ca.vec(A), ca.vec(B)], [solve_square(A, B)])
+        assert_native_equals_interpreter(function, random_rows(function, 9))

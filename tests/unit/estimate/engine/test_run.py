@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, UserModel, smooth
-from dalembert.estimate.engine.run import LIMITS, intervals
+from dalembert.estimate.engine.rows import LIMITS, intervals
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns

@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError
 from dalembert.identify.likelihood import likelihood_search, parametrisation, uncertainty
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood import robust_deviations as robust
-from dalembert.identify.likelihood.bootstrap import SAME_MODE
+from dalembert.identify.likelihood.bootstrap import LIMITS as BOOTSTRAP
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
@@ -546,14 +546,16 @@ def test_the_search_ends_after_consecutive_steps_without_reduction(monkeypatch):
 @pytest.mark.parametrize("factor", [0.99, 1.01])
 def test_scatter_of_residuals_decides_where_it_is_far_from_white(factor, monkeypatch):
     fisher = np.diag([1.0, 4.0])
-    monkeypatch.setattr(robust, "robust_covariance", lambda *rest: (factor * robust.FAR_FROM_WHITE) ** 2 * fisher)
+    monkeypatch.setattr(
+        robust, "robust_covariance", lambda *rest: (factor * robust.LIMITS.far_from_white) ** 2 * fisher
+    )
     assert robust.choose_covariance(None, None, None, None, fisher, 0.1)[0] == ("fisher" if factor < 1 else "residuals")
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_poles_are_separated_where_their_vectors_are_nearly_dependent(factor):
     """Poles a and a + δ of [[a, 1], [0, a + δ]]: the vectors have condition number 2/δ."""
-    apart = 2.0 / (factor * parametrisation.LARGEST_CONDITION)
+    apart = 2.0 / (factor * parametrisation.DEFECTIVE)
     A = np.array([[0.5, 1.0], [0.0, 0.5 + apart]])
     changes = parametrisation.modal_model(A, np.ones((2, 1)), np.ones((1, 2)), np.zeros((1, 1)), np.array([False]), 1)[
         1
@@ -566,7 +568,7 @@ def test_the_bootstrap_assigns_modes_within_a_distance(factor):
     """The method returns the two-mass frame with all eigenvalues scaled; modes of the frame are further apart."""
     continuous = frame()
     fit = Identified(continuous.to_discrete(DT), method="given", innovation=1e-4 * np.eye(2))
-    scaled = continuous.replace(A=(1.0 + factor * SAME_MODE) * continuous.A).to_discrete(DT)
+    scaled = continuous.replace(A=(1.0 + factor * BOOTSTRAP.same_mode) * continuous.A).to_discrete(DT)
     u = np.random.default_rng(0).standard_normal((300, 1))
     test = record(fit.system, u, outputs(fit.system, u))
 

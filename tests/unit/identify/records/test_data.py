@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.identify import Data, IdentificationWarning, read_data
+from dalembert.identify import Data, IdentificationWarning, moesp, okid_era, read_data, ssi_data
 from dalembert.identify.records.checks import ChannelStatistics
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns
@@ -94,6 +94,25 @@ def test_detrending_takes_the_trend_off_every_record_by_itself(kind):
 
 def test_no_means_are_kept_where_none_were_taken_off():
     assert read_data(good(), "force").means is None
+
+
+@pytest.mark.parametrize(
+    "identify",
+    [
+        lambda runs: moesp(runs, "force", order=2, detrend="mean"),
+        lambda runs: ssi_data(runs, ["a1", "a2"], order=2, detrend="mean"),
+        lambda runs: okid_era(runs, "force", order=2, detrend="mean"),
+    ],
+    ids=["moesp", "ssi_data", "okid_era"],
+)
+def test_levels_of_several_records_are_averaged_by_their_lengths(identify):
+    runs = [good(1, samples=400), good(2, samples=1200)]
+    runs = [changed(run, a1=run["a1"] + level) for run, level in zip(runs, (4.0, 8.0))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentificationWarning)
+        found = identify(runs)
+    every = np.concatenate([run["a1"] for run in runs])
+    assert found.offsets["a1"] == pytest.approx(every.mean(), rel=1e-12)
 
 
 def test_data_read_before_are_handed_back():

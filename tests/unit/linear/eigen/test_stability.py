@@ -9,7 +9,7 @@ import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.eigen.stability import stability
+from dalembert.linear.eigen.classify import LIMITS
 from tests.helpers.findings import raises
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
@@ -192,7 +192,7 @@ def test_large_sparse_systems_are_judged_by_their_energy():
 
 
 def test_stability_prints_its_verdict_and_the_guilty():
-    text = repr(stability(SecondOrder(1.0, 0.0)))
+    text = repr(SecondOrder(1.0, 0.0).stability())
     assert text.startswith("Stability: unstable")
     assert "algebraic" in text
 
@@ -243,6 +243,12 @@ def test_definiteness_of_a_matrix_is_reported(K, text, sparse):
     assert found["K"] == text or (sparse and K[0, 0] == 0.0 and found["K"] == "unknown")
     assert found["M"] == "positive definite"
     assert found["C"] == "zero"
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(0.8, "critically damped"), (1.2, "overdamped")])
+def test_two_real_eigenvalues_nearer_than_a_double_one_is_found_are_critical(factor, kind):
+    apart = factor * LIMITS.critical  # s = -c/2 ± apart/2 of m = k = 1
+    assert set(SecondOrder(1.0, 1.0, C=2.0 * np.sqrt(1.0 + 0.25 * apart**2)).classify().damping) == {kind}
 
 
 @pytest.mark.spec("003-C17", "003-C01")
@@ -331,7 +337,7 @@ def test_the_verdict_of_a_state_space_is_that_of_its_second_order_system():
         SecondOrder(np.eye(2), -np.eye(2), G=[[0.0, 3.0], [-3.0, 0.0]], C=0.05 * np.eye(2)),
         SecondOrder(np.eye(2), np.diag([1.0, 4.0]), H=[[0.0, 2.0], [-2.0, 0.0]]),
     ]
-    verdicts = [stability(system).verdict for system in systems]
+    verdicts = [system.stability().verdict for system in systems]
     assert verdicts == ["asymptotically stable", "stable", "unstable", "stable", "unstable", "unstable"]
     assert [system.state_space().stability().verdict for system in systems] == verdicts
 

@@ -12,7 +12,8 @@ import pytest
 import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.integrate.methods.generalized_alpha import move
+from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.integrate.methods.generalized_alpha import AlphaStepper, move
 from tests.helpers.findings import raises
 
 P1 = np.array([-0.275087462576, -0.961419205099])  # peers.md, P(10)
@@ -286,14 +287,38 @@ def test_elimination_solves_with_redundant_rows() -> None:
     A[2] = A[0] + A[1]
     K = np.block([[S, -A.T], [A, np.zeros((3, 3))]])
     symbol = ca.SX.sym("K", ca.DM(K).sparsity())
-    elimination = Elimination(symbol, 6)
+    elimination = Elimination(symbol, 6, refinements=2)
     values = ca.Function("f", [symbol], [elimination.values()])(K)
     x0 = random.normal(size=9)
     right = K @ x0
-    x = np.asarray(elimination.solver(2)(values, right)).reshape(-1)
+    x = np.asarray(elimination.solver()(values, right)).reshape(-1)
     # ε = 1e-8 cubed by two refinements: rounding times the condition 1e8 of the regularised block is what stays
     assert np.abs(K @ x - right).max() < 1e-7
     assert x[:6] == pytest.approx(x0[:6], abs=1e-7)
+
+
+def test_the_factors_of_an_implicit_step_are_those_of_its_exact_jacobian() -> None:
+    m = da.Mechanism("spinning arm")
+    hub = m.add_body("hub", mass=2.0, inertia=(0.3, 0.2, 0.1))
+    arm = m.add_body("arm", mass=1.0, inertia=(0.2, 0.1, 0.15), position=(1.0, 0, 0))
+    m.add_spherical("A", m.ground, hub, at=(0, 0, 0.3))
+    m.add_revolute("B", hub, arm, at=(0.5, 0, 0), axis=(0, 1, 0))
+    m.add_spring("spring", m.ground.at(0, 0, 2), arm.at(0.2, 0, 0), stiffness=500.0, damping=3.0, free_length=1.0)
+    eqs = da.equations(m)
+    start = da.assemble(eqs, velocity={"hub.wx": 4.0, "hub.wy": -3.0, "hub.wz": 9.0})
+    stepper = AlphaStepper(eqs, 3, read_inputs(eqs, None), None)
+    random = np.random.default_rng(0)
+    a, h = random.normal(size=eqs.nv), 0.01
+    known = stepper.known(start.v, [], a, [], a, h, 0.8)
+    base = (start.q, *known, [], eqs.p, 0.0, h, 0.0)
+    x = random.normal(size=eqs.nv + len(eqs.rows))
+    residual = stepper.residual
+    symbols = [ca.MX.sym(residual.name_in(i), residual.size1_in(i)) for i in range(residual.n_in())]
+    exact = ca.Function("J", symbols, [ca.jacobian(residual(*symbols), symbols[0])])(x, *base)
+    factors = stepper.factor(x, *base)
+    found = np.hstack([np.asarray(stepper.solve(factors, exact[:, k])) for k in range(len(x))])
+    # ξ = 0.1: the series of the inverse of dexp ends at ξ⁴/720 = 1e-7; ε = 1e-8 times the condition of the joint block
+    assert np.abs(found - np.eye(len(x))).max() < 1e-5
 
 
 def test_the_exponential_map_turns_by_the_given_vector() -> None:

@@ -10,6 +10,7 @@ import dalembert as da
 from dalembert.core.errors import ModelError
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Instant, accelerations
+from dalembert.solve.rest import linear_matrices
 from dalembert.solve.rest import linearize as module
 from tests.helpers.findings import raises, warns
 
@@ -150,8 +151,8 @@ def test_projection_and_multiplier_elimination_agree() -> None:
     rest = da.equilibrium(eqs)
     x = accelerations(eqs, Instant(rest.q, rest.v, rest.z, np.zeros(1), 0.0, np.zeros(eqs.nv), rest.lam))
     chart = Chart(eqs, x, None, world=False)
-    first = module._first_order(eqs, x, chart, [])
-    M, C, K, B = module._second_order(eqs, chart, first)
+    first = linear_matrices.find_first_order(eqs, x, chart, [])
+    M, C, K, B = linear_matrices._find_second_order(eqs, chart, first)
     np.testing.assert_allclose(-M @ first.A[2:, :2], K, atol=EXACT)
     np.testing.assert_allclose(-M @ first.A[2:, 2:], C, atol=EXACT)
     np.testing.assert_allclose(M @ first.B[2:], B, atol=EXACT)
@@ -367,5 +368,89 @@ def test_a_machine_without_freedom_says_that_it_has_no_small_motions() -> None:
 
 @pytest.mark.parametrize(("share", "cyclic"), [(0.9, [0]), (1.1, [])])
 def test_a_coordinate_is_cyclic_where_its_influence_is_ignorable(share: float, cyclic: list[int]) -> None:
-    A = np.array([[0.0, 1.0], [share * module.LIMITS.ignorable, 0.0]])
+    A = np.array([[0.0, 1.0], [share * linear_matrices.LIMITS.ignorable, 0.0]])
     assert module._cyclic(A, [0], 1.0) == cyclic
+
+
+# -- many states -------------------------------------------------------------------------------------------------------
+def slider_crank() -> da.EquationsOfMotion:
+    """A crank of 0.1 m and a rod whose length is a parameter; the slider stands at a dead point at the angle 0."""
+    m = da.Mechanism("engine", planar=True)
+    length = m.parameter("length", 0.3)
+    crank = m.add_body("crank", mass=0.5, inertia=da.rod(0.1))
+    rod = m.add_body("rod", mass=0.3, inertia=da.rod(length))
+    piston = m.add_body("piston", mass=0.4, inertia=0.01)
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.05, 0))
+    m.add_revolute("B", crank.at(0.05, 0), rod.at(-length / 2, 0))
+    m.add_revolute("C", rod.at(length / 2, 0), piston.at(0, 0))
+    m.add_prismatic("D", m.ground.at(0, 0), piston.at(0, 0))
+    m.add_actuator("motor", joint="A", input="torque")
+    m.add_sensor("pressure", da.reaction("D"))
+    return da.equations(m)
+
+
+def same(one: object, other: object) -> None:
+    assert type(one) is type(other)
+    parts = ("M", "C", "K", "B") if isinstance(one, da.SecondOrder) else ("A", "B", "C", "D")
+    for part in parts:
+        np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
+    assert one.provenance == other.provenance  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 70])
+def test_many_states_give_the_models_of_each_with_its_own_parameters(count: int) -> None:
+    eqs = slider_crank()
+    values = np.random.default_rng(2).uniform((0.25, 0.3), (0.35, 1.2), (count, 2))
+    states = [da.assemble(eqs.replace(length=length), {"A": angle}) for length, angle in values]
+    found = da.linearize(eqs, at=states, anywhere=True, inputs={"torque": 0.3}, coordinates="A.angle")
+    assert len(found) == count
+    for state, one in zip(states, found, strict=True):
+        same(one, da.linearize(state.eqs, state, anywhere=True, inputs={"torque": 0.3}, coordinates="A.angle"))
+
+
+def test_models_of_many_states_have_the_coordinates_of_the_first() -> None:
+    eqs = slider_crank()
+    states = [da.assemble(eqs, {"A": angle}) for angle in (0.0, 1.2, 3.0)]
+    first, *rest = da.linearize(eqs, at=states, anywhere=True)
+    assert {one.coordinates for one in rest} == {first.coordinates}  # type: ignore[union-attr]
+
+
+def test_a_coordinate_that_is_no_coordinate_at_another_state_is_refused() -> None:
+    eqs = slider_crank()
+    states = [da.assemble(eqs, {"A": angle}) for angle in (1.2, 0.0)]
+    with raises(ModelError, "dependent-coordinates", "D.displacement"):
+        da.linearize(eqs, at=states, anywhere=True, coordinates="D.displacement")
+
+
+def test_many_states_of_a_machine_with_dry_friction() -> None:
+    m = da.Mechanism("sledge", planar=True)
+    body = m.add_body("body", mass=m.parameter("mass", 1.0), inertia=0.1)
+    m.add_prismatic("rail", m.ground.at(0, 0), body.at(0, 0))
+    m.add_friction("rub", joint="rail", coulomb=1.0)
+    m.add_spring("coil", joint="rail", stiffness=50.0)
+    eqs = da.equations(m)
+    states = [da.assemble(eqs.replace(mass=mass), {"rail": 0.01}, velocity={"rail": 1.0}) for mass in (1.0, 2.0)]
+    options = {"anywhere": True, "friction": False}
+    for state, one in zip(states, da.linearize(eqs, at=states, **options), strict=True):  # type: ignore[arg-type]
+        same(one, da.linearize(state.eqs, state, **options))  # type: ignore[arg-type]
+
+
+def test_many_equilibria_and_frozen_models() -> None:
+    eqs = pair()
+    states = [da.assemble(eqs, {"A": a, "B": 0.2}) for a in (-1.2, -1.0)]
+    for state, one in zip(states, da.linearize(eqs, at=states, frozen=True), strict=True):
+        same(one, da.linearize(eqs, state, frozen=True))
+    rests = [da.equilibrium(eqs), da.equilibrium(eqs)]
+    for one in da.linearize(eqs, at=rests):
+        same(one, da.linearize(eqs, rests[0]))
+
+
+def test_every_state_of_a_list_is_checked() -> None:
+    eqs = pair()
+    rest = da.equilibrium(eqs)
+    with raises(ModelError, "wrong-type"):
+        da.linearize(eqs, at=[rest, {"A": 0.0}])  # type: ignore[list-item]
+    with raises(ModelError, "wrong-owner"):
+        da.linearize(eqs, at=[rest, da.equilibrium(cart_pole())])
+    with raises(ModelError, "not-at-rest"):
+        da.linearize(eqs, at=[rest, da.assemble(eqs, {"A": 0.1})])

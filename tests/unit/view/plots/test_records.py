@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError, FileFormatError
 from dalembert.model.joints import JOINTS
 from dalembert.record import Array, Record
 from dalembert.view import plot
-from dalembert.view.plots.records import _COORDINATES, default_names, goes_round, thin_out
+from dalembert.view.plots.record_channels import _COORDINATES, default_names, goes_round, thin_out
 from tests.helpers.findings import raises
 
 

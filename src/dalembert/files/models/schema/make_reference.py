@@ -34,7 +34,8 @@ def _lines(schema: dict[str, Any]) -> Iterator[str]:
     yield from _keys(schema)
     for section in SECTIONS:
         own = schema["properties"][section]
-        yield from ("", f"## {section}", "", _sentence(own.get("description", "")))
+        about = own.get("description", "")
+        yield from ("", f"## {section}", "", f"{about[:1].upper()}{about[1:]}." if about else "")
         parts = [*_references(own)]
         for name in parts:
             yield from _table(schema, name, shown, heading=len(parts) > 1)
@@ -137,10 +138,6 @@ def _default(given: dict[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _cell(text: str) -> str:

@@ -18,11 +18,13 @@ _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 
 def add_bodies(scope: Scope) -> None:
+    from dalembert.files.models.values.remaining_checks import checked_part  # loads pydantic
+
     points = scope.model.ground.points
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
         where: Where = ("bodies", name)
-        with scope.part(where, scope.full(name), table):
+        with checked_part(scope, where, scope.full(name), table):
             body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
             scope.parts.bodies[body.name] = body
             add_points(scope, body, table.points, (*where, "points"))

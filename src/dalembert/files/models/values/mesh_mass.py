@@ -110,7 +110,6 @@ def _check_edges(triangles: Any, shown: str) -> None:
             f"the mesh is not closed or has faces turned inside out ({loose} edges without a partner).",
             Advice("Repair it, or give mass and inertia as numbers."),
             path=shown,
-            evidence={"edges": loose},
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,6 +14,20 @@ from dalembert.files.models.schema.options import KindTable
 from dalembert.files.models.schema.values import declared_kind
 from dalembert.files.models.values.places import place
 from dalembert.files.models.values.scopes import Scope, Skip, Where
+
+
+@contextmanager
+def checked_part(scope: Scope, where: Where, name: str, table: object) -> Iterator[None]:
+    """As `Scope.part`; where the part fails, the rest of its table is checked too."""
+    failed = False
+    with scope.part(where, name):
+        try:
+            yield
+        except (Skip, DalembertError):
+            failed = True
+            raise
+    if failed:
+        check_values(scope, table, where)
 
 
 def check_values(scope: Scope, table: object, where: Where) -> None:

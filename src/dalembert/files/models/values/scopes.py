@@ -95,28 +95,20 @@ class Scope:
         return Skip()
 
     @contextmanager
-    def part(self, where: Where, name: str | None = None, table: object = None) -> Iterator[None]:
-        """Whatever fails inside is noted at the line of the part, and the rest goes on; also the rest of its table."""
+    def part(self, where: Where, name: str | None = None) -> Iterator[None]:
+        """Whatever fails inside is noted at the line of the part, and the rest goes on."""
         if name is not None:
             self.parts.places.setdefault(name, (self.source, where))
         try:
             yield
         except Skip:
             self.parts.failed.add(name or "")
-            self._check_values(table, where)
         except DalembertError as error:
             self.parts.failed.add(name or "")
             self.source.note(where, error.finding)
-            self._check_values(table, where)
         except (ArithmeticError, TypeError, ValueError):  # derived numbers that overflow or are not real
             self.parts.failed.add(name or "")
             self.source.report(where, "not-finite", "its numbers have no finite real values together.")
-
-    def _check_values(self, table: object, where: Where) -> None:
-        from dalembert.files.models.values.remaining_checks import check_values
-
-        if table is not None:
-            check_values(self, table, where)
 
     def full(self, name: str) -> str:
         return f"{self.prefix}{name}"

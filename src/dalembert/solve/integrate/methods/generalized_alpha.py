@@ -5,8 +5,10 @@
     M v̇₁ = f + Aᵀλ₁ ,   φ(q₁) / (β' h²) = 0   (index 2: φ̇ / (γ' h) = 0, then the positions are projected)
 
 with β' = β (1-αf)/(1-αm), γ' likewise: with v̇₁ and λ₁ as unknowns and rows scaled so, the Jacobian keeps its size
-as h → 0. Internal states use the first-order scheme of the same spectral radius. Newton's iteration with exact
-Jacobians, a fixed number of times; the last change is stored with the state.
+as h → 0. Internal states use the first-order scheme of the same spectral radius.
+
+Newton's iteration (`newton`) takes the Jacobian at the start of the step, exact but for the rotation of a step, of
+which it takes the first three terms. The last change is stored with the state.
 """
 
 from __future__ import annotations
@@ -20,22 +22,21 @@ import numpy as np
 
 from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import DataError
-from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion
+from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion, Symbols
 from dalembert.expressions import Array, Expr
-from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.constrained.solve import TINY, normalised, projection_function
-from dalembert.solve.constrained.structure import mass_is_singular
+from dalembert.solve.constrained.elimination import Elimination, SymmetricElimination, joint_row_weight
+from dalembert.solve.constrained.solve import normalised, projection_function
+from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.column import Column
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep, integrator, option
+from dalembert.solve.integrate.newton import CORRECTIONS, newton_iteration, newton_limits
 
 MX = ca.MX
 SX = ca.SX
-JACOBIANS = 2  # per step
-CORRECTIONS = 4  # with each
 STRETCH = 1e-6  # a last step that would leave less than this share of itself goes to the end
 SHORT = 1e-2  # share of the step below which rows are kept at acceleration level: φ / h² would be rounding only
-REFINEMENTS = 0  # the iteration itself refines
+TANGENT_CORRECTIONS = 12  # at most, with a tangent that gains a digit or more each time; 3 or 4 are usual
 
 
 @integrator
@@ -105,6 +106,15 @@ def move(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any
     return normalised(eqs, result)
 
 
+def uses_tangent(eqs: EquationsOfMotion) -> bool:
+    """Whether the producer's tangent takes the place of the Jacobian.
+
+    What it leaves out, forces of the motion and the turning of joint rows, is smaller than M by h² times squares of
+    angular velocities and accelerations over lengths. The iteration corrects it, with a tenth of the operations.
+    """
+    return "tangent" in eqs.functions and eqs.nz == 0 and massless_directions(eqs) is None
+
+
 class AlphaStepper:
     """Builds the step; the method's own states are the accelerations α and their counterpart for z."""
 
@@ -114,50 +124,132 @@ class AlphaStepper:
         self.layout = self.column.layout
         key = ("generalized alpha functions", index)
         self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
+        self.known = self._known()
+        self.limits = newton_limits(eqs, positions=index == 3 and bool(eqs.holonomic_rows))
+        corrections = TANGENT_CORRECTIONS if uses_tangent(eqs) else CORRECTIONS
+        self.newton = newton_iteration(self.residual, self.factor, self.solve, eqs.nz + eqs.nv, corrections)
 
     def start(self) -> ca.Function:
         return self.column.start(lambda a, zdot: ca.vertcat(a, zdot))
 
+    def _known(self) -> ca.Function:
+        """ξ, v₁, z₁, and α₁ with its counterpart for z, without their multiples of the unknowns; these multiples."""
+        eqs = self.eqs
+        s = eqs.symbols()
+        zdot, own, h, rho = SX.sym("zdot", eqs.nz), SX.sym("own", eqs.nv + eqs.nz), SX.sym("h"), SX.sym("rho")
+        alpha_m, alpha_f, beta, gamma = coefficients(rho)
+        zm_m, zm_f, zm_g = first_order(rho)
+        am, zm = own[: eqs.nv], own[eqs.nv :]
+        am1 = (alpha_f * s.a - alpha_m * am) / (1 - alpha_m)
+        zm1 = (zm_f * zdot - zm_m * zm) / (1 - zm_m)
+        xi = h * s.v + h**2 * ((0.5 - beta) * am + beta * am1)
+        v1 = s.v + h * ((1 - gamma) * am + gamma * am1)
+        z1 = s.z + h * ((1 - zm_g) * zm + zm_g * zm1)
+        share, zshare = (1 - alpha_f) / (1 - alpha_m), (1 - zm_f) / (1 - zm_m)
+        multiples = ca.vertcat(beta * share * h**2, gamma * share * h, zm_g * zshare * h, share, zshare)
+        results = [xi, v1, z1, ca.vertcat(am1, zm1), multiples]
+        return ca.Function("known", [s.v, s.z, s.a, zdot, own, h, rho], results)
+
     def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
         """Where the unknowns lead, the residual, factors of its Jacobian, solution with them."""
         eqs = self.eqs
-        F = eqs.functions
-        s = eqs.symbols()  # at the start of the step; s.lam and s.a are the unknowns at its end
-        y, zdot = SX.sym("y", eqs.nz), SX.sym("zdot", eqs.nz)
-        own, a0 = SX.sym("own", eqs.nv + eqs.nz), SX.sym("a0", eqs.nv)
-        h, rho, short = SX.sym("h"), SX.sym("rho"), SX.sym("short")
-        alpha_m, alpha_f, beta, gamma = coefficients(rho)
-        am, zm = own[: eqs.nv], own[eqs.nv :]
-        am1 = ((1 - alpha_f) * s.a + alpha_f * a0 - alpha_m * am) / (1 - alpha_m)
-        zm_m, zm_f, zm_g = first_order(rho)
-        zm1 = ((1 - zm_f) * y + zm_f * zdot - zm_m * zm) / (1 - zm_m)
-        t1 = s.t + h
-        q1 = move(eqs, s.q, h * s.v + h**2 * ((0.5 - beta) * am + beta * am1), s.p, s.t, h)
-        v1 = s.v + h * ((1 - gamma) * am + gamma * am1)
-        z1 = s.z + h * ((1 - zm_g) * zm + zm_g * zm1)
-        share = (1 - alpha_f) / (1 - alpha_m)
-        at = [q1, v1, z1, s.u, s.p, t1]
-        A, b = F["rows"](*at)
-        M = F["inertia"](q1, s.p, t1)
-        r = M @ s.a - F["forces"](*at, s.lam) - A.T @ s.lam
-        gap = self._gaps(q1, v1, s.a, A, b, s.p, t1, beta * share * h**2, gamma * share * h)
-        gap = ca.if_else(short, A @ s.a - b, gap) if len(eqs.rows) else gap
-        if mass_is_singular(eqs):  # plus a multiple of the joint rows: the same solution, a regular block
-            length = 1 / (ca.sum2(A * A) + TINY)
-            r = r + ca.mmax(M) * (A.T @ (ca.densify(length) * gap))
-        residual = ca.vertcat(y - F["internal"](*at, s.lam), r, gap)
+        s = eqs.symbols()  # s.lam and s.a are the unknowns at the end of the step
+        y, h, short, multiples = SX.sym("y", eqs.nz), SX.sym("h"), SX.sym("short"), SX.sym("multiples", 5)
+        xi0, v0, z0 = SX.sym("xi", eqs.nv), SX.sym("v", eqs.nv), SX.sym("z", eqs.nz)  # without the unknowns
+        own0 = SX.sym("own", eqs.nv + eqs.nz)
+        h2, h1, hz, share, zshare = ca.vertsplit(multiples)
+        own = own0 + ca.vertcat(share * s.a, zshare * y)
+        xi, v1, z1 = xi0 + h2 * s.a, v0 + h1 * s.a, z0 + hz * y
+        q1 = move(eqs, s.q, xi, s.p, s.t, h)
+        at = (s.u, s.p, s.t + h, h2, h1)
+        internal, balance, level, plain, A, weight = self._rows(q1, v1, z1, y, s.a, s.lam, *at)
+        gap = ca.if_else(short, plain, level) if len(eqs.rows) else level
+        residual = ca.vertcat(internal, balance + weight @ gap, gap)
+        elimination: Elimination | SymmetricElimination
+        if uses_tangent(eqs):
+            K, D = eqs.functions["tangent"](q1, v1, z1, s.u, s.p, s.t + h)
+            E = eqs.functions["inertia"](q1, s.p, s.t + h) + h1 * (D + D.T) / 2 + h2 * (K + K.T) / 2
+            turns, elimination = SX(0, 1), SymmetricElimination(E, A)
+        else:
+            turns, elimination = self._differentiate(s, xi, q1, v1, z1, y, A, weight, at, hz, h, short)
         unknown = ca.vertcat(y, s.a, s.lam)
-        base = [s.q, s.v, s.z, a0, zdot, own, s.u, s.p, s.t, h, rho, short]
+        base = [s.q, xi0, v0, z0, own0, multiples, s.u, s.p, s.t, h, short]
         X = SX.sym("unknown", unknown.shape[0])
-        names = [ca.substitute(e, unknown, X) for e in (residual, q1, v1, z1, ca.vertcat(am1, zm1))]
-        elimination = Elimination(ca.jacobian(names[0], X), eqs.nz + eqs.nv)
+        results = (q1, v1, z1, own, residual, ca.vertcat(turns, elimination.values()))
+        *places, residual, factors = [ca.densify(ca.substitute(e, unknown, X)) for e in results]
         cse = {"cse": eqs.nv < 600}
         return (
-            ca.Function("place", [X, *base], [ca.densify(e) for e in names[1:]], cse),
-            ca.Function("residual", [X, *base], [ca.densify(names[0])], cse),
-            ca.Function("factor", [X, *base], [elimination.values()], cse),
-            elimination.solver(REFINEMENTS),
+            ca.Function("place", [X, *base], places, cse),
+            ca.Function("residual", [X, *base], [residual], cse),
+            ca.Function("factor", [X, *base], [factors], cse),
+            self._solver(elimination, turns.shape[0]),
         )
+
+    def _differentiate(
+        self, s: Symbols, xi: Any, q1: Any, v1: Any, z1: Any, y: Any, A: Any, weight: Any, at: tuple[Any, ...],
+        hz: Any, h: Any, short: Any,
+    ) -> tuple[Any, Elimination]:  # fmt: skip
+        """The Jacobian along w, the changes of the end of the step in axes that are turned with it; and these turns."""
+        eqs, h2, h1 = self.eqs, at[3], at[4]
+        dy, w, dlam = SX.sym("dy", eqs.nz), SX.sym("w", eqs.nv), SX.sym("dlam", len(eqs.rows))
+        turns = self._turns(xi)
+        da = self._turn_back(turns, w)
+        dq = h2 * self._change(s, xi, q1, h, w, da)
+        moved = self._rows(q1 + dq, v1 + h1 * da, z1 + hz * dy, y + dy, s.a + da, s.lam + dlam, *at)
+        changes = ca.vertcat(dy, w, dlam)
+        by_change = ca.substitute(ca.jacobian(ca.vertcat(*moved[:3]), changes), changes, 0)
+        inner, outer = ca.vertsplit(by_change, [0, eqs.nz + eqs.nv, by_change.shape[0]])
+        outer = short * ca.horzcat(SX(len(eqs.rows), eqs.nz), A, SX(len(eqs.rows), len(eqs.rows))) + (1 - short) * outer
+        inner = inner + ca.vertcat(SX(eqs.nz, len(eqs.rows)), weight) @ outer
+        return turns, Elimination(ca.vertcat(inner, outer), eqs.nz + eqs.nv)  # the iteration itself refines
+
+    def _rows(
+        self, q: Any, v: Any, z: Any, y: Any, a: Any, lam: Any, u: Any, p: Any, t: Any, h2: Any, h1: Any
+    ) -> tuple[Any, Any, Any, Any, Any, Any]:
+        """Internal states, balance of forces, joint rows at their level and at that of acceleration; A; a weight.
+
+        The balance gets joint rows times the weight where M is singular: the same solution, a regular block.
+        """
+        eqs, F = self.eqs, self.eqs.functions
+        A, b = F["rows"](q, v, z, u, p, t)
+        M = F["inertia"](q, p, t)
+        balance = M @ a - F["forces"](q, v, z, u, p, t, lam) - A.T @ lam
+        internal = y - F["internal"](q, v, z, u, p, t, lam)
+        return internal, balance, self._gaps(q, v, a, A, b, p, t, h2, h1), A @ a - b, A, joint_row_weight(eqs, M, A)
+
+    # -- rotations in the Jacobian -----------------------------------------------------------------------------------
+    # With q₁ = q ∘ exp(ξ) a change of ξ turns the end of the step by T(ξ) dξ. In w = T da the joint rows keep the
+    # pattern of A; da = T⁻¹ w = w + ½ ξ×w + (1/12 + |ξ|²/720 + ...) ξ×(ξ×w) (Iserles and others 2000).
+    def _turns(self, xi: Any) -> Any:
+        """Rotation vectors of the step; none where joints are kept at velocity level, whose rows have A of the ends."""
+        if self.index == 2:
+            return SX(0, 1)
+        return ca.vertcat(*[xi[block.speed : block.speed + 3] for block in self.eqs.quaternions], SX(0, 1))
+
+    def _turn_back(self, turns: Any, w: Any) -> Any:
+        result = SX(w)
+        for k, block in zip(range(0, turns.shape[0], 3), self.eqs.quaternions, strict=False):
+            part = slice(block.speed, block.speed + 3)
+            once = ca.cross(turns[k : k + 3], w[part])
+            result[part] = w[part] + once / 2 + ca.cross(turns[k : k + 3], once) / 12
+        return result
+
+    def _change(self, s: Any, xi: Any, q1: Any, h: Any, w: Any, da: Any) -> Any:
+        """Change of q₁ with ξ, by AD; of Euler parameters in the axes of the end."""
+        eqs = self.eqs
+        symbol = SX.sym("xi", eqs.nv)
+        change = ca.densify(ca.jtimes(move(eqs, s.q, symbol, s.p, s.t, h), symbol, da))
+        along = eqs.functions["kinematics"](q1, s.p, s.t + h)[0] @ w
+        for block in eqs.quaternions:
+            change[block.part] = along[block.part]
+        return ca.substitute(change, symbol, xi)
+
+    def _solver(self, elimination: Elimination | SymmetricElimination, turns: int) -> ca.Function:
+        """(factors, right-hand side) -> change of the unknowns."""
+        eqs, solve = self.eqs, elimination.solver()
+        factors, right = SX.sym("factors", turns + solve.size1_in(0)), SX.sym("right", solve.size1_in(1))
+        dy, w, dlam = ca.vertsplit(solve(factors[turns:], right), [0, eqs.nz, eqs.nz + eqs.nv, right.shape[0]])
+        return ca.Function("solve", [factors, right], [ca.vertcat(dy, self._turn_back(factors[:turns], w), dlam)])
 
     def _gaps(self, q: Any, v: Any, a: Any, A: Any, b: Any, p: Any, t: Any, h2: Any, h1: Any) -> Any:
         """The joint rows at the level they are kept at, in units of acceleration."""
@@ -191,30 +283,14 @@ class AlphaStepper:
         h = ca.if_else(moving, h, 1.0)
         t1 = x["t"] + h
         u1 = column.inputs_at(t1)
-        base = (
-            x["q"],
-            x["v"],
-            x["z"],
-            x["a"],
-            x["zdot"],
-            x["own"],
-            u1,
-            column.p,
-            x["t"],
-            h,
-            rho,
-            h < SHORT * x["h"],
-        )
+        known = self.known(x["v"], x["z"], x["a"], x["zdot"], x["own"], h, rho)
+        base = (x["q"], *known, u1, column.p, x["t"], h, h < SHORT * x["h"])
         unknown = ca.vertcat(x["zdot"], x["a"], x["lam"])
-        change = MX.zeros(unknown.shape[0])
-        for _ in range(JACOBIANS):
-            factors = self.factor(unknown, *base)
-            for _ in range(CORRECTIONS):
-                change = self.solve(factors, -self.residual(unknown, *base))
-                unknown = unknown + change
+        limits = self.limits(x["q"], x["v"], column.p, x["t"], h)
+        unknown, change = self.newton(unknown, *base, limits)
         q1, v1, z1, own = self.place(unknown, *base)
         zdot, a, lam = ca.vertsplit(unknown, [0, eqs.nz, eqs.nz + eqs.nv, unknown.shape[0]])
-        last = h * ca.norm_inf(change[: eqs.nz + eqs.nv]) / (1 + ca.norm_inf(v1))
+        last = h * change / (1 + ca.norm_inf(v1))
         if self.index == 2:
             q1, v1 = projection_function(eqs)(q1, v1, column.p, t1)
         power = eqs.functions["power"](q1, v1, z1, u1, column.p, t1, lam)

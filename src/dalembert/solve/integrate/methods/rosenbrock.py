@@ -26,9 +26,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.constrained.solve import TINY, projection_function
-from dalembert.solve.constrained.structure import mass_is_singular
+from dalembert.solve.constrained.elimination import Elimination, joint_row_weight
+from dalembert.solve.constrained.solve import projection_function
 from dalembert.solve.integrate.column import Column, does_work
 from dalembert.solve.integrate.explicit_step import SAFETY
 from dalembert.solve.integrate.inputs import Inputs
@@ -124,11 +123,8 @@ class RosenbrockStepper:
         r = F["forces"](*arguments, s.lam) + A.T @ s.lam - M @ s.a
         g = F["internal"](*arguments, s.lam)
         right = b - A @ s.a
-        if mass_is_singular(eqs):  # rows of r plus a multiple of the joint rows: the same solution, a regular block
-            length = 1 / (ca.sum2(A * A) + TINY)
-            weighted = ca.mmax(M) * (A.T @ ca.diag(ca.densify(length)))
-            r = r + weighted @ right
-            M = M + weighted @ A
+        weight = joint_row_weight(eqs, M, A)
+        r, M = r + weight @ right, M + weight @ A
         everything = [*arguments, s.a, s.lam]
         power = F["power"](*arguments, s.lam)  # its integral, the work, is one more internal state
         slopes = ca.vertcat(N @ s.v + n, g, power, r, right)
@@ -140,13 +136,13 @@ class RosenbrockStepper:
         K = -ca.jacobian(slopes, unknown)
         K = K + ca.diagcat(c * SX.eye(leading), SX(eqs.nv + len(eqs.rows), eqs.nv + len(eqs.rows)))
         speeds = ca.horzcat(SX(K.shape[0], leading), c * to_a, SX(K.shape[0], len(eqs.rows)))
-        elimination = Elimination(K + speeds, leading + eqs.nv)
+        elimination = Elimination(K + speeds, leading + eqs.nv, REFINEMENTS)
         by_time = ca.jacobian(slopes, s.t) + ca.jtimes(slopes, s.u, rate)
         cse = {"cse": eqs.nv < 600}
         return (
             ca.Function("slopes", everything, [ca.densify(slopes)], cse),
             ca.Function("factor", [*everything, c], [elimination.values(), to_a], cse),
-            elimination.solver(REFINEMENTS),
+            elimination.solver(),
             ca.Function("drift", [*everything, rate], [ca.densify(by_time)], cse),
         )
 

@@ -18,6 +18,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.linear.state_space import StateSpace
 from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, heading, log_ticks, new_figure
+from dalembert.view.plots.linear import pole_map
 from dalembert.view.plots.themes import SOLID
 
 if TYPE_CHECKING:
@@ -36,10 +37,25 @@ def plot_design(
     poles (``"poles"``)."""
     choice("view", view, ("loop", "poles"), f"the plot of a {type(design).__name__}")
     if view == "poles":
-        from dalembert.view.plots.linear.pole_map import plot_state_space
-
         return plot_state_space(design.closed_loop(), zeros=False, title=title)
     return plot_loop(design.loop(), channel=channel, frequency=frequency, title=title)
+
+
+def plot_state_space(
+    system: StateSpace,
+    *,
+    view: str = "poles",
+    zeros: bool = True,
+    channel: str | None = None,
+    frequency: str = "Hz",
+    title: str | None = None,
+) -> Figure:
+    """Poles of a system and, where it has inputs and outputs, its zeros (``view="poles"``); or the Bode and Nyquist
+    diagrams of a loop to be closed by negative feedback (``"loop"``)."""
+    if choice("view", view, ("poles", "loop"), "the plot of a StateSpace") == "loop":
+        return plot_loop(system, channel=channel, frequency=frequency, title=title)
+    marked = system.zeros().values if zeros and system.nu and system.ny else pole_map.NONE
+    return pole_map.plot_plane(system.poles().values, marked, system.dt, title or "")
 
 
 def plot_loop(

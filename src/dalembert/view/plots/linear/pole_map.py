@@ -16,8 +16,7 @@ from dalembert.linear.eigen.roots import Roots
 from dalembert.linear.eigen.stability import Stability
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
-from dalembert.linear.state_space import StateSpace
-from dalembert.view.plots.figures import BLUE, GREEN, GREY, PALE, RED, STABLE, choice, heading, new_figure
+from dalembert.view.plots.figures import BLUE, GREEN, GREY, PALE, RED, STABLE, heading, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,26 +37,7 @@ def plot_roots(roots: Roots, *, zeros: Roots | None = None, title: str | None = 
     poles, marked = (roots.values, NONE) if roots.kind == "pole" else (NONE, roots.values)
     if zeros is not None:
         marked = np.concatenate([marked, zeros.values])
-    return _figure(poles, marked, roots.dt, title or "")
-
-
-def plot_state_space(
-    system: StateSpace,
-    *,
-    view: str = "poles",
-    zeros: bool = True,
-    channel: str | None = None,
-    frequency: str = "Hz",
-    title: str | None = None,
-) -> Figure:
-    """Poles of a system and, where it has inputs and outputs, its zeros (``view="poles"``); or the Bode and Nyquist
-    diagrams of a loop to be closed by negative feedback (``"loop"``)."""
-    if choice("view", view, ("poles", "loop"), "the plot of a StateSpace") == "loop":
-        from dalembert.view.plots.linear.loops import plot_loop
-
-        return plot_loop(system, channel=channel, frequency=frequency, title=title)
-    marked = system.zeros().values if zeros and system.nu and system.ny else NONE
-    return _figure(system.poles().values, marked, system.dt, title or "")
+    return plot_plane(poles, marked, roots.dt, title or "")
 
 
 def plot_second_order(system: SecondOrder, *, count: int | None = None, title: str | None = None) -> Figure:
@@ -68,12 +48,12 @@ def plot_second_order(system: SecondOrder, *, count: int | None = None, title: s
 def plot_stability(verdict: Stability, *, title: str | None = None) -> Figure:
     """The eigenvalues that were judged; sampled ones in the plane of z."""
     text = verdict.verdict if title is None else title
-    return _figure(verdict.eigenvalues, NONE, 1.0 if verdict.discrete else None, text)
+    return plot_plane(verdict.eigenvalues, NONE, 1.0 if verdict.discrete else None, text)
 
 
 def plot_poles(modes: Modes, *, title: str | None = None) -> Figure:
     """Eigenvalues of modes, with their conjugates."""
-    return _figure(with_conjugates(modes.eigenvalues), NONE, None, title or "")
+    return plot_plane(with_conjugates(modes.eigenvalues), NONE, None, title or "")
 
 
 def with_conjugates(values: ComplexArray) -> ComplexArray:
@@ -81,7 +61,8 @@ def with_conjugates(values: ComplexArray) -> ComplexArray:
     return np.concatenate([values, values[values.imag != 0.0].conj()])
 
 
-def _figure(poles: ComplexArray, zeros: ComplexArray, dt: float | None, title: str) -> Figure:
+def plot_plane(poles: ComplexArray, zeros: ComplexArray, dt: float | None, title: str) -> Figure:
+    """Poles and zeros in the plane of s, or of z where there is a sample time."""
     every = np.concatenate([poles, zeros])
     every = every[np.isfinite(every)]
     if not len(every):
