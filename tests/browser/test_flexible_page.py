@@ -20,7 +20,7 @@ from tests.helpers import flexible_parts
 from tests.helpers.flexible_parts import LENGTH
 
 SCALES = {0: 0.0, 4: 1.0, 12: 20.0, 22: 1000.0}  # stops of the slider
-NOW = "Array.from(dalembert.actor.soft.get('rod').now)"
+NOW = "Array.from(dalembert.actor.flexible.get('rod').now)"
 TIME = 0.3
 
 
@@ -76,7 +76,7 @@ def test_the_slider_moves_the_vertices_from_undeformed_to_a_thousand_times(
     assert np.reshape(desk.read(NOW), (-1, 3)) == pytest.approx(places, abs=3e-6 * size)
     there = desk.read(f"dalembert.actor.world('rod', [{LENGTH / 2}, 0, 0]).toArray()")
     assert there == pytest.approx(middle, abs=2e-5 * size)
-    corners = "dalembert.actor.soft.get('rod').parts[0].geometry.attributes.position"
+    corners = "dalembert.actor.flexible.get('rod').parts[0].geometry.attributes.position"
     assert desk.read(f"{corners}.version") > 0
     drawn = np.reshape(desk.read(f"Array.from({corners}.array)"), (-1, 3))
     assert np.ptp(drawn, axis=0) == pytest.approx(np.ptp(places, axis=0), abs=2.5 * desk.read("dalembert.actor.size"))
@@ -115,7 +115,7 @@ def test_trails_of_nodes_follow_the_scale(desk: Visit, run: Record) -> None:
 
 
 def test_colours_show_the_deflection(desk: Visit) -> None:
-    colors = "new Set(Array.from(dalembert.actor.soft.get('rod').parts[0].geometry.attributes.color.array)).size"
+    colors = "new Set(Array.from(dalembert.actor.flexible.get('rod').parts[0].geometry.attributes.color.array)).size"
     assert desk.read(colors) == 1
     desk.page.click("#toggle-colours")
     assert desk.read(colors) > 10
@@ -158,7 +158,7 @@ def test_the_live_view_moves_a_flexible_machine(visit: Any) -> None:
         seen.page.click("#run")
         seen.until("dalembert.player.playing", patience=60.0)
         seen.read("dalembert.seek(0.2)")
-        assert max(abs(x) for x in seen.read("Array.from(dalembert.actor.soft.get('rod').eta)")) > 1e-3
+        assert max(abs(x) for x in seen.read("Array.from(dalembert.actor.flexible.get('rod').eta)")) > 1e-3
         seen.quiet()
     finally:
         server.close()

@@ -177,7 +177,7 @@ export class Flexible {
 }
 
 // a material whose colours are those of the corners, times its own
-export function softMatter(color) { return Object.assign(matter(color), { vertexColors: true, side: THREE.DoubleSide }); }
+export function flexibleMatter(color) { return Object.assign(matter(color), { vertexColors: true, side: THREE.DoubleSide }); }
 
 const rows = (list, count) => Array.from({ length: list.shape[0] }, (_, i) => Array.from(list.subarray(count * i, count * (i + 1))));
 

@@ -155,7 +155,7 @@ export function drawJointSpring(machine, { joint: name, turns, foot }) {
   }
   if (!joint.other) return null;
   // from the end of the rail, or around bodies that slide inside each other
-  const middle = ({ body, point }) => machine.world(body, machine.soft.has(body) ? point : [0, 0, 0]);
+  const middle = ({ body, point }) => machine.world(body, machine.flexible.has(body) ? point : [0, 0, 0]);
   const ends = joint.wall ? () => [joint.wall, machine.world(joint.body, joint.point)] : () => [middle(joint.other), middle(joint)];
   const [a, b] = ends(), length = a.distanceTo(b);
   if (length < 3 * s) return null;

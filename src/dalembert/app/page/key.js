@@ -49,7 +49,7 @@ function machineRows(D, machine) {
   if (D.bodies.some(body => body.shape && body.shape.guess)) rows.push(["guess", "paler: a solid with the body's mass and inertia"]);
   for (const [legend, glyph] of [...legends].sort(([a], [b]) => a < b ? -1 : 1)) rows.push([JOINT_SIGNS[glyph] || "hinge", legend]);
   if (D.ground.length) rows.push(["ground", "fixed to the ground"]);
-  if (machine.soft.size) rows.push(["flexible", "flexible body; the slider sets the scale of its deformation"]);
+  if (machine.flexible.size) rows.push(["flexible", "flexible body; the slider sets the scale of its deformation"]);
   if (D.planar && D.bodies.some(body => !body.flexible)) rows.push(["centre", "centre of mass"]);
   if (D.springs.length) rows.push(["spring", D.springs.some(s => s.damped) ? "spring; with a damper in it where there is damping" : "spring"]);
   if (machine.modal) rows.push(["rest", "pale: the machine at rest"]);

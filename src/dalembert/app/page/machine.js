@@ -1,7 +1,7 @@
 // A machine of bodies, joints and springs that follows its recorded poses, or moves in one of its modes.
 import * as THREE from "three";
 import { Efforts } from "./arrows.js";
-import { drawBody, form, softBody } from "./bodies.js";
+import { drawBody, form, flexibleBody } from "./bodies.js";
 import { between, distance, three } from "./data.js";
 import { drawGround, drawJoint, drawJointSpring, drawSpring, stretch } from "./joints.js";
 import { PALETTE, ball } from "./shapes.js";
@@ -12,7 +12,7 @@ const steel = () => new THREE.MeshStandardMaterial({ color: "#7d8896", roughness
 export class Machine {
   constructor(D, stage) {
     Object.assign(this, { D, stage, following: null, mode: 0, scale: 0, index: new Map(D.bodies.map((body, i) => [body.name, i])) });
-    Object.assign(this, { soft: new Map(), deformation: 1, colored: false, holders: [] }); // flexible bodies by name
+    Object.assign(this, { flexible: new Map(), deformation: 1, colored: false, holders: [] }); // flexible bodies by name
     this.size = this.typical();
     this.thick = 0.5 * this.size;
     this.layers();
@@ -46,7 +46,7 @@ export class Machine {
 
   get modal() { return Boolean(this.D.modes && this.D.modes.length); }
   get arrows() { return this.efforts.arrows; }
-  get largest() { return Math.max(0, ...[...this.soft.values()].map(one => one.data.largest)); } // deflection [m]
+  get largest() { return Math.max(0, ...[...this.flexible.values()].map(one => one.data.largest)); } // deflection [m]
 
   // bodies with the same role in several parts (leg1.crank, leg2.crank) share one colour; the rod of a telescope is thin and steel-coloured
   roles() {
@@ -126,13 +126,13 @@ export class Machine {
       if (near) near.names.push(joint.name); else spots.push({ p, joint, names: [joint.name] });
     }
     spots.forEach(({ joint, names }) => stage.label(names.join(", "), () => this.spotOf(joint)));
-    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const soft = this.soft.get(body.name), label = stage.label(body.name, () => soft ? this.carry(body.name, soft.middle(this.deformation)) : this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
+    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const flexible = this.flexible.get(body.name), label = stage.label(body.name, () => flexible ? this.carry(body.name, flexible.middle(this.deformation)) : this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
   }
 
   // nodes where no joint is, with their names; of machines with few
   nodes() {
-    const { D, stage, soft } = this, taken = D.joints.flatMap(joint => [joint, joint.other || {}]).filter(side => soft.has(side.body)).map(side => soft.get(side.body).node(three(side.point)));
-    const nodes = [...soft].flatMap(([body, one]) => one.data.nodes.filter(node => !taken.includes(node)).map(node => ({ body, node })));
+    const { D, stage, flexible } = this, taken = D.joints.flatMap(joint => [joint, joint.other || {}]).filter(side => flexible.has(side.body)).map(side => flexible.get(side.body).node(three(side.point)));
+    const nodes = [...flexible].flatMap(([body, one]) => one.data.nodes.filter(node => !taken.includes(node)).map(node => ({ body, node })));
     if (nodes.length > 12) return;
     for (const { body, node } of nodes) {
       const at = three(node.point), planar = D.planar;
@@ -179,8 +179,8 @@ export class Machine {
     for (let k = 0; k < D.frames; k += Math.max(1, Math.floor(D.frames / 60))) {
       this.place(D.start + k * D.step);
       if (carried) shift.copy(this.followed).sub(this.target());
-      for (const [name, one] of this.soft) for (const k of one.outline) put(this.carry(name, one.pointAt(k, this.deformation)).add(shift));
-      this.bodies.forEach((body, b) => { if (this.soft.has(body.name)) return; const { min, max } = this.boxes[b]; for (let c = 0; c < 8; c++) put(p.set(c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, c & 4 ? max.z : min.z).applyMatrix4(body.matrix).add(shift)); });
+      for (const [name, one] of this.flexible) for (const k of one.outline) put(this.carry(name, one.pointAt(k, this.deformation)).add(shift));
+      this.bodies.forEach((body, b) => { if (this.flexible.has(body.name)) return; const { min, max } = this.boxes[b]; for (let c = 0; c < 8; c++) put(p.set(c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, c & 4 ? max.z : min.z).applyMatrix4(body.matrix).add(shift)); });
     }
     this.place(now === undefined ? D.start : now);
     if (!carried) {
@@ -208,8 +208,8 @@ export class Machine {
     this.rest = new THREE.Group();
     this.resting = []; // copies of flexible bodies, which deform with the scale
     for (const body of this.bodies) {
-      const soft = this.soft.get(body.name), one = body.clone(!soft);
-      if (soft) { const copy = softBody(this, this.D.bodies[this.index.get(body.name)], this.pale); copy.set(0, 0, 0); copy.draw(1); this.resting.push(copy); one.add(copy.group); }
+      const flexible = this.flexible.get(body.name), one = body.clone(!flexible);
+      if (flexible) { const copy = flexibleBody(this, this.D.bodies[this.index.get(body.name)], this.pale); copy.set(0, 0, 0); copy.draw(1); this.resting.push(copy); one.add(copy.group); }
       const lines = [];
       one.traverse(part => { if (part.isMesh) { part.material = this.pale; part.castShadow = part.receiveShadow = false; part.renderOrder = -1; } else if (part.isLineSegments) lines.push(part); });
       lines.forEach(part => part.removeFromParent());
@@ -223,8 +223,8 @@ export class Machine {
 
   // a line from every joint to its place on the first body, where the scale of the deformation draws them apart
   separations() {
-    const { D, soft } = this, material = new THREE.LineBasicMaterial({ color: "#7d8896" });
-    return D.joints.filter(joint => joint.other && (soft.has(joint.body) || soft.has(joint.other.body))).map(joint => {
+    const { D, flexible } = this, material = new THREE.LineBasicMaterial({ color: "#7d8896" });
+    return D.joints.filter(joint => joint.other && (flexible.has(joint.body) || flexible.has(joint.other.body))).map(joint => {
       const line = new THREE.Line(new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3)), material);
       line.frustumCulled = false;
       this.stage.scene.add(line);
@@ -233,7 +233,7 @@ export class Machine {
   }
   separate({ joint, line }) {
     const drawn = (one, point) => one.shift(three(point), this.deformation).sub(one.shift(three(point), 1));
-    const extra = (body, point) => this.soft.has(body) ? drawn(this.soft.get(body), point).applyQuaternion(this.bodies[this.index.get(body)].quaternion) : new THREE.Vector3();
+    const extra = (body, point) => this.flexible.has(body) ? drawn(this.flexible.get(body), point).applyQuaternion(this.bodies[this.index.get(body)].quaternion) : new THREE.Vector3();
     const way = extra(joint.other.body, joint.other.point).sub(extra(joint.body, joint.point)), from = this.world(joint.body, joint.point), place = line.geometry.attributes.position;
     line.visible = way.length() > 0.3 * this.size;
     from.toArray(place.array, 0);
@@ -252,7 +252,7 @@ export class Machine {
   // what is drawn in axes of a body about a place of it
   holder(body, point) {
     if (!this.index.has(body)) return this.stage.scene;
-    if (!this.soft.has(body)) return this.bodies[this.index.get(body)];
+    if (!this.flexible.has(body)) return this.bodies[this.index.get(body)];
     const one = new THREE.Group();
     this.stage.scene.add(one);
     this.holders.push({ one, body, point: three(point) });
@@ -269,9 +269,9 @@ export class Machine {
       else { group.position.set(v(0), v(1), v(2)); group.quaternion.set(v(4), v(5), v(6), v(3)).normalize(); }
       if (this.modal) this.swing(group, b, t);
       group.updateMatrix();
-      const soft = this.soft.get(body.name);
-      if (soft) soft.set(i, j, w);
-      if (soft && this.modal) soft.swing(this.mode, ...this.weights(t).map(v => this.scale * v));
+      const flexible = this.flexible.get(body.name);
+      if (flexible) flexible.set(i, j, w);
+      if (flexible && this.modal) flexible.swing(this.mode, ...this.weights(t).map(v => this.scale * v));
     });
   }
 
@@ -294,14 +294,14 @@ export class Machine {
 
   // a place of a body (null: its origin) in the world; nodes of a flexible one as its deformation is drawn
   world(body, point) {
-    const p = new THREE.Vector3(...three(point || [0, 0, 0])), soft = this.soft.get(body);
-    if (soft && point) p.add(soft.shift(three(point), this.deformation));
+    const p = new THREE.Vector3(...three(point || [0, 0, 0])), flexible = this.flexible.get(body);
+    if (flexible && point) p.add(flexible.shift(three(point), this.deformation));
     return this.carry(body, p);
   }
   carry(body, p) { return this.index.has(body) ? p.applyMatrix4(this.bodies[this.index.get(body)].matrix) : p; }
   turnAt(body, point) {
-    const own = this.index.has(body) ? this.bodies[this.index.get(body)].quaternion.clone() : new THREE.Quaternion(), soft = this.soft.get(body);
-    return soft && point ? own.multiply(soft.turn(three(point), this.deformation)) : own;
+    const own = this.index.has(body) ? this.bodies[this.index.get(body)].quaternion.clone() : new THREE.Quaternion(), flexible = this.flexible.get(body);
+    return flexible && point ? own.multiply(flexible.turn(three(point), this.deformation)) : own;
   }
 
   // ---- camera that follows the machine, or one body
@@ -340,7 +340,7 @@ export class Machine {
       one.quaternion.copy(this.turnAt(body, point));
       one.position.copy(this.world(body, point)).sub(new THREE.Vector3(...point).applyQuaternion(one.quaternion));
     }
-    for (const one of this.soft.values()) one.draw(this.deformation, this.colored ? this.largest : 0);
+    for (const one of this.flexible.values()) one.draw(this.deformation, this.colored ? this.largest : 0);
     this.gaps.forEach(gap => this.separate(gap));
     this.jointSprings.forEach(act => act());
     this.traces.at(i + w);

@@ -94,7 +94,7 @@ function machineControls(machine, D, stage, player) {
   const redraw = () => { machine.at(player.time); stage.ask(); }, { traces } = machine;
   toggle("names", "Names of joints and bodies", "n", D.bodies.length <= 8, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
   if (machine.modal) machineModes(machine, D, stage, player, toggle);
-  if (machine.soft.size) deformationControls(machine, player, redraw);
+  if (machine.flexible.size) deformationControls(machine, player, redraw);
   if (machine.modal) return;
   // the motion of a travelling machine, or of a single body in space, is hard to see without its path
   const alone = !D.planar && D.bodies.length === 1;
@@ -122,7 +122,7 @@ function effortControls(machine, D, player, redraw) {
   scale.id = "force-scale";
   words.textContent = `${D.forces.some(one => one.kind === "reaction") ? "Red: forces of joints on their second bodies. " : ""}${D.forces.some(one => one.kind === "applied") ? "Green: applied forces. " : ""}${torque > 0 ? "Bent arrows are torques. " : ""}Largest: ${largest}.`;
   panel.append(scale, words);
-  toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live && !machine.soft.size; scale.hidden = words.hidden = !on; redraw(); }, player);
+  toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live && !machine.flexible.size; scale.hidden = words.hidden = !on; redraw(); }, player);
 }
 
 // printing uses a picture of the current view in light colours: the WebGL canvas would be empty on paper

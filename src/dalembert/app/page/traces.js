@@ -40,7 +40,7 @@ export class Traces {
 
   // the deformation is drawn in another scale: paths of nodes follow
   refresh() {
-    const moved = this.lines.filter(({ at }) => at && at[1] && this.machine.soft.has(at[0]));
+    const moved = this.lines.filter(({ at }) => at && at[1] && this.machine.flexible.has(at[0]));
     this.paths(moved.map(({ at }) => at)).forEach((data, i) => moved[i].both.forEach(one => one.geometry.setPositions(data)));
   }
 
