@@ -20,6 +20,7 @@ GROUPS = {
     "riccati": riccati.rows,
     "sweep": sweeps.rows,
     "lanes": lanes.rows,
+    "flexible": flexible.rows,
 }
 
 
