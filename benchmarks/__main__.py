@@ -7,7 +7,19 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, lanes, riccati, structures, sweeps
+from benchmarks import (
+    chain,
+    filters,
+    flexible,
+    four_bar,
+    four_bar_filter,
+    harness,
+    identify,
+    lanes,
+    riccati,
+    structures,
+    sweeps,
+)
 
 GROUPS = {
     "four-bar": four_bar.rows,
