@@ -12,6 +12,7 @@ from benchmarks import (
     engine,
     filters,
     first_calls,
+    flexible,
     four_bar,
     four_bar_filter,
     harness,
@@ -35,6 +36,7 @@ GROUPS = {
     "lanes": lanes.rows,
     "first": first_calls.rows,
     "engine": engine.rows,
+    "flexible": flexible.rows,
 }
 
 

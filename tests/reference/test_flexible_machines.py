@@ -116,7 +116,7 @@ def test_runs_and_equations_are_kept_in_files_and_pickles(eqs, run, tmp_path):
     da.write_record(run, tmp_path / "run.nc")
     again = da.read_record(tmp_path / "run.nc")
     assert np.array_equal(again["rod.mode1"], run["rod.mode1"])
-    copy = pickle.loads(pickle.dumps(eqs))
+    copy = pickle.loads(pickle.dumps(eqs))  # noqa: S301 (made here)
     start = da.assemble(copy)
     repeated = da.simulate(copy, 0.01, start=start, every=0.01, progress=False)
     assert np.isfinite(repeated["rod.mode1"]).all()
