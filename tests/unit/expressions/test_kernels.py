@@ -244,7 +244,7 @@ def test_arguments_need_not_be_contiguous(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_one_or_two_of_a_batch_are_not_worth_four_lanes() -> None:
     kernel = Kernel(example())
-    kernel.expect(10**4)
+    kernel.expect(10**7)
     assert kernel.together() is not None and kernel.code is not None
     for size, alone in ((1, True), (2, True), (3, False), (9, False)):
         before = kernel.evaluations
