@@ -129,7 +129,7 @@ def _pieces(results: dict[str, Any], runs: dict[str, da.Record], rigid: da.Recor
     first = Text(
         "With the moduli of the literature the middle of the rod leaves its chord by "
         f"{soft['midpoint_range_mm'][0]:.2f} to {soft['midpoint_range_mm'][1]:+.2f} mm, and the slider stays within "
-        f"{soft['slider_to_rigid_mm']:.1f} mm of that of a rigid machine. With the moduli of the thesis the rod is stiff "
+        f"{soft['slider_to_rigid_mm']:.1f} mm of that of a rigid machine. With those of the thesis the rod is stiff "
         f"({swapped['midpoint_range_mm'][0]:.2f} to {swapped['midpoint_range_mm'][1]:+.2f} mm) and the crank bends "
         f"({swapped['crank_tip_range_mm'][0]:.1f} to {swapped['crank_tip_range_mm'][1]:+.1f} mm at its tip). Twice the "
         f"modes change the middle of the rod by at most {soft['modes_converged_mm']:.3f} and "
