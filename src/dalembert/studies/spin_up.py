@@ -234,7 +234,7 @@ def _pieces(
         Table(head, rows),
         Text(
             f"The plain beam at {LIMIT:g} rad/s is {abs(lag(plain[LIMIT])).max():.0f} m off at 12 s. Pieces bend "
-            "linearly too, but each turns with its own frame: more of them come nearer to the stiffened beam. Where the "
+            "linearly too, but each turns with its own frame: more of them come nearer to the stiffened one. Where the "
             "deflection exceeds a tenth of the length, a run warns that a single body is beyond the range of linear "
             "deformation."
         ),
