@@ -7,7 +7,21 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, lanes, riccati, structures, sweeps
+from benchmarks import (
+    chain,
+    engine,
+    filters,
+    first_calls,
+    flexible,
+    four_bar,
+    four_bar_filter,
+    harness,
+    identify,
+    lanes,
+    riccati,
+    structures,
+    sweeps,
+)
 
 GROUPS = {
     "four-bar": four_bar.rows,
@@ -20,6 +34,9 @@ GROUPS = {
     "riccati": riccati.rows,
     "sweep": sweeps.rows,
     "lanes": lanes.rows,
+    "first": first_calls.rows,
+    "engine": engine.rows,
+    "flexible": flexible.rows,
 }
 
 

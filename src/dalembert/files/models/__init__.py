@@ -14,6 +14,7 @@
     mass = 1.2                                     # plain numbers are SI
     inertia = { rod = "length" }                   # or a number, 3 numbers, a 3x3 matrix, box, cylinder, sphere,
     points = { tip = ["half", 0] }                 #   composite = [...], or mesh = "part.stl" with a density
+                                                   # a flexible body: flexible = "rod.npz", or a table beam, instead
 
     [joints.hinge]
     type = "revolute"

@@ -130,3 +130,26 @@ def test_velocity_and_acceleration_of_a_node_are_derivatives_of_its_place(planar
     rates = (after - before) / (2 * step)
     assert rates[:dim] == pytest.approx(now[dim : 2 * dim], abs=1e-7)
     assert rates[dim : 2 * dim] == pytest.approx(now[2 * dim : 3 * dim], abs=1e-7)
+
+
+@pytest.mark.spec("001-C07", "000-41")
+def test_elastic_and_damping_forces_are_those_of_the_matrices_and_of_rayleigh():
+    """-K η - D η̇ on the elastic rows, ½ ηᵀ K η in the energy, with D = α M_e + β K, and factors of both."""
+    points = PointMasses.random(3, modes=MODES)
+    alpha, beta = 0.3, 0.02
+    plain = points.data()
+    data = points.data(damping=alpha * plain.modal_mass + beta * plain.stiffness)
+    m = da.Mechanism("free", gravity=0)
+    m.add_flexible_body("body", data, stiffness=2.0, damping=0.5)
+    eqs = da.equations(m)
+    rng = np.random.default_rng(1)
+    q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
+    q[-MODES:], v[-MODES:] = rng.normal(size=MODES), rng.normal(size=MODES)
+    none = np.zeros(0)
+    f = np.array(eqs.functions["forces"](q, v, none, none, eqs.p, 0.0, none)).ravel()
+    expected = -2.0 * data.stiffness @ q[-MODES:] - 0.5 * data.damping @ v[-MODES:]
+    assert f[-MODES:] == pytest.approx(expected, abs=1e-12)  # without turning no other force acts on η
+    potential = float(eqs.functions["energy"](q, v, none, eqs.p, 0.0)[1])
+    assert potential == pytest.approx(q[-MODES:] @ data.stiffness @ q[-MODES:], rel=1e-12)  # ½ times the factor 2
+    power = float(eqs.functions["power"](q, v, none, none, eqs.p, 0.0, none))
+    assert power == pytest.approx(-0.5 * v[-MODES:] @ data.damping @ v[-MODES:], rel=1e-12)
