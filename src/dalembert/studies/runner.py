@@ -50,6 +50,15 @@ STUDIES: dict[str, tuple[str, str]] = {
         "two_link_observer",
         "Joint speeds and accelerations of a two-link arm from encoders and accelerometers on its links.",
     ),
+    "flexible-pendulum": ("flexible_pendulum", "A thin elastic beam on a hinge falls from the horizontal."),
+    "elastic-slider-crank": (
+        "elastic_slider_crank",
+        "A slider-crank whose crank and connecting rod bend: deflection of the rod and motion of the slider.",
+    ),
+    "spin-up": (
+        "spin_up",
+        "A long beam is spun up: geometric stiffening, by a term of the body and by cutting it into pieces.",
+    ),
     "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
 }
 

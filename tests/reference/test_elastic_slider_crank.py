@@ -1,0 +1,50 @@
+"""The elastic slider-crank against published numbers and the rigid machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert.studies import elastic_slider_crank as study
+
+# Rigid slider-crank under the torque, from independent equations: time [s], angle of the crank [rad], slider [m].
+RIGID = (
+    (0.3, 0.2318, 0.44992), (0.5, 0.7311, 0.39972), (0.7, 1.3608, 0.29686), (1.0, 2.6469, 0.16153),
+    (1.2, 3.7525, 0.16672), (1.4, 4.6366, 0.25202), (1.6, 5.3621, 0.37082),
+)  # fmt: skip
+# Middle of the rod from its chord with the moduli of the literature [mm], three bending modes per body.
+MIDPOINT_MM = (-0.57, -0.65, -0.31, 0.17, 0.73, 0.92, 1.10, 1.12, -1.17, -0.83)
+
+
+@pytest.mark.spec("001-T2")
+def test_the_rigid_machine_passes_the_published_samples() -> None:
+    """Angles of four digits; the jump of the torque at 0.7 s costs a step, 1e-4 s at 4 rad/s."""
+    run = study.motion(study.mechanism(None))
+    at = [round(t / study.EVERY) for t, _, _ in RIGID]
+    assert run["A.angle"][at] == pytest.approx([angle for _, angle, _ in RIGID], abs=5e-4)
+    assert run["slider.x"][at] == pytest.approx([x for _, _, x in RIGID], abs=1e-4)
+    assert run["slider.x"].min() == pytest.approx(0.152, abs=1e-5)
+
+
+@pytest.mark.spec("001-T2")
+@pytest.mark.spec("001-C14")
+@pytest.mark.spec("000-43")
+def test_the_rod_bends_as_published_with_the_moduli_of_the_literature() -> None:
+    """5 % of the range of 1.22 mm; the slider within 5 mm of the rigid one, and a massless slider takes no force."""
+    run, rigid = study.motion(study.mechanism(study.MODULI["literature"])), study.motion(study.mechanism(None))
+    middle = 1e3 * run["midpoint.y"]
+    assert middle.min() == pytest.approx(-1.22, rel=0.05)
+    assert middle.max() == pytest.approx(1.22, rel=0.05)
+    assert middle[[round(t / study.EVERY) for t in study.MIDPOINT_TIMES]] == pytest.approx(MIDPOINT_MM, abs=0.061)
+    assert np.abs(run["slider.x"] - rigid["slider.x"]).max() < 5e-3
+    assert run["slider.x"][[500, 1000]] == pytest.approx([0.39999, 0.16219], abs=5e-4)
+    assert np.abs(run["energy.balance"]).max() < 1e-3 * 0.0122  # of the work of the motor
+
+
+@pytest.mark.spec("001-T2")
+def test_the_crank_bends_with_the_moduli_of_the_thesis() -> None:
+    """The rod is 20 times stiffer than with those of the literature, the crank 20 times softer."""
+    run, rigid = study.motion(study.mechanism(study.MODULI["thesis"])), study.motion(study.mechanism(None))
+    assert 1e3 * run["crank tip.y"].min() == pytest.approx(-3.12, rel=0.05)
+    assert 1e3 * np.abs(run["midpoint.y"]).max() < 0.35
+    assert np.abs(run["slider.x"] - rigid["slider.x"]).max() < 5e-3

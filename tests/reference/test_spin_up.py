@@ -1,0 +1,87 @@
+"""Beams that are spun up against stiffened-beam references, in one body and in pieces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert.studies import spin_up as study
+
+# Speed [rad/s]: largest lag of a linear beam with exact centrifugal stiffening; of pieces (4, 4 and 8 of them); steady
+# heights of the tip under gravity, of that beam and of pieces [m].
+REFERENCE = {
+    2.0: (-0.2806, -0.2840, -1.138, -1.181), 4.0: (-0.5350, -0.5579, -0.543, -0.591),
+    10.0: (-1.0891, -1.1309, -0.117, -0.122),
+}  # fmt: skip
+
+
+@pytest.mark.spec("001-T3")
+@pytest.mark.parametrize("speed", REFERENCE)
+def test_the_stiffened_beam_lags_as_the_reference(speed: float) -> None:
+    run = study.spin(study.mechanism(study.beam_data(True), speed, planar=True), 9.0)
+    assert study.lag(run).min() == pytest.approx(REFERENCE[speed][0], rel=2e-3)
+
+
+@pytest.mark.spec("001-T3")
+@pytest.mark.spec("001-C16")
+@pytest.mark.parametrize("speed", REFERENCE)
+def test_the_beam_in_pieces_lags_as_published(speed: float) -> None:
+    """2 %: the published pieces were integrated with 0.02 s and numerical damping."""
+    count = study.PIECES[speed]
+    run = study.spin(study.mechanism(study.piece_data(count, True), speed, planar=True, count=count), 9.0)
+    assert study.lag(run).min() == pytest.approx(REFERENCE[speed][1], rel=0.02)
+
+
+@pytest.mark.spec("001-C16")
+def test_more_pieces_come_nearer_to_the_stiffened_beam() -> None:
+    """4, 8 and 16 pieces at 4 rad/s: the published 8 have -0.5402 m; the error falls with the square of the number."""
+    found = [
+        study.lag(study.spin(study.mechanism(study.piece_data(n, True), 4.0, planar=True, count=n), 9.0)).min()
+        for n in (4, 8, 16)
+    ]
+    assert found[1] == pytest.approx(-0.5402, rel=0.005)
+    errors = [abs(lag - REFERENCE[4.0][0]) for lag in found]
+    assert errors[1] < 0.4 * errors[0]
+    assert errors[2] < 0.4 * errors[1]
+
+
+@pytest.mark.spec("001-T3")
+def test_the_beam_without_stiffening_softens_and_then_diverges() -> None:
+    """Lowest frequency 2.909 rad/s: at 2 rad/s the lag is a fifth too large, at 4 rad/s it grows without bound."""
+    slow, fast = (
+        study.spin(study.mechanism(study.beam_data(True, False), speed, planar=True), 12.0) for speed in (2.0, 4.0)
+    )
+    assert study.lag(slow).min() == pytest.approx(-0.3436, rel=0.002)
+    assert study.lag(fast).min() == pytest.approx(-318.0, rel=0.02)
+    assert np.abs(study.lag(fast)).max() > study.LENGTH
+
+
+@pytest.mark.spec("001-T3")
+@pytest.mark.parametrize("speed", REFERENCE)
+def test_the_turning_beam_rises_against_gravity(speed: float) -> None:
+    run = study.spin(study.mechanism(study.beam_data(False), speed, planar=False))
+    assert run["tip.z"][0] == pytest.approx(-1.7911, rel=1e-3)  # rho A g L⁴/(8 EI)
+    assert run["tip.z"][run.time >= study.STEADY].mean() == pytest.approx(REFERENCE[speed][2], rel=0.01)
+    assert study.lag(run).min() == pytest.approx(REFERENCE[speed][0], rel=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("001-T3")
+@pytest.mark.spec("001-C16")
+@pytest.mark.parametrize("speed", REFERENCE)
+def test_the_turning_beam_in_pieces_rises_against_gravity(speed: float) -> None:
+    """3 %, as published."""
+    count = study.PIECES[speed]
+    run = study.spin(study.mechanism(study.piece_data(count, False), speed, planar=False, count=count))
+    assert run["tip.z"][run.time >= study.STEADY].mean() == pytest.approx(REFERENCE[speed][3], rel=0.03)
+
+
+def test_the_beam_of_simo_and_vu_quoc_has_its_known_tip() -> None:
+    """Five bending modes with centrifugal stiffening; a geometrically exact beam has -0.57398 m."""
+    found = study.second_beam()
+    known = {"v3_m": -0.21729, "v6_m": -0.54407, "v9_m": -0.46043, "min_m": -0.57438}
+    assert {key: found[key] for key in known} == pytest.approx(known, abs=1e-5)
+    # shear and rotary inertia, as in the geometrically exact beam, and the axial shape change the tip by 1e-4 m
+    assert found["shear_and_axial"] == pytest.approx(known, abs=1.2e-4)
+    assert found["min_m"] == pytest.approx(-0.57398, rel=1e-3)
+    assert found["extension_m"] == pytest.approx(1.2 * 6**2 * 10**3 / (3 * 2.8e7), rel=1e-4)  # rho A w² L³/(3 EA)
