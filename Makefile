@@ -5,6 +5,8 @@ OUT ?= demo-output
 # processes that share the tests: one per core
 JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
+# Tests start a hundred processes: each would compile the package again if the environment forbade to keep bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Unit tests of the rooms below `mechanics` except `structures`: they build no machine, so that they take about a minute
 # on two cores.
@@ -28,7 +30,7 @@ test: lint
 
 test-all: lint
 	DALEMBERT_TEST_PROFILE=wide $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
-	$(BIN)/python -m tests.other_kernels $(JOBS)
+	$(BIN)/python -m tests.other_kernels $(JOBS) --all
 
 # The same tests with the lowest versions that pyproject.toml allows. Old packages use what newer ones deprecate: such
 # warnings are not ours. One part: make test-lowest TESTS=tests/unit/linear

@@ -46,6 +46,11 @@ riccati    continuous algebraic Riccati equations of 10 to 400 states, with gain
 
 sweep      the Monte Carlo study on two processes beside one, elapsed seconds: at least 1.8 times as fast.
 
+first      equations, first run with the default samples, first inverse dynamics of that run, making a filter and its
+           first run over 21 samples, of a Stewart platform, in CPU seconds: at most 2 each.
+
+engine     interpreter and native code by operation, the cost of a call over its work (goal 0.1 µs), and the first call
+           of a kernel beside the interpreter alone (goal 1.1 times); `EngineCosts` has its numbers from here.
 flexible   machines of flexible bodies with the same modes as Exudyn's reduced-order body in a floating frame, the same
            implicit method and step: an elastic slider-crank (planar and spatial; Exudyn has a spatial body only), a
            blade that spins up, a chain of 20 bodies of 10 modes, in microseconds per step: at most 0.05, 0.3, 0.3 and

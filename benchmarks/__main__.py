@@ -9,7 +9,9 @@ from pathlib import Path
 from benchmarks import __doc__ as guide
 from benchmarks import (
     chain,
+    engine,
     filters,
+    first_calls,
     flexible,
     four_bar,
     four_bar_filter,
@@ -32,6 +34,8 @@ GROUPS = {
     "riccati": riccati.rows,
     "sweep": sweeps.rows,
     "lanes": lanes.rows,
+    "first": first_calls.rows,
+    "engine": engine.rows,
     "flexible": flexible.rows,
 }
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from dalembert.expressions import doctor as doctor
     from dalembert.expressions import sin as sin
     from dalembert.expressions import where as where
+    from dalembert.files import read_flexible_body as read_flexible_body
     from dalembert.files import read_record as read_record
+    from dalembert.files import write_flexible_body as write_flexible_body
     from dalembert.files import write_record as write_record
     from dalembert.files.export.c_export import export_c as export_c
     from dalembert.files.export.object_export import export_object as export_object

@@ -139,7 +139,7 @@ def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
     [
         (["--inputs", "forse"], 1, "Did you mean 'force'?"),
         (["--inputs", "force", "--outputs", "a7"], 1, "a7"),
-        (["--order", "0"], 2, "greater than or equal to 1"),
+        (["--order", "0"], 2, "Invalid value for '--order'"),
         (["--method", "magic"], 2, "magic"),
         (["--inputs", "force", "--method", "ssi-cov"], 2, "takes no inputs"),
         (["--method", "n4sid"], 1, "input"),

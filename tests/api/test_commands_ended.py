@@ -23,8 +23,10 @@ UNFINISHED = re.compile(r"^\..*dalembert-")
 OLD = "time,x\n0,1\n1,2\n"  # a whole file that was there before
 SWEEP = ("sweep", "pendulum", "--over", "length=0.5:2", "--output", "peak=hinge.rate:peak", "--samples", "4000",
          "--until", "30", "--workers", "2", "--store", "store", "--out", "out.csv")  # fmt: skip
+# a long run with few samples: what it has computed is written within a second
+SIMULATE = ("simulate", "pendulum", "--until", "1e6", "--every", "1", "--max-steps", "100000000", "--out", "out.csv")
 COMMANDS = {
-    "simulate": ("simulate", "pendulum", "--until", "1e5", "--every", "0.05", "--out", "out.csv"),
+    "simulate": SIMULATE,
     "identify": ("identify", "long.csv", "--inputs", "force", "--report", "out.html", "--out", "out.json"),
     "estimate": (
         "estimate",

@@ -76,26 +76,44 @@ def test_every_command_prints_one_json_document_and_nothing_else(folder):
     assert {"linearize", "animate", "schema"} <= {n for n, r in results.items() if "wrote" in r.stderr}
 
 
-WRONG = {command: (command, "--no-such-option") for command in COMMANDS}
-OTHERWISE = {"nothing at all": (), "no such command": ("frobnicate",), "no such shell": ("--show-completion", "x")}
+MISUSED = {
+    "nothing at all": (), "no such command": ("frobnicate",), "no such shell": ("--show-completion", "x"),
+    "no such option": ("simulate", "--no-such-option"),
+}  # fmt: skip
 
 
-def test_every_command_used_wrongly_ends_with_2_and_says_so_on_standard_error():
-    wrong = {**OTHERWISE, **WRONG}
+def test_misuse_ends_with_2_and_says_so_on_standard_error():
     with ThreadPoolExecutor(2) as pool:
-        results = dict(zip(wrong, pool.map(lambda words: installed(*words), wrong.values()), strict=True))
+        results = dict(zip(MISUSED, pool.map(lambda words: installed(*words), MISUSED.values()), strict=True))
     for name, result in results.items():
         assert result.returncode == 2, (name, result.stderr)
         assert "Traceback" not in result.stderr, name
         assert result.stdout == "" or name == "nothing at all", name
 
 
-@pytest.mark.parametrize("command", ON_MODELS)
-def test_a_broken_model_is_told_with_file_and_line_by_every_command(command, folder, tmp_path):
-    (tmp_path / "broken.toml").write_text("planar = true\n[bodies.rod]\nmass = 1\nlenght = 2\n")
-    (tmp_path / "run.csv").write_bytes((folder / "run.csv").read_bytes())
-    result = installed(command, "broken.toml", *NEEDED.get(command, ()), folder=tmp_path)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_used_wrongly_ends_with_2_and_says_so_on_standard_error(command):
+    result = run(command, "--no-such-option")
+    assert result.exit_code == 2 and "--no-such-option" in result.stderr and result.stdout == ""
+
+
+BROKEN = "planar = true\n[bodies.rod]\nmass = 1\nlenght = 2\n"
+
+
+def test_a_broken_model_is_told_with_file_and_line(tmp_path):
+    (tmp_path / "broken.toml").write_text(BROKEN)
+    result = installed("simulate", "broken.toml", folder=tmp_path)
     assert result.returncode == 2
+    assert "broken.toml:4: no key named 'lenght'" in result.stderr and result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ON_MODELS)
+def test_a_broken_model_is_told_with_file_and_line_by_every_command(command, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("broken.toml").write_text(BROKEN)
+    Path("run.csv").write_bytes((folder / "run.csv").read_bytes())
+    result = run(command, "broken.toml", *NEEDED.get(command, ()))
+    assert result.exit_code == 2
     assert "broken.toml:4: no key named 'lenght'" in result.stderr and result.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.toml", "run.csv"]
 

@@ -17,6 +17,7 @@ from dalembert.app.command_line import exit_codes, terminal
 from dalembert.app.commands.study import studies
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
 from dalembert.studies import crank_rocker
+from tests.helpers.body_files import bent_link
 from tests.helpers.commands import COMMANDS, entry, installed, run
 
 
@@ -75,6 +76,8 @@ def test_the_example_in_the_help_runs(command, tmp_path, monkeypatch):
         record = system.response({"force": dalembert.Record.from_channels(time, {"force": force})["force"]}, times=time)
         moved = {"force": force, "x": np.asarray(record[record.names[0]])}
         dalembert.write_record(dalembert.Record.from_channels(time, moved), "hammer.csv")
+    if command == "body":
+        dalembert.write_flexible_body(bent_link(), "link.SID_FEM")
     result = run(*example(command)[1:])
     assert result.exit_code == 0, result.output
 

@@ -108,7 +108,7 @@ def test_a_sweep_of_which_nothing_is_left_ends_with_an_error():
         (["--over", "length=1:2", "--output", "p=hinge.rate:highest"], 1, "highest"),
         (["--over", "length=1~0.1", "--design", "grid", "--output", "p=hinge.rate"], 2, "grid"),
         (["--over", "length=1,2", "--design", "lhs", "--output", "p=hinge.rate"], 2, "low:high"),
-        (["--over", "length=1:2", "--output", "p=hinge.rate", "--samples", "0"], 2, "greater than or equal to 1"),
+        (["--over", "length=1:2", "--output", "p=hinge.rate", "--samples", "0"], 2, "Invalid value for '--samples'"),
         (["--over", "length=1:2", "--output", "p=hinge.rate", "--out", "s.xls"], 2, ".csv"),
         (["--output", "p=hinge.rate"], 2, "--over"),
     ],

@@ -30,7 +30,7 @@ def regular(system: System) -> bool:
     A = system.A[kept]
     if kkt_condition(system.M, A) >= LARGEST_CONDITION:
         return False
-    coupled = A @ np.linalg.lstsq(system.M, A.T)[0]
+    coupled = A @ np.linalg.lstsq(system.M, A.T, rcond=None)[0]
     scale = np.sqrt(np.diag(coupled))
     return not len(A) or bool(np.linalg.eigvalsh(coupled / np.outer(scale, scale))[0] > LEAST_EIGENVALUE)
 

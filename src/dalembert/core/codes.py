@@ -245,6 +245,7 @@ CODES: dict[str, str] = {
     "out-of-plane": "modes that leave the plane of a planar machine",
     "not-orthogonal": "modes that are coupled by mass or stiffness, where they must not be",
     "too-many-modes": "more modes than coordinates",
+    "first-order-data": "data whose inertia is known to first order in the deformations only",
     # files
     "circular-definition": "a name that is defined by itself",
     "circular-include": "a file that includes itself",
@@ -255,6 +256,7 @@ CODES: dict[str, str] = {
     "no-time": "a record without a column of time",
     "outside-reference": "a file that refers to data in another file, which is not read",
     "ragged-row": "a row with more or fewer cells than the header",
+    "unknown-class": "a file that has an object of a class that its format does not have",
     "unknown-suffix": "a file name whose suffix is that of no known format",
     "no-such-file": "a file or folder that does not exist",
     "not-readable": "a file that cannot be opened or decoded",

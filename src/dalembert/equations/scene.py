@@ -15,9 +15,11 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 
-VERSION = 1
+VERSION = 2  # 1: bodies are rigid
+KNOWN_VERSIONS = (1, 2)
 MOST_PARTS = 100_000  # entries of one list in a scene
 MOST_TRIANGLES = 60_000  # of one mesh: more is too much for a page
+MOST_NUMBERS = 1_000_000  # of the modes of one flexible body: 3 per point and elastic coordinate
 PLANAR_POSE = ("x", "y", "angle")
 SPATIAL_POSE = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -82,9 +84,16 @@ def _end(given: object, what: str) -> End:
     return _optional(_text)(given[0], what), _place(given[1], what)
 
 
-def _line(given: object, what: str) -> tuple[int, int]:
-    a, b = (int(x) for x in _list(_number)(given, what)[:2])
-    return a, b
+def _corners(count: int) -> Read:
+    """Numbers of points, counted from zero."""
+
+    def check(given: object, what: str) -> tuple[int, ...]:
+        values = _list(_number)(given, what)
+        if len(values) != count or any(value < 0 or value != int(value) for value in values):
+            raise _refuse(given, what, f"{count} numbers of points")
+        return tuple(int(value) for value in values)
+
+    return check
 
 
 def _axis(given: object, what: str) -> str | Place:
@@ -105,6 +114,23 @@ def _triangles(given: Any, what: str) -> tuple[Any, ...]:
     if array.ndim != 3 or array.shape[1:] != (3, 3) or not len(array) or not np.isfinite(array).all():
         raise _Damaged(f"{what}: the triangles of a mesh must be finite numbers (n, 3, 3), not {array.shape}")
     return tuple(given)
+
+
+def _modes(given: object, what: str) -> tuple[tuple[float, ...], ...]:
+    """Rows of numbers, all of one length."""
+    rows = _list(lambda row, _: row)(given, what)
+    for k, row in enumerate(rows):
+        if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Sequence) or len(row) != len(rows[0]):
+            raise _refuse(row, f"{what}[{k}]", "a list of numbers, as long as the first")
+    if rows and len(rows) * len(rows[0]) > MOST_NUMBERS:
+        raise _Damaged(f"{what} has {len(rows) * len(rows[0])} numbers, more than {MOST_NUMBERS}")
+    try:
+        array = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _Damaged(f"{what} must be lists of numbers") from None
+    if rows and (array.ndim != 2 or not np.isfinite(array).all()):
+        raise _Damaged(f"{what} must be lists of finite numbers")
+    return tuple(tuple(row) for row in array.tolist())
 
 
 def _optional(read: Read) -> Read:
@@ -134,6 +160,37 @@ class SceneShape:
 
 
 @dataclass(frozen=True)
+class SceneNode:
+    """A place of a flexible body where joints, springs and forces act.
+
+    translation, rotation : displacement [m] and small rotation [rad] per unit of every elastic coordinate, body axes.
+    """
+
+    name: str
+    point: Place = ORIGIN
+    translation: tuple[Place, ...] = ()
+    rotation: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class SceneFlexible:
+    """The deformation of a body: its modes displace a point by Σ_k modes_k η_k, in axes of the body.
+
+    coordinates : channels of the elastic coordinates η.  points : of the undeformed body.
+    modes : per elastic coordinate one list, x, y, z of the first point, of the second, ... [m].
+    lines, triangles : between points, by their numbers from zero.
+    nodes : where other parts are attached.
+    """
+
+    coordinates: tuple[str, ...] = ()
+    points: tuple[Place, ...] = ()
+    modes: tuple[tuple[float, ...], ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
+    triangles: tuple[tuple[int, int, int], ...] = ()
+    nodes: tuple[SceneNode, ...] = ()
+
+
+@dataclass(frozen=True)
 class SceneBody:
     """A body: its points joined by lines, its form, and the channels of its pose.
 
@@ -141,6 +198,7 @@ class SceneBody:
     gyration : matrix of squared radii of gyration [m²]; a body in space without a form is drawn as a solid with it.
     pose : channels of its origin and orientation: x, y, angle in the plane; x, y, z and four Euler parameters in space.
         Without them ``<name>.x`` and so on. They may be coordinates or measures with any names.
+    flexible : how it deforms; a rigid body has none.
     """
 
     name: str
@@ -150,10 +208,16 @@ class SceneBody:
     shape: SceneShape | None = None
     gyration: tuple[Place, ...] | None = None
     pose: tuple[str, ...] = ()
+    flexible: SceneFlexible | None = None
 
     def channels(self, planar: bool) -> tuple[str, ...]:
         """The channels of its pose."""
         return self.pose or tuple(f"{self.name}.{c}" for c in (PLANAR_POSE if planar else SPATIAL_POSE))
+
+    @property
+    def elastic(self) -> tuple[str, ...]:
+        """The channels of its elastic coordinates; none of a rigid body."""
+        return () if self.flexible is None else self.flexible.coordinates
 
 
 @dataclass(frozen=True)
@@ -269,7 +333,7 @@ class Scene:
         if given is None:
             return cls()
         version = given.get("version", VERSION) if isinstance(given, Mapping) else VERSION
-        if version != VERSION:
+        if version not in KNOWN_VERSIONS:
             raise DataError("bad-version", f"the scene of this record has version {version!r:.40}, expected {VERSION}.")
         try:
             scene = _read(cls, given, "scene")
@@ -277,9 +341,26 @@ class Scene:
                 needed = 3 if scene.planar else 7
                 if body.pose and len(body.pose) != needed:
                     raise _Damaged(f"the pose of body {body.name!r} has {len(body.pose)} channels, expected {needed}")
+                if body.flexible is not None:
+                    _check_flexible(body.flexible, f"flexible body {body.name!r}")
         except _Damaged as error:
             raise DataError("damaged", f"the scene of this record cannot be drawn: {error}.") from None
         return scene
+
+
+def _check_flexible(flexible: SceneFlexible, what: str) -> None:
+    """Sizes that belong together."""
+    count, points = len(flexible.coordinates), len(flexible.points)
+    if len(flexible.modes) != count:
+        raise _Damaged(f"{what} has {len(flexible.modes)} modes and {count} elastic coordinates")
+    if count and len(flexible.modes[0]) != 3 * points:
+        raise _Damaged(f"a mode of {what} has {len(flexible.modes[0])} numbers, expected {3 * points}: 3 per point")
+    for corners in (*flexible.lines, *flexible.triangles):
+        if max(corners) >= points:
+            raise _Damaged(f"{what} has a line or triangle at point {max(corners)}, and only {points} points")
+    for node in flexible.nodes:
+        if len(node.translation) != count or len(node.rotation) != count:
+            raise _Damaged(f"node {node.name!r} of {what} must have {count} translations and rotations")
 
 
 def _as(kind: type[Any]) -> Read:
@@ -291,10 +372,12 @@ _READERS: dict[str, Read] = {  # by the annotation of a field
     "Place | None": _optional(_place), "End": _end, "str | Place": _axis, "tuple[str, ...]": _list(_text),
     "tuple[float, ...]": _list(_number), "tuple[Place, ...]": _list(_place),
     "tuple[Place, ...] | None": _optional(_list(_place)), "tuple[tuple[Place, ...], ...]": _list(_list(_place)),
-    "tuple[tuple[int, int], ...]": _list(_line), "Mapping[str, Place]": _mapping(_place), "tuple[Any, ...]": _triangles,
+    "tuple[tuple[int, int], ...]": _list(_corners(2)), "tuple[tuple[int, int, int], ...]": _list(_corners(3)),
+    "tuple[tuple[float, ...], ...]": _modes, "Mapping[str, Place]": _mapping(_place), "tuple[Any, ...]": _triangles,
     "SceneShape | None": _optional(_as(SceneShape)), "SceneSide | None": _optional(_as(SceneSide)),
+    "SceneFlexible | None": _optional(_as(SceneFlexible)),
     **{f"tuple[{kind.__name__}, ...]": _list(_as(kind)) for kind in (
-        SceneBody, SceneJoint, SceneSpring, SceneJointSpring, SceneForce, SceneTorque)},
+        SceneBody, SceneNode, SceneJoint, SceneSpring, SceneJointSpring, SceneForce, SceneTorque)},
 }  # fmt: skip
 
 
@@ -317,6 +400,8 @@ def _plain(part: Any) -> Any:
     if isinstance(part, Mapping):
         return {name: _plain(value) for name, value in part.items()}
     if isinstance(part, (tuple, list)):
+        if part and isinstance(part[0], float):  # long rows of numbers
+            return list(part)
         return [_plain(value) for value in part]
     return part
 

@@ -44,6 +44,7 @@ from dalembert.expressions.quantities import (
     tanh,
     where,
 )
+from dalembert.expressions.work import count_work
 
 __all__ = [
     "Array",
@@ -60,6 +61,7 @@ __all__ = [
     "cores",
     "cos",
     "cosh",
+    "count_work",
     "doctor",
     "engine",
     "exp",

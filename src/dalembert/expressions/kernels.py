@@ -1,18 +1,19 @@
 """Functions on arrays: the interpreter first, machine code once it has paid for itself.
 
-A `Kernel` starts on CasADi's interpreter and becomes native after `NATIVE_AFTER` evaluations, or at once where a loop
-announces as many. Both give the same bits, so nobody needs to know. Batches become code in lanes, several machines in
-the parts of a vector, spread over the cores.
+A `Kernel` starts on CasADi's interpreter and becomes native once the operations evaluated there have cost as much as
+its code (`work`), or at once where a loop announces as many. Both give the same bits, so nobody needs to know. Batches
+become code in lanes, several machines in the parts of a vector, spread over the cores.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import casadi as ca
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
+from dalembert.expressions import work
 from dalembert.expressions.native import LANES, Native, compile_native, llvm
 from dalembert.expressions.program import Untranslatable
 
@@ -27,12 +29,8 @@ Array = NDArray[np.float64]
 Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
-# Code takes 14 µs per operation to make and saves 0.012 µs at every evaluation: 1200 pay for it.
-NATIVE_AFTER = 3000
-# Better code takes another 40 µs per operation to make and is 1.1 to 1.3 times faster.
-OPTIMISE_AFTER = 200_000
-# Code in lanes takes 20 µs per operation more and saves another 0.0008 µs per operation and evaluation.
-LANES_AFTER = 25_000
+FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: no code pays earlier
+BLOCK = 16  # evaluations of a batch that the interpreter makes in one call
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
 IN_CACHE = 32_768  # numbers of a block of a batch in lanes: they stay in the second cache
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
@@ -66,9 +64,11 @@ class Kernel:
         self.pace = 0.0  # seconds of an evaluation in the last loop
         self.obstacle = ""  # why it stays on the interpreter
         self._lanes: Native | None = None
+        self._mapped: Kernel | None = None  # blocks of a batch, on the interpreter
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
+        self._look: float = FIRST_LOOK  # evaluations at which the engine is looked at again
         self.width = sum(a.size for a in self._outputs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,10 +81,17 @@ class Kernel:
     def expect(self, evaluations: int) -> None:
         """Announce evaluations to come: code that will pay for itself is made now."""
         total = self.evaluations + evaluations
-        if total >= NATIVE_AFTER and not self._settled:
-            self._settle(optimise=total >= OPTIMISE_AFTER)
-        elif total >= OPTIMISE_AFTER and self.code is not None and not self._optimised:
+        if total < FIRST_LOOK:
+            return
+        due = self._due
+        if total >= due.native and not self._settled:
+            self._settle(optimise=total >= due.best)
+        elif total >= due.best and self.code is not None and not self._optimised:
             self._settle(optimise=True)
+
+    @cached_property
+    def _due(self) -> work.Due:
+        return work.pay_off(work.count_work(self.function), work.COSTS)
 
     def _settle(self, *, optimise: bool) -> None:
         native = self._compile(1, optimise=optimise)
@@ -114,9 +121,15 @@ class Kernel:
             raise DataError("wrong-shape", self._misfit(arguments)) from error
         self._run()
         self.evaluations += 1
-        if not self._settled and self.evaluations >= NATIVE_AFTER:
-            self._settle(optimise=False)
+        if self.evaluations >= self._look:
+            self._look_again()
         return self._outputs
+
+    def _look_again(self) -> None:
+        """Make code where the calls so far have paid for it; else find out when they will have."""
+        if not self._settled and self.evaluations >= self._due.native:
+            self._settle(optimise=self.evaluations >= self._due.best)
+        self._look = math.inf if self._settled else self._due.native
 
     def _misfit(self, arguments: Sequence[Any]) -> str:
         f = self.function
@@ -220,7 +233,8 @@ class Kernel:
     def together_for(self, evaluations: int) -> Native | None:
         """Code for several machines at once where so many evaluations pay for it; None elsewhere."""
         self.in_batches += evaluations
-        return self.together() if self.in_batches >= LANES_AFTER else self._lanes
+        pays = self.in_batches >= FIRST_LOOK and self.in_batches >= self._due.lanes
+        return self.together() if pays else self._lanes
 
     def together(self) -> Native | None:
         """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
@@ -254,10 +268,10 @@ class Kernel:
         if batch < 0:
             batch = 1
         for slot, array in zip(self._inputs, arrays, strict=True):
-            if slot.size:
-                np.broadcast_shapes(array.shape, (batch, slot.size))
-                if array.ndim > 2 or (array.ndim and array.shape[-1] not in (1, slot.size)):
-                    raise ValueError
+            shape = array.shape
+            fits = not shape or shape[-1] in (1, slot.size)
+            if slot.size and not (fits and (len(shape) < 2 or (len(shape) == 2 and shape[0] in (1, batch)))):
+                raise ValueError
         return batch
 
     def _fill(self, results: list[Array], arrays: list[Array], batch: int) -> None:
@@ -289,12 +303,31 @@ class Kernel:
                 moving.append((slot, array))
             elif slot.size:
                 slot[:] = array.reshape(-1)
-        for k in range(batch):
+        done = self._interpret_blocks(results, arrays, batch) if batch >= BLOCK else 0
+        for k in range(done, batch):
             for slot, array in moving:
                 slot[:] = array[k]
             self._run()
             for result, values in zip(results, self._outputs, strict=True):
                 result[k] = values
+
+    def _interpret_blocks(self, results: list[Array], arrays: list[Array], batch: int) -> int:
+        """Whole blocks of a batch, each in one call; returns the number of evaluations made."""
+        mapped = self._mapped
+        if mapped is None:
+            mapped = self._mapped = Kernel(self.function.map(BLOCK))
+        for slot, array in zip(mapped._inputs, arrays, strict=True):
+            if slot.size and not (array.ndim == 2 and len(array) > 1):
+                slot.reshape(BLOCK, -1)[:] = array.reshape(-1)
+        whole = batch - batch % BLOCK
+        for first in range(0, whole, BLOCK):
+            for slot, array in zip(mapped._inputs, arrays, strict=True):
+                if array.ndim == 2 and len(array) > 1 and slot.size:
+                    slot.reshape(BLOCK, -1)[:] = array[first : first + BLOCK]
+            mapped._run()
+            for result, values in zip(results, mapped._outputs, strict=True):
+                result[first : first + BLOCK] = values.reshape(BLOCK, -1)
+        return whole
 
 
 # -- several machines ------------------------------------------------------------------------------------------------
@@ -335,14 +368,16 @@ def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]
 
 # -- parts of a batch ------------------------------------------------------------------------------------------------
 def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
-    """Rows first to last of a batch, one by one."""
+    """Rows first to last of a batch, one by one; columns of a larger array are read where they are."""
     given, strides = [], []
     for size, array in zip(native.main.inputs, arrays, strict=True):
         moves = array.ndim == 2 and len(array) > 1
         part = array[first:last] if moves else array.reshape(-1)
-        shape = (last - first, size) if moves else (size,)
-        given.append(np.ascontiguousarray(np.broadcast_to(part, shape)))
-        strides.append(size if moves else 0)
+        in_place = part.shape[-1] == size and (size < 2 or part.strides[-1] == part.itemsize)
+        if not in_place or (moves and part.strides[0] % part.itemsize):
+            part = np.ascontiguousarray(np.broadcast_to(part, (last - first, size) if moves else (size,)))
+        given.append(part)
+        strides.append(part.strides[0] // part.itemsize if moves else 0)
     work = native.work()
     parts = [result[first:last] for result in results]
     native.loop(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)

@@ -36,6 +36,7 @@ from dalembert.expressions.program import (
     StraightCall,
     operations,
 )
+from dalembert.expressions.sharing import find_writers
 
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
 UNROLLED = 8  # entries; longer element-wise operations are loops
@@ -193,48 +194,62 @@ class LlvmCode:
         constants = code.constant.tolist()
         literals: dict[int, str] = {}  # registers that hold a constant: known in every piece
         inputs: dict[int, tuple[int, int]] = {}  # registers that hold an input: read again where a piece needs it
-        width = self.lanes
+        width, kind = self.lanes, self.type
         names: list[str] = []
         for start in range(0, max(count, 1), PIECE):
             self.lines = []
             values: dict[int, str] = {}
 
+            lines = self.lines
+
             def value(register: int, values: dict[int, str] = values) -> str:
-                found = values.get(register)
+                """A register that this piece reads for the first time."""
+                found = literals.get(register)
                 if found is None:
-                    found = literals.get(register)
-                    if found is None:
-                        place = inputs.get(register)
-                        base = ("%w", register) if place is None else (f"%a{place[0]}", place[1])
-                        found = self.load(self.offset(*base), width)
-                    values[register] = found
+                    place = inputs.get(register)
+                    base = ("%w", register) if place is None else (f"%a{place[0]}", place[1])
+                    found = self.load(self.offset(*base), width)
+                values[register] = found
                 return found
 
             for k in range(start, min(start + PIECE, count)):
-                op, out = operations[k], outs[k]
-                if op == ca.OP_OUTPUT:
-                    self.store(value(firsts[k]), self.offset(f"%r{out}", seconds[k]), width)
-                elif op == ca.OP_CONST:
+                op, out, first = operations[k], outs[k], firsts[k]
+                if op == ca.OP_CONST:
                     inputs.pop(out, None)
                     literals[out] = values[out] = self.splat(constants[k], width)
-                elif op == ca.OP_INPUT:
+                    continue
+                if op == ca.OP_INPUT:
                     literals.pop(out, None)
-                    inputs[out] = (firsts[k], seconds[k])
+                    inputs[out] = (first, seconds[k])
                     values.pop(out, None)
-                elif op == ca.OP_CALL:
+                    continue
+                if op == ca.OP_CALL:
                     call = code.calls[k]
-                    for register, result in self._inner_call(code, call, [value(r) for r in call.inputs]):
+                    given = [values.get(r) or value(r) for r in call.inputs]
+                    for register, result in self._inner_call(code, call, given):
                         literals.pop(register, None)
                         inputs.pop(register, None)
                         values[register] = result
+                    continue
+                x = values.get(first) or value(first)
+                if op == ca.OP_OUTPUT:
+                    self.store(x, self.offset(f"%r{out}", seconds[k]), width)
+                    continue
+                word = ARITHMETIC.get(op)
+                if word is not None:  # most operations: written here, without a call
+                    second = seconds[k]
+                    y = values.get(second) or value(second)
+                    self.count += 1
+                    result = f"%v{self.count}"
+                    lines.append(f"{result} = {word} {kind} {x}, {y}")
                 else:
-                    y = value(seconds[k]) if op in BINARY else ""
-                    result = self.operation(op, value(firsts[k]), y, width)
-                    literals.pop(out, None)
-                    inputs.pop(out, None)
-                    values[out] = result
-                    if crossing[k]:
-                        self.store(result, self.offset("%w", out), width)
+                    y = (values.get(seconds[k]) or value(seconds[k])) if op in BINARY else ""
+                    result = self.operation(op, x, y, width)
+                literals.pop(out, None)
+                inputs.pop(out, None)
+                values[out] = result
+                if crossing[k]:
+                    self.store(result, self.offset("%w", out), width)
             names.append(routine.name if count <= PIECE else f"{routine.name}.{len(names)}")
             self.define(names[-1], routine, self.lines)
         if count > PIECE:
@@ -613,30 +628,18 @@ def pointers_of(routine: Routine) -> list[str]:
 
 
 def _crossing(code: Straight, piece: int) -> list[bool]:
-    """For every instruction, whether a later piece reads its result."""
-    crossing = [False] * len(code.operation)
-    if len(crossing) <= piece:
-        return crossing
-    made: dict[int, int] = {}
-    skipped = (ca.OP_CONST, ca.OP_INPUT)
-    rows = zip(code.operation.tolist(), code.out.tolist(), code.first.tolist(), code.second.tolist(), strict=True)
-    for k, (op, out, first, second) in enumerate(rows):
-        if op in skipped:
-            made.pop(out, None)
-            continue
-        if op == ca.OP_CALL:  # its results are in the work array anyway
-            call = code.calls[k]
-            for register in call.inputs:
-                source = made.get(register)
-                if source is not None and source // piece != k // piece:
-                    crossing[source] = True
-            for register in call.outputs:
-                made.pop(register, None)
-            continue
-        for register in (first, second) if op in BINARY else (first,):
-            source = made.get(register)
-            if source is not None and source // piece != k // piece:
-                crossing[source] = True
-        if op != ca.OP_OUTPUT:
-            made[out] = k
-    return crossing
+    """For every instruction, whether a later piece reads its result from the work array."""
+    count = len(code.operation)
+    crossing = np.zeros(count, dtype=bool)
+    if count <= piece:
+        return crossing.tolist()
+    op, steps = code.operation, np.arange(count)
+    one = steps[~np.isin(op, (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL))]
+    two = steps[np.isin(op, tuple(BINARY))]
+    passed = [(k, register) for k, call in code.calls.items() for register in call.inputs]
+    at = np.concatenate([one, two, np.array([k for k, _ in passed], dtype=np.int64)])
+    registers = [code.first[one], code.second[two], np.array([register for _, register in passed], dtype=np.int64)]
+    source = find_writers(code, at, np.concatenate(registers))
+    made = (source >= 0) & ~np.isin(op[source], (ca.OP_CONST, ca.OP_INPUT, ca.OP_CALL))  # results of calls are there
+    crossing[source[made & (source // piece != at // piece)]] = True
+    return crossing.tolist()

@@ -33,7 +33,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)  # releases the interpreter lock
-SMALL = 5000  # operations; their best code is made in a fifth of a second
 LANES = 4  # machines at once: the vectors of AVX, two of NEON; eight gain little and compile twice as long
 
 
@@ -53,8 +52,7 @@ def llvm() -> Any:
 def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = False) -> Native:
     """Machine code of a function; raises `Untranslatable` where a part of it runs on the interpreter only.
 
-    lanes : machines at once.  optimise : code that is 1.1 to 1.4 times faster and takes three times as long to make;
-    small functions get it in any case.
+    lanes : machines at once.  optimise : code that is 1.1 to 1.4 times faster and takes three times as long to make.
     """
     if llvm() is None:
         raise Untranslatable("the package llvmlite cannot be imported")
@@ -63,7 +61,7 @@ def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = Fa
         source = LlvmCode(program, lanes).source()
         if lanes == 1 and _makes_built_ins():
             source += _once_text()
-        library, machine = llvm(), _target_machine(optimise or program.size() <= SMALL)
+        library, machine = llvm(), _target_machine(optimise)
         module = library.parse_assembly(source)
         data = machine.emit_object(module)
         module.close()

@@ -20,6 +20,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.expressions.sharing import share_functions
+
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -311,7 +313,7 @@ class Program:
         return self._scalar(key, function)
 
     def _scalar(self, key: Any, function: ca.Function) -> Routine:
-        code = read_straight(function, self)
+        code = share_functions(read_straight(function, self))
         callees = [call.routine for call in code.calls.values()]
         passed = max((sum(r.inputs) + sum(r.outputs) for r in callees), default=0)
         return self.add(key, function, code, code.registers + passed + max((r.work for r in callees), default=0))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
+    from dalembert.files.bodies.bodies import read_flexible_body as read_flexible_body
+    from dalembert.files.bodies.bodies import write_flexible_body as write_flexible_body
     from dalembert.files.models import list_models as list_models
     from dalembert.files.models import model_schema as model_schema
     from dalembert.files.models import read_model as read_model

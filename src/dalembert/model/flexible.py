@@ -84,7 +84,8 @@ class FiniteElementValues:
 
     mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model does not tell;
     rigid_modes : motions that its stiffness leaves free, None where unknown.  coordinates : how many are free.
-    frequencies : of the body held as its frame holds it [Hz], or None.  source : its name.
+    frequencies : of the model held as the modes hold it, not at all where ``free`` [Hz], or None.  source : its name.
+    shapes : (N, m) modes of all coordinates of the model, or None.
     """
 
     mass: float
@@ -93,7 +94,9 @@ class FiniteElementValues:
     rigid_modes: int | None = None
     coordinates: int | None = None
     frequencies: FloatArray | None = None
+    free: bool = False
     source: str = ""
+    shapes: FloatArray | None = None
 
 
 @frozen

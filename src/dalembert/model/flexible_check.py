@@ -33,8 +33,6 @@ class DataLimits:
     independent: float = 1e-10
     # Momentum of modes in a mean axis, relative to the momentum of all mass with them.
     momentum: float = 1e-6
-    # Motion across the plane of a mode that counts as in-plane, relative to its largest.
-    plane: float = 1e-6
     # Densities [kg/m³] of bodies: lattices and foam above 1, osmium 2.3e4; beyond these by a factor of 1000 no body is.
     lightest: float = 1e-3
     heaviest: float = 2e7
@@ -76,20 +74,6 @@ def find_problems(data: FlexibleBodyData) -> list[Finding]:
         if found:
             return found
     return []
-
-
-def find_out_of_plane(data: FlexibleBodyData) -> list[int]:
-    """Modes, from 1, that move their nodes or their mass out of the x-y plane; a planar machine cannot have them."""
-    m = data.modes
-    across = np.sqrt(np.maximum(np.diagonal(data.products[2, 2]), 0.0))
-    size = np.sqrt(np.maximum(np.diagonal(data.modal_mass), 1e-300))
-    leaving = across > LIMITS.plane * size
-    for node in data.nodes:
-        moved = np.abs(node.translation).max(axis=0, initial=0.0)
-        turned = np.abs(node.rotation).max(axis=0, initial=0.0)
-        leaving |= np.abs(node.translation[2]) > LIMITS.plane * np.maximum(moved, 1e-300)
-        leaving |= np.abs(node.rotation[:2]).max(axis=0, initial=0.0) > LIMITS.plane * np.maximum(turned, 1e-300)
-    return [k + 1 for k in range(m) if leaving[k]]
 
 
 def finding(data: FlexibleBodyData, code: str, problem: str, *advice: Advice, **evidence: Any) -> Finding:

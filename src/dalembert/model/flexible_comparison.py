@@ -107,10 +107,22 @@ def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
         rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
     if model.frequencies is not None and len(model.frequencies) and data.modes:
         count = min(len(model.frequencies), data.modes, 6)
-        mine, theirs = data.frequencies()[:count], model.frequencies[:count]
+        every = _free_frequencies(data) if model.free else data.frequencies()
+        mine, theirs = every[:count], model.frequencies[:count]
         part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
         rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, LIMITS.frequency))
     return rows
+
+
+def _free_frequencies(data: FlexibleBodyData) -> FloatArray:
+    """Of frame and modes together, without rigid motions [Hz]."""
+    from scipy.linalg import eigh
+
+    whole = generalised_mass(data)
+    there = np.diagonal(whole)[:6] > 0.0  # a line has no inertia about itself
+    rigid, coupling = whole[:6, :6][np.ix_(there, there)], whole[:6, 6:][there]
+    values = eigh(data.stiffness, data.modal_mass - coupling.T @ np.linalg.solve(rigid, coupling), eigvals_only=True)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
 
 
 def _of_modes(data: FlexibleBodyData) -> list[CheckRow]:

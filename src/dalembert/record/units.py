@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[str, Dimension]] = {
     "torque": _power("N m", kg=1, m=2, s=-2),
     "inertia": _power("kg m^2", kg=1, m=2),
     "density": _power("kg/m^3", kg=1, m=-3),
+    "pressure": _power("Pa", kg=1, m=-1, s=-2),
     "stiffness": _power("N/m", kg=1, s=-2),
     "damping": _power("N s/m", kg=1, s=-1),
     "rotational stiffness": _power("N m/rad", kg=1, m=2, s=-2),

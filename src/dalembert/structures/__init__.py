@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dalembert.structures.coupling.coupling import Coupled as Coupled
     from dalembert.structures.coupling.coupling import couple as couple
     from dalembert.structures.coupling.receptance_coupling import couple_receptances as couple_receptances
+    from dalembert.structures.flexible_body.deformation import recover_deformation as recover_deformation
     from dalembert.structures.flexible_body.flexible_body import flexible_body as flexible_body
     from dalembert.structures.flexible_body.gauges import BeamGauge as BeamGauge
     from dalembert.structures.flexible_body.gauges import SurfaceGauge as SurfaceGauge

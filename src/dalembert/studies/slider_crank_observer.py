@@ -383,7 +383,7 @@ def _side_by_side(found: ObserverResults) -> Table:
     near = found.crossings[(found.crossings > 2.5) & (found.crossings < 3.0)]
     worst = max(float(np.abs(means).max()) for means in found.means.values())
     ekf, ukf = narrow["EKF"], narrow["SS-UKF"]
-    stops = ", ".join(f"{name} at {record.time[-1]:.2f} s" for name, (_, record) in found.broken.items())
+    stops = ", ".join(f"{name} at {record.time[-1]:.3f} s" for name, (_, record) in found.broken.items())
     rows = (
         ("dead points near 2.6 s", "2.62 and 2.88 s", f"{near[0]:.4f} and {near[1]:.4f} s",
          "agrees; fixes the phase of the speed, which the source does not print"),
@@ -500,7 +500,7 @@ def _plot_crossing(found: ObserverResults) -> Figure:
     axes[0, 0].set_ylabel("speed [rad/s]")
     axes[1, 0].set_ylabel("error [rad/s]")
     axes[2, 0].set_ylabel("acceleration [rad/s²]")
-    axes[0, 1].legend(loc="upper right", fontsize=8, ncol=2)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper right", fontsize=8, ncol=4)
     figure.align_ylabels()
     return figure
 

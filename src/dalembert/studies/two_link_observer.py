@@ -318,6 +318,6 @@ def _plot(test: Test, start: float, stop: float) -> Figure:
         axes[1, column].set_xlabel("time [s]")
     axes[0, 0].set_ylabel("speed [rad/s]")
     axes[1, 0].set_ylabel("acceleration [rad/s²]")
-    axes[0, 1].legend(loc="upper right", fontsize=8, ncol=2)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper right", fontsize=8, ncol=4)
     figure.align_ylabels()
     return figure

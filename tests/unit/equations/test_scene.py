@@ -36,6 +36,26 @@ def machine() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
+def flexible(**changes: Any) -> dict[str, Any]:
+    """A scene with a flexible body of two points and two elastic coordinates."""
+    zeros = [[0, 0, 0], [0, 0, 0]]
+    own = {"coordinates": ["b.mode1", "b.mode2"], "points": [[0, 0, 0], [1, 0, 0]], "modes": [[0.0] * 6] * 2}
+    own |= {"lines": [[0, 1]], "nodes": [{"name": "tip", "translation": zeros, "rotation": zeros}]}
+    return {"bodies": [{"name": "b", "flexible": own | changes}]}
+
+
+def test_a_flexible_body_survives_json_and_names_its_elastic_coordinates() -> None:
+    scene = Scene.from_json(flexible())
+    assert scene.bodies[0].elastic == ("b.mode1", "b.mode2")
+    assert Scene.from_json(json.loads(json.dumps(scene.to_json()))) == scene
+    assert SceneBody("rigid").elastic == ()
+
+
+def test_scenes_of_the_first_version_without_flexible_bodies_are_read() -> None:
+    given = {**machine().scene.to_json(), "version": 1}  # type: ignore[union-attr]
+    assert Scene.from_json(given) == machine().scene
+
+
 def test_a_scene_survives_json() -> None:
     scene = machine().scene
     assert scene is not None and scene.springs and scene.forces and scene.torques and scene.joint_springs
@@ -69,6 +89,18 @@ def test_the_page_on_scenes_lists_every_field() -> None:
         ({"gravity": "down"}, "damaged", "scene.gravity"),
         ({"joints": [{"name": "A"}] * (module.MOST_PARTS + 1)}, "damaged", str(module.MOST_PARTS)),
         ([1, 2], "damaged", "scene"),
+        ({"bodies": [{"name": "b", "lines": [[0]]}]}, "damaged", "2 numbers of points"),
+        (flexible(modes=[[0.0] * 6]), "damaged", "1 modes and 2 elastic coordinates"),
+        (flexible(modes=[[0.0] * 5] * 2), "damaged", "expected 6"),
+        (flexible(modes=[[0.0] * 6, [0.0] * 5]), "damaged", "modes[1]"),
+        (flexible(modes=[["x"] * 6] * 2), "damaged", "flexible.modes"),
+        (flexible(modes=[[float("inf")] * 6] * 2), "damaged", "finite"),
+        (flexible(modes=[[0.0] * (module.MOST_NUMBERS // 2 + 1)] * 2), "damaged", str(module.MOST_NUMBERS)),
+        (flexible(lines=[[0, 2]]), "damaged", "point 2"),
+        (flexible(lines=[[0, -1]]), "damaged", "lines[0]"),
+        (flexible(triangles=[[0, 1]]), "damaged", "3 numbers of points"),
+        (flexible(triangles=[[0, 1, 0.5]]), "damaged", "triangles[0]"),
+        (flexible(nodes=[{"name": "tip", "translation": [[0, 0, 0]]}]), "damaged", "'tip'"),
     ],
 )
 def test_a_damaged_scene_is_refused_with_the_place_of_the_damage(given: Any, code: str, shown: str) -> None:

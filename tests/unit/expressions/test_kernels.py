@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import subprocess
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.expressions import Kernel, kernels
+from dalembert.expressions import Kernel, kernels, work
 from dalembert.expressions.native import compile_native
+from tests.helpers.engines import use_engine
 from tests.helpers.findings import raises
 from tests.helpers.native_code import assert_same_bits
 
@@ -45,7 +47,10 @@ def dense(function: ca.Function, args: list[Any]) -> list[np.ndarray]:
     return [r[:, 0] if r.shape[1] == 1 else r for r in results]
 
 
-def made_native(function: ca.Function, evaluations: int = kernels.NATIVE_AFTER) -> Kernel:
+MANY = 10**6  # evaluations that pay for the best code of the small functions here
+
+
+def made_native(function: ca.Function, evaluations: int = MANY) -> Kernel:
     kernel = Kernel(function)
     kernel.expect(evaluations)
     assert kernel.code is not None
@@ -53,7 +58,7 @@ def made_native(function: ca.Function, evaluations: int = kernels.NATIVE_AFTER) 
 
 
 # -- one evaluation ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("evaluations", [0, kernels.NATIVE_AFTER, kernels.OPTIMISE_AFTER])
+@pytest.mark.parametrize("evaluations", [0, MANY])
 def test_a_kernel_gives_what_casadi_gives(evaluations: int) -> None:
     function = example()
     kernel = made_native(function, evaluations) if evaluations else Kernel(function)
@@ -65,28 +70,31 @@ def test_a_kernel_gives_what_casadi_gives(evaluations: int) -> None:
 
 
 def test_a_kernel_becomes_native_after_many_evaluations_with_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "NATIVE_AFTER", 10)
+    due = kernels.FIRST_LOOK + 5
+    monkeypatch.setattr(work, "pay_off", lambda counted, costs: work.Due(due, due, due))
     kernel, args = Kernel(example()), arguments(np.random.default_rng(2))
     results = []
-    for k in range(20):
-        assert (kernel.code is None) == (k < 10)
+    for k in range(due + 5):
+        assert (kernel.code is None) == (k < due)
         results.append(kernel(*args))
     for result in results:
         for one, first in zip(result, results[0], strict=True):
             assert_same_bits(one, first)
 
 
-def test_an_announcement_makes_code_only_where_it_pays() -> None:
+def test_an_announcement_makes_code_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "SMALL", 0)  # with fast code first
     kernel = Kernel(example())
-    kernel.expect(kernels.NATIVE_AFTER - 1)
+    due = work.pay_off(work.count_work(kernel.function), work.COSTS)
+    kernel.expect(math.ceil(due.native) - 1)
     assert kernel.code is None
-    kernel.expect(kernels.NATIVE_AFTER)
+    kernel.expect(math.ceil(due.native))
     code = kernel.code
     assert code is not None
-    kernel.expect(kernels.NATIVE_AFTER)
+    kernel.expect(math.ceil(due.native))
     assert kernel.code is code
     before = kernel(*arguments(np.random.default_rng(7)))
-    kernel.expect(kernels.OPTIMISE_AFTER)
+    kernel.expect(math.ceil(due.best))
     better = kernel.code
     assert better is not None and better is not code
     kernel.expect(10**9)
@@ -182,18 +190,13 @@ def test_every_evaluation_of_several_machines_may_have_its_own_argument() -> Non
 
 def test_a_long_run_is_native_from_its_first_step() -> None:
     kernel = Kernel(step())
-    kernel.run(kernels.NATIVE_AFTER, [0.1, -0.2], 0.0, [9.81, 0.5])
+    kernel.run(MANY, [0.1, -0.2], 0.0, [9.81, 0.5])
     assert kernel.code is not None
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
 def batch_kernel(kind: str, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    if kind == "interpreter":
-        monkeypatch.setattr(kernels, "NATIVE_AFTER", 10**9)
-    if kind in ("native", "native in threads"):
-        monkeypatch.setattr(kernels, "NATIVE_AFTER", 0)
-    if kind in ("lanes", "lanes in threads"):
-        monkeypatch.setattr(kernels, "LANES_AFTER", 0)
+    use_engine(monkeypatch, kind.removesuffix(" in threads"))
     if kind.endswith("threads"):
         monkeypatch.setattr(kernels, "THREAD_WORK", 1)
         monkeypatch.setattr(kernels, "cores", lambda: 3)
@@ -259,7 +262,7 @@ def test_batches_of_many_sizes_do_not_disturb_each_other() -> None:
 def test_a_function_that_stays_interpreted_does_not_keep_others_of_its_name_from_lanes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kernels, "LANES_AFTER", 0)
+    use_engine(monkeypatch, "lanes")
     x = ca.MX.sym("x", 2)
     solve = Kernel(ca.Function("same", [x], [ca.solve(ca.DM([[2.0, 1.0], [0.0, 3.0]]) + ca.diag(x), x)]))
     other = Kernel(ca.Function("same", [x], [x * 2]))
@@ -321,7 +324,7 @@ def test_llvm_is_imported_when_the_first_kernel_becomes_native() -> None:
     text = """
 kernel([1.0, 2.0]); kernel.many(np.ones((5, 2))); kernel.run(3, [1.0, 2.0])
 print("llvmlite" in sys.modules)
-kernel.expect(10**4)
+kernel.expect(10**6)
 print("llvmlite" in sys.modules)
 """
     assert python(text) == ["False", "True"]
@@ -330,7 +333,7 @@ print("llvmlite" in sys.modules)
 def test_without_llvm_everything_is_interpreted_and_the_doctor_gives_one_line_of_advice() -> None:
     text = """
 before = kernel([1.0, 2.0])[0]
-kernel.expect(10**4)
+kernel.expect(10**6)
 print(kernel.code, (kernel([1.0, 2.0])[0] == before).all())
 print((kernel.many(np.ones((30000, 2)))[0] == kernel([1.0, 1.0])[0]).all(), kernel.run(4000, [1.0, 2.0]).shape)
 print(*da.doctor().splitlines()[1:], sep="\\n")
@@ -344,7 +347,7 @@ def test_native_code_needs_no_compiler() -> None:
     text = """
 import shutil
 print([shutil.which(name) for name in ("cc", "gcc", "clang", "ld")])
-kernel.expect(10**4)
+kernel.expect(10**6)
 print(kernel.code is not None, np.array_equal(kernel([1.0, 2.0])[0], np.array(kernel.function([1.0, 2.0])).ravel()))
 """
     assert python(text, PATH="") == ["[None, None, None, None]", "True True"]

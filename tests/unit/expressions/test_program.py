@@ -445,7 +445,7 @@ def test_a_callback_still_gives_results() -> None:
 
 def assert_kernel_falls_back(function: ca.Function, word: str) -> None:
     kernel, rows = Kernel(function), random_rows(function, 3)
-    kernel.expect(10**4)
+    kernel.expect(10**6)
     assert kernel.code is None
     given = [ca.DM(function.sparsity_in(i), r[0]) for i, r in enumerate(rows)]
     expected = [np.array(ca.DM(r)).ravel(order="F") for r in function.call(given)]

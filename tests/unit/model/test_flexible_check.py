@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening, StrainGauge
-from dalembert.model.flexible_check import find_out_of_plane, still_nodes
+from dalembert.model.flexible_check import still_nodes
 
 RHO = 2700.0
 
@@ -55,7 +55,7 @@ def test_sound_data_is_accepted() -> None:
     data = FlexibleBodyData(**sums())
     assert data.modes == 2
     assert still_nodes(data) == ["root"]
-    assert find_out_of_plane(data) == []
+    assert data.out_of_plane_modes() == []
 
 
 Spoil = Callable[[dict[str, Any]], None]
@@ -189,13 +189,14 @@ def test_several_problems_are_listed_together() -> None:
 
 def test_modes_that_leave_the_plane_are_found() -> None:
     fields = sums()
-    tip = np.array(fields["nodes"][1].translation)
-    tip[2, 1] = 0.5
+    turn = np.zeros((3, 2))
+    turn[0, 1] = 0.5
+    tip = fields["nodes"][1]
     fields["nodes"] = (
         fields["nodes"][0],
-        FlexibleNode(name="tip", place=np.zeros(3), translation=tip, rotation=np.zeros((3, 2))),
+        FlexibleNode(name="tip", place=tip.place, translation=tip.translation, rotation=turn),
     )
-    assert find_out_of_plane(FlexibleBodyData(**fields)) == [2]
+    assert FlexibleBodyData(**fields).out_of_plane_modes() == [2]
 
 
 def test_a_body_without_modes_is_a_rigid_one() -> None:

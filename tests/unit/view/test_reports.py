@@ -13,6 +13,7 @@ from dalembert.core.errors import DataError, FileFormatError
 from dalembert.view.plots.record_channels import select_distinct
 from dalembert.view.reports.estimate_report import estimate_pieces, in_order
 from dalembert.view.reports.pages import Picture, Table, Text, html_page
+from tests.helpers import flexible_parts
 from tests.helpers.findings import raises
 
 
@@ -153,3 +154,12 @@ def test_mistakes_are_told_before_anything_is_written(
     with raises(DataError, "missing-argument"):
         da.report(run, tmp_path / "x.html", mechanism=m)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_report_names_flexible_bodies_and_their_modes(tmp_path: Path) -> None:
+    run = flexible_parts.swing(flexible_parts.lines(False), until=0.1)
+    da.report(run, tmp_path / "run.html")
+    assert "flexible, two modes" in (tmp_path / "run.html").read_text(encoding="utf-8")
+    m = flexible_parts.pendulum()
+    da.report(run, tmp_path / "machine.html", mechanism=m, equations=da.equations(m))
+    assert "flexible, two modes; inertia about its frame" in (tmp_path / "machine.html").read_text(encoding="utf-8")

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.errors import DalembertError, DataError
+from dalembert.model.check import mode_names
 from dalembert.record import Array
 from dalembert.view.animation.animate import page_text
-from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.machine_motion import still
+from dalembert.view.animation.machine_scene import machine_data
 from dalembert.view.animation.payload import pack
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ class LiveMachine:
         self._lock = threading.Lock()
         channels = ("x", "y", "angle") if mechanism.planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
         self._poses = {body.name: [f"{body.name}.{c}" for c in channels] for body in mechanism.bodies}
+        self._elastic = {body.name: mode_names(body) for body in mechanism.bodies if body.flexible is not None}
         driven = {eqs.full_name(driver.coordinate) for driver in mechanism.drivers}
         names = [(f"{joint.name}.{c[0]}", c[2]) for joint in mechanism.joints for c in joint.coordinates]
         self._names = [(name, unit) for name, unit in names if name not in driven][:MOST_SLIDERS]
@@ -70,6 +73,11 @@ class LiveMachine:
     def poses(self) -> dict[str, list[float]]:
         """Pose of every body."""
         return {body: [self.state[name] for name in names] for body, names in self._poses.items()}
+
+    def pictured(self) -> dict[str, Any]:
+        """What the page needs to stand as the machine does."""
+        elastic = {body: [self.state[name] for name in names] for body, names in self._elastic.items()}
+        return {"poses": self.poses(), "elastic": elastic, "values": self.values()}
 
     def move(self, name: str, value: float) -> dict[str, Any]:
         """Give a coordinate another value, the others held as far as the machine is free to.
@@ -98,7 +106,7 @@ class LiveMachine:
             error = (
                 {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
             )
-            return {"poses": self.poses(), "values": self.values(), **error}
+            return {**self.pictured(), **error}
 
     def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
         """Move to a value in steps; returns whether the joints block the way."""
@@ -153,7 +161,7 @@ class LiveMachine:
         """Back to the first position."""
         with self._lock:
             self.state = self.first
-            return {"poses": self.poses(), "values": self.values()}
+            return self.pictured()
 
     def run(self, until: float) -> dict[str, Any]:
         """Simulate from here, with the speeds and inputs of the model; the data of the page."""

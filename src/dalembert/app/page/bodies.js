@@ -1,6 +1,7 @@
 // Drawing of bodies: from their shapes, or from their points.
 import * as THREE from "three";
 import { three } from "./data.js";
+import { Flexible, flexibleMatter } from "./flexible.js";
 import { ball, bar, hullBody, hullPlate, matter, mesh, plate } from "./shapes.js";
 
 const Z = new THREE.Vector3(0, 0, 1), DARK = "#1c2430";
@@ -20,6 +21,11 @@ export function drawBody(machine, body, i) {
   const { D, size: s, thick } = machine, planar = D.planar, z = machine.height(body.name) - thick / 2;
   const color = machine.colors[i], group = new THREE.Group(), material = matter(color), shape = body.shape || {}, { points, lines } = form(body), wide = machine.rods.has(body.name) ? 0.58 * s : s;
   group.name = body.name;
+  if (body.flexible) {
+    const flexible = flexibleBody(machine, body, flexibleMatter(color), wide);
+    machine.flexible.set(body.name, flexible);
+    return group.add(flexible.group);
+  }
   const one = solid(machine, shape, material, z);
   if (one) {
     group.add(one);
@@ -29,6 +35,12 @@ export function drawBody(machine, body, i) {
   else spatial(group, points, lines, wide, material, color);
   if (planar) group.add(centre(s, z + thick));
   return group;
+}
+
+// what deforms: in the plane its lines are as thin as its layer
+export function flexibleBody(machine, body, material, wide = machine.size) {
+  const { D: { planar }, size: s, thick } = machine;
+  return new Flexible(body.flexible, material, { wide: planar ? 1.05 * wide : wide, flat: planar ? 0.5 * thick / s : 1, lift: machine.height(body.name) });
 }
 
 function flat(group, points, lines, s, z, thick, material) {

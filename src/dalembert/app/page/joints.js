@@ -99,7 +99,7 @@ function turned(one, turn) { one.quaternion.copy(turn); return one; }
 
 // lines declared by the kind of a joint, in the axes of the first body, in units of the pin size
 function strokes(machine, { lines, other }) {
-  const { size: s, thick, stage } = machine, own = machine.index.has(other.body), holder = own ? machine.bodies[machine.index.get(other.body)] : stage.scene, material = new THREE.LineBasicMaterial({ color: "#343b45" });
+  const { size: s, thick } = machine, holder = machine.holder(other.body, other.point), material = new THREE.LineBasicMaterial({ color: "#343b45" });
   const lift = machine.D.planar ? machine.height(other.body) + 0.6 * thick : 0, [x, y, z] = three(other.point);
   for (const line of lines) {
     const points = line.map(p => new THREE.Vector3(x + s * p[0], y + s * p[1], z + s * p[2] + lift));
@@ -129,8 +129,8 @@ function guide(machine, joint) {
 
 // planar: the slot in a body, as long as the travel of its pin
 function slot(machine, joint) {
-  const { size: s, thick, stage } = machine, [low, high] = machine.strokeOf(joint), { body, point, axis } = joint.other, z = machine.height(body) - thick / 2;
-  const end = along => [point[0] + along * axis[0], point[1] + along * axis[1], 0], own = machine.index.has(body), holder = own ? machine.bodies[machine.index.get(body)] : stage.scene;
+  const { size: s, thick } = machine, [low, high] = machine.strokeOf(joint), { body, point, axis } = joint.other, z = machine.height(body) - thick / 2;
+  const end = along => [point[0] + along * axis[0], point[1] + along * axis[1], 0], own = machine.index.has(body), holder = machine.holder(body, point);
   const material = own ? matter(machine.colors[machine.index.get(body)]) : machine.groundMaterial;
   holder.add(plate(end(low - 0.9 * s), end(high + 0.9 * s), 1.15 * s, z + 0.02 * thick, thick, material));
   const hole = stadium(end(low), end(high), 0.62 * s, machine.hole);
@@ -140,7 +140,7 @@ function slot(machine, joint) {
 
 // a spring on the coordinate of a joint: leaf springs between floors, a coil along a slide, a spiral at a hinge
 export function drawJointSpring(machine, { joint: name, turns, foot }) {
-  const { size: s, steel, stage, D } = machine, joint = D.joints.find(one => one.name === name), own = machine.bodies[machine.index.get(joint.body)];
+  const { size: s, steel, stage, D } = machine, joint = D.joints.find(one => one.name === name);
   if (foot) return leaves(machine, joint, foot);
   if (turns) {
     const one = spiral(3.3 * s, 0.2 * s, steel), holder = new THREE.Group();
@@ -149,13 +149,14 @@ export function drawJointSpring(machine, { joint: name, turns, foot }) {
     stage.scene.add(holder);
     return () => {
       holder.position.copy(machine.world(joint.body, joint.point));
-      if (own) holder.quaternion.copy(own.quaternion);
+      holder.quaternion.copy(machine.turnAt(joint.body, joint.point));
       if (D.planar) holder.position.z = (machine.top / 2 + 0.8) * 1.15 * machine.thick;
     };
   }
   if (!joint.other) return null;
   // from the end of the rail, or around bodies that slide inside each other
-  const ends = joint.wall ? () => [joint.wall, machine.world(joint.body, joint.point)] : () => [machine.world(joint.other.body, [0, 0, 0]), machine.world(joint.body, [0, 0, 0])];
+  const middle = ({ body, point }) => machine.world(body, machine.flexible.has(body) ? point : [0, 0, 0]);
+  const ends = joint.wall ? () => [joint.wall, machine.world(joint.body, joint.point)] : () => [middle(joint.other), middle(joint)];
   const [a, b] = ends(), length = a.distanceTo(b);
   if (length < 3 * s) return null;
   const one = coil(length, Math.min(2.0 * s, 0.2 * length), steel);

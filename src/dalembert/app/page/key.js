@@ -9,6 +9,7 @@ function swatch(html) { const one = document.createElement("span"); one.classNam
 const svg = inside => `<svg viewBox="0 0 26 16" aria-hidden="true">${inside}</svg>`;
 const SIGNS = {
   body: svg(`<rect x="2" y="5" width="22" height="6" rx="3" fill="${PALETTE[0]}"/>`),
+  flexible: svg(`<path d="M3 11C9 3 17 3 23 11" fill="none" stroke="${PALETTE[0]}" stroke-width="5" stroke-linecap="round"/>`),
   guess: svg(`<rect x="4" y="2" width="18" height="12" fill="${PALETTE[0]}" opacity=".5"/>`),
   hinge: svg(`<circle cx="13" cy="8" r="5.5" fill="#7d8896"/><circle cx="13" cy="8" r="3" fill="#fff"/>`),
   slide: svg(`<path d="M1 8h24" stroke="#7d8896" stroke-width="2"/><rect x="8" y="3" width="10" height="10" fill="#7d8896"/>`),
@@ -48,7 +49,8 @@ function machineRows(D, machine) {
   if (D.bodies.some(body => body.shape && body.shape.guess)) rows.push(["guess", "paler: a solid with the body's mass and inertia"]);
   for (const [legend, glyph] of [...legends].sort(([a], [b]) => a < b ? -1 : 1)) rows.push([JOINT_SIGNS[glyph] || "hinge", legend]);
   if (D.ground.length) rows.push(["ground", "fixed to the ground"]);
-  if (D.planar) rows.push(["centre", "centre of mass"]);
+  if (machine.flexible.size) rows.push(["flexible", "flexible body; the slider sets the scale of its deformation"]);
+  if (D.planar && D.bodies.some(body => !body.flexible)) rows.push(["centre", "centre of mass"]);
   if (D.springs.length) rows.push(["spring", D.springs.some(s => s.damped) ? "spring; with a damper in it where there is damping" : "spring"]);
   if (machine.modal) rows.push(["rest", "pale: the machine at rest"]);
   else if (D.frames > 1) rows.push(["trace", "paths of points; dark until the current time"]);

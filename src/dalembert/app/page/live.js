@@ -18,7 +18,8 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   panel.append(head);
 
   const stand = answer => { // show one pose
-    const poses = D.bodies.map(({ name }) => ({ pose: Object.assign(Float64Array.from(answer.poses[name]), { shape: [answer.poses[name].length, 1] }) }));
+    const column = values => Object.assign(Float64Array.from(values), { shape: [values.length, 1] });
+    const poses = D.bodies.map(({ name, flexible }) => ({ pose: column(answer.poses[name]), ...(flexible ? { flexible: { ...flexible, values: column(answer.elastic[name]) } } : {}) }));
     machine.take({ bodies: poses, start: 0, step: 0, end: 0, frames: 1, picture: 0 });
     player.play(false);
     player.take(D);

@@ -1,10 +1,10 @@
 // A machine of bodies, joints and springs that follows its recorded poses, or moves in one of its modes.
 import * as THREE from "three";
 import { Efforts } from "./arrows.js";
-import { drawBody, form } from "./bodies.js";
+import { drawBody, form, flexibleBody } from "./bodies.js";
 import { between, distance, three } from "./data.js";
 import { drawGround, drawJoint, drawJointSpring, drawSpring, stretch } from "./joints.js";
-import { PALETTE } from "./shapes.js";
+import { PALETTE, ball } from "./shapes.js";
 import { Traces } from "./traces.js";
 
 const steel = () => new THREE.MeshStandardMaterial({ color: "#7d8896", roughness: 0.45, metalness: 0.35 });
@@ -12,6 +12,7 @@ const steel = () => new THREE.MeshStandardMaterial({ color: "#7d8896", roughness
 export class Machine {
   constructor(D, stage) {
     Object.assign(this, { D, stage, following: null, mode: 0, scale: 0, index: new Map(D.bodies.map((body, i) => [body.name, i])) });
+    Object.assign(this, { flexible: new Map(), deformation: 1, colored: false, holders: [] }); // flexible bodies by name
     this.size = this.typical();
     this.thick = 0.5 * this.size;
     this.layers();
@@ -29,10 +30,12 @@ export class Machine {
     this.joints = D.joints.map(joint => drawJoint(this, joint));
     this.springs = D.springs.map(spring => drawSpring(this, spring));
     this.jointSprings = (D.joint_springs || []).map(one => drawJointSpring(this, one)).filter(Boolean);
+    this.gaps = this.separations();
     if (this.modal) this.ghost();
     this.traces = new Traces(this);
     this.efforts = new Efforts(this);
     this.names();
+    this.nodes();
     stage.pad = 1.2 * this.size; // joints are thicker than bodies
     stage.obstacles = () => this.obstacles();
     stage.frame(D.low, D.high, this.cloud());
@@ -43,6 +46,7 @@ export class Machine {
 
   get modal() { return Boolean(this.D.modes && this.D.modes.length); }
   get arrows() { return this.efforts.arrows; }
+  get largest() { return Math.max(0, ...[...this.flexible.values()].map(one => one.data.largest)); } // deflection [m]
 
   // bodies with the same role in several parts (leg1.crank, leg2.crank) share one colour; the rod of a telescope is thin and steel-coloured
   roles() {
@@ -94,7 +98,7 @@ export class Machine {
   }
   axisOf(joint) { // in world axes, at the current pose
     const way = new THREE.Vector3(...joint.axis), body = this.bodies[this.index.get(joint.body)];
-    return (body ? way.applyQuaternion(body.quaternion) : way).normalize();
+    return (body ? way.applyQuaternion(this.turnAt(joint.body, joint.point)) : way).normalize();
   }
   // travel of a body along an axis of the other one
   strokeOf(joint) {
@@ -103,7 +107,7 @@ export class Machine {
     for (let k = 0; k < D.frames; k += Math.max(1, Math.floor(D.frames / 200))) {
       this.place(D.start + k * D.step);
       const start = this.world(joint.other.body, from), turned = axis.clone();
-      if (this.index.has(joint.other.body)) turned.applyQuaternion(this.bodies[this.index.get(joint.other.body)].quaternion);
+      if (this.index.has(joint.other.body)) turned.applyQuaternion(this.turnAt(joint.other.body, from));
       const at = this.world(joint.body, joint.point).sub(start).dot(turned);
       if (at < low) low = at;
       if (at > high) high = at;
@@ -122,7 +126,19 @@ export class Machine {
       if (near) near.names.push(joint.name); else spots.push({ p, joint, names: [joint.name] });
     }
     spots.forEach(({ joint, names }) => stage.label(names.join(", "), () => this.spotOf(joint)));
-    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const label = stage.label(body.name, () => this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
+    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const flexible = this.flexible.get(body.name), label = stage.label(body.name, () => flexible ? this.carry(body.name, flexible.middle(this.deformation)) : this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
+  }
+
+  // nodes where no joint is, with their names; of machines with few
+  nodes() {
+    const { D, stage, flexible } = this, taken = D.joints.flatMap(joint => [joint, joint.other || {}]).filter(side => flexible.has(side.body)).map(side => flexible.get(side.body).node(three(side.point)));
+    const nodes = [...flexible].flatMap(([body, one]) => one.data.nodes.filter(node => !taken.includes(node)).map(node => ({ body, node })));
+    if (nodes.length > 12) return;
+    for (const { body, node } of nodes) {
+      const at = three(node.point), planar = D.planar;
+      this.holder(body, at).add(ball(planar ? [at[0], at[1], this.height(body) + 0.5 * this.thick] : at, (planar ? 0.5 : 1.25) * this.size, this.steel));
+      stage.label(node.name, () => this.world(body, at));
+    }
   }
 
   // extent of the box of a body from one of its points [pixels]
@@ -163,7 +179,8 @@ export class Machine {
     for (let k = 0; k < D.frames; k += Math.max(1, Math.floor(D.frames / 60))) {
       this.place(D.start + k * D.step);
       if (carried) shift.copy(this.followed).sub(this.target());
-      this.bodies.forEach((body, b) => { const { min, max } = this.boxes[b]; for (let c = 0; c < 8; c++) put(p.set(c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, c & 4 ? max.z : min.z).applyMatrix4(body.matrix).add(shift)); });
+      for (const [name, one] of this.flexible) for (const k of one.outline) put(this.carry(name, one.pointAt(k, this.deformation)).add(shift));
+      this.bodies.forEach((body, b) => { if (this.flexible.has(body.name)) return; const { min, max } = this.boxes[b]; for (let c = 0; c < 8; c++) put(p.set(c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, c & 4 ? max.z : min.z).applyMatrix4(body.matrix).add(shift)); });
     }
     this.place(now === undefined ? D.start : now);
     if (!carried) {
@@ -187,10 +204,12 @@ export class Machine {
   }
 
   ghost() {
-    this.pale = new THREE.MeshBasicMaterial({ color: this.stage.ink.rest, transparent: true, opacity: 0.4, depthWrite: false });
+    this.pale = new THREE.MeshBasicMaterial({ color: this.stage.ink.rest, transparent: true, opacity: 0.4, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }); // behind what has not moved
     this.rest = new THREE.Group();
+    this.resting = []; // copies of flexible bodies, which deform with the scale
     for (const body of this.bodies) {
-      const one = body.clone(true);
+      const flexible = this.flexible.get(body.name), one = body.clone(!flexible);
+      if (flexible) { const copy = flexibleBody(this, this.D.bodies[this.index.get(body.name)], this.pale); copy.set(0, 0, 0); copy.draw(1); this.resting.push(copy); one.add(copy.group); }
       const lines = [];
       one.traverse(part => { if (part.isMesh) { part.material = this.pale; part.castShadow = part.receiveShadow = false; part.renderOrder = -1; } else if (part.isLineSegments) lines.push(part); });
       lines.forEach(part => part.removeFromParent());
@@ -198,6 +217,46 @@ export class Machine {
       this.rest.add(one);
     }
     this.stage.scene.add(this.rest);
+  }
+
+  // ---- flexible bodies
+
+  // a line from every joint to its place on the first body, where the scale of the deformation draws them apart
+  separations() {
+    const { D, flexible } = this, material = new THREE.LineBasicMaterial({ color: "#7d8896" });
+    return D.joints.filter(joint => joint.other && (flexible.has(joint.body) || flexible.has(joint.other.body))).map(joint => {
+      const line = new THREE.Line(new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3)), material);
+      line.frustumCulled = false;
+      this.stage.scene.add(line);
+      return { joint, line };
+    });
+  }
+  separate({ joint, line }) {
+    const drawn = (one, point) => one.shift(three(point), this.deformation).sub(one.shift(three(point), 1));
+    const extra = (body, point) => this.flexible.has(body) ? drawn(this.flexible.get(body), point).applyQuaternion(this.bodies[this.index.get(body)].quaternion) : new THREE.Vector3();
+    const way = extra(joint.other.body, joint.other.point).sub(extra(joint.body, joint.point)), from = this.world(joint.body, joint.point), place = line.geometry.attributes.position;
+    line.visible = way.length() > 0.3 * this.size;
+    from.toArray(place.array, 0);
+    from.add(way).toArray(place.array, 3);
+    place.needsUpdate = true;
+  }
+
+  // the deformation in another scale: 1 is true
+  rescale(scale) {
+    this.deformation = scale;
+    (this.resting || []).forEach(one => one.draw(scale));
+    this.traces.refresh();
+    this.stage.room.cloud = this.cloud(this.following !== null);
+  }
+
+  // what is drawn in axes of a body about a place of it
+  holder(body, point) {
+    if (!this.index.has(body)) return this.stage.scene;
+    if (!this.flexible.has(body)) return this.bodies[this.index.get(body)];
+    const one = new THREE.Group();
+    this.stage.scene.add(one);
+    this.holders.push({ one, body, point: three(point) });
+    return one;
   }
 
   // ---- motion
@@ -210,6 +269,9 @@ export class Machine {
       else { group.position.set(v(0), v(1), v(2)); group.quaternion.set(v(4), v(5), v(6), v(3)).normalize(); }
       if (this.modal) this.swing(group, b, t);
       group.updateMatrix();
+      const flexible = this.flexible.get(body.name);
+      if (flexible) flexible.set(i, j, w);
+      if (flexible && this.modal) flexible.swing(this.mode, ...this.weights(t).map(v => this.scale * v));
     });
   }
 
@@ -230,9 +292,16 @@ export class Machine {
   }
   choose(mode) { this.mode = mode; }
 
+  // a place of a body (null: its origin) in the world; nodes of a flexible one as its deformation is drawn
   world(body, point) {
-    const p = new THREE.Vector3(...three(point));
-    return body === null || body === undefined || !this.index.has(body) ? p : p.applyMatrix4(this.bodies[this.index.get(body)].matrix);
+    const p = new THREE.Vector3(...three(point || [0, 0, 0])), flexible = this.flexible.get(body);
+    if (flexible && point) p.add(flexible.shift(three(point), this.deformation));
+    return this.carry(body, p);
+  }
+  carry(body, p) { return this.index.has(body) ? p.applyMatrix4(this.bodies[this.index.get(body)].matrix) : p; }
+  turnAt(body, point) {
+    const own = this.index.has(body) ? this.bodies[this.index.get(body)].quaternion.clone() : new THREE.Quaternion(), flexible = this.flexible.get(body);
+    return flexible && point ? own.multiply(flexible.turn(three(point), this.deformation)) : own;
   }
 
   // ---- camera that follows the machine, or one body
@@ -259,7 +328,7 @@ export class Machine {
     for (const { joint, group, rail } of this.joints) {
       const a = this.world(joint.body, joint.point);
       group.position.copy(a);
-      if (this.index.has(joint.body)) group.quaternion.copy(this.bodies[this.index.get(joint.body)].quaternion);
+      group.quaternion.copy(this.turnAt(joint.body, joint.point));
       if (rail) stretch(rail, a, this.world(joint.other.body, joint.other.point), 1);
     }
     for (const { spring, one, damper, length } of this.springs) {
@@ -267,6 +336,12 @@ export class Machine {
       stretch(one, a, b, length);
       if (damper) stretch(damper, a, b, length);
     }
+    for (const { one, body, point } of this.holders) {
+      one.quaternion.copy(this.turnAt(body, point));
+      one.position.copy(this.world(body, point)).sub(new THREE.Vector3(...point).applyQuaternion(one.quaternion));
+    }
+    for (const one of this.flexible.values()) one.draw(this.deformation, this.colored ? this.largest : 0);
+    this.gaps.forEach(gap => this.separate(gap));
     this.jointSprings.forEach(act => act());
     this.traces.at(i + w);
     this.efforts.at(t);
@@ -275,7 +350,7 @@ export class Machine {
   // load another motion of the same machine
   take(motion) {
     const { D } = this, shown = this.traces.group.visible, pushed = this.efforts.group.visible;
-    D.bodies.forEach((body, b) => { body.pose = motion.bodies[b].pose; });
+    D.bodies.forEach((body, b) => { body.pose = motion.bodies[b].pose; if (body.flexible) { const { values, largest } = motion.bodies[b].flexible; Object.assign(body.flexible, { values, largest }); } });
     for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = motion[key];
     if (motion.forces) {
       this.stage.scene.remove(this.efforts.group);

@@ -1,11 +1,12 @@
 // The page: reads its data, then builds the machine or structure, the time controls, the plots and the buttons.
-import { decode } from "./data.js";
+import { decode, metres } from "./data.js";
 import { Machine } from "./machine.js";
 import { Player } from "./player.js";
 import { Plots } from "./plots.js";
 import { Stage } from "./stage.js";
 import { Structure, structureControls } from "./structure.js";
 import { liveControls } from "./live.js";
+import { SCALES } from "./flexible.js";
 import { keyBox } from "./key.js";
 import { knob } from "./knobs.js";
 import { machineModes } from "./modes.js";
@@ -92,12 +93,26 @@ function plotting(D, stage, player) {
 function machineControls(machine, D, stage, player) {
   const redraw = () => { machine.at(player.time); stage.ask(); }, { traces } = machine;
   toggle("names", "Names of joints and bodies", "n", D.bodies.length <= 8, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
-  if (machine.modal) { machineModes(machine, D, stage, player, toggle); return; }
+  if (machine.modal) machineModes(machine, D, stage, player, toggle);
+  if (machine.flexible.size) deformationControls(machine, player, redraw);
+  if (machine.modal) return;
   // the motion of a travelling machine, or of a single body in space, is hard to see without its path
   const alone = !D.planar && D.bodies.length === 1;
   if (D.frames > 1 || D.live) toggle("traces", "Paths of points", "t", traces.given || (alone && D.frames > 1), on => { traces.show(on && D.frames > 1); traces.group.visible = on; stage.ask(); }, player);
   follows(machine, D, stage, player);
   if (D.forces.length) effortControls(machine, D, player, redraw);
+}
+
+// how large the deformation of flexible bodies is drawn
+function deformationControls(machine, player, redraw) {
+  const panel = byId("panel"), words = document.createElement("p"), format = k => SCALES[k] === 1 ? "true scale" : SCALES[k] === 0 ? "undeformed" : `× ${SCALES[k]}`;
+  const scale = knob("deformation", { min: 0, max: SCALES.length - 1, value: SCALES.indexOf(1), step: 1, format }, k => { machine.rescale(SCALES[k]); redraw(); });
+  scale.id = "deformation-scale";
+  words.id = "deformation-words";
+  words.textContent = `${machine.largest > 0 && !machine.modal ? `Largest deflection: ${metres(machine.largest)}, seen from the joints of its body. ` : ""}Joints keep their places in every scale; where they cannot, a thin line joins their two sides.`;
+  panel.hidden = false;
+  panel.append(scale, words);
+  if (machine.largest > 0 && !machine.modal) toggle("colours", "Colours by deflection", "c", false, on => { machine.colored = on; redraw(); }, player);
 }
 
 function effortControls(machine, D, player, redraw) {
@@ -107,7 +122,7 @@ function effortControls(machine, D, player, redraw) {
   scale.id = "force-scale";
   words.textContent = `${D.forces.some(one => one.kind === "reaction") ? "Red: forces of joints on their second bodies. " : ""}${D.forces.some(one => one.kind === "applied") ? "Green: applied forces. " : ""}${torque > 0 ? "Bent arrows are torques. " : ""}Largest: ${largest}.`;
   panel.append(scale, words);
-  toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live; scale.hidden = words.hidden = !on; redraw(); }, player);
+  toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live && !machine.flexible.size; scale.hidden = words.hidden = !on; redraw(); }, player);
 }
 
 // printing uses a picture of the current view in light colours: the WebGL canvas would be empty on paper

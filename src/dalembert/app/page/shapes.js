@@ -5,6 +5,13 @@ import { distance } from "./data.js";
 
 export const PALETTE = ["#3f86d6", "#ee8a3a", "#34a67a", "#c968a8", "#d9ab2c", "#8472cf", "#3fabc2", "#8f9a5c"];
 const UP = new THREE.Vector3(0, 1, 0);
+// from zero to largest displacement: readable on light and dark, without red against green
+export const RAMP = ["#3b4cc0", "#3f8fd8", "#35b7a4", "#8bcf5c", "#f2c33c", "#ee7a2b", "#c9252f"].map(c => new THREE.Color(c));
+
+export function colorAt(share, target) {
+  const x = Math.min(Math.max(share, 0), 1) * (RAMP.length - 1), k = Math.min(Math.floor(x), RAMP.length - 2);
+  return target.lerpColors(RAMP[k], RAMP[k + 1], x - k);
+}
 
 export const matter = color => new THREE.MeshStandardMaterial({ color, roughness: 0.55, metalness: 0.08 });
 

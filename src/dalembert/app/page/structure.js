@@ -3,18 +3,11 @@ import * as THREE from "three";
 import { between, metres, short } from "./data.js";
 import { knob } from "./knobs.js";
 import { modeList } from "./modes.js";
-import { coil, matter, mesh } from "./shapes.js";
+import { RAMP, coil, colorAt, matter, mesh } from "./shapes.js";
 
 const byId = id => document.getElementById(id);
 const Z = new THREE.Vector3(0, 0, 1);
-// from zero to largest displacement: readable on light and dark, without red against green
-const RAMP = ["#3b4cc0", "#3f8fd8", "#35b7a4", "#8bcf5c", "#f2c33c", "#ee7a2b", "#c9252f"].map(c => new THREE.Color(c));
 const MANY = 160000; // vertices of tubes, above which beams are drawn as lines
-
-function colorAt(share, target) {
-  const x = Math.min(Math.max(share, 0), 1) * (RAMP.length - 1), k = Math.min(Math.floor(x), RAMP.length - 2);
-  return target.lerpColors(RAMP[k], RAMP[k + 1], x - k);
-}
 
 export class Structure {
   constructor(D, stage) {

@@ -11,7 +11,7 @@ export class Traces {
     Object.assign(this, { machine, lines: [], group: new THREE.Group() });
     machine.stage.scene.add(this.group);
     this.given = machine.D.trails.length > 0;
-    machine.D.trails.forEach((trail, i) => this.line({ name: trail.name, data: trail.points, color: PALETTE[(i + 3) % PALETTE.length] }));
+    machine.D.trails.forEach((trail, i) => this.line({ name: trail.name, data: trail.points, at: trail.at, color: PALETTE[(i + 3) % PALETTE.length] }));
   }
 
   // if none are named: the paths of all joints that move, computed at first use
@@ -21,18 +21,30 @@ export class Traces {
   }
 
   compute() {
-    const { machine } = this, { D } = machine, n = D.frames, joints = D.joints.filter(j => j.body !== null && !j.radius && j.other && j.other.body !== null).slice(0, 12);
-    const wanted = joints.length ? joints.map(j => ({ name: j.name, body: j.body, point: three(j.point) })) : D.bodies.slice(0, 12).map(b => ({ name: b.name, body: b.name, point: [0, 0, 0] }));
-    const data = wanted.map(() => new Float32Array(3 * n)), now = machine.time;
-    for (let k = 0; k < n; k++) {
-      machine.place(D.start + k * D.step);
-      wanted.forEach(({ body, point }, i) => machine.world(body, point).toArray(data[i], 3 * k));
-    }
-    wanted.forEach(({ name }, i) => this.line({ name, data: data[i], color: PALETTE[(i + 3) % PALETTE.length] }));
-    machine.at(now);
+    const { machine } = this, { D } = machine, joints = D.joints.filter(j => j.body !== null && !j.radius && j.other && j.other.body !== null).slice(0, 12);
+    const wanted = joints.length ? joints.map(j => ({ name: j.name, body: j.body, point: three(j.point) })) : D.bodies.slice(0, 12).map(b => ({ name: b.name, body: b.name, point: null }));
+    this.paths(wanted.map(({ body, point }) => [body, point])).forEach((data, i) => this.line({ name: wanted[i].name, data, at: [wanted[i].body, wanted[i].point], color: PALETTE[(i + 3) % PALETTE.length] }));
+    machine.at(machine.time);
   }
 
-  line({ data, color, name }) {
+  // places of bodies at all times, as the deformation is drawn now
+  paths(places) {
+    const { machine } = this, { D } = machine, found = places.map(() => new Float32Array(3 * D.frames));
+    for (let k = 0; k < D.frames; k++) {
+      machine.place(D.start + k * D.step);
+      places.forEach(([body, point], i) => machine.world(body, point).toArray(found[i], 3 * k));
+    }
+    machine.place(machine.time ?? D.start);
+    return found;
+  }
+
+  // the deformation is drawn in another scale: paths of nodes follow
+  refresh() {
+    const moved = this.lines.filter(({ at }) => at && at[1] && this.machine.flexible.has(at[0]));
+    this.paths(moved.map(({ at }) => at)).forEach((data, i) => moved[i].both.forEach(one => one.geometry.setPositions(data)));
+  }
+
+  line({ data, color, name, at = null }) {
     if (data.length < 6) return;
     const { machine } = this, make = (opacity, width) => {
       const geometry = new LineGeometry();
@@ -43,8 +55,8 @@ export class Traces {
       this.group.add(one);
       return one;
     };
-    make(0.28, 1.6);
-    this.lines.push({ line: make(1, 2.4), name });
+    const both = [make(0.28, 1.6), make(1, 2.4)];
+    this.lines.push({ line: both[1], both, name, at });
   }
 
   clear() { this.group.clear(); this.lines = []; }

@@ -24,7 +24,7 @@ from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
 from dalembert.estimate.algebra.noise import NoiseVariances
 from dalembert.estimate.models.process import Process
-from dalembert.expressions import Array, Expr, Kernel
+from dalembert.expressions import Array, Expr, Kernel, count_work
 from dalembert.loop.interfaces import ObserverStep
 
 MX, SX = ca.MX, ca.SX
@@ -188,6 +188,9 @@ class Expressions:
         after = m.functions["step"](x, u, p, t, dt)
         if m.flat:
             F, G = ca.jacobian(after, x), ca.jacobian(after, u) if driven else None
+        elif "step_slopes" in m.functions and not driven:
+            after, change = m.functions["step_slopes"](x, m.functions["slope"](x, x, p, t), u, p, t, dt)
+            F = slope_of_difference(m, after, p, t + dt) @ change
         else:
             u1 = kind.sym("u1", m.nu)
             moved = m.functions["step"](m.retract(x, e, p, t), u1, p, t, dt)
@@ -218,7 +221,17 @@ class Expressions:
 
         if m.flat:
             return ca.jacobian(value(x), x)
+        if "slope" in m.functions:
+            return ca.jacobian(value(x), x) @ m.functions["slope"](x, x, p, t)
         return ca.substitute(ca.jacobian(value(m.retract(x, e, p, t)), e), e, kind.zeros(m.ne))
+
+
+def slope_of_difference(model: Process, x: Expr, p: Expr, t: Expr) -> Expr:
+    """∂(x ⊟ x₀)/∂x where both are the same."""
+    at, about = (MX.sym(name, model.nx) for name in ("x", "x0"))
+    P, T = MX.sym("p", len(model.parameters)), MX.sym("t")
+    slope = ca.jacobian(model.difference(at, about, P, T), at)
+    return ca.Function("difference_slope", [at, about, P, T], [slope])(x, x, p, t)
 
 
 def keep_measured(S: Expr, measured: Expr) -> Expr:
@@ -286,6 +299,8 @@ def sample_function(recursion: Recursion) -> ca.Function:
 
 def flatten(step: ca.Function) -> ca.Function:
     """The step as one flat expression where that is small: structural zeros and common parts cost nothing then."""
+    if count_work(step).executed > 4 * FLAT:  # sharing common parts does not bring it below the limit
+        return step
     try:
         flat = step.expand()
     except RuntimeError:  # something in it has no scalar form

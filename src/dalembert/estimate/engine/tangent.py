@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.estimate.engine.recursion import Expressions
+from dalembert.estimate.engine.recursion import Expressions, slope_of_difference
 from dalembert.estimate.models.process import Process
 from dalembert.expressions import Array, Expr, Kernel
 
@@ -58,6 +58,9 @@ def _shift(model: Expressions, kind: Any) -> ca.Function:
     m = model.process
     x, e, _, p, t, _ = model._symbols(kind)
     x1 = kind.sym("x1", m.nx)
+    if "slope" in m.functions:
+        J = slope_of_difference(m, x1, p, t) @ m.functions["slope"](x1, x, p, t)
+        return ca.Function("shift", [x, e, x1, p, t], [ca.densify(J)])
     d = m.difference(m.retract(x, e, p, t), x1, p, t)
     return ca.Function("shift", [x, e, x1, p, t], [ca.densify(ca.jacobian(d, e))], {"cse": kind is SX})
 

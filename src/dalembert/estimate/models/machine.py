@@ -22,11 +22,12 @@ from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
-from dalembert.estimate.models.manifold import Manifold, Tangent, independent, update_turn_counters
+from dalembert.estimate.models.machine_slopes import step_slopes
+from dalembert.estimate.models.manifold import Independent, Manifold, Tangent, independent, update_turn_counters
 from dalembert.estimate.models.process import Names, Process, find_places, process
 from dalembert.expressions import FLAT_LIMIT, Array, Expr
 from dalembert.numerics.runge_kutta import Tableau, combine, find_tableau
-from dalembert.solve.constrained.solve import depends_on_reactions
+from dalembert.solve.constrained.solve import build_function, depends_on_reactions
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
 
 NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
@@ -320,21 +321,40 @@ class MachineFunctions:
         e, x0 = SX.sym("e", self.ne), SX.sym("x0", self.nx)
 
         def function(name: str, inputs: list[Any], value: Expr) -> ca.Function:
-            return ca.Function(name, inputs, [ca.densify(value)], {"cse": self.eqs.nv < 600})
+            return build_function(name, inputs, [value])
 
-        return {
+        found = {
             "step": self.step(),
-            "rate": function("rate", [x, u, p, t], self.rate(x, u, p, t)),
             "outputs": function("outputs", [x, u, p, t], self.outputs(x, u, p, t)),
-            "retract": function("retract", [x, e, p, t], self.retract(x, e, p, t)),
             "difference": function("difference", [x, x0, p, t], self.difference(x, x0, p, t)),
             "report": function("report", [x, u, p, t], self.report(x, u, p, t)),
         }
+        if self.flat or not isinstance(self.manifold, Independent):
+            found["rate"] = function("rate", [x, u, p, t], self.rate(x, u, p, t))
+            found["retract"] = function("retract", [x, e, p, t], self.retract(x, e, p, t))
+            return found
+        X, U, P, T, _ = self.symbols(MX)
+        found["rate"] = ca.Function("rate", [X, U, P, T], [self.rate(X, U, P, T)])
+        found["retract"] = self.retract_in_parts(self.manifold)
+        found["slope"] = function("slope", [x, x0, p, t], self.slope(self.manifold, x, x0, p, t))
+        if self.lands:
+            found["step_slopes"] = step_slopes(self)
+        return found
+
+    @property
+    def flat(self) -> bool:
+        """Whether a step is small enough for one flat expression."""
+        calls = self.steps * (len(self.tableau.nodes) + 2)
+        return bool(calls * rates_function(self.eqs).n_instructions() <= FLAT_LIMIT)
+
+    @property
+    def lands(self) -> bool:
+        """Whether the factor of the last stage of a step closes the joints."""
+        nodes, weights = self.tableau.nodes, self.tableau.weights
+        return len(nodes) > 1 and nodes[-1] == 1 and weights[-1] != 0 and not self.nl
 
     def step(self) -> ca.Function:
-        rates = rates_function(self.eqs)
-        calls = self.steps * (len(self.tableau.nodes) + 2)
-        flat = calls * rates.n_instructions() <= FLAT_LIMIT
+        flat = self.flat
         symbols = self.symbols(SX if flat else MX)
         x, u, p, t, h = symbols
         q, v, z, lam, d = self.split(x)
@@ -352,7 +372,7 @@ class MachineFunctions:
         rows = [row[:k].tolist() for k, row in enumerate(self.tableau.matrix)]
         F = rates_function(eqs)
         stages: list[Any] = []
-        close = len(nodes) > 1 and nodes[-1] == 1 and weights[-1] != 0 and not self.nl
+        close = self.lands
         for node, row in zip(nodes[:-1] if close else nodes, rows, strict=False):
             y = [base + h * combine(row, stages, i) for i, base in enumerate((q, v, z))]
             stages.append(F(*y, u, p, t + node * h, stages[-1][3] if stages else lam))
@@ -394,6 +414,24 @@ class MachineFunctions:
         e_s, e_w, e_z, e_d = self.split_error(e)
         q, v = self.manifold.retract(q, v, e_s, e_w, p, t)
         return self.join(q, v, z + e_z, lam, d + e_d)
+
+    def retract_in_parts(self, manifold: Independent) -> ca.Function:
+        """x ⊞ e in calls of its steps."""
+        x, _, p, t, _ = self.symbols(MX)
+        e = MX.sym("e", self.ne)
+        q, v, z, lam, d = self.split(x)
+        e_s, e_w, e_z, e_d = self.split_error(e)
+        parts = {"q": q, "v": v, "q0": q, "v0": v, "e_s": e_s, "e_w": e_w, "p": p, "t": t}
+        q, v = manifold.retract_in_parts(parts)
+        return ca.Function("retract", [x, e, p, t], [self.join(q, v, z + e_z, lam, d + e_d)])
+
+    def slope(self, manifold: Independent, x: Expr, x0: Expr, p: Expr, t: Expr) -> Expr:
+        """∂(x₀ ⊞ e)/∂e where that is x."""
+        q, v, *_ = self.split(x)
+        moved = ca.vertcat(*manifold.slopes(q, v, self.split(x0)[0], p, t))
+        others = SX.eye(self.eqs.nz + len(self.unknown))
+        plain = ca.vertcat(others[: self.eqs.nz, :], SX(self.nl, others.shape[1]), others[self.eqs.nz :, :])
+        return ca.diagcat(moved, plain)
 
     def split_error(self, e: Expr) -> tuple[Expr, Expr, Expr, Expr]:
         ns, nw = len(self.manifold.positions), len(self.manifold.speeds)

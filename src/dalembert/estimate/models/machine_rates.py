@@ -24,6 +24,7 @@ from dalembert.expressions import Expr
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
 from dalembert.solve.constrained.solve import (
     Evaluation,
+    build_function,
     depends_on_reactions,
     normalised,
     projection_function,
@@ -93,7 +94,7 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
     def make() -> ca.Function:
         s = eqs.symbols()
         values, _ = rates(eqs, s)
-        return _function(eqs, "rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], values)
+        return build_function("rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], values)
 
     return eqs.cached("rates of a filter", make)
 
@@ -111,7 +112,7 @@ def landing_function(eqs: EquationsOfMotion) -> ca.Function:
         last, held = rates(eqs, s)
         q, v, z = (y + weight * k for y, k in zip(base, last[:3], strict=True))
         q, v = _onto(eqs, replace(s, q=q, v=v, z=z), held)
-        return _function(eqs, "landing", [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t], [q, v, z])
+        return build_function("landing", [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t], [q, v, z])
 
     return eqs.cached("landing of a filter", make)
 
@@ -129,7 +130,7 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
             A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, without_derivatives(resting)).factor
         )
         q, v = _onto(eqs, resting, held)
-        return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
+        return build_function("project", [s.q, s.v, s.p, s.t], [q, v])
 
     return eqs.cached("projection of a filter", make)
 
@@ -147,7 +148,3 @@ def _onto(eqs: EquationsOfMotion, s: Symbols, held: FactoredRows) -> tuple[Expr,
         slip[eqs.rate_rows] = eqs.functions["rates"](q, v, s.p, s.t)
         v = v + held.correction(slip)
     return q, v
-
-
-def _function(eqs: EquationsOfMotion, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
-    return ca.Function(name, inputs, [ca.densify(x) for x in outputs], {"cse": eqs.nv < 600})

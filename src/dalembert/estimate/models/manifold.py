@@ -15,6 +15,7 @@ The slopes at e = 0 need no iteration (A_h X = 0, S X = 1; A W = 0, S_w W = 1; r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -236,25 +237,66 @@ class Independent:
         return _stack(values), _stack(rows, eqs.nv)
 
     def retract(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
-        eqs, F = self.eqs, self.eqs.functions
         q0, v0, w0 = q, v, self._speeds(q, v, p, t)[0]
-        xi, dv = self.move(q, v, e_s, e_w, p, t)
-        q, v = shift_pose(eqs, q, xi, p, t), v + dv
-        going = is_going(e_s, e_w)
+        q, v, going = self._first(q, v, e_s, e_w, p, t)
         for _ in range(self.newton_steps):
-            q = update_turn_counters(eqs, q, p, t, going)
-            gap = ca.vertcat(F["position"](q, p, t), self._values(q, q0, p, t)[0] - e_s)
-            S = self._values(still(q), q0, p, t)[1]
-            A = _rows(eqs, still(q), still(v), p, t)[eqs.holonomic_rows, :]
-            factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
-            q = shift_pose(eqs, q, going * factor.correction(gap), p, t)
+            q = self._next_pose(q, v, q0, e_s, going, p, t)
         for _ in range(SPEED_PASSES):
-            S = self._speeds(still(q), still(v), p, t)[1]
-            A = _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t)[eqs.rate_rows, :]
-            factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
-            slip = ca.vertcat(F["rates"](q, v, p, t), self._speeds(q, v, p, t)[0] - w0 - e_w)
-            v = v + going * factor.correction(slip)
-        return self._write_entries((q0, v0), (update_turn_counters(eqs, q, p, t, going), v), e_s, e_w)
+            v = self._next_speeds(q, v, w0, e_w, going, p, t)
+        return self._last(q, v, q0, v0, e_s, e_w, going, p, t)
+
+    def retract_in_parts(self, symbols: dict[str, Any]) -> tuple[Any, Any]:
+        """The same in calls of one function for each kind of step, which is compiled once: for large machines."""
+        s, made = symbols, {name: SX.sym(name, x.shape[0]) for name, x in symbols.items()}
+        q, v, q0, v0, e_s, e_w, p, t = (made[name] for name in ("q", "v", "q0", "v0", "e_s", "e_w", "p", "t"))
+        w0, going = SX.sym("w0", len(self.moving)), SX.sym("going")
+
+        def part(name: str, inputs: list[Any], outputs: tuple[Any, ...]) -> ca.Function:
+            return ca.Function(name, inputs, [ca.densify(x) for x in outputs])
+
+        speeds = self._speeds(q, v, p, t)[0]
+        begin = part("begin", [q, v, e_s, e_w, p, t], (*self._first(q, v, e_s, e_w, p, t), speeds))
+        pose = [q, v, q0, e_s, going, p, t]
+        speed = [q, v, w0, e_w, going, p, t]
+        end = [q, v, q0, v0, e_s, e_w, going, p, t]
+        next_pose = part("next_pose", pose, (self._next_pose(*pose),))
+        next_speeds = part("next_speeds", speed, (self._next_speeds(*speed),))
+        last = part("last", end, self._last(*end))
+        q1, v1, moving, w = begin(s["q"], s["v"], s["e_s"], s["e_w"], s["p"], s["t"])
+        for _ in range(self.newton_steps):
+            q1 = next_pose(q1, v1, s["q"], s["e_s"], moving, s["p"], s["t"])
+        for _ in range(SPEED_PASSES):
+            v1 = next_speeds(q1, v1, w, s["e_w"], moving, s["p"], s["t"])
+        return last(q1, v1, s["q"], s["v"], s["e_s"], s["e_w"], moving, s["p"], s["t"])  # type: ignore[no-any-return]
+
+    def _first(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+        """A move along the tangent, and whether there is a move at all."""
+        xi, dv = self.move(q, v, e_s, e_w, p, t)
+        return shift_pose(self.eqs, q, xi, p, t), v + dv, is_going(e_s, e_w)
+
+    def _next_pose(self, q: Expr, v: Expr, q0: Expr, e_s: Expr, going: Expr, p: Expr, t: Expr) -> Expr:
+        """A Newton step to the pose with closed joints and s = s₀ + e_s."""
+        eqs = self.eqs
+        q = update_turn_counters(eqs, q, p, t, going)
+        gap = ca.vertcat(eqs.functions["position"](q, p, t), self._values(q, q0, p, t)[0] - e_s)
+        S = self._values(still(q), q0, p, t)[1]
+        A = _rows(eqs, still(q), still(v), p, t)[eqs.holonomic_rows, :]
+        factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
+        return shift_pose(eqs, q, going * factor.correction(gap), p, t)
+
+    def _next_speeds(self, q: Expr, v: Expr, w0: Expr, e_w: Expr, going: Expr, p: Expr, t: Expr) -> Expr:
+        """A Newton step to the speeds on the rows with w = w₀ + e_w."""
+        eqs = self.eqs
+        S = self._speeds(still(q), still(v), p, t)[1]
+        A = _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t)[eqs.rate_rows, :]
+        factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
+        slip = ca.vertcat(eqs.functions["rates"](q, v, p, t), self._speeds(q, v, p, t)[0] - w0 - e_w)
+        return v + going * factor.correction(slip)
+
+    def _last(
+        self, q: Expr, v: Expr, q0: Expr, v0: Expr, e_s: Expr, e_w: Expr, going: Expr, p: Expr, t: Expr
+    ) -> tuple[Expr, Expr]:
+        return self._write_entries((q0, v0), (update_turn_counters(self.eqs, q, p, t, going), v), e_s, e_w)
 
     def _write_entries(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Expr, e_w: Expr) -> tuple[Expr, Expr]:
         """The moved state, with entries of q and v that the error alone decides written so.
@@ -300,18 +342,46 @@ class Independent:
         return self._values(q, q0, p, t)[0], self._speeds(q, v, p, t)[0] - self._speeds(q0, v0, p, t)[0]
 
     def move(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+        pose, speeds = self._responses(q, v, q, p, t)
+        xi = pose(e_s)
+        return xi, speeds(xi, e_w)
+
+    def slopes(self, q: Expr, v: Expr, q0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+        """∂q/∂e (nq, ne) and ∂v/∂e (nv, ne) of x₀ ⊞ e, at the e that makes it (q, v)."""
+        eqs, ns, nw = self.eqs, len(self.chosen), len(self.moving)
+        pose, speeds = self._responses(q, v, q0, p, t)
+        N, _ = eqs.functions["kinematics"](q, p, t)
+        poses = [pose(SX.eye(ns)[:, k]) for k in range(ns)]
+        changes = [speeds(xi, SX(nw, 1)) for xi in poses] + [speeds(None, SX.eye(nw)[:, k]) for k in range(nw)]
+        slopes = [ca.horzcat(*(N @ xi for xi in poses), SX(eqs.nq, nw)), ca.horzcat(*changes)]
+        for slope, shares, first, count in zip(slopes, self._shares(), (0, ns), (ns, nw), strict=True):
+            for place, share in shares.items():  # as `_write_entries` has it
+                slope[place, :] = SX(1, ns + nw)
+                slope[place, first : first + count] = ca.sparsify(ca.DM(share)).T
+        return slopes[0], slopes[1]
+
+    def _responses(self, q: Expr, v: Expr, q0: Expr, p: Expr, t: Expr) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """e_s -> ξ and (ξ or None for zero, e_w) -> δv of a small error about (q₀, ·), each with its factor."""
         eqs = self.eqs
         rows = _rows(eqs, q, v, p, t)
-        A, S = rows[eqs.holonomic_rows, :], self._values(q, q, p, t)[1]
-        factor = factor_at(eqs, ca.vertcat(A, S), q, p, t)
-        xi = factor.correction(ca.vertcat(SX.zeros(A.shape[0]), -e_s), REFINEMENTS)
+        A, S = rows[eqs.holonomic_rows, :], self._values(q, q0, p, t)[1]
+        holding = factor_at(eqs, ca.vertcat(A, S), q, p, t)
         s = eqs.symbols()
         rates = ca.vertcat(eqs.functions["rates"](s.q, s.v, s.p, s.t), self._speeds(s.q, s.v, s.p, s.t)[0])
         both = ca.Function("rates", [s.q, s.v, s.p, s.t], [rates])
-        A, S = rows[eqs.rate_rows, :], self._speeds(q, v, p, t)[1]
-        factor = factor_at(eqs, ca.vertcat(A, S), q, p, t)
-        wanted = ca.vertcat(SX.zeros(A.shape[0]), -e_w)
-        return xi, factor.correction(_along(eqs, both, (q, v, p, t), xi) + wanted, REFINEMENTS)
+        A_w, S_w = rows[eqs.rate_rows, :], self._speeds(q, v, p, t)[1]
+        steering = factor_at(eqs, ca.vertcat(A_w, S_w), q, p, t)
+
+        def pose(e_s: Expr) -> Expr:
+            return holding.correction(ca.vertcat(SX.zeros(A.shape[0]), -e_s), REFINEMENTS)
+
+        def speeds(xi: Expr, e_w: Expr) -> Expr:
+            wanted = ca.vertcat(SX.zeros(A_w.shape[0]), -e_w)
+            if xi is not None:
+                wanted = _along(eqs, both, (q, v, p, t), xi) + wanted
+            return steering.correction(wanted, REFINEMENTS)
+
+        return pose, speeds
 
 
 def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newton_steps: int) -> Independent:

@@ -40,6 +40,8 @@ ARGUMENTS = {
     "outputs": "x u p t",
     "retract": "x e p t",
     "difference": "x x0 p t",
+    "slope": "x x0 p t",
+    "step_slopes": "x dx u p t dt",
     "report": "x u p t",
 }
 
@@ -57,6 +59,8 @@ class Process:
         step (x, u, p, t, Δt) -> x after Δt under constant u;  outputs (x, u, p, t) -> y;
         rate (x, u, p, t) -> ẋ, absent where the model has steps only;
         retract (x, e, p, t) -> x ⊞ e and difference (x, x₀, p, t) -> x ⊟ x₀, both absent for a flat process;
+        slope (x, x₀, p, t) -> ∂(x₀ ⊞ e)/∂e (nx, ne) where that is x, and step_slopes (x, ∂x (nx, ne), u, p, t, Δt) ->
+        the step and its change along ∂x, both absent where these are derivatives of the others, small enough to take;
         report (x, u, p, t) -> channels of the estimate, absent where these are x itself.
     reported : names and units of the channels of the estimate.
     wrapped : per output, whether it is an angle whose residual is taken in (-π, π].

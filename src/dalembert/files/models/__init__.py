@@ -15,6 +15,9 @@
     inertia = { rod = "length" }                   # or a number, 3 numbers, a 3x3 matrix, box, cylinder, sphere,
     points = { tip = ["half", 0] }                 #   composite = [...], or mesh = "part.stl" with a density
 
+    [bodies.arm]                                   # a flexible body, by its data or as a beam: its nodes are points
+    flexible = "arm.npz"                           #   or beam = { length = 1, radius = "5 mm", material = "steel" }
+
     [joints.hinge]
     type = "revolute"
     a = "ground"                                   # a body, "rod.tip", "rod(-half, 0)",

@@ -19,7 +19,7 @@ from dalembert.files.models.values.includes import add_includes
 from dalembert.files.models.values.laws import InputLaw
 from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, unknown
 from dalembert.model import Body, Mechanism
-from dalembert.model.check import coordinate_names
+from dalembert.model.check import coordinate_names, mode_names
 
 LIBRARY = Path(__file__).resolve().parents[2] / "library"
 
@@ -48,7 +48,7 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
     Parameters
     ----------
     path : a ``.toml`` or ``.json`` file, or a name of `library`. Nothing in a file is executed.
-    allow_outside : let it include files and meshes that are not in its folder.
+    allow_outside : let it include files, meshes and data of flexible bodies that are not in its folder.
 
     Returns
     -------
@@ -333,7 +333,8 @@ def _state_names(m: Mechanism, names: Mapping[str, str]) -> set[str]:
 
 
 def _rates(m: Mechanism) -> list[str]:
-    """Names of the rates of joints and of the speeds of bodies."""
+    """Names of the rates of joints and modes and of the speeds of bodies."""
     rates = [f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates]
     speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz")
-    return rates + [f"{body.name}.{speed}" for body in m.bodies for speed in speeds]
+    rates += [f"{body.name}.{speed}" for body in m.bodies for speed in speeds]
+    return rates + [f"{mode}.rate" for body in m.bodies for mode in mode_names(body)]

@@ -14,6 +14,7 @@ from dalembert.core.atomic_files import replacing, write_text
 from dalembert.core.errors import DataError, FileFormatError, ModelError
 from dalembert.expressions import Quantity
 from dalembert.expressions.quantities import PiecewiseLinear
+from dalembert.files.bodies.bodies import write_flexible_body
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.toml_text import json_text, toml_text
 from dalembert.files.models.values.laws import TIME, Curve, InputLaw, SpringLaw, StateLaw, TimeLaw
@@ -39,7 +40,8 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     which file a part was included from (its name shows it: ``leg.foot``).
 
     A machine that holds Python functions (laws, constraints) is refused with the names of the parts; laws that came
-    from a file are written as they were read. Meshes that show bodies go into STL files beside it.
+    from a file are written as they were read. Meshes that show bodies go into STL files beside it, data of flexible
+    bodies into .npz files.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".toml", ".json"):
@@ -50,6 +52,14 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
         with replacing(Path(path).with_name(name)) as temporary:
             temporary.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
         document["bodies"][body.name]["picture"] = {"mesh": name, "scale": 1.0}
+    written: dict[int, str] = {}
+    for body in mechanism.bodies:
+        if body.flexible is not None:
+            if id(body.flexible) not in written:  # bodies of the same data share a file
+                written[id(body.flexible)] = f"{Path(path).stem}-{len(written) + 1}.npz"
+                write_flexible_body(body.flexible, Path(path).with_name(written[id(body.flexible)]))
+            table = document["bodies"][body.name]
+            document["bodies"][body.name] = {"flexible": written[id(body.flexible)], **table}
     write_text(path, json_text(document) if suffix == ".json" else toml_text(document))
 
 
@@ -164,7 +174,11 @@ class Document:
     # -- bodies and joints ------------------------------------------------------------------------------------------
     def body(self, body: Body) -> dict[str, Any]:
         what = f"body {body.name!r}"
-        table: dict[str, Any] = {"mass": self.number(body.mass, what), "inertia": self.inertia(body, what)}
+        if body.flexible is None:
+            table: dict[str, Any] = {"mass": self.number(body.mass, what), "inertia": self.inertia(body, what)}
+        else:  # the data have mass, inertia and points
+            factors = {"stiffness": body.stiffness, "damping": body.damping}
+            table = {key: self.number(x, what) for key, x in factors.items() if not _same(x, 1.0)}
         if body.position:
             table["position"] = self.values(body.position, what)
         if body.angle != 0:
@@ -173,7 +187,7 @@ class Document:
             table["rotation"] = self.values(body.rotation, what)
         if body.center:
             table["center"] = self.values(body.center, what)
-        if body.points:
+        if body.points and body.flexible is None:
             table["points"] = self.points(body)
         return table
 

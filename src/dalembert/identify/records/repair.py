@@ -149,8 +149,6 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     >>> np.flatnonzero(hampel(x))
     array([20])
     """
-    from scipy.ndimage import median_filter
-
     limit = real_number("threshold", threshold)
     width = whole_number("window", window, 3)
     if width % 2 == 0 or limit <= 0.0:
@@ -163,14 +161,27 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     ends = 2.0 * values[0] - values[half:0:-1], 2.0 * values[-1] - values[-2 : -half - 2 : -1]
     longer = np.concatenate([ends[0], values, ends[1]])
     inner = slice(half, half + len(values))
-    far = np.abs(values - median_filter(longer, width)[inner])
+    far = np.abs(values - running_median(longer, width)[inner])
     odd = np.abs(np.convolve(longer, [1.0, -4.0, 6.0, -4.0, 1.0], mode="same")[inner])
     floor = FLOOR * np.median(np.abs(values - np.median(values)))
     limit *= GAUSSIAN
-    result: NDArray[np.bool_] = far > limit * np.maximum(median_filter(far, WIDER * width, mode="mirror"), floor)
+    result: NDArray[np.bool_] = far > limit * np.maximum(running_median(far, WIDER * width), floor)
     if result.any():
-        result &= odd > limit * median_filter(odd, WIDER * width, mode="mirror")
+        result &= odd > limit * running_median(odd, WIDER * width)
     return result
+
+
+def running_median(x: FloatArray, width: int) -> FloatArray:
+    """(N,) medians of windows of odd width; the ends are continued by reflection.
+
+    The reflection is made here: mode "mirror" of SciPy 1.15.0 to 1.15.2 writes beyond its memory, and that of later
+    versions is wrong where the window is wider than the record.
+    """
+    from scipy.ndimage import median_filter
+
+    half = width // 2
+    medians: FloatArray = median_filter(np.pad(x, half, mode="reflect"), width, mode="nearest")[half : half + len(x)]
+    return medians
 
 
 def _find_outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: int) -> NDArray[np.bool_]:

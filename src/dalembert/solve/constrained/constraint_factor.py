@@ -21,6 +21,7 @@ in which μ follows the rows that hold its direction.
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,6 +90,25 @@ class ConstraintFactor:
         K = ca.triu2symm(ca.triu(ca.sparsify(K)[order, order]))
         K = K + ca.diag(ca.sparsify(ca.vertcat(SX(leading, 1), self._shift)))
         self._D, self._LT, _ = ca.ldl(K, False)
+
+    def numbers(self) -> Any:
+        """All that the factor consists of, as one column."""
+        return ca.vertcat(*(ca.vec(part.nz[:]) for part in self._parts()))
+
+    def with_numbers(self, numbers: Any) -> ConstraintFactor:
+        """The same factor made of such a column."""
+        other = copy.copy(self)
+        parts, first = [], 0
+        for part in self._parts():
+            parts.append(SX(part.sparsity(), numbers[first : first + part.nnz()]))
+            first += part.nnz()
+        other._all, other._D, other._LT, other._shift = parts[:4]
+        other._mass = self._mass.with_parts(parts[4:])
+        other.A = other._all[: self.rows, :]
+        return other
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self._all, self._D, self._LT, self._shift, *self._mass.parts()
 
     def _absent(self, K: Any, massless: Massless | None, J: Any) -> Any:
         """The lower right block of the matrix is EᵀM̂⁻¹E - J⁻¹: zero in directions without any mass."""

@@ -6,13 +6,14 @@
 No pivoting by value. Pivots of the first block are masses plus h times damping plus h² times stiffness. A multiplier
 becomes a pivot once the unknowns that its row or column names are eliminated: what is left of it is the counterpart of
 A M⁻¹ Aᵀ and gets ε of its own diagonal, as in `constrained`, so that redundant rows and singular poses stay well posed.
-Refinement against K itself takes the ε out again. Of the pivots that are possible the one with the least work is next,
-so that a chain of bodies is eliminated body by body, joint by joint, and the work grows with its length.
+Refinement against K itself takes the ε out again. So a chain of bodies is eliminated body by body, joint by joint, and
+the work grows with its length.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import casadi as ca
 
@@ -22,6 +23,7 @@ from dalembert.solve.constrained.solve import TINY
 from dalembert.solve.constrained.structure import massless_directions
 
 SX = ca.SX
+_Rule: TypeAlias = "Callable[[set[int], set[int]], int]"  # columns right of a pivot, rows below it
 PLAIN_PIVOT = 0.1  # smallest number that is taken for a pivot without looking at the others
 
 
@@ -154,7 +156,17 @@ def joint_row_weight(eqs: EquationsOfMotion, M: Any, A: Any) -> Any:
 
 
 def elimination_order(rows: list[dict[int, Any]], leading: int) -> list[int]:
-    """Order of the pivots: of those that are possible, the one that changes the fewest entries next."""
+    """Order of the pivots: of two rules for the next one, the order with less work.
+
+    Of the pivots that are possible, the one that changes the fewest entries is next, which is better in loops, or the
+    one that meets the fewest unknowns, which is better along chains.
+    """
+    rules: tuple[_Rule, ...] = (lambda right, below: len(right) * len(below), lambda right, below: len(right | below))
+    return min((_order(rows, leading, rule) for rule in rules), key=lambda found: found[0])[1]
+
+
+def _order(rows: list[dict[int, Any]], leading: int, rule: _Rule) -> tuple[int, list[int]]:
+    """Changed entries, and the order of the pivots with the least value of the rule first."""
     right = [set(row) - {i} for i, row in enumerate(rows)]
     below: list[set[int]] = [set() for _ in rows]
     for i, entries in enumerate(right):
@@ -162,11 +174,12 @@ def elimination_order(rows: list[dict[int, Any]], leading: int) -> list[int]:
             below[j].add(i)
     waits = {k: {i for i in right[k] | below[k] if i < leading} for k in range(leading, len(rows))}
     possible = {*range(leading), *(k for k, others in waits.items() if not others)}
-    order = []
+    order, work = [], 0
     while possible:
-        k = min(possible, key=lambda i: (len(right[i]) * len(below[i]), i))
+        k = min(possible, key=lambda i: (rule(right[i], below[i]), i))
         possible.remove(k)
         order.append(k)
+        work += len(right[k]) * len(below[k])
         for i in below[k]:
             right[i].remove(k)
             right[i] |= right[k] - {i}
@@ -179,7 +192,7 @@ def elimination_order(rows: list[dict[int, Any]], leading: int) -> list[int]:
                     others.remove(k)
                     if not others:
                         possible.add(m)
-    return order
+    return work, order
 
 
 def _trace(rows: list[dict[int, Any]], leading: int) -> Any:

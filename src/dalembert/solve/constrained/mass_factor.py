@@ -7,6 +7,8 @@ of a beam take 750 operations instead of the 11 700 of an inverse.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -43,6 +45,18 @@ class MassFactor:
         if values:
             small = SX.triplet(rows, columns, ca.vertcat(*values), self.n, self.n)
         self._inverse = ca.sparsify(small)
+
+    def parts(self) -> list[Any]:
+        """The matrices that the factor consists of."""
+        return [self._inverse, *(part for _, (D, LT, _) in self._large for part in (D, LT))]
+
+    def with_parts(self, parts: Sequence[Any]) -> MassFactor:
+        """The same factor made of such matrices."""
+        other = copy.copy(self)
+        other._inverse = parts[0]
+        pairs = zip(self._large, parts[1::2], parts[2::2], strict=True)
+        other._large = [(index, (D, LT, order)) for (index, (_, _, order)), D, LT in pairs]
+        return other
 
     def solve(self, x: Any) -> Any:
         """M⁻¹ x of a column."""

@@ -196,8 +196,8 @@ def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> A
     return ca.vertcat(*entries)
 
 
-def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], ConstraintFactor]:
-    """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, and the factor used.
+def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], ConstraintFactor, Any]:
+    """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, the factor used, and P v.
 
     The speeds are brought onto the rows first: q̇ = N P v, v̇ = a(q, P v). On the joints nothing changes, so every method
     keeps its order; at the stages of a step, which lie off the joints, the multipliers stay bounded. Near a dead point
@@ -207,7 +207,7 @@ def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Constrain
     s = replace(s, v=steered(eqs, at, s.v))
     final = Evaluation(eqs, s, factor=at.factor)
     a, lam, zdot, power, change = final.solve()
-    return [final.qdot, a, zdot, power, lam, change], at.factor
+    return [final.qdot, a, zdot, power, lam, change], at.factor, s.v
 
 
 def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None) -> ca.Function:
@@ -216,7 +216,11 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
     def make() -> ca.Function:
         s = eqs.symbols()
         if baumgarte is None:
-            rates, _ = derivative(eqs, s)
+            stage = stage_function(eqs)
+            if stage is not None:
+                arguments = stage.function.mx_in()
+                return ca.Function("forward", arguments, stage.function.call(arguments)[:6])
+            rates = derivative(eqs, s)[0]
         else:
             at = Evaluation(eqs, s, baumgarte=baumgarte)
             a, lam, zdot, power, change = at.solve()
@@ -224,6 +228,38 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
         return build_function("forward", _arguments(s), rates)
 
     return eqs.cached(("forward function", baumgarte), make)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The derivative of a large machine as one function that all stages of a step call, and what closes its joints.
+
+    function : (q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, power, λ, change, v on the rows, numbers of the factor.
+    close : (q,v,p,t, numbers of the factor) -> q with its joints closed.
+    """
+
+    function: ca.Function
+    close: ca.Function
+
+
+def stage_function(eqs: EquationsOfMotion) -> Stage | None:
+    """None for a machine whose whole step is cheaper as flat code, with what its parts have in common found."""
+
+    def make() -> Stage | None:
+        s = eqs.symbols()
+        rates, factor, v = derivative(eqs, s)
+        if not eqs.rows:
+            return None
+        outputs = [ca.densify(x) for x in (*rates, v, factor.numbers())]
+        function = ca.Function("stage", _arguments(s), outputs)
+        if function.n_instructions() <= SHARING:
+            return None
+        numbers = SX.sym("factor", outputs[-1].shape[0])
+        q = closed(eqs, s, factor.with_numbers(numbers))
+        return Stage(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
+
+    stage: Stage | None = eqs.cached("stage function", make)
+    return stage
 
 
 def closing_function(eqs: EquationsOfMotion) -> ca.Function:
@@ -236,10 +272,13 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
     """
 
     def make() -> ca.Function:
+        stage = stage_function(eqs)
+        if stage is not None:
+            return _closing_by_stages(eqs, stage)
         s = eqs.symbols()
         base = [SX.sym("q0", eqs.nq), SX.sym("v0", eqs.nv), SX.sym("z0", eqs.nz), SX.sym("work0")]
         weight = SX.sym("weight")
-        (*last, lam, _), factor = derivative(eqs, s)
+        (*last, lam, _), factor, _ = derivative(eqs, s)
         q, v, z, work = (y + weight * k for y, k in zip(base, last, strict=True))
         rough = replace(s, q=q, v=v, z=z, lam=lam)
         q = closed(eqs, rough, factor)
@@ -252,6 +291,20 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         return build_function("closing", inputs, outputs)
 
     return eqs.cached("closing function", make)
+
+
+def _closing_by_stages(eqs: EquationsOfMotion, stage: Stage) -> ca.Function:
+    """The same in calls of the stage that the whole step has in common."""
+    sizes = {"q": eqs.nq, "v": eqs.nv, "z": eqs.nz, "lam": len(eqs.rows)}
+    q, v, z, lam = (ca.MX.sym(name, size) for name, size in sizes.items())
+    base = [ca.MX.sym("q0", eqs.nq), ca.MX.sym("v0", eqs.nv), ca.MX.sym("z0", eqs.nz), ca.MX.sym("work0")]
+    weight, u, p, t = (ca.MX.sym(n, k) for n, k in (("weight", 1), ("u", eqs.nu), ("p", len(eqs.parameters)), ("t", 1)))
+    *last, lam0, _, _, numbers = stage.function(q, v, z, u, p, t, lam)
+    rough_q, rough_v, z1, work = (y + weight * k for y, k in zip(base, last, strict=True))
+    q1 = stage.close(rough_q, rough_v, p, t, numbers)
+    _, a1, zdot1, power1, lam1, change, v1, _ = stage.function(q1, rough_v, z1, u, p, t, lam0)
+    outputs = [*last, q1, v1, z1, work, a1, zdot1, power1, lam1, change]
+    return ca.Function("closing", [q, v, z, lam, *base, weight, u, p, t], outputs)
 
 
 def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Function:

@@ -34,7 +34,7 @@ class NativeSteps:
     ) -> None:
         self.p, self.constants = eqs.p, inputs.constants
         self.numbers, self.unchecked = method.numbers(), method.numbers(controlled=False)
-        self.iterates = method.iterates
+        self.iterates, self.controlled = method.iterates, method.step is None
         key = ("stepper", type(method).__qualname__, method.structure(), inputs.key, events_key)
 
         def make() -> tuple[Layout, Kernel, Kernel]:
@@ -48,7 +48,9 @@ class NativeSteps:
         self.largest_block = max(LARGEST_BLOCK // self.layout.size, 1)
 
     def plan(self, times: Array, span: float) -> None:
-        """Samples to come and length of the run: the steps do not depend on them."""
+        """Samples to come: where steps are controlled, each is reached by one step of its own."""
+        if self.controlled:
+            self.kernel.expect(len(times))
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         """The column at the start of a run."""

@@ -56,11 +56,12 @@ class SingularPoses:
     def restart(self, eqs: EquationsOfMotion) -> None:
         """Other parameters from here on: other rows."""
         self.eqs = eqs
-        self.kernel = _volume(eqs) if eqs.nv <= LIMITS.large and may_lose_rank(eqs) else None
+        watched = eqs.nv <= LIMITS.large and eqs.cached("may lose rank", lambda: may_lose_rank(eqs))
+        self.kernel = _volume(eqs) if watched else None
         self.states = np.zeros((0, 0))  # the last two
         self.values = np.zeros(0)
-        self.best = -np.inf
-        self.rank = 0
+        self.best, self.most_regular = -np.inf, np.zeros(0)  # the largest value of the run, and its state
+        self.known_rank: int | None = None
 
     def look(self, steps: Any, before: Array, block: Array) -> None:
         """The states of one block, after the state before it."""
@@ -75,15 +76,20 @@ class SingularPoses:
             block = block[accepted]
         if not len(block):
             return
-        self.states = np.vstack((self.states, block))
+        last = self.states
         self.values = np.concatenate((self.values, self._values(where, block)))
-        self._most_regular(where)
         g = self.values
+        k = int(np.argmax(g))
+        if g[k] > self.best:
+            self.best, self.known_rank = float(g[k]), None
+            self.most_regular = (last[k] if k < len(last) else block[k - len(last)]).copy()
         middle, sides = g[1:-1], np.maximum(g[:-2], g[2:])
         lowest = (middle < g[:-2]) & (middle <= g[2:])
         sharp = (middle < sides + 2 * np.log(LIMITS.sharp)) | (middle < self.best + 2 * np.log(LIMITS.lowest))
-        for k in np.flatnonzero(lowest & sharp) + 1:
-            self._locate(steps, int(k))
+        candidates = np.flatnonzero(lowest & sharp) + 1
+        self.states = np.vstack((last, block if len(candidates) else block[-2:]))
+        for place in candidates:
+            self._locate(steps, int(place))
         self.states, self.values = self.states[-2:].copy(), self.values[-2:].copy()
 
     def _values(self, where: Any, states: Array) -> Array:
@@ -91,12 +97,12 @@ class SingularPoses:
         q, v, z, t = (states[:, a:b] for a, b in (where[name] for name in ("q", "v", "z", "t")))
         return np.asarray(self.kernel.many(q, v, z, self.eqs.p, t)[0][:, 0])
 
-    def _most_regular(self, where: object) -> None:
-        k = int(np.argmax(self.values))
-        if self.values[k] > self.best:
-            self.best = float(self.values[k])
-            singular = np.linalg.svd(self._rows(where, self.states[k]), compute_uv=False)
-            self.rank = matrices.rank_of(singular, LIMITS.redundant)
+    def _rank(self, where: object) -> int:
+        """Rank of the rows at the most regular pose so far."""
+        if self.known_rank is None:
+            singular = np.linalg.svd(self._rows(where, self.most_regular), compute_uv=False)
+            self.known_rank = matrices.rank_of(singular, LIMITS.redundant)
+        return self.known_rank
 
     def _rows(self, where: Any, x: Array) -> Array:
         eqs = self.eqs
@@ -112,6 +118,7 @@ class SingularPoses:
             self.more = True
             return
         where = steps.layout.starts
+        rank = self._rank(where)
         left, middle, right = self.states[k - 1 : k + 2]
 
         def at(t: float) -> Array:
@@ -119,14 +126,14 @@ class SingularPoses:
             return np.asarray(steps.to(begin[None, :], np.array([t]))[0]) if t > begin[0] else begin
 
         def square(t: float) -> float:
-            return float(np.linalg.svd(self._rows(where, at(t)), compute_uv=False)[self.rank - 1] ** 2)
+            return float(np.linalg.svd(self._rows(where, at(t)), compute_uv=False)[rank - 1] ** 2)
 
         span = (float(left[0]), float(right[0]))
         t = float(
             minimize_scalar(square, bounds=span, method="bounded", options={"xatol": 1e-9 * (span[1] - span[0])}).x
         )
         U, singular, _ = np.linalg.svd(self._rows(where, at(t)))
-        if singular[self.rank - 1] > NEAR_SINGULAR * singular[0]:
+        if singular[rank - 1] > NEAR_SINGULAR * singular[0]:
             return
         if self.found and t - self.found[-1]["time"] <= span[1] - span[0]:  # one pass, noise of tiny steps
             return
@@ -135,11 +142,11 @@ class SingularPoses:
         owners = dict.fromkeys(
             row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > LIMITS.share * weight.max()
         )
-        regular = np.flatnonzero(self.values > self.best + 2 * (self.rank - left_over) * np.log(LIMITS.regular))
+        regular = np.flatnonzero(self.values > self.best + 2 * (rank - left_over) * np.log(LIMITS.regular))
         first = int(max(regular[regular < k], default=k - 1))
         last = int(min(regular[regular > k], default=k + 1))
         self.found.append({
-            "time": t, "joints": list(owners), "singular value": float(singular[self.rank - 1] / singular[0]),
+            "time": t, "joints": list(owners), "singular value": float(singular[rank - 1] / singular[0]),
             "energy lost": self._energy(where, self.states[first]) - self._energy(where, self.states[last]),
         })  # fmt: skip
 

@@ -72,6 +72,8 @@ def exact(eqs: EquationsOfMotion) -> EquationsOfMotion:
 
 def convert(state: State, to: EquationsOfMotion) -> State:
     """A state of a machine as one of its other equations: internal states by name, multipliers that both have."""
+    if state.eqs is to:
+        return state
     have = dict(zip(state.eqs.internal.names, state.z, strict=True))
     z = [have.get(name, 0.0) for name in to.internal.names]
     lam = np.zeros(len(to.rows))

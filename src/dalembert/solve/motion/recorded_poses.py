@@ -14,6 +14,7 @@ from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
+from dalembert.solve.constrained.mass_factor import diagonal_blocks
 from dalembert.solve.motion.kinematics import Poses, follow, read_times
 from dalembert.solve.motion.native_functions import analysis
 from dalembert.solve.position.prescribed_motion import (
@@ -26,6 +27,7 @@ from dalembert.solve.position.prescribed_motion import (
 )
 
 SX = ca.SX
+PASSES = 3  # that close the joints of a recorded pose, each with a factor of its own
 GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
 
 
@@ -72,7 +74,8 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
         q[1:, block.part] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
     close, settle = _closers(eqs)
     gap = 0.0
-    for _ in range(3):
+    close.expect(PASSES * len(q))
+    for _ in range(PASSES):
         q, gaps = close.many(q, eqs.p, time.reshape(-1, 1))
         gap = max(gap, float(gaps.max(initial=0.0)))
     if gap > GAP:
@@ -108,6 +111,7 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
         a, a_error = differentiate(time, v, 1)
         a_error = a_error + spline(time[::2], v_error[::2]).derivative(1)(time)
         how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
+    settle.expect(2 * len(q))
     exact, shifted = (settle.many(q, v - x, a - y, eqs.p, time.reshape(-1, 1)) for x, y in ((0, 0), (v_error, a_error)))
     poses = Poses(time, q, exact[0], exact[1])
     doubtful = Poses(time, q, shifted[0], shifted[1]).every_second() if v_error.any() or a_error.any() else None
@@ -117,8 +121,14 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
 def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> tuple[Array, Array]:
     rates, error = differentiate(time, q, 1)
     N, n = eqs.kernel("kinematics").many(q, eqs.p, time.reshape(-1, 1))
-    back = np.linalg.pinv(N)
-    return tuple(np.einsum("bij,bj->bi", back, x) for x in (rates - n.reshape(rates.shape), error))
+    found = [np.zeros((len(time), eqs.nv)) for _ in range(2)]
+    rows_of = ca.DM(eqs.functions["kinematics"].sparsity_out(0), 1)
+    for columns in diagonal_blocks((rows_of.T @ rows_of).sparsity()):  # N is one block per body
+        rows = np.unique(rows_of[:, columns].sparsity().row())
+        back = np.linalg.pinv(N[:, rows][:, :, columns])
+        for part, x in zip(found, (rates - n.reshape(rates.shape), error), strict=True):
+            part[:, columns] = np.einsum("bij,bj->bi", back, x[:, rows])
+    return found[0], found[1]
 
 
 def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
@@ -138,10 +148,12 @@ def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
             gap = ca.norm_inf(phi)
         if rated:
             missed = F["rates"](s.q, s.v, s.p, s.t)
-            v = v + ConstraintFactor(SX.eye(eqs.nv), A[rated, :]).correction(missed, 2)
+            factor = ConstraintFactor(SX.eye(eqs.nv), A[rated, :])
+            v = v + factor.correction(missed, 2)
         if eqs.rows:
             A, b = F["rows"](s.q, v, *zero, s.p, s.t)
-            factor = ConstraintFactor(SX.eye(eqs.nv), A)
+            if len(rated) < len(eqs.rows) or F["rows"].jac_sparsity(0, 1).nnz():
+                factor = ConstraintFactor(SX.eye(eqs.nv), A)
             a = a + factor.correction(A @ a - b, 2)
         close = ca.Function("close", [s.q, s.p, s.t], [ca.densify(q), gap])
         settle = ca.Function("settle", [s.q, s.v, s.a, s.p, s.t], [ca.densify(v), ca.densify(a)])

@@ -18,6 +18,7 @@ from dalembert.mechanics.rotations import turn_between
 from dalembert.model.orientation import Rotation
 from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.position.orientations import take_poses
+from dalembert.solve.position.static_shape import find_static_shape
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def assemble(
     start: State | None = None,
     t: float = 0.0,
     restarts: int = LIMITS.restarts,
+    elastic: str = "held",
 ) -> State:
     """Put a machine together.
 
@@ -72,6 +74,8 @@ def assemble(
     t : time, for moving joints and drivers.
     restarts : how often to try again from places around the first, where the joints do not close from there. With none
         a machine that is moved on from ``start`` stays on its branch, or an error soon reports that it cannot.
+    elastic : "held" keeps elastic coordinates at their values (zero, of ``start`` or of ``position``); "static" finds
+        their rest under weight and springs, with the joints where they are.
 
     Returns
     -------
@@ -89,6 +93,9 @@ def assemble(
     (0.5, 1.0)
     """
     require_equations(eqs)
+    if elastic not in ("held", "static"):
+        problem = f"elastic must be 'held' or 'static', not {elastic!r}."
+        raise DataError("unknown-choice", problem, where={"argument": "elastic"})
     if not isinstance(t, (int, float)) or not np.isfinite(t):
         raise DataError("not-finite", f"t must be a finite number of seconds, got {t!r}.")
     if start is not None:
@@ -130,6 +137,8 @@ def assemble(
         if name not in speeds and rate not in speeds:
             speeds[name] = 0.0 if start is None else float(start.v[eqs.speeds.index[rate]])
     q = _close(eqs, q, wanted, turned, t, restarts)
+    if elastic == "static":
+        q = find_static_shape(eqs, q, list(wanted), lambda values, near: _close(eqs, near, values, turned, t, 0), t)
     if eqs.counters:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
         for counter in eqs.counters:

@@ -355,12 +355,14 @@ class RecordMotion:
             return tuple(np.repeat(x, len(times), axis=0) for x in self._data[:3])  # type: ignore[return-value]
         from scipy.interpolate import BPoly
 
-        # piecewise of degree five through values, rates and accelerations: its rates are the derivatives of its values
-        through = BPoly.from_derivatives(self.times, np.stack(self._data[:3], axis=1))
+        # piecewise of degree five through values, rates and accelerations: its rates are the derivatives of its values;
+        # a piece depends on the samples at its two ends alone, so that a few instants cost a few pieces
+        near = self._around(times[0], times[-1])
+        through = BPoly.from_derivatives(self.times[near], np.stack([x[near] for x in self._data[:3]], axis=1))
         value, rate, acceleration = (through.derivative(k)(times) if k else through(times) for k in range(3))
         for first, p in self._turned:
             own = slice(first, first + 3)
-            found = between(self.times, p, self._data[1][:, own], self._data[2][:, own], times)
+            found = between(self.times[near], p[near], self._data[1][near, own], self._data[2][near, own], times)
             for whole, part in zip((value, rate, acceleration), found, strict=True):
                 whole[:, own] = part
         # at a sample what is given holds: second differences over a short interval would round it
@@ -369,6 +371,12 @@ class RecordMotion:
         for whole, part in zip((value, rate, acceleration), self._data[:3], strict=True):
             whole[given] = part[place[given]]
         return value, rate, acceleration
+
+    def _around(self, first: float, last: float) -> slice:
+        """The samples, two at least, between which these instants lie."""
+        low = min(max(int(np.searchsorted(self.times, first, "right")) - 1, 0), len(self.times) - 2)
+        high = min(max(int(np.searchsorted(self.times, last, "left")), low + 1), len(self.times) - 1)
+        return slice(low, high + 1)
 
 
 def _finite(record: Record, name: str) -> Array:

@@ -93,18 +93,52 @@ def make_body(structure: Structure, M_full: sp.csc_array) -> Body:
     return Body(structure, structure.reduce(M_full), structure.reduce(structure.K), M_full, R)
 
 
-def clamped_modes(body: Body, held: IntArray, modes: ModesKept, up_to: float | None) -> FloatArray:
+@dataclass(frozen=True)
+class Statics:
+    """Static solutions of a body that is held somewhere, from factors that exist already.
+
+    held : free coordinates that are fixed (k,), ascending.  inner : those whose stiffness is factored.
+    T : (n, m) static shapes of the others, the masters, which move.  With x = T y + x_inner,
+
+        K_ii x_inner = f_i,       TᵀKT y = Tᵀ f      since TᵀK x_inner = 0.
+    """
+
+    held: IntArray
+    inner: IntArray
+    factor: StiffnessFactor
+    T: FloatArray
+    condensed: FloatArray
+
+    def solve(self, load: FloatArray) -> FloatArray:
+        """(n, k) displacements of the free coordinates under loads (n, k)."""
+        x = np.zeros(load.shape)
+        x[self.inner] = self.factor.solve(load[self.inner])
+        if self.T.shape[1]:
+            x += self.T @ np.linalg.solve(self.condensed, self.T.T @ load)
+        return x
+
+
+def hold_statics(body: Body, held: IntArray) -> Statics:
+    """Static solutions with free coordinates ``held`` fixed."""
+    n = len(body.structure.free)
+    inner = rest(n, held)
+    return Statics(np.sort(held), inner, factor_inner(body, inner), np.zeros((n, 0)), np.zeros((0, 0)))
+
+
+def clamped_modes(
+    body: Body, held: IntArray, modes: ModesKept, up_to: float | None
+) -> tuple[FloatArray, Statics | None]:
     """(N, k) vibration modes with free coordinates ``held`` fixed, without rigid motions that these leave."""
-    left = _rigid_motions_left(body, held)
+    left = _motions_left(body, held).shape[1]
     if not left:
         return fixed_interface_modes(body, held, np.zeros(0, dtype=np.intp), modes, up_to)
     inner = rest(len(body.structure.free), held)
-    return _elastic_modes(body, inner, left, modes, up_to)
+    return _elastic_modes(body, inner, left, modes, up_to), None
 
 
 def fixed_interface_modes(
     body: Body, held: IntArray, masters: IntArray, modes: ModesKept, up_to: float | None
-) -> FloatArray:
+) -> tuple[FloatArray, Statics]:
     """(N, m + k) static shapes of the m masters, then vibration modes with masters and held coordinates fixed."""
     n = len(body.structure.free)
     inner = rest(n, np.concatenate([held, masters]))
@@ -117,7 +151,21 @@ def fixed_interface_modes(
     found = choose_modes(M, K, modes, up_to, 1.0, factor)
     shapes = np.zeros((n, len(found.at)))
     shapes[inner] = found.shapes[:, found.at]
-    return body.structure.expand(np.hstack([T, shapes]))
+    loose = _loose(body, held, masters)
+    fixed = np.sort(np.concatenate([held, np.delete(masters, loose)]))
+    free = T[:, loose]
+    statics = Statics(fixed, inner, factor, free, free.T @ (body.K @ free))
+    return body.structure.expand(np.hstack([T, shapes])), statics
+
+
+def _loose(body: Body, held: IntArray, masters: IntArray) -> IntArray:
+    """Masters that need not be held, by place: all but one for each rigid motion that ``held`` leaves."""
+    left = _motions_left(body, held)
+    if not left.shape[1]:
+        return np.arange(len(masters))
+    seen = body.R[body.structure.free_index[masters]] @ left
+    order = scipy.linalg.qr((seen / np.abs(seen).max(axis=0)).T, mode="r", pivoting=True)[1]
+    return np.sort(order[left.shape[1] :]).astype(np.intp)
 
 
 def free_modes(body: Body, modes: ModesKept, up_to: float | None) -> FloatArray:
@@ -148,31 +196,35 @@ def _elastic_modes(body: Body, inner: IntArray, rigid: int, modes: ModesKept, up
     return body.structure.expand(shapes)
 
 
-def _rigid_motions_left(body: Body, held: IntArray) -> int:
-    """How many rigid motions supports and held coordinates leave free."""
+def _motions_left(body: Body, held: IntArray) -> FloatArray:
+    """(r, k) combinations of the rigid motions that supports and held coordinates leave free."""
     s = body.structure
     seen = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
     if not len(seen):
-        return body.R.shape[1]
+        return np.eye(body.R.shape[1])
     size = float(np.abs(s.positions).max()) or 1.0
     scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in s.rigid_names])
-    values = np.linalg.svd(np.linalg.qr(seen * scale, mode="r"), compute_uv=False)
-    return body.R.shape[1] - int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
+    _, values, vectors = np.linalg.svd(np.linalg.qr(seen * scale, mode="r"))
+    rank = int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
+    return np.asarray(scale[:, None] * vectors[rank:].T)
 
 
-def static_shapes(body: Body, held: IntArray, forces: FloatArray, *, relief: bool) -> FloatArray:
-    """(N, k) shapes under forces (N, k) with free coordinates ``held`` fixed.
+def static_shapes(body: Body, statics: Statics, forces: FloatArray, *, relief: bool) -> FloatArray:
+    """(N, k) shapes under forces (N, k) of a body that is held somewhere.
 
     relief : the loads are balanced by the inertia of the accelerated body, so that the held coordinates carry nothing.
     """
-    s = body.structure
     if relief:
         momenta = body.M_full @ body.R
         forces = forces - momenta @ np.linalg.solve(body.R.T @ momenta, body.R.T @ forces)
-    inner = rest(len(s.free), held)
-    x = np.zeros((len(s.free), forces.shape[1]))
-    x[inner] = factor_inner(body, inner).solve((s.T.T @ forces)[inner])
-    return s.expand(x)
+    return body.structure.expand(statics.solve(body.structure.T.T @ forces))
+
+
+def determinate_hold(body: Body) -> IntArray:
+    """Free coordinates that hold a body which flies without constraint, six in space: by QR with pivoting of R."""
+    free = body.R[body.structure.free_index]
+    order = scipy.linalg.qr((free / np.abs(free).max(axis=0)).T, mode="r", pivoting=True)[1]
+    return np.asarray(order[: body.R.shape[1]], dtype=np.intp)
 
 
 def attach_frame(body: Body, shapes: FloatArray, rows: sp.csr_array) -> FloatArray:

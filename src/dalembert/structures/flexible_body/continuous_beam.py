@@ -9,6 +9,7 @@ left out: they are motions of the frame.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from dalembert.structures.beams.elements import gauss
 from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body.gauges import BeamGauge, check_gauges
-from dalembert.structures.flexible_body.inertia_integrals import clean, sum_bodies
+from dalembert.structures.flexible_body.inertia_integrals import clean, clean_integrals, clean_pairs, sum_bodies
 from dalembert.structures.flexible_body.stiffening import wanted_kinds
 
 # Gauss points per panel, and panels per half wave of the highest mode: rounding is reached with far fewer.
@@ -62,7 +63,10 @@ def beam_data(
     U_n, W_n = _motions(beam, found, kept, np.array(list(at.values())))
     made = [
         FlexibleNode(
-            name=key, place=np.array([place, 0.0, 0.0]), translation=_quiet(U_n[k], U), rotation=_quiet(W_n[k], W)
+            name=key,
+            place=np.array([place, 0.0, 0.0]),
+            translation=clean(U_n[k], 10 * np.abs(U).max()),
+            rotation=clean(W_n[k], 10 * np.abs(W).max()),
         )
         for k, (key, place) in enumerate(at.items())
     ]
@@ -74,11 +78,8 @@ def beam_data(
         rigid_modes=None, coordinates=None, source=f"{beam.theory} beam", frequencies=np.sqrt(squares) / (2 * np.pi),
     )  # fmt: skip
     return FlexibleBodyData(
-        name=name, mass=total.mass, first_moment=clean(total.first_moment), inertia=clean(total.inertia),
-        translation=_quiet(total.translation, np.sqrt(total.mass)),
-        rotation=_quiet(total.rotation, np.sqrt(np.trace(total.inertia))), modal_mass=unit,
-        moments=clean(total.moments), products=clean(total.products), stiffness=stiffness,
-        damping=clean(damping_of(name, damping, unit, stiffness)), nodes=tuple(made), reference=reference,
+        name=name, **vars(replace(clean_integrals(total), modal_mass=unit)), stiffness=stiffness,
+        damping=clean_pairs(damping_of(name, damping, unit, stiffness)), nodes=tuple(made), reference=reference,
         finite_elements=values, gauges=_gauges(beam, name, found, kept, gauges),
         picture=_picture(beam, found, kept),
         stiffening=_stiffening(beam, x, weights, W[: len(x)], at, reference, kinds) if kinds else None,
@@ -126,13 +127,6 @@ def _stiffening(
         acceleration=clean(acceleration) if "acceleration" in kinds else None,
         forces=forces if "forces" in kinds else {},
     )
-
-
-def _quiet(values: FloatArray, size: Any) -> FloatArray:
-    """Exact zeros below rounding of the largest that there could be."""
-    result = np.array(values)
-    result[np.abs(result) <= 1e-11 * np.abs(size).max()] = 0.0
-    return result
 
 
 def _elastic_modes(beam: Beam, name: str, modes: Any) -> tuple[BeamModes, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,15 @@ from dalembert.structures.assembly.damping import Damping, ModalDamping, Rayleig
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
-from dalembert.structures.flexible_body.basis import Body, Diagonal
+from dalembert.structures.flexible_body.basis import Body, Diagonal, Statics
 from dalembert.structures.flexible_body.continuous_beam import beam_data
 from dalembert.structures.flexible_body.gauges import BeamGauge, SurfaceGauge, find_gauges
-from dalembert.structures.flexible_body.inertia_integrals import InertiaIntegrals, clean, integrate
+from dalembert.structures.flexible_body.inertia_integrals import clean, clean_integrals, clean_pairs, integrate
 from dalembert.structures.flexible_body.mass_distribution import MassDistribution, distribute
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
 from dalembert.structures.flexible_body.picture import draw_body
 from dalembert.structures.flexible_body.sources import read_source
-from dalembert.structures.flexible_body.stiffening import determinate_hold, find_stiffening, wanted_kinds
+from dalembert.structures.flexible_body.stiffening import find_stiffening, wanted_kinds
 from dalembert.structures.reduction.kept_modes import ModesKept
 
 BASES = ("craig-bampton", "clamped", "free")
@@ -51,6 +52,7 @@ def flexible_body(
     damping: Any = None,
     stiffening: bool | str | Sequence[str] = False,
     gauges: Mapping[str, BeamGauge | SurfaceGauge] | None = None,
+    keep_shapes: bool = False,
     positions: Any = None,
     of: Any = None,
 ) -> FlexibleBodyData:
@@ -68,7 +70,8 @@ def flexible_body(
     nodes : where other parts are attached: names of points; or a mapping of names to points, to places (x, y, z), or
         to sets of points (names, or a condition such as "x=0" of a solid), which count by their mean motion. When left
         out, the interfaces of a solid or the points of a frame.
-    interfaces : nodes with static shapes; all nodes when left out.
+    interfaces : nodes with static shapes; all that are points when left out (a mean of points has none: use
+        ``static``).
     fixed : nodes that vibration modes do not move (with "clamped").
     static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each.
     reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node, the first
@@ -77,6 +80,7 @@ def flexible_body(
     damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
     stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
     gauges : by name, `BeamGauge` or `SurfaceGauge`: strains and curvatures that sensors can read.
+    keep_shapes : keep the modes of all coordinates of the model, for :func:`recover_deformation`.
     positions : of the points of matrices or of a reduction, (n, 3), or a mapping of names to (x, y, z) [m].
     of : the frame, solid or structure that was reduced.
 
@@ -92,7 +96,7 @@ def flexible_body(
     >>> f.add_beam("link", "root", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
     >>> link = flexible_body(f, basis="clamped", fixed="root", modes=3)
     >>> link.frequencies().round(2).tolist()
-    [13.37, 83.78, 99.98]
+    [13.37, 83.75, 99.98]
     """
     if isinstance(source, Beam):
         _refuse_with_beam(basis=basis, up_to=up_to, interfaces=interfaces, fixed=fixed, static=static,
@@ -110,20 +114,21 @@ def flexible_body(
     own = shapes if shapes is not None else _own_shapes(body, modes)
     if shapes is not None and reference is None and not body.held:
         reference = found[0].name  # a reduction has the rigid motions of its structure
-    plan = _plan(title, body, found, basis, fixed, reference, own is not None)
+    plan = _plan(title, body, found, basis, fixed, reference, own)
+    statics: Statics | None = None
     if own is not None:
         raw = own
     else:
-        _refuse_too_many(title, body, modes)
-        raw = _raw_shapes(body, found, plan, modes, up_to, interfaces)
+        _check_modes(title, body, modes)
+        raw, statics = _raw_shapes(body, found, plan, modes, up_to, interfaces)
     if static:
         forces = _unit_loads(title, found, static)
-        raw = np.hstack([raw, _static_shapes(body, plan, forces)])
+        raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
     raw = _tie_frame(body, plan, raw)
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     kinds = wanted_kinds(title, stiffening)
-    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep)
+    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes, statics)
 
 
 class _Plan:
@@ -135,7 +140,7 @@ class _Plan:
 
 def _plan(
     title: str, body: Body, nodes: Sequence[Node], basis: str | None, fixed: str | Sequence[str],
-    reference: str | None, own: bool,
+    reference: str | None, own: FloatArray | None,
 ) -> _Plan:  # fmt: skip
     by_name = {node.name: node for node in nodes}
     held = [_known(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
@@ -153,19 +158,20 @@ def _plan(
     if kind == "free" and (held or body.held):
         problem = f"flexible body {title!r}: a free body has no supports and no fixed nodes."
         raise ModelError("conflicting-arguments", problem, Advice("Use {}.", Argument("basis", "clamped")))
-    if kind == "clamped" and not (held or body.held or own):
+    if kind == "clamped" and not (held or body.held or own is not None):
         advice = Advice("Name the nodes that modes do not move with {}.", Argument("fixed"))
         raise ModelError("missing-argument", f"flexible body {title!r}: clamped modes need a fixed node.", advice)
     points = tuple(node.point for node in held if node.point is not None)
-    if reference == "mean axis" or (reference is None and kind == "free" and not own):
+    if reference == "mean axis" or (reference is None and kind == "free" and own is None):
         if held or body.held:
             problem = f"flexible body {title!r}: held modes have momentum; a mean axis needs a body without supports."
             raise ModelError("conflicting-arguments", problem, Advice("Leave out {}.", Argument("reference")))
         return _Plan(kind, points, None, "mean axis")
     if reference is not None:
         return _Plan(kind, points, _known(title, by_name, reference), "attached")
-    if own:
-        return _Plan(kind, points, None, "given")
+    if own is not None:
+        still = [node for node in nodes if not clean(node.rows @ own, 1e3 * np.abs(own).max(initial=0.0)).any()]
+        return _Plan(kind, points, still[0] if still else None, "attached" if still else "given")
     if held:
         return _Plan(kind, points, held[0], "attached")
     if body.held:
@@ -181,6 +187,11 @@ def _known(title: str, nodes: Mapping[str, Node], name: str) -> Node:
     return nodes[name]
 
 
+def _holds(body: Body, node: Node) -> bool:
+    """Whether a body is held by the coordinates of one node: a point with rotations."""
+    return node.point is not None and len(bases.free_places(body.structure, [node.point])) == body.R.shape[1]
+
+
 def _is_held(body: Body, node: Node) -> bool:
     """Whether supports hold all six motions of a node."""
     if node.point is None:
@@ -193,17 +204,17 @@ def _is_held(body: Body, node: Node) -> bool:
 def _raw_shapes(
     body: Body, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
     interfaces: Sequence[str] | None,
-) -> FloatArray:  # fmt: skip
+) -> tuple[FloatArray, Statics | None]:  # fmt: skip
     structure = body.structure
     held = bases.free_places(structure, plan.held)
     if plan.basis == "free":
-        return bases.free_modes(body, modes, up_to)
+        return bases.free_modes(body, modes, up_to), None
     if plan.basis == "clamped":
         return bases.clamped_modes(body, held, modes, up_to)
     by_name = {node.name: node for node in nodes}
     chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
     points = [node.point for node in chosen if node.point is not None and node.point not in plan.held]
-    if plan.attached is not None and plan.attached.point in points:
+    if plan.attached is not None and plan.attached.point in points and _holds(body, plan.attached):
         points.remove(plan.attached.point)  # its static shapes would move the frame
         held = bases.free_places(structure, [*plan.held, plan.attached.point])
     return bases.fixed_interface_modes(body, held, bases.free_places(structure, points), modes, up_to)
@@ -241,9 +252,17 @@ def _own_shapes(body: Body, modes: Any) -> FloatArray | None:
     return full
 
 
-def _refuse_too_many(title: str, body: Body, modes: Any) -> None:
-    if isinstance(modes, int | np.integer) and not isinstance(modes, bool) and modes > len(body.structure.free):
-        _raise_too_many(title, int(modes), len(body.structure.free))
+def _check_modes(title: str, body: Body, modes: Any) -> None:
+    """Refuse what is neither a number of modes nor mode numbers, and more modes than coordinates."""
+    numbers = [modes] if np.ndim(modes) == 0 else list(modes)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in numbers):
+        raise ModelError(
+            "not-a-count",
+            f"flexible body {title!r}: modes are their number, mode numbers from 1, or shapes (N, k), got {modes!r}.",
+            where={"body": title},
+        )
+    if numbers and max(numbers) > len(body.structure.free):
+        _raise_too_many(title, int(max(numbers)), len(body.structure.free))
 
 
 def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
@@ -256,14 +275,18 @@ def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     )
 
 
-def _static_shapes(body: Body, plan: _Plan, forces: FloatArray) -> FloatArray:
+def _static_shapes(body: Body, plan: _Plan, forces: FloatArray, statics: Statics | None) -> FloatArray:
     """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
-    if body.held or plan.held:
-        return bases.static_shapes(body, bases.free_places(body.structure, plan.held), forces, relief=False)
-    if plan.attached is not None and plan.attached.point is not None:
-        held = bases.free_places(body.structure, [plan.attached.point])
-        return bases.static_shapes(body, held, forces, relief=False)
-    return bases.static_shapes(body, determinate_hold(body), forces, relief=True)
+    points = list(plan.held)
+    if not (body.held or points) and plan.attached is not None and _holds(body, plan.attached):
+        points = [str(plan.attached.point)]
+    held = bases.free_places(body.structure, points)
+    if body.held or points:
+        if statics is None or not np.array_equal(np.sort(held), statics.held):
+            statics = bases.hold_statics(body, held)
+        return bases.static_shapes(body, statics, forces, relief=False)
+    known = statics or bases.hold_statics(body, bases.determinate_hold(body))
+    return bases.static_shapes(body, known, forces, relief=True)
 
 
 def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) -> FloatArray:
@@ -281,7 +304,8 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
 
 def _assemble(
     title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
-    damping: Any, kinds: Sequence[str], gauges: Any, own: bool,
+    damping: Any, kinds: Sequence[str], gauges: Any, own: bool, keep_shapes: bool,
+    statics: Statics | None,
 ) -> FlexibleBodyData:  # fmt: skip
     shapes = made.shapes
     if not shapes.shape[1]:
@@ -292,40 +316,26 @@ def _assemble(
             where={"body": title},
         )
     bases.refuse_rigid(body, shapes)
-    integrals = integrate(distribution, shapes)
-    stiffness = bases.project(body, shapes)[1] if own else np.diag(made.squares)
-    modal_mass = integrals.modal_mass
-    if not own and np.abs(modal_mass - np.eye(len(modal_mass))).max() < UNIT:
-        modal_mass = np.eye(len(modal_mass))
+    integrals = clean_integrals(integrate(distribution, shapes))
+    stiffness = clean_pairs(bases.project(body, shapes)[1]) if own else np.diag(made.squares)
+    unit = np.eye(shapes.shape[1])
+    if not own and np.abs(integrals.modal_mass - unit).max() < UNIT:
+        integrals = replace(integrals, modal_mass=unit)
+    frequencies, free = _frequencies(body, plan, min(shapes.shape[1], COMPARED))
     values = FiniteElementValues(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
-        frequencies=_frequencies(body, plan, min(shapes.shape[1], COMPARED)),
+        frequencies=frequencies, free=free, shapes=shapes if keep_shapes else None,
     )  # fmt: skip
-    damped = damping_of(title, damping if damping is not None else body.structure.damping, modal_mass, stiffness)
-    damped = damped + shapes.T @ (body.structure.C @ shapes)
+    given = damping if damping is not None else body.structure.damping
+    damped = damping_of(title, given, integrals.modal_mass, stiffness) + shapes.T @ (body.structure.C @ shapes)
     return FlexibleBodyData(
-        name=title, **_cleaned(integrals, modal_mass), stiffness=clean(stiffness), damping=clean(damped),
+        name=title, **vars(integrals), stiffness=stiffness, damping=clean_pairs(damped),
         nodes=tuple(make_flexible_node(node, shapes) for node in nodes), reference=plan.reference,
         finite_elements=values, gauges=find_gauges(body.structure, gauges, shapes),
         picture=draw_body(body.structure, distribution, shapes),
-        stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds) if kinds else None,
+        stiffening=find_stiffening(body, nodes, plan.attached, shapes, kinds, statics) if kinds else None,
     )  # fmt: skip
-
-
-def _cleaned(integrals: InertiaIntegrals, modal_mass: FloatArray) -> dict[str, Any]:
-    """Fields of the data with exact zeros."""
-    size = max(np.sqrt(np.trace(integrals.inertia) * integrals.mass), 1e-300)
-    first = np.where(np.abs(integrals.first_moment) <= 1e-12 * size, 0.0, integrals.first_moment)
-    each = {name: clean(getattr(integrals, name)) for name in ("inertia", "moments", "products")}
-    # the frame of a mean axis has no coupling: rounding is judged against what the modes could have
-    bound = np.sqrt(np.diag(modal_mass))
-    scale = {"translation": np.sqrt(integrals.mass), "rotation": np.sqrt(np.trace(integrals.inertia))}
-    for name, size in scale.items():
-        values = np.array(getattr(integrals, name))
-        values[np.abs(values) <= 1e-11 * size * bound] = 0.0
-        each[name] = values
-    return {"mass": integrals.mass, "first_moment": first, "modal_mass": clean(modal_mass), **each}
 
 
 def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
@@ -361,21 +371,22 @@ def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatA
     return np.asarray((momenta * rates) @ momenta.T)
 
 
-def _frequencies(body: Body, plan: _Plan, count: int) -> FloatArray | None:
-    """Of the model with its frame held as the modes hold it [Hz]."""
-    if len(body.structure.free) > SMALL:
-        return None
-    if plan.reference == "mean axis":
+def _frequencies(body: Body, plan: _Plan, count: int) -> tuple[FloatArray | None, bool]:
+    """Of the model, held as the modes hold it [Hz], and whether that is not at all."""
+    free = plan.reference == "mean axis" or plan.basis == "free"
+    if len(body.structure.free) > SMALL or not (free or body.held or plan.held or plan.attached):
+        return None, False
+    if free:
         shapes = bases.free_modes(body, count, None)
-    elif body.held and plan.reference == "attached":
-        shapes = bases.clamped_modes(body, np.zeros(0, dtype=np.intp), count, None)
-    elif plan.attached is not None and plan.attached.point is not None:
-        held = bases.free_places(body.structure, [plan.attached.point])
-        shapes = bases.clamped_modes(body, held, count, None)
     else:
-        return None
+        points = list(plan.held)
+        if plan.basis != "clamped" and plan.attached is not None:
+            if plan.attached.point is None or not _holds(body, plan.attached):
+                return None, False
+            points.append(plan.attached.point)
+        shapes, _ = bases.clamped_modes(body, bases.free_places(body.structure, points), count, None)
     M, K = bases.project(body, shapes)
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi))
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi)), free
 
 
 def _rigid_inertia(body: Body) -> FloatArray:

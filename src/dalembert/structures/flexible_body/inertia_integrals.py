@@ -113,8 +113,31 @@ def _from_matrix(lumped: InertiaIntegrals, distribution: MassDistribution, shape
     )  # fmt: skip
 
 
-def clean(values: FloatArray, *, limit: float = ROUNDING) -> FloatArray:
-    """A copy with exact zeros where entries are below ``limit`` of the largest."""
+def clean(values: FloatArray, size: Any = None) -> FloatArray:
+    """A copy with exact zeros where entries are rounding of ``size``: of the largest entry when left out."""
     result = np.array(values, dtype=np.float64) + 0.0  # no -0.0
-    result[np.abs(result) <= limit * np.abs(result).max(initial=0.0)] = 0.0
+    largest = np.abs(result).max(initial=0.0) if size is None else size
+    result[np.abs(result) <= ROUNDING * largest] = 0.0
     return result
+
+
+def clean_pairs(matrix: FloatArray) -> FloatArray:
+    """A symmetric matrix (m, m) with exact zeros: entries are rounding of the roots of their two diagonal entries."""
+    size = np.sqrt(np.abs(np.diagonal(matrix)))
+    return clean(matrix, np.outer(size, size))
+
+
+def clean_integrals(found: InertiaIntegrals) -> InertiaIntegrals:
+    """All integrals with exact zeros.
+
+    An entry is rounding of the largest that the mass and the modes could have there (Cauchy and Schwarz), so that modes
+    without momentum are seen as such, and a mode of small size keeps its numbers.
+    """
+    mode = np.sqrt(np.maximum(np.diagonal(found.modal_mass), 0.0))
+    mass, turning = np.sqrt(found.mass), np.sqrt(np.trace(found.inertia))
+    return InertiaIntegrals(
+        mass=found.mass, first_moment=clean(found.first_moment, mass * turning), inertia=clean(found.inertia),
+        translation=clean(found.translation, 10 * mass * mode), rotation=clean(found.rotation, 10 * turning * mode),
+        modal_mass=clean_pairs(found.modal_mass), moments=clean(found.moments, turning * mode),
+        products=clean(found.products, np.outer(mode, mode)),
+    )  # fmt: skip

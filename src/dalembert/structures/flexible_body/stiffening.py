@@ -19,20 +19,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
-from dalembert.core.arrays import FloatArray, IntArray
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.model.flexible import CENTRIFUGAL, Stiffening
 from dalembert.structures.analysis.prestress import link_stiffness, refuse_bare
 from dalembert.structures.analysis.spinning import PointMasses, find_point_masses
 from dalembert.structures.assembly import rotating_bodies as bodies
 from dalembert.structures.assembly.structure import Structure
-from dalembert.structures.flexible_body.basis import Body, factor_inner
+from dalembert.structures.flexible_body.basis import Body, Statics, determinate_hold, hold_statics
 from dalembert.structures.flexible_body.inertia_integrals import clean
 from dalembert.structures.flexible_body.nodes import Node
-from dalembert.structures.reduction.partition import rest
+from dalembert.structures.solid.stresses import SolidGroup
 
 KINDS = ("centrifugal", "acceleration", "forces")
 
@@ -55,11 +54,16 @@ def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
 
 
 def find_stiffening(
-    body: Body, nodes: Sequence[Node], attached: Node | None, shapes: FloatArray, kinds: Iterable[str]
+    body: Body,
+    nodes: Sequence[Node],
+    attached: Node | None,
+    shapes: FloatArray,
+    kinds: Iterable[str],
+    statics: Statics | None = None,
 ) -> Stiffening:
-    """Matrices of all loads that are asked for."""
+    """Matrices of all loads that are asked for; ``statics`` of the body held somewhere saves factoring again."""
     refuse_bare(body.structure)
-    held = _Held(body, attached)
+    held = _Held(body, attached, statics)
     centrifugal = acceleration = None
     forces = {}
     if "centrifugal" in kinds:
@@ -83,18 +87,17 @@ def find_stiffening(
 class _Held:
     """The body with its frame held, its stiffness factored once."""
 
-    def __init__(self, body: Body, attached: Node | None) -> None:
+    def __init__(self, body: Body, attached: Node | None, statics: Statics | None) -> None:
         self.body, self.structure = body, body.structure
         self.balance: FloatArray | None = None
         self.relief = False
-        if body.held:
-            hold = np.zeros(0, dtype=np.intp)
-        else:
-            hold = determinate_hold(body)
+        if not body.held:
             self.relief = attached is None
             self.balance = body.M_full @ body.R if attached is None else attached.rows.toarray().T
-        self.inner = rest(len(self.structure.free), hold)
-        self.factor = factor_inner(body, self.inner)
+        due = 0 if body.held else body.R.shape[1]  # more held coordinates would carry loads
+        if statics is None or len(statics.held) != due:
+            statics = hold_statics(body, determinate_hold(body)[:due])
+        self.statics = statics
 
     def under(
         self, load: FloatArray, shapes: FloatArray, *, acceleration: FloatArray | None = None, spin: Any = None
@@ -108,26 +111,24 @@ class _Held:
             load = load - self.balance @ parts
             if self.relief:
                 inertia = R @ parts + (0.0 if acceleration is None else acceleration)
-        x = np.zeros(len(s.free))
-        x[self.inner] = self.factor.solve((s.T.T @ load)[self.inner])
-        u = s.expand(x)
-        total: Any = link_stiffness(s, u, load)
+        u = s.expand(self.statics.solve((s.T.T @ load)[:, None])[:, 0])
+        total = _project(link_stiffness(s, u, load), shapes)
         for number, group in enumerate(s.groups):
             loads = None if spin is None else spin.get(number)
-            if loads is None:
-                total = total + group.geometric_stiffness(group.state(u, {}, inertia))
-                continue
-            total = total + group.geometric_stiffness(group.spin_state(u, loads))
-            if inertia is not None:
-                total = total + group.geometric_stiffness(group.state(np.zeros_like(u), {}, inertia))
-        return np.asarray(shapes.T @ (sp.csr_array(total) @ shapes))
+            if isinstance(group, SolidGroup):
+                total += group.project_geometric(u, shapes)
+            elif loads is None:
+                total += _project(group.geometric_stiffness(group.state(u, {}, inertia)), shapes)
+            else:
+                total += _project(group.geometric_stiffness(group.spin_state(u, loads)), shapes)
+                if inertia is not None:
+                    at_rest = group.state(np.zeros_like(u), {}, inertia)
+                    total += _project(group.geometric_stiffness(at_rest), shapes)
+        return total
 
 
-def determinate_hold(body: Body) -> IntArray:
-    """Free coordinates that hold a body which flies without constraint, six in space: by QR with pivoting of R."""
-    free = body.R[body.structure.free_index]
-    order = scipy.linalg.qr((free / np.abs(free).max(axis=0)).T, mode="r", pivoting=True)[1]
-    return np.asarray(order[: body.R.shape[1]], dtype=np.intp)
+def _project(matrix: sp.csc_array, shapes: FloatArray) -> FloatArray:
+    return np.asarray(shapes.T @ (matrix @ shapes))
 
 
 def _centrifugal(held: _Held, shapes: FloatArray) -> FloatArray:

@@ -109,6 +109,22 @@ class SolidGroup(ElementGroup):
 
     def geometric_stiffness(self, state: Displaced | FloatArray) -> sp.csc_array:
         """(N, N) stiffness that the stresses of a state, or of displacements (N,), add to motions across them [N/m]."""
+        found = self._geometric_cells(state)
+        return assemble_cells(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
+
+    def project_geometric(self, state: Displaced | FloatArray, shapes: FloatArray) -> FloatArray:
+        """(m, m) geometric stiffness of a state between shapes (N, m), cell by cell."""
+        m = shapes.shape[1]
+        moved = shapes.reshape(self.count, self.size, m)[: len(self.mesh.points), :3].reshape(-1, 3 * m)
+        cells, total = self._geometric_cells(state), np.zeros((m, m))
+        for part in solid_elements.batches(len(cells), self.mesh.kind, m):
+            each = moved[self.mesh.cells[part]]  # (e, nv, 3 m)
+            force = np.matmul(cells[part], each)
+            total += each.reshape(-1, m).T @ force.reshape(-1, m)
+        return total
+
+    def _geometric_cells(self, state: Displaced | FloatArray) -> FloatArray:
+        """(ne, nv, nv) geometric stiffness of one direction of every cell."""
         u = state.u if isinstance(state, Displaced) else state
         places, _ = solid_shapes.quadrature(self.mesh.kind, self.degree)
         strains, _ = self._strains(u, places)
@@ -117,7 +133,7 @@ class SolidGroup(ElementGroup):
             stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
             corners = self.mesh.points[self.mesh.cells[part]]
             found[part] = solid_elements.geometric(corners, tensor(stress), self.mesh.kind, self.degree)
-        return assemble_cells(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
+        return found
 
     def stresses_of(self, state: Displaced, stations: int, *, total: bool) -> SolidStresses:
         return self.stresses(state.u + state.before if total and state.before is not None else state.u)

@@ -64,7 +64,7 @@ def animate(
 
     Space plays and stops, the arrow keys step; dragging turns a spatial scene and moves a planar one, the wheel zooms;
     a click into a plot sets the time, dragging there zooms; ``?`` lists all keys. ``page.html#t=1.5`` opens the page
-    standing at 1.5 s.
+    standing at 1.5 s. Flexible bodies are drawn deformed, in a scale from 0 to 1000 that a slider sets.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ def animate(
     path : the page to write, ``.html``; left out, the animation is only returned (and shown by a notebook).
     fps : pictures per second, at least: more are stored where straight lines between them would show.
     speed : seconds of the run per second at the start; the page can change it.
-    trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
+    trail : points that leave a trail: a joint, a body (its origin), a named point or node ``body.point``, or a position
+        ``name.x name.y [name.z]``.
     channels : those of a run that the plots open with; left out, sensors, inputs and coordinates that move.
     structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
         Mechanism or equations of a run that was read from a CSV file, which holds no drawing; the Mechanism, equations

@@ -1,4 +1,4 @@
-"""Forms of bodies as the page draws them, and where the points of a body are.
+"""Forms of bodies as the page draws them.
 
 A body in space of which only mass and inertia are known is drawn as the uniform solid that has them: with principal
 radii of gyration k₁² ≤ k₂² ≤ k₃² a cylinder where two of them are equal,
@@ -17,8 +17,7 @@ import numpy as np
 
 from dalembert.equations.scene import Scene, SceneJoint
 from dalembert.model.joints import JOINTS, Glyph
-from dalembert.model.orientation import entries
-from dalembert.record import Array, Record
+from dalembert.record import Array
 
 _EQUAL = 0.02  # relative difference of two principal inertias that pass for equal
 _THIN = 0.04  # least side of a solid that is drawn for its inertia, as part of its largest
@@ -126,24 +125,3 @@ def corners(body: Mapping[str, Any]) -> Array:
             half = half * np.sqrt(np.maximum(1.0 - along**2, 0.0)) + along * shape.get("length", 0.0) / 2
         points += [half, -half]
     return np.array(points)
-
-
-def turns(poses: Record, name: str, planar: bool) -> Array:
-    """(F, 3, 3) from body axes to those of the world."""
-    if planar:
-        c, s = np.cos(poses[f"{name}.angle"]), np.sin(poses[f"{name}.angle"])
-        zero, one = np.zeros_like(c), np.ones_like(c)
-        return np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
-    e = poses[[f"{name}.e{i}" for i in range(4)]]
-    return np.array(entries((e / np.linalg.norm(e, axis=1, keepdims=True)).T)).transpose(2, 0, 1)
-
-
-def world_points(poses: Record, name: str, points: object, planar: bool) -> Array:
-    """(F, n, 3) body-fixed points in the world."""
-    if planar:
-        x, y = poses[f"{name}.x"], poses[f"{name}.y"]
-        origin = np.column_stack([x, y, np.zeros_like(x)])
-    else:
-        origin = poses[[f"{name}.{axis}" for axis in "xyz"]]
-    moved = np.einsum("fij,nj->fni", turns(poses, name, planar), points3(points)) + origin[:, None, :]
-    return np.asarray(moved, dtype=np.float64)

@@ -9,7 +9,8 @@ import numpy as np
 
 from dalembert.equations.scene import Scene
 from dalembert.record import Array, Record
-from dalembert.view.animation.body_shapes import points3, turns
+from dalembert.view.animation.body_shapes import points3
+from dalembert.view.animation.machine_motion import MachineMotion
 
 MOST_NUMBERS = 1_500_000  # of all arrows, beyond which there are none
 _NOTHING = 1e-9  # of the largest of its kind: rounding, no effort
@@ -18,9 +19,10 @@ _NOTHING = 1e-9  # of the largest of its kind: rounding, no effort
 class _PictureRun:
     """Channels of a run at the times of the pictures, and directions that turn with bodies."""
 
-    def __init__(self, run: Record, poses: Record, planar: bool) -> None:
-        self.run, self.poses, self.planar = run, poses, planar
-        self.count = poses.time.size
+    def __init__(self, run: Record, motion: MachineMotion) -> None:
+        self.run, self.motion, self.planar = run, motion, motion.planar
+        self.times_of_pictures = motion.poses.time
+        self.count = len(motion.poses)
 
     def __contains__(self, name: str | None) -> bool:
         return name is None or name in self.run.names
@@ -28,28 +30,28 @@ class _PictureRun:
     def at(self, names: Sequence[str]) -> Array:
         """(F, k), gaps as zero."""
         some = self.run.select(*names)
-        values = some.data if len(self.run) == 1 else some.resample(times=self.poses.time, kind="linear").data
+        values = some.data if len(self.run) == 1 else some.resample(times=self.times_of_pictures, kind="linear").data
         return np.where(np.isfinite(values), values, 0.0)
 
     def times(self, vectors: Array, channel: str | None) -> Array:
         return vectors if channel is None else vectors * self.at([channel])
 
-    def turn(self, body: str | None, vector: object) -> Array:
-        """(F, 3) a direction fixed to a body."""
+    def turn(self, body: str | None, vector: object, place: object = None) -> Array:
+        """(F, 3) a direction fixed to a body, at a place of it where it may be flexible."""
         own = points3([vector])[0]
         if body is None:
             return np.tile(own, (self.count, 1))
-        return np.asarray(turns(self.poses, body, self.planar) @ own)
+        return np.asarray(self.motion.turns(body, place) @ own)
 
 
 def efforts(
-    run: Record, scene: Scene, joints: Sequence[Mapping[str, Any]], poses: Record, radius: float
+    run: Record, motion: MachineMotion, joints: Sequence[Mapping[str, Any]], radius: float
 ) -> list[dict[str, Any]]:
     """Arrows: reactions of joints on their second bodies (``kind`` reaction), and applied efforts (applied).
 
     ``turns`` distinguishes torques [N m] from forces [N]. ``radius`` is that of the machine [m].
     """
-    own = _PictureRun(run, poses, scene.planar)
+    own, scene = _PictureRun(run, motion), motion.scene
     known = set(run.names)
     found = [*_reactions(own, joints, known), *_forces(own, scene), *_torques(own, scene, joints)]
     if 3 * len(found) * own.count > MOST_NUMBERS:
@@ -95,7 +97,10 @@ def _forces(own: _PictureRun, scene: Scene) -> list[tuple[dict[str, Any], Any]]:
         body, point = force.at
         end = {"name": force.name, "kind": "applied", "turns": False, "body": body, "point": list(point)}
         fixed = body if force.axes == "body" else None
-        found.append((end, lambda force=force, fixed=fixed: own.times(own.turn(fixed, force.vector), force.input)))
+        found.append(
+            (end, lambda force=force, fixed=fixed: own.times(
+                own.turn(fixed, force.vector, force.at[1]), force.input))
+        )  # fmt: skip
     return found
 
 
@@ -113,13 +118,13 @@ def _torques(own: _PictureRun, scene: Scene, joints: Sequence[Mapping[str, Any]]
             way = joint.get("axis") if not own.planar or not turning else [0, 0, 1]
             if way is None:
                 continue
-            fixed, vector = joint["body"], points3([way])[0] * torque.effort
+            fixed, vector, place = joint["body"], points3([way])[0] * torque.effort, joint["point"]
         else:
-            turning, end = True, {"body": torque.body, "point": [0.0, 0.0, 0.0]}
+            turning, end, place = True, {"body": torque.body, "point": None}, None
             fixed, vector = torque.body if torque.axes == "body" else None, np.array(torque.vector)
         about = {"name": torque.name, "kind": "applied", "turns": turning, **end}
         found.append(
-            (about, lambda torque=torque, fixed=fixed, vector=vector: own.times(
-                own.turn(fixed, vector), torque.input))
+            (about, lambda torque=torque, fixed=fixed, vector=vector, place=place: own.times(
+                own.turn(fixed, vector, place), torque.input))
         )  # fmt: skip
     return found

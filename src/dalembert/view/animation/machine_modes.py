@@ -2,11 +2,13 @@
 
 A small motion that the joints allow is δξ = X δs with the independent coordinates s of the linear model;
 of a mode s = φ exp(iωt), so that a body is displaced by Re(X φ exp(iωt)): its origin along δr, turned by δθ
-about axes of the world. Shapes are as the eigenvectors are, complex where points do not move in step.
+about axes of the world; the elastic coordinates of a flexible body change with it. Shapes are as the eigenvectors are,
+complex where points do not move in step.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,9 @@ from dalembert.solve.position.orientations import to_omega
 from dalembert.solve.position.tangent import Instant
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linearize import linearize
-from dalembert.view.animation.body_shapes import corners, turns, world_points
-from dalembert.view.animation.machine_scene import machine_data, machine_poses, still
+from dalembert.view.animation.body_shapes import corners
+from dalembert.view.animation.machine_motion import machine_motion, picture_modes, spread, still
+from dalembert.view.animation.machine_scene import machine_data
 from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count
 
 _TURN = 2.5  # largest turn as it is first drawn [rad]
@@ -48,17 +51,20 @@ def machine_mode_data(machine: Machine, modes: object, speed: float) -> dict[str
         raise DataError("empty", f"{eqs.name!r} has no modes to show.")
     tangent = _tangent(eqs, state, found.coordinates)
     data = machine_data(still(eqs, state), 30, 1.0, [])
-    shapes, amplitude = _shapes(eqs, state, data, np.asarray(tangent @ found.shapes, dtype=np.complex128))
+    shapes = _shapes(eqs, state, data, np.asarray(tangent @ found.shapes, dtype=np.complex128))
+    amplitude = shapes.reach
     edge = amplitude * np.array([1.0, 1.0, 0.0 if data["planar"] else 1.0])
-    real, turned = np.ascontiguousarray(shapes.real), np.ascontiguousarray(shapes.imag)
+    parts = (shapes.poses, *shapes.elastic.values())
+    in_step = not any(float(np.abs(part.imag).max(initial=0.0)) > 0.0 for part in parts)
+    for b, elastic in shapes.elastic.items():
+        data["bodies"][b]["flexible"] |= _split(elastic, in_step)
     return {
         **data,
         "low": (np.array(data["low"]) - edge).tolist(),
         "high": (np.array(data["high"]) + edge).tolist(),
         "radius": data["radius"] + amplitude,
         "modes": [{**_words(s), "parts": _parts(found, k)} for k, s in enumerate(found.eigenvalues)],
-        "shapes": real,
-        "turned": turned if float(np.abs(turned).max(initial=0.0)) > 0.0 else None,
+        **_split(shapes.poses, in_step),
         **mode_clock(speed),
         "forces": [],
         "channels": None,
@@ -116,43 +122,84 @@ def _tangent(eqs: EquationsOfMotion, state: State, names: tuple[str, ...]) -> Ar
     return np.asarray(chart.X[:, [order.index(name) for name in wanted]])
 
 
-def _shapes(
-    eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: ComplexArray
-) -> tuple[ComplexArray, float]:
-    """(k, bodies, 3 or 6) displacements of every mode as they are first drawn, and their largest reach [m]."""
+@dataclass(frozen=True)
+class _Shapes:
+    """Every mode as it is first drawn.
+
+    poses : (k, bodies, 3 or 6) displacement and turn.  elastic : (k, m) by the number of a flexible body.
+    reach : largest displacement of a point [m].
+    """
+
+    poses: ComplexArray
+    elastic: dict[int, ComplexArray]
+    reach: float
+
+
+def _split(shapes: ComplexArray, in_step: bool) -> dict[str, Any]:
+    """Entries of the page: the real part, and the part that is a quarter of a cycle ahead."""
+    real, turned = np.ascontiguousarray(shapes.real), np.ascontiguousarray(shapes.imag)
+    return {"shapes": real, "turned": None if in_step else turned}
+
+
+def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: ComplexArray) -> _Shapes:
+    """Displacements of all bodies in every mode, by its speeds (nv, k)."""
     assert eqs.scene is not None
-    planar, poses = eqs.scene.planar, machine_poses(still(eqs, state))
+    planar, standing = eqs.scene.planar, machine_motion(still(eqs, state))
     size = 2.0 * float(data["own"])
     found = np.zeros((motion.shape[1], len(data["bodies"]), 3 if planar else 6), dtype=np.complex128)
+    elastic: dict[int, ComplexArray] = {}
+    compared: list[ComplexArray] = []  # elastic coordinates as the largest displacements that they cause [m]
     far, turn, gap = np.zeros((3, motion.shape[1]))
     for b, (body, drawn) in enumerate(zip(data["bodies"], eqs.scene.bodies, strict=True)):
         channels = drawn.channels(planar)
         own = (_pose_rows(eqs, state, channels) @ motion).T
+        axes = standing.turns(drawn.name)[0]
         if planar:
             moved, turned = np.pad(own[:, :2], ((0, 0), (0, 1))), own[:, 2:] * np.array([0.0, 0.0, 1.0])
         else:  # the turn in body axes is 2 Ē(p) δp
             p = np.tile([state[name] for name in channels[3:]], (len(own), 1))
             turned = to_omega(p, own[:, 3:].real) + 1j * to_omega(p, own[:, 3:].imag)
-            moved, turned = own[:, :3], turned @ turns(poses, body["name"], planar)[0].T
+            moved, turned = own[:, :3], turned @ axes.T
             own = np.hstack([moved, turned])
         found[:, b] = own
-        places = world_points(poses, body["name"], [*corners(body), [0, 0, 0]], planar)[0]
-        arms = places - places[-1]
+        bent: ComplexArray | float = 0.0
+        if drawn.flexible is None:
+            places = standing.points(drawn.name, corners(body))[0]
+        else:
+            numbers = spread(drawn.flexible)
+            places = standing.picture_points(drawn.name, numbers)[0]
+            elastic[b] = (_pose_rows(eqs, state, drawn.elastic) @ motion).T
+            modes = picture_modes(drawn.flexible)[1][:, numbers]
+            compared.append(elastic[b] * np.linalg.norm(modes, axis=2).max(axis=1, initial=0.0))
+            bent = np.tensordot(elastic[b], modes @ axes.T, 1)
+        arms = np.vstack([places, standing.origins(drawn.name)]) - standing.origins(drawn.name)
         reach = moved[:, None, :] + np.cross(turned[:, None, :], arms[None, :, :])
+        reach[:, : len(places)] += bent
         far = np.maximum(far, np.linalg.norm(reach, axis=2).max(axis=1))
         own_turn = np.linalg.norm(turned, axis=1)
         turn = np.maximum(turn, own_turn)
         gap = np.maximum(gap, np.sqrt(np.linalg.norm(arms, axis=1).max() / 2) * own_turn)
     limits = ((PLAYBACK.reach * size, far), (_TURN, turn), (np.sqrt(_GAP * size), gap))
     factor = np.min([limit / np.maximum(value, 1e-12 * limit) for limit, value in limits], axis=0)
-    found *= factor[:, None, None]
-    # phases count from the largest component, and a mode in step is real
-    for k, one in enumerate(found):
-        largest = one.flat[ties.first_largest(one.ravel())]
-        found[k] = one * (np.conj(largest) / abs(largest) if abs(largest) > 0.0 else 1.0)
-        if np.abs(found[k].imag).max(initial=0.0) < PLAYBACK.imaginary * np.abs(found[k]).max(initial=0.0):
-            found[k] = found[k].real
-    return found, float((far * factor).max(initial=0.0))
+    every = np.hstack([found.reshape(len(found), -1), *compared]) * factor[:, None]
+    phase = np.array([_find_phase(one) for one in every])
+    in_step = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0) < PLAYBACK.imaginary * np.abs(every).max(
+        axis=1, initial=0.0
+    )
+
+    def draw(shapes: ComplexArray) -> ComplexArray:
+        scaled: ComplexArray = shapes * (factor * phase).reshape(-1, *[1] * (shapes.ndim - 1))
+        scaled[in_step] = scaled[in_step].real
+        return scaled
+
+    drawn_elastic = {b: draw(one) for b, one in elastic.items()}
+    return _Shapes(draw(found), drawn_elastic, float((far * factor).max(initial=0.0)))
+
+
+def _find_phase(components: ComplexArray) -> complex:
+    """The factor that gives the largest component the phase zero."""
+    largest = components[ties.first_largest(components)]
+    return complex(np.conj(largest) / abs(largest)) if abs(largest) > 0.0 else 1.0 + 0.0j
 
 
 def _pose_rows(eqs: EquationsOfMotion, state: State, channels: tuple[str, ...]) -> Array:

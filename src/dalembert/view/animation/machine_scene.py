@@ -9,8 +9,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.equations import EquationsOfMotion, State
-from dalembert.equations.scene import PLANAR_POSE, SPATIAL_POSE, Scene, SceneBody, SceneJoint, SceneShape, SceneSpring
+from dalembert.equations.scene import Place, Scene, SceneBody, SceneFlexible, SceneJoint, SceneShape, SceneSpring
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import (
     corners,
@@ -20,14 +19,22 @@ from dalembert.view.animation.body_shapes import (
     shape_of,
     solid_of,
     wheels,
-    world_points,
 )
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.efforts import efforts
+from dalembert.view.animation.machine_motion import (
+    MachineMotion,
+    interpolate,
+    joint_motions,
+    machine_motion,
+    picture_modes,
+    spread,
+)
 
 _MOST_NUMBERS = 5_000_000  # about 20 MB of page
 _ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
 _FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
+_COMPARED = 200  # pictures among which the largest displacement is found
 
 
 def machine_data(
@@ -48,8 +55,8 @@ def machine_data(
     leaves = _leaves(scene) if planar else {}
     bodies = _bodies(scene, planar, leaves)
     names = list(dict.fromkeys(trails))
-    source = machine_poses(run)
-    _check_size(source, len(bodies), speed / fps)
+    source = machine_motion(run)
+    _check_size(source, speed / fps)
     ground = _ground(scene)
     fixed = [ground]
     ends = [(body, np.array(place)) for spring in scene.springs for body, place in (spring.a, spring.b)]
@@ -59,11 +66,12 @@ def machine_data(
     held = [(body, place) for body, place in ends if body in known]
     refined = 1
     while True:
-        poses = _frames(source, speed / fps / refined)
-        tracks = [_track(run, scene, poses, name, planar) for name in names]
-        moving = [world_points(poses, body["name"], corners(body), planar) for body in bodies]
-        moving += [world_points(poses, body, [point], planar) for body, point in held]
-        moving += [track[:, None, :] for track in tracks]
+        motion = source.at(speed / fps / refined)
+        poses = motion.poses
+        tracks = [_track(run, motion, name) for name in names]
+        moving = [_outline(motion, body, entry) for body, entry in zip(scene.bodies, bodies)]
+        moving += [motion.points(body, [point]) for body, point in held]
+        moving += [track[:, None, :] for track, _ in tracks]
         low, high, radius = _bounds([*moving, *fixed])
         # a picture more halves the time between two and quarters the sag of a curve below its chord
         sag = max(_sag(points) for points in moving)
@@ -73,10 +81,11 @@ def machine_data(
         refined *= 2
     times = poses.time
     gravity = list(scene.gravity)
-    channels = PLANAR_POSE if planar else SPATIAL_POSE
-    for body in bodies:
-        body["pose"] = np.stack([poses[f"{body['name']}.{c}"] for c in channels])
+    for drawn, body in zip(scene.bodies, bodies):
+        body["pose"] = motion.pose(drawn.name)
         body["points"] = points3(body.get("points", [])).tolist()
+        if drawn.flexible is not None:
+            body["flexible"] = _flexible(drawn, drawn.flexible, scene, motion.elastic(drawn.name))
     joints = [_joint(joint) for joint in scene.joints]
     names_of_joints = {joint["name"] for joint in joints}
     return {
@@ -94,7 +103,7 @@ def machine_data(
         "radius": radius,
         "up": -1 if not planar and gravity[2] > 0.0 else 1,
         "gravity": gravity,
-        "half": _around(moving, poses, bodies),
+        "half": _around(moving, motion),
         "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
         "ground": ground.tolist(),
@@ -106,10 +115,50 @@ def machine_data(
             for one in scene.joint_springs
             if one.joint in names_of_joints
         ],
-        "trails": [{"name": name, "points": track} for name, track in zip(names, tracks)],
-        "forces": efforts(run, scene, joints, poses, radius),
+        "trails": [
+            {"name": name, "points": track} | ({"at": [at[0], list(at[1])]} if at is not None else {})
+            for name, (track, at) in zip(names, tracks)
+        ],
+        "forces": efforts(run, motion, joints, radius),
         "channels": channels_of(run, shown),
     }
+
+
+def _outline(motion: MachineMotion, body: SceneBody, entry: Mapping[str, Any]) -> Array:
+    """(F, n, 3) points that hold a body."""
+    if body.flexible is None:
+        return motion.points(body.name, corners(entry))
+    return np.concatenate(
+        [motion.points(body.name, body.points), motion.picture_points(body.name, spread(body.flexible))], axis=1
+    )
+
+
+def _flexible(body: SceneBody, flexible: SceneFlexible, scene: Scene, values: Array) -> dict[str, Any]:
+    """A flexible body as the page wants it; ``values`` (m, F) are its elastic coordinates.
+
+    ``held`` (m, 6) is the motion of its joints that deformations are enlarged beside, ``largest`` the largest
+    displacement of a point of its picture beside this motion [m].
+    """
+    points, modes = picture_modes(flexible)
+    sides = [side for joint in scene.joints for side in (joint, joint.other) if side is not None]
+    held = joint_motions(flexible, [side.point for side in sides if side.body == body.name])
+    beside = modes - held[:, None, :3] - np.cross(held[:, None, 3:], points[None])
+    some = values[:, :: max(1, values.shape[1] // _COMPARED)]
+    sizes = [float(np.linalg.norm(np.tensordot(eta, beside, 1), axis=1).max(initial=0.0)) for eta in some.T]
+    return {
+        "points": points,
+        "modes": modes,
+        "lines": np.array(flexible.lines, dtype=np.int64).reshape(-1, 2),
+        "triangles": np.array(flexible.triangles, dtype=np.int64).reshape(-1, 3),
+        "nodes": [
+            {"name": node.name, "point": list(node.point), "translation": [*map(list, node.translation)],
+             "rotation": [*map(list, node.rotation)]}
+            for node in flexible.nodes
+        ],
+        "values": values,
+        "held": held,
+        "largest": max(sizes, default=0.0),
+    }  # fmt: skip
 
 
 def _leaves(scene: Scene) -> dict[str, tuple[list[float], str | None]]:
@@ -140,6 +189,8 @@ def _bodies(scene: Scene, planar: bool, leaves: Mapping[str, Any]) -> list[dict[
         lines = body.lines if len(kept) == len(body.points) else [(k, k + 1) for k in range(len(kept) - 1)]
         entry: dict[str, Any] = {"name": body.name, "points": list(map(list, kept)), "lines": list(map(list, lines))}
         entry["shape"] = shape_of(_along_joints(body.shape, kept, planar) or rolling.get(body.name), planar)
+        if body.flexible is not None:
+            entry["shape"] = None
         if entry["shape"] is None and not planar and body.gyration is not None:
             entry["shape"] = solid_of(body.gyration)
         found.append(entry)
@@ -153,14 +204,6 @@ def _along_joints(shape: SceneShape | None, points: Sequence[Sequence[float]], p
     far = max(points, key=lambda p: float(np.linalg.norm(p)), default=(0.0, 0.0, 0.0))
     along = planar and shape.kind == "rod" and np.linalg.norm(far) > 0.0
     return {"kind": shape.kind, "size": shape.size, "axis": far if along else shape.axis, "triangles": shape.triangles}
-
-
-def still(eqs: EquationsOfMotion, state: State, name: str = "") -> Record:
-    """A record of one instant: the machine standing in a state."""
-    scene = eqs.scene or Scene()
-    wanted = dict.fromkeys(channel for body in scene.bodies for channel in body.channels(scene.planar))
-    columns = {one: [state[one]] for one in wanted}
-    return Record.from_channels([0.0], columns, name=name or eqs.name, scene=scene.to_json())
 
 
 def _ground(scene: Scene) -> Array:
@@ -187,31 +230,8 @@ def _sag(points: Array) -> float:
     return float(np.quantile(bend.max(axis=1), 0.99))
 
 
-def machine_poses(run: Record) -> Record:
-    """The poses of all bodies as recorded, checked; the channels of each named by the body: crank.x, crank.angle."""
-    scene = Scene.from_json(run.scene)
-    bodies, planar = scene.bodies, scene.planar
-    if not bodies:
-        raise DataError("empty", "the scene of this record has no bodies.")
-    wanted = [channel for body in bodies for channel in body.channels(planar)]
-    missing = [name for name in wanted if name not in run.names]
-    if missing:
-        raise DataError(
-            "missing-channel",
-            f"the pose of a body is not in the record: {unknown_name('channel', missing[0], run.names)}",
-            Advice("Animate the whole run, not a selection of channels."),
-        )
-    data = np.column_stack([run[name] for name in wanted])
-    if not np.isfinite(data).all():
-        bad = wanted[int(np.argmax(~np.isfinite(data).all(axis=0)))]
-        advice = Advice("Animate a part without them: {}.", Call("run.between", Argument("start"), Argument("stop")))
-        raise DataError("not-finite", f"channel {bad!r} has gaps.", advice, where={"channel": bad})
-    parts = PLANAR_POSE if planar else SPATIAL_POSE
-    poses = Record(run.time, data, [f"{body.name}.{part}" for body in bodies for part in parts])
-    return poses if planar else _continuous(poses, bodies)
-
-
-def _check_size(poses: Record, bodies: int, step: float) -> None:
+def _check_size(motion: MachineMotion, step: float) -> None:
+    poses, bodies = motion.poses, len(motion.scene.bodies)
     length = float(poses.time[-1] - poses.time[0])
     if length / step * len(poses.names) > _MOST_NUMBERS:
         raise DataError(
@@ -223,49 +243,25 @@ def _check_size(poses: Record, bodies: int, step: float) -> None:
         )  # fmt: skip
 
 
-def _frames(poses: Record, step: float) -> Record:
-    """The poses at the times of the pictures."""
-    if len(poses) == 1:
-        return poses
-    # the last picture is the last sample: the step is made to fit
-    length = float(poses.time[-1] - poses.time[0])
-    return _interpolate(poses, np.linspace(poses.time[0], poses.time[-1], max(2, round(length / step) + 1)))
-
-
-def _interpolate(run: Record, times: Array) -> Record:
-    """At other times: along a cubic where the samples are not many more than the times."""
-    smooth = 4 <= len(run) < 4 * times.size and not run.has_gaps()
-    return run.resample(times=times, kind="cubic" if smooth else "linear")
-
-
-def _continuous(poses: Record, bodies: Sequence[SceneBody]) -> Record:
-    """Quaternions without jumps of sign, so that what lies between two of them is between the two poses."""
-    data = poses.data.copy()
-    for i in range(len(bodies)):
-        e = data[:, 7 * i + 3 : 7 * i + 7]
-        flips = np.where(np.einsum("ij,ij->i", e[1:], e[:-1]) < 0.0, -1.0, 1.0)
-        e[1:] *= np.cumprod(flips)[:, None]
-    return Record(poses.time, data, poses.names)
-
-
-def _track(run: Record, scene: Scene, poses: Record, name: str, planar: bool) -> Array:
-    """(F, 3) path of a named point."""
-    joints = {joint.name: joint for joint in scene.joints}
-    bodies = [body.name for body in scene.bodies]
+def _track(run: Record, motion: MachineMotion, name: str) -> tuple[Array, tuple[str, Place] | None]:
+    """(F, 3) path of a named point, and the body and place that it belongs to."""
+    joints = {joint.name: joint for joint in motion.scene.joints}
+    bodies = [body.name for body in motion.scene.bodies]
+    named = {f"{body.name}.{n}": (body.name, at) for body in motion.scene.bodies for n, at in body.named.items()}
     if name in joints:
-        body, point = joints[name].body, points3([joints[name].point])
+        body, point = joints[name].body, joints[name].point
         if body is None:
             raise DataError("not-supported", f"joint {name!r} is on the ground and leaves no trail.")
-        return world_points(poses, body, point, planar)[:, 0]
+        return motion.points(body, [point])[:, 0], (body, point)
     if name in bodies:
-        return world_points(poses, name, [[0, 0, 0]], planar)[:, 0]
-    named = {f"{body.name}.{n}": (body.name, at) for body in scene.bodies for n, at in body.named.items()}
+        return motion.origins(name), None
     if name in named:
-        return world_points(poses, named[name][0], points3([named[name][1]]), planar)[:, 0]
+        body, point = named[name]
+        return motion.points(body, [point])[:, 0], (body, point)
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
         own = run.select(*(part for axis in "xyz" if (part := f"{name}.{axis}") in run.names))
-        found = own.data if len(run) == 1 else _interpolate(own, poses.time).data
-        return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
+        found = own.data if len(run) == 1 else interpolate(own, motion.poses.time).data
+        return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))]), None
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
     moving = [n for n, joint in joints.items() if joint.body is not None]
     known = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
@@ -290,12 +286,11 @@ def _joint(joint: SceneJoint) -> dict[str, Any]:
     return drawn
 
 
-def _around(moving: Sequence[Array], poses: Record, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
+def _around(moving: Sequence[Array], motion: MachineMotion) -> list[float]:
     """Half sides of the box that holds the machine at any time, about the middle of its bodies."""
-    axes = ("x", "y", "z") if f"{bodies[0]['name']}.z" in poses.names else ("x", "y")
-    middle = np.zeros((len(poses), 3))
-    middle[:, : len(axes)] = sum(poses[[f"{body['name']}.{axis}" for axis in axes]] for body in bodies) / len(bodies)
-    sides = [np.abs(part - middle[:, None, :]).max(axis=(0, 1)) for part in moving[: len(bodies)]]
+    origins = [motion.origins(body.name) for body in motion.scene.bodies]
+    middle = np.mean(origins, axis=0)
+    sides = [np.abs(part - middle[:, None, :]).max(axis=(0, 1)) for part in moving[: len(origins)]]
     half: list[float] = np.max(sides, axis=0).tolist()
     return half
 

@@ -164,6 +164,7 @@ def plot_playback(
     axes[0, -1].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
     for ax in axes[-1]:
         ax.set_xlabel("time [s]")
+        ax.locator_params(axis="x", nbins=6)  # times such as 67.25 are wide
     figure.align_ylabels(axes[:, 0])
     heading(figure, "Measured and modelled" if title is None else title)
     return figure

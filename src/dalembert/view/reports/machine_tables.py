@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.core.errors import DalembertError
 from dalembert.equations import EquationsOfMotion
-from dalembert.model import Mechanism
+from dalembert.model import Body, Mechanism
 from dalembert.solve.position.mobility import mobility
 from dalembert.view.plots.figures import list_names, with_unit
 from dalembert.view.reports.pages import Piece, Table, Text
@@ -93,6 +93,7 @@ def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]
     return f"{entry(f'{body}.vx'):.5g}", shown
 
 
-def _shape(body: object) -> str:
-    shape = getattr(body, "shape", None)
-    return "–" if shape is None else str(getattr(shape, "kind", "–"))
+def _shape(body: Body) -> str:
+    if body.flexible is not None:
+        return f"flexible, {count(body.flexible.modes, 'mode', 'modes')}; inertia about its frame"
+    return "–" if body.shape is None else str(body.shape.kind)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import DalembertError, DataError
 from dalembert.equations import EquationsOfMotion
-from dalembert.equations.scene import Scene
+from dalembert.equations.scene import Scene, SceneBody
 from dalembert.model import Mechanism
 from dalembert.record import Record
 from dalembert.view.animation.animate import animate
@@ -148,9 +148,15 @@ def _spectrum(run: Record, shown: Sequence[str]) -> list[Piece]:
     return [Picture("spectrum", figure, "Power spectral densities.")]
 
 
+def _shape(body: SceneBody) -> str:
+    if body.flexible is not None:
+        return f"flexible, {count(len(body.elastic), 'mode', 'modes')}"
+    return body.shape.kind if body.shape else "–"
+
+
 def _machine(run: Record) -> list[Piece]:
     scene = Scene.from_json(run.scene)
-    bodies = tuple((body.name, body.shape.kind if body.shape else "–") for body in scene.bodies)
+    bodies = tuple((body.name, _shape(body)) for body in scene.bodies)
     joints = tuple(
         (joint.name, joint.type or "–", f"{(joint.other and joint.other.body) or 'ground'} – {joint.body or 'ground'}")
         for joint in scene.joints

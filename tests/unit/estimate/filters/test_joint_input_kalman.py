@@ -97,10 +97,10 @@ def test_displacements_show_a_force_one_sample_late() -> None:
 def test_deviations_hold_the_truth() -> None:
     """Twenty runs: errors of the force at the end over their deviation have a mean square of 1 within 4 √(2/20)."""
     system = frame("a1", "a2", "a3", "x3")
+    filter_ = JointInputKalman(system, unknown="force", dt=DT, Q=1e-20, R=played(system)[1], P0=1e-20)
     shares = []
     for seed in range(20):
-        record, R = played(system, seed)
-        found = JointInputKalman(system, unknown="force", dt=DT, Q=1e-20, R=R, P0=1e-20).run(record)
+        found = filter_.run(played(system, seed)[0])
         shares.append((found["force"][-1] - FORCE[-1]) / found.deviation("force")[-1])
     assert 0.1 < np.mean(np.square(shares)) < 1.0 + 4.0 * np.sqrt(0.1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import signal
@@ -120,8 +121,10 @@ def parquet_page(path: Path) -> None:
     """Few rows, but one page of them is more than its share."""
     rows = 440_000
     table = pyarrow.table({"time": np.zeros(rows), "x": np.zeros(rows)})
+    limit = "max_rows_per_page"  # without this argument a version has no such limit
+    limited = {limit: rows} if limit in inspect.signature(parquet.write_table).parameters else {}
     parquet.write_table(table, path, compression="gzip", use_dictionary=False, data_page_size=1 << 30,
-                        write_batch_size=rows, max_rows_per_page=rows)  # fmt: skip
+                        write_batch_size=rows, **limited)  # fmt: skip
 
 
 def parquet_rows(path: Path) -> None:

@@ -8,6 +8,7 @@ import scipy.signal
 
 from dalembert import identify
 from dalembert.core.errors import DataError
+from dalembert.identify.records.repair import running_median
 from dalembert.record import Record
 from tests.helpers.findings import raises
 
@@ -301,6 +302,13 @@ def test_crests_of_an_oscillation_are_no_outliers(samples_per_period):
 def test_gaussian_noise_of_a_million_samples_is_hardly_touched():
     x = np.random.default_rng(3).normal(size=1_000_000)
     assert identify.hampel(x).sum() <= 10
+
+
+@pytest.mark.parametrize(("samples", "width"), [(5, 45), (22, 45), (1000, 15)])
+def test_medians_at_an_end_are_those_of_the_reflected_record(samples, width):
+    x = RNG(0).normal(size=samples)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, width // 2, mode="reflect"), width)
+    np.testing.assert_array_equal(running_median(x, width), np.median(windows, axis=1))
 
 
 def test_long_gaps_and_gaps_at_an_end_remain_and_are_told():

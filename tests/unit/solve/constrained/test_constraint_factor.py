@@ -1,5 +1,7 @@
 """The factor of constraint rows: exact for independent rows, directions without mass, order of elimination."""
 
+import itertools
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -98,3 +100,17 @@ def test_a_thin_rod_has_no_inertia_about_its_axis():
     assert lacking is not None
     assert [eqs.speeds.names[k] for one in lacking.directions for k, _ in one] == ["rod.wz"]
     assert lacking.exact == (True,)
+
+
+def test_a_factor_made_of_its_numbers_gives_the_same_corrections() -> None:
+    random = np.random.default_rng(5)
+    full = random.normal(size=(4, 4))  # a block that is factored, not inverted
+    for rows, M in itertools.product((1, 3), (np.diag([1.0, 2.0, 3.0, 4.0]), full @ full.T + np.eye(4))):
+        A = ca.SX(ca.DM(random.normal(size=(rows, 4))))  # one row is a row vector of numbers
+        factor = ConstraintFactor(ca.SX(ca.DM(M)), A)
+        copy = factor.with_numbers(factor.numbers())
+        right = ca.SX(ca.DM(random.normal(size=rows)))
+        for kind in (factor, copy):
+            change = np.array(ca.DM(kind.correction(right, 2)))
+            assert np.array(ca.DM(A)) @ change == pytest.approx(-np.array(ca.DM(right)), abs=1e-12)
+        assert np.array_equal(np.array(ca.DM(copy.correction(right))), np.array(ca.DM(factor.correction(right))))

@@ -21,6 +21,7 @@ from dalembert.structures import (
     prestress,
 )
 from dalembert.structures.analysis import buckling
+from dalembert.structures.assembly import stiffness_factor
 from tests.helpers.findings import raises
 
 
@@ -146,13 +147,14 @@ def column(P=1.0):
     return assemble(f)
 
 
-def test_a_column_that_is_pulled_does_not_buckle():
+def test_a_column_that_is_pulled_does_not_buckle(monkeypatch):
     with raises(DataError, "no-buckling", "'-1 P'"):
         find_buckling(column(), {"P": -1.0})
     assert "under '2 P'" in repr(find_buckling(column(), {"P": 2.0}))
+    monkeypatch.setattr(stiffness_factor, "DENSE_EIGEN", 50)  # by Lanczos' method, as for a large structure
     f = Frame("large")
     f.add_points(["a", "b"], [[0, 0, 0], [0, 0, 3]])
-    f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=80)
+    f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=20)
     f.add_support("a")
     with raises(DataError, "no-buckling"):
         find_buckling(assemble(f), {"b.z": 1.0})

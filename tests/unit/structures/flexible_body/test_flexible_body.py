@@ -157,6 +157,9 @@ def test_static_shapes_make_the_static_answer_exact() -> None:
     frame.add_force("push", "C", (0, 0, 1.0))
     exact = da.structures.solve_static(assemble(frame), "push").displacement["C.z"]
     assert tip @ np.linalg.solve(data.stiffness, tip) == pytest.approx(exact, rel=1e-6)
+    other = flexible_body(bent_frame(), interfaces=["B"], reference="A", modes=3, static=["C.z"])
+    tip = other.node("C").translation[2]
+    assert tip @ np.linalg.solve(other.stiffness, tip) == pytest.approx(exact, rel=1e-6)
     few = flexible_body(bent_frame(), fixed="A", modes=3).node("C").translation[2]
     assert abs(few @ (few / np.diag(data.stiffness)[:3]) / exact - 1) > 1e-4
 
@@ -270,6 +273,18 @@ def test_supports_of_the_source_hold_its_modes() -> None:
     assert flexible_body(hinged, modes=4).reference == "given"
 
 
+def test_a_truss_has_modes_too() -> None:
+    """Points of bars do not turn: the frame follows the mean rotation of a point and its neighbours."""
+    truss = Frame("truss")
+    truss.add_points(["A", "B", "C", "D"], [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    for k, (start, end) in enumerate([("A", "B"), ("A", "C"), ("A", "D"), ("B", "C"), ("C", "D"), ("D", "B")]):
+        truss.add_bar(f"b{k}", start, end, section=Section.circle(0.01), material="steel")
+    free = flexible_body(truss, basis="free", modes=6)
+    assert free.check().sound
+    attached = flexible_body(truss, basis="free", modes=6, reference="A")
+    assert not attached.node("A").translation.any() and not attached.node("A").rotation.any()
+
+
 def test_shapes_of_your_own_are_kept_as_they_are() -> None:
     frame = straight_frame(Section.rectangle(0.01, 0.02))
     s = assemble(frame)
@@ -278,7 +293,7 @@ def test_shapes_of_your_own_are_kept_as_they_are() -> None:
     for k, power in enumerate((2, 3)):
         shapes[:, 1, k], shapes[:, 5, k] = x**power, power * x ** (power - 1)
     data = flexible_body(frame, modes=shapes.reshape(-1, 2))
-    assert data.reference == "given"
+    assert data.reference == "attached"  # they leave A where it is
     assert data.node("B").translation[1].tolist() == [1.0, 1.0]
     EI = 206e9 * Section.rectangle(0.01, 0.02).I_y  # height along z: bending along y is about z
     assert data.stiffness[0, 0] == pytest.approx(4 * EI, rel=0.05)
@@ -343,6 +358,8 @@ def test_continuous_beam_with_a_tip_mass_has_its_inertia() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no modes": ({"modes": 0, "fixed": "A"}, "no-modes"),
     "more modes than coordinates": ({"modes": 500, "fixed": "A"}, "too-many-modes"),
+    "half a mode": ({"modes": 2.5, "fixed": "A"}, "not-a-count"),
+    "negative modes": ({"modes": -1, "fixed": "A"}, "not-a-count"),
     "unknown basis": ({"basis": "guyan"}, "unknown-choice"),
     "unknown route": ({"mass": "diagonal"}, "unknown-choice"),
     "unknown node": ({"fixed": "D"}, "unknown-name"),

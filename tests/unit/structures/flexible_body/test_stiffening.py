@@ -179,3 +179,19 @@ def test_only_the_kinds_asked_for_are_there() -> None:
     assert data.stiffening.centrifugal is None and data.stiffening.acceleration is None
     assert set(data.stiffening.forces) == {"tip"}
     assert flexible_body(beam_frame(), fixed="root", modes=2).stiffening is None
+
+
+@pytest.mark.parametrize("way", [{"fixed": ["A", "C"]}, {"interfaces": ["C"], "reference": "A"}, {}, {"basis": "free"}])
+def test_only_the_node_of_the_frame_takes_the_reaction(way: Any) -> None:
+    """Stiffness under the acceleration along x between two shapes of its own, whatever basis they were found with."""
+    data = flexible_body(bent_frame(), modes=4, keep_shapes=True, stiffening=True, **{"reference": "A", **way})
+    assert data.finite_elements is not None and data.finite_elements.shapes is not None
+    own = flexible_body(bent_frame(), modes=data.finite_elements.shapes, stiffening=True, reference="A")
+    assert own.stiffening is not None and data.stiffening is not None
+    for found, expected in (
+        (data.stiffening.acceleration, own.stiffening.acceleration),
+        (data.stiffening.centrifugal, own.stiffening.centrifugal),
+        (data.stiffening.forces["C"], own.stiffening.forces["C"]),
+    ):
+        assert found is not None and expected is not None
+        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())

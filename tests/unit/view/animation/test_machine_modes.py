@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import dalembert as da
 from dalembert.core.errors import DataError
+from dalembert.view.animation.mode_playback import PLAYBACK
+from tests.helpers import flexible_parts
 from tests.helpers.findings import raises
 
 
@@ -86,3 +89,32 @@ def test_the_first_amplitude_is_seen_and_joints_hardly_gape() -> None:
         largest = np.abs(found["shapes"]).max(axis=(1, 2))
         assert (largest > 0.02 * found["own"]).all()
         assert (np.abs(found["shapes"][:, :, 2]) < 1.0).all()
+
+
+def test_flexible_bodies_bend_in_the_modes_of_their_machine() -> None:
+    m = da.Mechanism("clamped", planar=True, gravity=0)
+    rod = m.add_flexible_body("rod", flexible_parts.cantilever(flexible_parts.lines(False)))
+    m.add_fixed("clamp", m.ground.at(0, 0), rod.at("root"))
+    eqs = da.equations(m)
+    state = da.assemble(eqs)
+    data = da.animate(state)._data
+    body = data["bodies"][0]["flexible"]
+    assert np.abs(data["shapes"]).max() < 1e-9  # its frame is held
+    assert body["shapes"].shape == (2, 2)
+    moved = np.linalg.norm(np.tensordot(body["shapes"], body["modes"], 1), axis=2).max(axis=1)
+    assert moved == pytest.approx(PLAYBACK.reach * 2.0 * data["own"])
+    # in proportion as the eigenvectors of the body alone
+    own = flexible_parts.cantilever()
+    values, vectors = scipy.linalg.eigh(own.stiffness, own.modal_mass)
+    assert body["shapes"][:, 1] / body["shapes"][:, 0] == pytest.approx(vectors[1] / vectors[0], rel=1e-6)
+    hertz = np.sqrt(values) / (2 * np.pi)
+    assert [float(mode["title"].split()[0]) for mode in data["modes"]] == pytest.approx(hertz, rel=1e-3)
+    assert data["turned"] is None and body["turned"] is None  # damped in proportion: in step
+
+
+def test_a_machine_bent_at_rest_moves_about_its_bent_state() -> None:
+    eqs = da.equations(flexible_parts.pendulum(flexible_parts.lines(False)))
+    data = da.animate(eqs)._data
+    rest = da.equilibrium(eqs)
+    assert data["bodies"][0]["flexible"]["values"][:, 0] == pytest.approx([rest["rod.mode1"], rest["rod.mode2"]])
+    assert rest["rod.mode1"] != pytest.approx(0.0, abs=1e-4)

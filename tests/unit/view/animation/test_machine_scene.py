@@ -10,7 +10,8 @@ import pytest
 import dalembert as da
 from dalembert.record import Record
 from dalembert.view.animation.channels import channels_of
-from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.machine_motion import still
+from dalembert.view.animation.machine_scene import machine_data
 
 
 def turning(**more: Any) -> Record:

@@ -14,7 +14,8 @@ import dalembert as da
 from dalembert.core.errors import FileFormatError, MissingExtraError
 from dalembert.record import Record
 from dalembert.view.animation import page_build
-from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.machine_motion import still
+from dalembert.view.animation.machine_scene import machine_data
 from tests.helpers.findings import raises
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.linear import (
@@ -317,6 +318,15 @@ def test_modes_of_few_coordinates_stand_side_by_side() -> None:
     drawn(figure := plot(building().modes()))
     assert len({ax.get_position().y0 for ax in figure.axes}) == 1
     assert len({ax.get_position().x0 for ax in figure.axes}) == 3
+
+
+def test_titles_of_damped_modes_side_by_side_stay_above_their_axes() -> None:
+    modes = Modes([-0.2537 + 23.129j, -0.6328 + 69.93j, -0.5747 + 104.3j], np.eye(3), ["floor1", "floor2", "floor3"])
+    drawn(figure := plot(modes))
+    for ax in figure.axes:
+        assert "damping" in ax.get_title(loc="left")
+        title = next(text for text in ax.findobj(Text) if text.get_text() == ax.get_title(loc="left"))
+        assert title.get_window_extent().x1 <= ax.get_window_extent().x1
 
 
 def test_the_mac_of_modes_with_themselves_is_one_on_its_diagonal() -> None:

@@ -20,6 +20,7 @@ from dalembert.files.models.schema.kinds import (
     Number,
     OneOrMore,
     Position,
+    Pressure,
     RadiusLength,
     Time,
     Value,
@@ -81,6 +82,43 @@ class RotationTable(FileTable):
     angle: Angle = Field(description="about it, right-handed")
 
 
+Ending = Literal["free", "clamped", "supported", "guided"]
+
+
+class GaugeTable(FileTable):
+    """A gauge on a beam, which sensors of the types strain and curvature read."""
+
+    x: Length = Field(description="along the beam, from its start")
+    y: Length = Field(0.0, description="from the middle of the section")
+    z: Length = Field(0.0, description="from the middle of the section")
+    quantity: Literal["strain", "curvature"] = Field("strain", description="what it measures")
+    about: Literal["y", "z"] = Field("z", description="axis of a curvature")
+
+
+class BeamTable(FileTable):
+    """An elastic beam (Euler-Bernoulli) along x of its body, from the origin on; round, or of a rectangular section."""
+
+    length: Length = Field(description="along x")
+    radius: Length | None = Field(None, description="of a round section")
+    height: Length | None = Field(None, description="of a rectangular section, along y")
+    width: Length | None = Field(None, description="of a rectangular section, along z")
+    material: Text | None = Field(None, description="one of the library, such as steel; or give E and density")
+    E: Pressure | None = Field(None, description="Young's modulus")
+    density: Density | None = Field(None, description="of the material")
+    poisson: Number | None = Field(None, description="Poisson's ratio, 0.3 when left out")
+    modes: int = Field(4, ge=1, le=200, description="number of vibration modes")
+    ends: Annotated[list[Ending], Field(min_length=2, max_length=2)] | None = Field(
+        None,
+        description="how the start and the end are held in its modes, which bend along y; when left out, its frame is "
+        "attached to the start, and static shapes of the end are added to modes held at both ends",
+    )
+    elements: int = Field(20, ge=1, le=2000, description="finite elements along the beam, where ends are left out")
+    nodes: dict[Text, Length] = Field({}, description="places along x where parts can be attached, besides start, end")
+    gauges: dict[Text, GaugeTable] = Field({}, description="gauges by name")
+    damping: Number | None = Field(None, description="damping ratio of all modes")
+    stiffening: bool = Field(False, description="geometric stiffness by the motion and by forces at the nodes")
+
+
 if not TYPE_CHECKING:
     Inertia = either(
         ("number", quantity("inertia")),
@@ -98,7 +136,7 @@ if not TYPE_CHECKING:
 
 
 class BodyTable(FileTable):
-    """A rigid body."""
+    """A body: rigid, with a mass and an inertia; or flexible, by a data file or as a beam."""
 
     mass: Mass | None = Field(None, description="needed unless a composite or a mesh with a density gives it")
     inertia: Inertia = Field(0.0, description="about the centre of mass")
@@ -108,6 +146,12 @@ class BodyTable(FileTable):
     center: Position | None = Field(None, description="centre of mass, where the body's origin is elsewhere")
     points: dict[Text, Position] = Field({}, description="named points")
     picture: PictureTable | None = Field(None, description="how pictures show it; else by its inertia or its points")
+    flexible: Text | None = Field(
+        None, description="data file of a flexible body beside this one (.npz, .SID_FEM, .toml); its nodes are points"
+    )
+    beam: BeamTable | None = Field(None, description="a flexible body that is a beam; its nodes are points")
+    stiffness: Number | None = Field(None, description="of a flexible body: factor of its stiffness, 1 when left out")
+    damping: Number | None = Field(None, description="of a flexible body: factor of its damping, 1 when left out")
 
 
 class GroundTable(FileTable):
@@ -188,7 +232,7 @@ class Model(FileTable):
     ground: GroundTable = Field(
         default_factory=lambda: GroundTable(points={}), description="named points of the ground"
     )
-    bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="rigid bodies, by name")
+    bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="bodies, by name")
     joints: dict[Text, Any] = Field({})  # see `model_type`
     couplers: dict[Text, Any] = Field({})
     drivers: dict[Text, DriverTable] = Field({}, max_length=LIMITS.couplers, description="prescribed motions, by name")

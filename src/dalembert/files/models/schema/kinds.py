@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     Pair = Any
     Place = Any
     Position = Any
+    Pressure = Any
     RadiusLength = Any
     Rotation3 = Any
     Time = Any
     Value = Any
 else:
     Number, Angle, Length = (quantity(k) for k in ("number", "angle", "length"))
-    Mass, Time, Density = (quantity(k) for k in ("mass", "time", "density"))
+    Mass, Time, Density, Pressure = (quantity(k) for k in ("mass", "time", "density", "pressure"))
     Value = quantity("")  # of whatever dimension the coordinate has
     Direction, Axis, Pair = quantities("", 2, 3), quantities("", 3), quantities("", 2)  # of any length
     Position, Edges, RadiusLength = (quantities("length", *n) for n in ((2, 3), (2, 3), (1, 2)))

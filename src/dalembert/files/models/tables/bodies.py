@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.findings import Advice
+from dalembert.files.models.tables.flexible_bodies import body_data, factors, refuse_keys
 from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
@@ -25,7 +26,13 @@ def add_bodies(scope: Scope) -> None:
     for name, table in scope.model.bodies.items():
         where: Where = ("bodies", name)
         with checked_part(scope, where, scope.full(name), table):
-            body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
+            if table.flexible is not None or table.beam is not None:
+                data = body_data(scope, scope.full(name), table, where)
+                given = {**drawn(scope, table, where), **factors(scope, table, where)}
+                body = scope.m.add_flexible_body(scope.full(name), data, **given)
+            else:
+                refuse_keys(scope, table, ("stiffness", "damping"), "a flexible body", where)
+                body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
             scope.parts.bodies[body.name] = body
             add_points(scope, body, table.points, (*where, "points"))
 
@@ -44,16 +51,23 @@ def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
         value = scope.get(table, key, where)
         if value is not None:
             given[key] = value
-    for key in ("position", "angle"):
-        if getattr(table, key) is not None:
-            given[key] = plain(scope.get(table, key, where), scope, where)
-    if table.rotation is not None:
-        given["rotation"] = _rotation(scope, table.rotation, (*where, "rotation"))
+    given |= drawn(scope, table, where)
     if isinstance(given["inertia"], _Mesh):
         given = _with_mesh(scope, given, where)
     if table.picture is not None:
         path, scale = _mesh_file(scope, table.picture, (*where, "picture"))
         given["mesh"] = mesh_triangles(path, table.picture.mesh, scale)
+    return given
+
+
+def drawn(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
+    """Where the drawing shows a body."""
+    given: dict[str, Any] = {}
+    for key in ("position", "angle"):
+        if getattr(table, key) is not None:
+            given[key] = plain(scope.get(table, key, where), scope, where)
+    if table.rotation is not None:
+        given["rotation"] = _rotation(scope, table.rotation, (*where, "rotation"))
     return given
 
 
@@ -84,20 +98,14 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
         problem = f"expected {what}, got {' and '.join(forms) or 'none'}."
         raise scope.refuse(where, "conflicting-arguments" if forms else "missing-argument", problem)
     if forms[0] != "mesh":
-        _refuse(scope, given, ("density", "scale"), "a mesh", where)
+        refuse_keys(scope, given, ("density", "scale"), "a mesh", where)
     if forms[0] == "composite":
-        _refuse(scope, given, ("axis", "hollow"), "a shape", where)
+        refuse_keys(scope, given, ("axis", "hollow"), "a shape", where)
         return _composite(scope, given.composite, (*where, "composite"))
     if forms[0] == "mesh":
-        _refuse(scope, given, ("axis", "hollow"), "a shape", where)
+        refuse_keys(scope, given, ("axis", "hollow"), "a shape", where)
         return _Mesh(scope, given, where)
     return _shape(scope, given, where)
-
-
-def _refuse(scope: Scope, table: object, keys: tuple[str, ...], owner: str, where: Where) -> None:
-    for key in keys:
-        if getattr(table, key) is not None:
-            raise scope.refuse((*where, key), "ineffective-argument", f"{key} is for {owner}.")
 
 
 def _shape(scope: Scope, table: Any, where: Where) -> Shape:
@@ -108,9 +116,9 @@ def _shape(scope: Scope, table: Any, where: Where) -> Shape:
     kind = kinds[0]
     size = scope.get(table, kind, where)
     if kind != "sphere":
-        _refuse(scope, table, ("hollow",), "a sphere", where)
+        refuse_keys(scope, table, ("hollow",), "a sphere", where)
     if kind in ("box", "sphere"):
-        _refuse(scope, table, ("axis",), "a rod or a cylinder", where)
+        refuse_keys(scope, table, ("axis",), "a rod or a cylinder", where)
     if kind == "rod":
         return rod(size, axis=table.axis or "x")
     if kind == "box":

@@ -30,6 +30,7 @@ class ModelFileLimits:
     include_depth: int = 8
     includes: int = 64
     mesh_bytes: int = 200 * 1024**2
+    body_bytes: int = 500 * 1024**2  # of a data file of a flexible body, unpacked
     problems: int = 200  # after so many nothing more is looked for
     problems_shown: int = 50  # in one message
     names_compared: int = 300  # with a misspelt one

@@ -17,6 +17,7 @@ from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.text.sources import ModelSource, TooMany, shorten
 from dalembert.files.models.values.laws import TIME
 from dalembert.model import Body, Mechanism
+from dalembert.model.flexible import FlexibleBodyData
 from dalembert.record.units import KINDS, UNITS, Dimension, unit_text
 
 Where = tuple[str | int, ...]
@@ -41,6 +42,7 @@ class Parts:
     def __init__(self, m: Mechanism) -> None:
         self.m = m
         self.bodies: dict[str, Body] = {}
+        self.data: dict[Path, FlexibleBodyData] = {}  # of data files, each read once
         self.places: dict[str, tuple[ModelSource, Where]] = {}  # part -> its table
         self.failed: set[str] = set()
         self.laws: list[tuple[ModelSource, Where, list[str], str]] = []  # names used by laws of the state

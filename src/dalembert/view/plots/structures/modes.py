@@ -76,7 +76,8 @@ def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:
         else:
             ax = axes[k // columns, k % columns]
             _bars(ax, modes, number, groups[0], "")
-            ax.set_title(_words(modes, number), loc="left", fontsize=9, fontweight="normal")
+            words = _words(modes, number).replace(", ", "\n") if columns > 2 else _words(modes, number)
+            ax.set_title(words, loc="left", fontsize=9, fontweight="normal")
     for ax in axes.flat[len(numbers) * len(groups) :]:
         ax.set_axis_off()
     for ax, some, up in zip(axes[-1], names, upright):

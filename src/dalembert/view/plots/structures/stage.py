@@ -78,10 +78,10 @@ class Stage:
             style["array"] = np.asarray(values)
         if self.planar:
             drawn: Any = LineCollection([curve[:, :2] for curve in curves], label=label, **style)
-            self.ax.add_collection(drawn, autolim=False)
         else:
             drawn = Line3DCollection(curves, label=label, **style)
-            self.ax.add_collection3d(drawn, autolim=False)
+        # in space too: `add_collection3d` has no `autolim` in Matplotlib 3.8
+        self.ax.add_collection(drawn, autolim=False)
         return drawn
 
     def faces(self, corners: FloatArray, *, values: Any = None, **style: Any) -> Any:
@@ -93,7 +93,7 @@ class Stage:
         else:
             drawn = Poly3DCollection(list(corners), **style)
             drawn.set_array(np.asarray(values))
-        self.ax.add_collection3d(drawn, autolim=False)
+        self.ax.add_collection(drawn, autolim=False)
         return drawn
 
     def areas(self, corners: Sequence[FloatArray], **style: Any) -> None:
@@ -107,7 +107,7 @@ class Stage:
 
             self.ax.add_collection(PolyCollection([one[:, :2] for one in corners], **style), autolim=False)
         else:
-            self.ax.add_collection3d(Poly3DCollection(list(corners), clip_on=False, **style), autolim=False)
+            self.ax.add_collection(Poly3DCollection(list(corners), clip_on=False, **style), autolim=False)
 
     def marks(self, points: FloatArray, **style: Any) -> None:
         """Markers at points (m, 3)."""

@@ -1,0 +1,1 @@
+"""Data of flexible bodies in files, one file per format."""

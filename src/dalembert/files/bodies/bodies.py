@@ -1,0 +1,107 @@
+"""Data of flexible bodies as files, by suffix: every registered format is read and written here."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import Any
+
+from dalembert.core.atomic_files import replacing
+from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError
+from dalembert.core.findings import Advice
+from dalembert.files.bodies.format import BodyReading, find_format, suffixes
+from dalembert.model.flexible import FlexibleBodyData
+
+
+def read_flexible_body(path: str | os.PathLike[str], *, max_bytes: int = BodyReading.max_bytes) -> FlexibleBodyData:
+    """Read the data of a flexible body, for `Mechanism.add_flexible_body`.
+
+    Parameters
+    ----------
+    path : file; its suffix decides the format. ``.npz`` holds everything. ``.SID_FEM`` is the standard input data of
+        Wallrapp (1994); what it does not hold is named in ``finite_elements.source``. A ``.toml`` or ``.json`` file
+        names files of mass and stiffness matrices (text, MatrixMarket or NumPy) and how modes are made of them.
+        Nothing in a file is executed.
+    max_bytes : larger files, and files that would unpack to more, are refused.
+
+    Raises
+    ------
+    FileFormatError : a file that is damaged, too large or of another version, or whose numbers no body has.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> beam = da.structures.Beam(length=1.0, EI=80.0, rhoA=2.0, left="clamped", right="free")
+    >>> da.write_flexible_body(da.structures.flexible_body(beam, name="rod", modes=2), "rod.npz")
+    >>> da.read_flexible_body("rod.npz").frequencies().round(2).tolist()
+    [3.54, 22.18]
+    """
+    return read_body(Path(path), BodyReading(max_bytes))
+
+
+def read_body(file: Path, how: BodyReading, shown: str | None = None) -> FlexibleBodyData:
+    """Read a file; ``shown`` is its name in messages."""
+    name = str(file) if shown is None else shown
+    kind = find_format(file)
+    if kind.read is None:
+        raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=name)
+    try:
+        if not file.is_file():
+            raise FileFormatError(*_absent(file), path=name)
+        size = file.stat().st_size
+        if not size:
+            raise FileFormatError("empty", "the file is empty.", path=name)
+        if size > how.max_bytes:
+            why = f"the file has {size} bytes, more than max_bytes = {how.max_bytes}."
+            raise FileFormatError("too-large", why, path=name, evidence={"bytes": size, "allowed": how.max_bytes})
+        return kind.read(file, how)
+    except OSError as error:
+        raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None
+    except (DataError, FileFormatError, ModelError) as error:
+        raise _in_file(error, name) from error
+
+
+def _in_file(error: DalembertError, name: str) -> FileFormatError:
+    """The error with the path of the file, unless it names another file."""
+    found, line = error.finding, None
+    if isinstance(error, FileFormatError):
+        if error.path is not None:
+            return error
+        line = error.line
+    about: Any = {"line": line, "where": found.where, "evidence": found.evidence}
+    return FileFormatError(found.code, found.problem, *found.advice, path=name, **about)
+
+
+def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
+    """Write the data of a flexible body, whole or not at all.
+
+    ``.npz`` keeps everything, every number as it is. ``.SID_FEM`` keeps what standard input data has a place for: not
+    the gauges and the picture.
+    """
+    if not isinstance(body, FlexibleBodyData):
+        raise DataError(
+            "wrong-type",
+            f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}.",
+            where={"argument": "body"},
+        )
+    file = Path(path)
+    kind = find_format(file)
+    if kind.write is None:
+        advice = Advice(f"Use one of {', '.join(suffixes(written=True))}.")
+        problem = f"files {kind.suffixes[0]} are read, not written."
+        raise FileFormatError("not-supported", problem, advice, path=str(file))
+    try:
+        with replacing(file) as temporary:
+            kind.write(body, temporary)
+    except FileFormatError as error:
+        raise _in_file(error, str(file)) from error
+
+
+def _absent(file: Path) -> tuple[str, str]:
+    if file.is_dir():
+        return "not-readable", "this is a folder, not a file."
+    others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+    near = difflib.get_close_matches(file.name, others, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return "no-such-file", f"no such file.{hint}"

@@ -1,0 +1,34 @@
+"""The bound on the memory that a flexible-body file may ask for, checked before anything is allocated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.core.errors import FileFormatError
+
+
+@dataclass(frozen=True)
+class BodyLimits:
+    """Sizes above which a file is refused, whatever ``max_bytes`` allows."""
+
+    arrays: int = 64  # of one file; a body has at most 27
+    header: int = 10_000  # characters of the head of an array: 100 are usual
+    text: int = 1 << 24  # characters of the description: names of 100 000 nodes
+    line: int = 10_000  # characters of one line of text: a number has 25
+    row: int = 10_000_000  # characters of one row of a matrix: 400 000 numbers
+    descriptor: int = 1 << 20  # bytes of a file that names matrices: points may stand in it
+    name: int = 1000  # characters of a name
+
+
+LIMITS = BodyLimits()
+
+
+def check_modes(modes: int, nodes: int, max_bytes: int) -> None:
+    """Refuse a body whose arrays would pass ``max_bytes``: 9 m² of products, 3 m² of other squares, 6 m of a node."""
+    size = 8 * (12 * modes * modes + 6 * modes * nodes)
+    if size > max_bytes:
+        raise FileFormatError(
+            "too-large",
+            f"{modes} modes and {nodes} nodes take {size} bytes, more than max_bytes = {max_bytes}.",
+            evidence={"modes": modes, "nodes": nodes, "bytes": size, "allowed": max_bytes},
+        )

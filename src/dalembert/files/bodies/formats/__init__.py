@@ -1,0 +1,1 @@
+"""Formats of flexible-body files: one file each."""

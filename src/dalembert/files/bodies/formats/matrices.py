@@ -1,0 +1,272 @@
+"""Mass and stiffness matrices of a finite-element program, named by a small TOML or JSON file.
+
+    format = "flexible body matrices"
+    version = 1
+    name = "link"
+    points = "points.txt"       # a row "name x y z" or "x y z" per point [m], an array (n, 3), or a table of names
+    M = "mass.mtx"              # text, MatrixMarket or NumPy; rows x y z or x y z rx ry rz of point after point, SI
+    K = "stiffness.mtx"
+    D = "damping.mtx"           # may be left out
+    modes = 10                  # number of modes, their numbers from 1, or a file of shapes (N, k)
+    nodes = ["root", "tip"]     # and further arguments of da.structures.flexible_body: basis, up_to, interfaces, fixed,
+                                # static, reference, mass, damping (a ratio, or one each)
+
+Matrices that are reduced already (Craig-Bampton) have coordinates of their own. Then the file also has
+
+    shapes = "modal.npy"        # (6 n, r): x y z rx ry rz of point after point, by the r reduced coordinates
+    masses = "masses.txt"       # (n,): masses at the points [kg]; they share the mass of the body
+
+and modes, nodes, reference and damping mean the same; an interface point whose coordinates were kept has rows of ones
+and zeros. All files lie in the folder of this one, or below it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.files.bodies.bounds import LIMITS
+from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.matrix_files import SUFFIXES, TEXT, read_matrix, read_numbers, read_rows
+from dalembert.model.flexible import FlexibleBodyData
+
+FORMAT, VERSION = "flexible body matrices", 1
+OF_REDUCED = ("modes", "nodes", "reference", "damping")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(_is_number(one) for one in value)
+
+
+def _is_modes(value: Any) -> bool:
+    counts = value if isinstance(value, list) else [value]
+    return _is_text(value) or all(isinstance(one, int) and not isinstance(one, bool) for one in counts)
+
+
+def _is_nodes(value: Any) -> bool:
+    return _is_texts(value) or (
+        isinstance(value, dict) and all(_is_text(one) or _is_texts(one) or _is_place(one) for one in value.values())
+    )
+
+
+def _is_names(value: Any) -> bool:
+    return _is_text(value) or _is_texts(value)
+
+
+def _is_ratios(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, list) and all(_is_number(one) for one in value))
+
+
+def _is_points(value: Any) -> bool:
+    return _is_text(value) or (
+        isinstance(value, dict) and bool(value) and all(_is_place(one) for one in value.values())
+    )
+
+
+ARGUMENTS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "basis": (_is_text, "a text"),
+    "modes": (_is_modes, "a whole number, a list of them, or the name of a file"),
+    "up_to": (_is_number, "a number"),
+    "nodes": (_is_nodes, "names of points, or a table of names to points or places"),
+    "interfaces": (_is_texts, "a list of names"),
+    "fixed": (_is_names, "a name or a list of names"),
+    "static": (_is_names, "a name or a list of names"),
+    "reference": (_is_text, "a name"),
+    "mass": (_is_text, "a text"),
+    "damping": (_is_ratios, "a number or a list of numbers"),
+}
+KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "format": (_is_text, "a text"), "version": (lambda value: isinstance(value, int), "a whole number"),
+    "name": (_is_text, "a text"), "points": (_is_points, "the name of a file, or a table of names to x, y, z"),
+    **dict.fromkeys(("M", "K", "D", "shapes", "masses"), (_is_text, "the name of a file")), **ARGUMENTS,
+}  # fmt: skip
+
+
+def read(path: Path, how: BodyReading) -> FlexibleBodyData:
+    """The body that the matrices of a file make."""
+    return _Descriptor(path, how.max_bytes).data()
+
+
+class _Descriptor:
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self.path, self.max_bytes = path, max_bytes
+        self.text = ""
+        self.table = self.parse()
+        if self.table.get("format") != FORMAT:
+            raise self.fail("format", "unknown-format", f"expected the key format = {FORMAT!r}.")
+        if self.table.get("version") != VERSION:
+            problem = f"the file has version {self.table.get('version')!r}; version {VERSION} is read here."
+            raise self.fail("version", "bad-version", problem)
+        for key, value in self.table.items():
+            if key not in KEYS:
+                raise self.fail(key, "unknown-argument", unknown_name("key", key, KEYS))
+            right, wanted = KEYS[key]
+            if not right(value):
+                raise self.fail(key, "wrong-type", f"{key} is {wanted}, got {value!r:.60}.")
+        missing = [key for key in ("points", "M", "K") if key not in self.table]
+        if missing:
+            raise self.fail("", "missing-argument", f"the key {missing[0]!r} is missing.")
+
+    def parse(self) -> dict[str, Any]:
+        """The keys of the file, none of which is deep."""
+        if self.path.stat().st_size > LIMITS.descriptor:
+            raise self.fail("", "too-large", f"the file has more than {LIMITS.descriptor} bytes.")
+        try:
+            self.text = self.path.read_text(encoding="utf-8-sig")
+            found = json.loads(self.text) if self.path.suffix.lower() == ".json" else tomllib.loads(self.text)
+        except UnicodeDecodeError:
+            raise self.fail("", "not-readable", "the file is not UTF-8 text.") from None
+        except (ValueError, RecursionError) as error:
+            raise self.fail("", "bad-syntax", f"cannot be read: {error!s:.200}.") from None
+        if not isinstance(found, dict):
+            raise self.fail("", "wrong-type", "expected a table of keys.")
+        return found
+
+    def fail(self, key: str, code: str, problem: str) -> FileFormatError:
+        """An error at the line of a key."""
+        at = re.search(rf"""(?m)^[\s{{,]*["']?{re.escape(key)}["']?\s*[=:]""", self.text) if key else None
+        line = None if at is None else self.text[: at.end()].count("\n") + 1
+        return FileFormatError(code, problem, path=str(self.path), line=line)
+
+    def data(self) -> FlexibleBodyData:
+        points, places = self.points()
+        name = self.table.get("name", self.path.stem)
+        given = {key: self.table[key] for key in ARGUMENTS if key in self.table}
+        M, K = self.matrix("M"), self.matrix("K")
+        D = self.matrix("D") if "D" in self.table else None
+        for key, matrix in (("M", M), ("K", K), ("D", D)):
+            if matrix is not None and matrix.shape != (M.shape[0], M.shape[0]):
+                problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
+                raise self.fail(key, "wrong-shape", problem)
+        if "shapes" in self.table:
+            return self.reduced(name, points, places, M, K, D, given)
+        if "masses" in self.table:
+            raise self.fail("masses", "ineffective-argument", "masses go with the shapes of reduced matrices.")
+        return self.full(name, points, places, M, K, D, given)
+
+    def full(
+        self, name: str, points: list[str], places: Any, M: Any, K: Any, D: Any, given: Mapping[str, Any]
+    ) -> FlexibleBodyData:
+        from scipy.sparse import csc_array
+
+        from dalembert.structures import Structure, flexible_body
+        from dalembert.structures.assembly.structure import DIRECTIONS
+
+        each = len(M) // len(points) if isinstance(M, np.ndarray) else M.shape[0] // len(points)
+        if each not in (3, 6) or each * len(points) != M.shape[0]:
+            problem = f"M has {M.shape[0]} rows for {len(points)} points; a point has 3 rows or 6."
+            raise self.fail("M", "wrong-shape", problem)
+        matrices = [None if one is None else csc_array(one) for one in (M, K, D)]
+        structure = Structure(
+            name, points, places, DIRECTIONS[:each], matrices[0], matrices[1], C=matrices[2],
+            provenance={"source": str(self.path)},
+        )  # fmt: skip
+        arguments = dict(given)
+        if isinstance(arguments.get("modes"), str):
+            arguments["modes"] = self.matrix("modes")
+        return flexible_body(structure, name=name, **arguments)
+
+    def reduced(
+        self, name: str, points: list[str], places: Any, M: Any, K: Any, D: Any, given: Mapping[str, Any]
+    ) -> FlexibleBodyData:
+        from dalembert.files.bodies.reduced_matrices import ReducedModel, reduced_body
+
+        for key in given:
+            if key not in OF_REDUCED:
+                raise self.fail(key, "ineffective-argument", f"{key} does not go with reduced matrices.")
+        modes = given.get("modes")
+        if modes is not None and (not isinstance(modes, int) or modes < 1):
+            raise self.fail("modes", "wrong-type", f"modes of reduced matrices are their number, got {modes!r:.60}.")
+        if "masses" not in self.table:
+            raise self.fail("", "missing-argument", "reduced matrices need the masses at the points.")
+        shapes, masses = self.matrix("shapes"), self.matrix("masses")
+        M, K, D, shapes, masses = (_whole(one) for one in (M, K, D, shapes, masses))
+        if shapes.shape != (6 * len(points), len(M)):
+            problem = f"shapes are {' x '.join(map(str, shapes.shape))}, expected {6 * len(points)} x {len(M)}."
+            raise self.fail("shapes", "wrong-shape", problem)
+        if masses.size != len(points) or masses.min() < 0.0:
+            problem = f"expected a mass, zero or more, of each of {len(points)} points, got {masses.size} numbers."
+            raise self.fail("masses", "wrong-shape" if masses.size != len(points) else "negative", problem)
+        for key, matrix in (("M", M), ("K", K)):
+            off = float(np.abs(matrix - matrix.T).max() / max(float(np.abs(matrix).max()), 1e-300))
+            if off > 1e-6:
+                raise self.fail(key, "not-symmetric", f"{key} is not symmetric, by {off:.1e} of it.")
+        model = ReducedModel(
+            name, points, places, 0.5 * (M + M.T), 0.5 * (K + K.T), D, shapes, np.asarray(masses).ravel()
+        )
+        return reduced_body(
+            model, modes=modes, reference=given.get("reference"), nodes=given.get("nodes"),
+            damping=given.get("damping"),
+        )  # fmt: skip
+
+    # -- files -------------------------------------------------------------------------------------------------------
+    def file(self, key: str) -> tuple[Path, str]:
+        name = self.table[key]
+        if "\0" in name or not name.lower().endswith(SUFFIXES):
+            problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(SUFFIXES)}."
+            raise self.fail(key, "unknown-suffix", problem)
+        folder = Path(os.path.realpath(self.path)).parent
+        found = Path(os.path.realpath(folder / name))
+        if not found.is_relative_to(folder):
+            raise self.fail(key, "outside-folder", f"{name!r:.60} lies outside the folder of this file.")
+        if not found.is_file():
+            raise self.fail(key, "no-such-file", f"there is no file {name!r:.60}.")
+        return found, os.path.normpath(os.path.join(os.path.dirname(self.path), name))
+
+    def matrix(self, key: str) -> Any:
+        return read_matrix(*self.file(key), self.max_bytes)
+
+    def points(self) -> tuple[list[str], Any]:
+        given = self.table["points"]
+        if isinstance(given, dict):
+            return list(given), np.array(list(given.values()), dtype=np.float64)
+        path, shown = self.file("points")
+        if path.suffix.lower() not in TEXT:
+            places = _whole(read_matrix(path, shown, self.max_bytes))
+            names = [f"p{k}" for k in range(len(places))]
+        else:
+            if 16 * path.stat().st_size > self.max_bytes:  # a name and three numbers as objects, of "a 0 0 0"
+                problem = f"the points take {path.stat().st_size} bytes of text; max_bytes = {self.max_bytes}."
+                raise FileFormatError("too-large", problem, path=shown)
+            names, rows = [], list[list[float]]()
+            for line, cells in read_rows(path, shown):
+                if len(cells) not in (3, 4):
+                    problem = f"expected a name and x, y, z, got {len(cells)} cells."
+                    raise FileFormatError("ragged-row", problem, path=shown, line=line)
+                names.append(cells[0] if len(cells) == 4 else f"p{len(rows)}")
+                rows.append(read_numbers(cells[-3:], shown, line))
+            places = np.array(rows).reshape(-1, 3)
+        if places.ndim != 2 or places.shape[1] != 3 or not len(places):
+            problem = f"points are {' x '.join(map(str, places.shape))}, expected rows of x, y, z."
+            raise self.fail("points", "wrong-shape", problem)
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise FileFormatError("duplicate", f"the point {twice[0]!r} is there twice.", path=shown)
+        return names, places
+
+
+def _whole(matrix: Any) -> Any:
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+FORMATS.register("matrices", BodyFormat((".toml", ".json"), read))

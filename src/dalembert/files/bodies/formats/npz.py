@@ -1,0 +1,281 @@
+"""The project's own format: a ZIP of NumPy arrays that holds everything, each number as it is.
+
+``about`` is a JSON text: format, version, name, reference, names of nodes and gauges, and the few numbers of the model
+that the body was made of. The other arrays have the names of the fields of `FlexibleBodyData`, with a dot for those of
+its parts: ``nodes.place`` (n, 3), ``nodes.translation`` (n, 3, m), ``picture.points``, ... `numpy.load` opens it too.
+No pickle is read or written. Sizes are those that the directory of the ZIP declares; no more is unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
+from dalembert.files.bodies.bounds import LIMITS
+from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.matrix_files import read_array
+from dalembert.model.flexible import (
+    BodyPicture,
+    FiniteElementValues,
+    FlexibleBodyData,
+    FlexibleNode,
+    Stiffening,
+    StrainGauge,
+)
+
+FORMAT, VERSION = "dalembert flexible body", 1
+PLAIN = ("first_moment", "inertia", "translation", "rotation", "modal_mass", "moments", "products", "stiffness",
+         "damping")  # fmt: skip
+MODEL_WORDS = ("mass", "rigid_modes", "coordinates", "free", "source")  # values of the model that are no arrays
+PICTURE = ("points", "modes", "lines", "triangles")
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+def write(data: FlexibleBodyData, path: Path) -> None:
+    """All fields, in an order and with a date that do not change, so that equal data give equal files."""
+    arrays = _arrays(data)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content.getvalue())
+
+
+def _arrays(data: FlexibleBodyData) -> dict[str, Any]:
+    m = data.modes
+    about: dict[str, Any] = {
+        "format": FORMAT, "version": VERSION, "name": data.name, "mass": data.mass, "reference": data.reference,
+        "nodes": [node.name for node in data.nodes],
+        "gauges": [{"name": gauge.name, "quantity": gauge.quantity} for gauge in data.gauges],
+    }  # fmt: skip
+    arrays: dict[str, Any] = {name: getattr(data, name) for name in PLAIN}
+    arrays["nodes.place"] = _stack([node.place for node in data.nodes], (3,))
+    arrays["nodes.translation"] = _stack([node.translation for node in data.nodes], (3, m))
+    arrays["nodes.rotation"] = _stack([node.rotation for node in data.nodes], (3, m))
+    arrays["gauges.row"] = _stack([gauge.row for gauge in data.gauges], (m,))
+    if data.stiffening is not None:
+        about["stiffening"] = {"forces": list(data.stiffening.forces)}
+        for name in ("centrifugal", "acceleration"):
+            if getattr(data.stiffening, name) is not None:
+                arrays[f"stiffening.{name}"] = getattr(data.stiffening, name)
+        arrays["stiffening.forces"] = _stack(list(data.stiffening.forces.values()), (3, m, m))
+    if data.picture is not None:
+        arrays |= {f"picture.{name}": getattr(data.picture, name) for name in PICTURE}
+    if data.finite_elements is not None:
+        values = data.finite_elements
+        about["finite_elements"] = {name: getattr(values, name) for name in MODEL_WORDS}
+        arrays |= {f"finite_elements.{name}": getattr(values, name) for name in ("center", "inertia")}
+        for name in ("frequencies", "shapes"):
+            if getattr(values, name) is not None:
+                arrays[f"finite_elements.{name}"] = getattr(values, name)
+    return {"about": np.array(json.dumps(about)), **{name: _plain(array) for name, array in arrays.items()}}
+
+
+def _stack(arrays: list[Any], shape: tuple[int, ...]) -> FloatArray:
+    return np.stack(arrays) if arrays else np.zeros((0, *shape))
+
+
+def _plain(array: Any) -> Any:
+    kind = np.dtype("<i8") if np.asarray(array).dtype.kind in "iu" else np.dtype("<f8")
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+def read(path: Path, how: BodyReading) -> FlexibleBodyData:
+    """The data of a file of this version."""
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                arrays = _unpack(archive, how.max_bytes)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+            # OSError: a place before the start of the file; RuntimeError: a password; NotImplementedError: a method of
+            # packing that NumPy does not use
+            raise FileFormatError("damaged", f"the file is cut short or damaged ({error}).") from None
+    return _Reader(arrays).data()
+
+
+def _unpack(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Any]:
+    entries = archive.infolist()
+    if len(entries) > LIMITS.arrays:
+        problem = f"the file has {len(entries)} arrays, more than {LIMITS.arrays}."
+        raise FileFormatError("too-large", problem, evidence={"arrays": len(entries)})
+    size = sum(entry.file_size for entry in entries)
+    if size > max_bytes:
+        problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+        raise FileFormatError("too-large", problem, evidence={"bytes": size, "allowed": max_bytes})
+    arrays: dict[str, Any] = {}
+    for entry in entries:
+        name = entry.filename.removesuffix(".npy")
+        if name in arrays:
+            raise FileFormatError("duplicate", f"the array {name!r} is there twice.", where={"field": name})
+        with archive.open(entry) as packed:
+            arrays[name] = read_array(name, packed.read(entry.file_size))
+    return arrays
+
+
+class _Reader:
+    """Arrays by name; each is asked for once, and none is left over."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self.arrays = arrays
+        self.about = self._about()
+        self.left = set(arrays) - {"about"}
+
+    def _about(self) -> dict[str, Any]:
+        given = self.arrays.get("about")
+        if given is None or given.dtype.kind != "U" or given.size != 1:
+            problem = "this is not a file of a flexible body: it has no description."
+            raise FileFormatError("unknown-format", problem, Advice("Write it with da.write_flexible_body."))
+        text = str(given.reshape(()))
+        if len(text) > LIMITS.text:
+            raise FileFormatError("too-large", f"its description has {len(text)} characters.", where={"field": "about"})
+        try:
+            about = json.loads(text)
+        except (ValueError, RecursionError):
+            raise FileFormatError("damaged", "its description is not JSON.", where={"field": "about"}) from None
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise FileFormatError("unknown-format", "this is not a file of a flexible body.", where={"field": "about"})
+        if about.get("version") != VERSION:
+            problem = f"the file has version {about.get('version')!r}; version {VERSION} is read here."
+            advice = Advice("Write it again with a release of the same version.")
+            raise FileFormatError("bad-version", problem, advice, evidence={"version": about.get("version")})
+        return about
+
+    def data(self) -> FlexibleBodyData:
+        names, gauges = self.names("nodes"), self.tables("gauges")
+        places, moved, turned = (self.rows(f"nodes.{key}", len(names)) for key in ("place", "translation", "rotation"))
+        rows = self.rows("gauges.row", len(gauges))
+        fields: dict[str, Any] = {name: self.array(name) for name in PLAIN}
+        fields |= {"stiffening": self.stiffening(), "picture": self.picture(), "finite_elements": self.values()}
+        if self.left:
+            name = sorted(self.left)[0]
+            raise FileFormatError("unknown-name", f"a flexible body has no array {name!r}.", where={"field": name})
+        return FlexibleBodyData(
+            name=self.text(self.about, "name"), mass=self.number(self.about, "mass"),
+            reference=self.text(self.about, "reference"),
+            nodes=tuple(
+                FlexibleNode(name=name, place=places[k], translation=moved[k], rotation=turned[k])
+                for k, name in enumerate(names)
+            ),
+            gauges=tuple(
+                StrainGauge(name=self.text(one, "name"), quantity=self.text(one, "quantity"), row=rows[k])
+                for k, one in enumerate(gauges)
+            ),
+            **fields,
+        )  # fmt: skip
+
+    # -- arrays ------------------------------------------------------------------------------------------------------
+    def array(self, name: str, kinds: str = "f") -> Any:
+        if name not in self.arrays:
+            raise FileFormatError("damaged", f"the array {name!r} is missing.", where={"field": name})
+        self.left.discard(name)
+        found = self.arrays[name]
+        if found.dtype.kind not in kinds:
+            raise FileFormatError("wrong-type", f"the array {name!r} holds {found.dtype}.", where={"field": name})
+        return np.array(found, dtype=np.float64 if found.dtype.kind == "f" else np.intp)
+
+    def optional(self, name: str) -> Any:
+        return self.array(name) if name in self.arrays else None
+
+    def rows(self, name: str, count: int) -> Any:
+        found = self.array(name)
+        if found.ndim < 1 or len(found) != count:
+            problem = f"the array {name!r} has shape {found.shape} for {count} names."
+            raise FileFormatError("wrong-shape", problem, where={"field": name})
+        return found
+
+    def stiffening(self) -> Stiffening | None:
+        if "stiffening" not in self.about:
+            return None
+        given = self.about["stiffening"]
+        names = self.texts(given.get("forces") if isinstance(given, dict) else None, "stiffening")
+        forces = self.rows("stiffening.forces", len(names))
+        return Stiffening(
+            centrifugal=self.optional("stiffening.centrifugal"), acceleration=self.optional("stiffening.acceleration"),
+            forces={name: forces[k] for k, name in enumerate(names)},
+        )  # fmt: skip
+
+    def picture(self) -> BodyPicture | None:
+        if not any(f"picture.{name}" in self.arrays for name in PICTURE):
+            return None
+        points, modes = self.array("picture.points"), self.array("picture.modes")
+        lines, triangles = (self.array(f"picture.{name}", "iu") for name in ("lines", "triangles"))
+        m = len(self.arrays["stiffness"]) if self.arrays["stiffness"].ndim else 0
+        shapes = {"points": (points, (len(points) if points.ndim else 0, 3)),
+                  "modes": (modes, (len(points) if points.ndim else 0, 3, m)),
+                  "lines": (lines, (len(lines) if lines.ndim else 0, 2)),
+                  "triangles": (triangles, (len(triangles) if triangles.ndim else 0, 3))}  # fmt: skip
+        for name, (array, shape) in shapes.items():
+            where = {"field": f"picture.{name}"}
+            if array.shape != shape:
+                problem = f"picture.{name} has shape {array.shape}, expected {shape}."
+                raise FileFormatError("wrong-shape", problem, where=where)
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                bad = int((~np.isfinite(array)).sum())
+                problem = f"{bad} numbers of picture.{name} are not finite."
+                raise FileFormatError("not-finite", problem, where=where, evidence={"numbers": bad})
+            if array.dtype.kind != "f" and array.size and not (array.min() >= 0 and array.max() < len(points)):
+                problem = f"picture.{name} names a point that is not there; it has {len(points)}."
+                raise FileFormatError("out-of-range", problem, where=where)
+        return BodyPicture(points=points, modes=modes, lines=lines, triangles=triangles)
+
+    def values(self) -> FiniteElementValues | None:
+        if "finite_elements" not in self.about:
+            return None
+        given = self.about["finite_elements"]
+        if not isinstance(given, dict):
+            raise FileFormatError("wrong-type", "finite_elements is not a table.", where={"field": "about"})
+        counts = {key: given.get(key) for key in ("rigid_modes", "coordinates")}
+        for key, count in counts.items():
+            if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
+                raise FileFormatError("not-a-count", f"{key} is {count!r:.40}.", where={"field": "about"})
+        free = given.get("free")
+        if not isinstance(free, bool):
+            raise FileFormatError("wrong-type", f"free is {free!r:.40}, not true or false.", where={"field": "about"})
+        center, inertia = (self.array(f"finite_elements.{key}") for key in ("center", "inertia"))
+        if center.shape != (3,) or inertia.shape != (3, 3):
+            problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
+            raise FileFormatError("wrong-shape", problem, where={"field": "finite_elements"})
+        return FiniteElementValues(
+            mass=self.number(given, "mass"), center=center, inertia=inertia, source=self.text(given, "source"),
+            free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
+            frequencies=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
+        )  # fmt: skip
+
+    # -- description -------------------------------------------------------------------------------------------------
+    def text(self, table: dict[str, Any], key: str) -> str:
+        return self.texts([table.get(key)], key)[0]
+
+    def number(self, table: dict[str, Any], key: str) -> float:
+        value = table.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise FileFormatError("not-a-number", f"{key} is {value!r:.40}.", where={"field": "about"})
+        return float(value)
+
+    def names(self, key: str) -> list[str]:
+        return self.texts(self.about.get(key), key)
+
+    def texts(self, given: Any, what: str) -> list[str]:
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            raise FileFormatError("wrong-type", f"{what}: expected a text or a list of them.", where={"field": "about"})
+        return given
+
+    def tables(self, key: str) -> list[dict[str, Any]]:
+        given = self.about.get(key)
+        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+            raise FileFormatError("wrong-type", f"{key} is not a list of tables.", where={"field": "about"})
+        return given
+
+
+FORMATS.register("npz", BodyFormat((".npz",), read, write))

@@ -1,0 +1,315 @@
+"""Standard input data (SID) of flexible bodies, to and from the invariants of `FlexibleBodyData` (Wallrapp 1994).
+
+With the place u = u₀ + S η of a mass point, s_j the mode j, and products of angular velocities in the order
+Ω = (ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_xω_z):
+
+    mdCM = ∫u dm        M0 first_moment, M1 translation          Ct = ∫Sᵀ dm           M0 translationᵀ
+    J = ∫ũᵀũ dm         M0 inertia, M1_j = −(I8_j + I8_jᵀ)       Cr = ∫Sᵀũᵀ dm         M0 rotationᵀ, M1 = ∫ s_j × s_k dm
+    Gr_j = −2 I8_j      Ge_j = 2 (∫ s̃_j S dm)ᵀ                   I8_j = ∫ũ₀ s̃_j dm, the same numbers as `moments`
+    Oe Ω = −½ ∂(ωᵀJω)/∂η :  M0 from J's M1;  M1 −(Q_yy + Q_zz), ... for squares, Q_xy + Q_yx, ... for products of ω
+    Me modal_mass, Ke stiffness, De damping; a node has origin, phi = translation, psi = rotation
+
+J is expanded to first order, so that `products` Q_ab = ∫S_aᵀS_b dm appear in M1 of Oe (their symmetric part) and in M1
+of Cr (the antisymmetric one) only. Geometric stiffness has its place in the same expansions: per angular velocities in
+M1 of Oe, per acceleration in M1 of Ct, per force at a node in M1 of its phi, with a minus (``Geo_Stiff= yes`` in the
+first line). Then M1 of Oe holds the sum of both. A reader cannot take it apart: it keeps the sum as `stiffening`, and
+the symmetric part of `products` is zero. The equations are those of the file, of first order in the deformations. The
+same is done where M1 of Oe gives masses that no body has. Such data say so in ``finite_elements.source``.
+
+The columns of Gr are ordered by axis and mode in some files, by mode and axis in others: that one is taken which
+agrees with J. Axes of nodes (AP) and stresses (sigma) are not read; axes of nodes are those of the frame.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import FileFormatError, ModelWarning
+from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.sid_text import SidModal, SidNode, Taylor, read_modal, write_modal
+from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening
+from dalembert.model.flexible_check import LIMITS as DATA
+from dalembert.model.flexible_check import momentum, still_nodes
+from dalembert.model.flexible_invariants import make_invariants, moments_from_eighth
+
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of J
+TURNS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # of Ω in Oe
+HERE = (0, 1, 2, 3, 5, 4)  # where the entries of Ω stand in `Stiffening.centrifugal`, which has xz before yz
+# Disagreement between two statements of one number, relative to its size: files carry twelve digits or more.
+AGREE = 1e-6
+# Negative eigenvalue of the products of a body, relative to the largest: rounding of a sum of files with six digits.
+POSITIVE = 1e-6
+_GEOMETRIC = re.compile(r"geo_stiff\s*=\s*yes", re.IGNORECASE)
+_HERTZ = re.compile(r".*?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*Hz\s*")
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+def write(data: FlexibleBodyData, path: Path) -> None:
+    """All that standard input data has a place for: not gauges and picture."""
+    write_modal(make_modal(data), path)
+
+
+def make_modal(data: FlexibleBodyData) -> SidModal:
+    """The data as standard input data."""
+    m = data.modes
+    names = [node.name for node in data.nodes]
+    for name in (data.name, *names):
+        if name != " ".join(name.split()) or not name.isprintable() or not _encodes(name):
+            raise FileFormatError("bad-name", f"the name {name!r:.60} has no place in standard input data.")
+    found = make_invariants(data)
+    I8 = found["I8"]  # (m, 3, 3)
+    first = -(I8 + I8.transpose(0, 2, 1))
+    geometric = data.stiffening
+    Oe1 = np.stack([_turning(data.products, a, b) for a, b in TURNS], axis=2)
+    if geometric is not None and geometric.centrifugal is not None:
+        Oe1 = Oe1 + geometric.centrifugal[list(HERE)].transpose(1, 2, 0)
+    Cr1 = found["I5"].transpose(2, 0, 1)  # (∫ s_j × s_k)_a at [k, j, a]
+    Ct1 = None
+    if geometric is not None and geometric.acceleration is not None:
+        Ct1 = geometric.acceleration.transpose(1, 2, 0)
+    six = np.array([[data.inertia[at]] for at in SIX]), np.stack([first[:, a, b] for a, b in SIX])[:, :, None]
+    matrices = {
+        "mdCM": Taylor(data.first_moment[:, None], data.translation[:, :, None]),
+        "J": Taylor(*six),
+        "Ct": Taylor(data.translation.T, Ct1),
+        "Cr": Taylor(data.rotation.T, Cr1),
+        "Me": _square(data.modal_mass),
+        "Gr": Taylor((-2 * I8).transpose(1, 2, 0).reshape(3, 3 * m)),
+        "Ge": Taylor((2 * Cr1).transpose(0, 2, 1).reshape(m, 3 * m)),
+        "Oe": Taylor(np.stack([-(0.5 if a == b else 1.0) * first[:, a, b] for a, b in TURNS], axis=1), Oe1),
+        "ksigma": Taylor(np.zeros((m, 1)), structure=0),
+        "Ke": _square(data.stiffness),
+        "De": _square(data.damping),
+    }  # fmt: skip
+    frequencies = data.frequencies()
+    return SidModal(
+        remark=f"Geo_Stiff= {'no' if geometric is None else 'yes'}", name=data.name, mass=data.mass,
+        modes=[f"Eigen Mode {k + 1:4d} : {value:.9g} Hz" for k, value in enumerate(frequencies)],
+        nodes=[_node(data, node, number) for node, number in zip(data.nodes, _numbers(names), strict=True)],
+        matrices=matrices,
+    )  # fmt: skip
+
+
+def _encodes(name: str) -> bool:
+    try:
+        name.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _numbers(names: list[str]) -> list[str]:
+    """Numbers of nodes: those that are their names, others from one."""
+    free = (str(k) for k in range(1, 2 * len(names) + 1) if str(k) not in names)
+    return [name if name.isascii() and name.isdigit() else next(free) for name in names]
+
+
+def _node(data: FlexibleBodyData, node: FlexibleNode, number: str) -> SidNode:
+    forces = None if data.stiffening is None else data.stiffening.forces.get(node.name)
+    turned = _cross(node.rotation)  # (m, 3, 3)
+    return SidNode(number, "" if node.name == number else node.name, {
+        "origin": Taylor(node.place[:, None], node.translation[:, :, None]),
+        "phi": Taylor(node.translation, None if forces is None else -forces),
+        "psi": Taylor(node.rotation),
+        "AP": Taylor(np.eye(3), turned.transpose(1, 0, 2), structure=4),
+    })  # fmt: skip
+
+
+def _square(matrix: FloatArray) -> Taylor:
+    if np.array_equal(matrix, np.eye(len(matrix))):
+        return Taylor(matrix, structure=4)
+    off = matrix - np.diag(np.diagonal(matrix))
+    return Taylor(matrix, structure=3 if off.any() else 1 if matrix.any() else 0)
+
+
+def _cross(values: FloatArray) -> FloatArray:
+    """(m, 3, 3) cross-product matrices of the columns of values (3, m)."""
+    x, y, z = values
+    o = np.zeros_like(x)
+    return np.array([[o, -z, y], [z, o, -x], [-y, x, o]]).transpose(2, 0, 1)
+
+
+def _turning(Q: FloatArray, a: int, b: int) -> FloatArray:
+    """(m, m) of the product ω_a ω_b in M1 of Oe."""
+    if a != b:
+        return np.asarray(Q[a, b] + Q[b, a])
+    i, j = (k for k in range(3) if k != a)
+    return np.asarray(-(Q[i, i] + Q[j, j]))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+def read(path: Path, how: BodyReading) -> FlexibleBodyData:
+    """The data of the body in a file."""
+    modal = read_modal(path, how.max_bytes)
+    return make_data(modal, modal.name or path.stem)
+
+
+def make_data(modal: SidModal, name: str) -> FlexibleBodyData:
+    """Standard input data as invariants."""
+    X, m = modal.matrices, len(modal.modes)
+    translation = X["Ct"].M0.T
+    if X["mdCM"].M1 is not None:
+        _agree("mdCM (m1)", X["mdCM"].M1[:, :, 0], "Ct (m0)", translation, abs(modal.mass) ** 0.5 * _mode_size(X["Me"]))
+    if "ksigma" in X and X["ksigma"].M0.any():
+        raise _wrong("not-supported", "the body is under stress in its reference state (ksigma).", "ksigma")
+    products, centrifugal, remark = _products(modal, m)
+    names = [node.name or node.number for node in modal.nodes]
+    declared = _GEOMETRIC.search(modal.remark) is not None
+    forces = {}
+    for node, label in zip(modal.nodes, names, strict=True):
+        first = node.matrices["phi"].M1
+        if first is not None and (declared or first.any()):
+            forces[label] = -_symmetric(first)
+    Ct1 = X["Ct"].M1
+    acceleration = None if Ct1 is None or not (declared or Ct1.any()) else _symmetric(Ct1.transpose(2, 0, 1))
+    geometric = None
+    if forces or centrifugal is not None or acceleration is not None:
+        geometric = Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces)
+    inertia, first_moment = _inertia(X["J"])[0], X["mdCM"].M0[:, 0]
+    fields: dict[str, Any] = {
+        "name": name, "mass": modal.mass, "first_moment": first_moment, "inertia": inertia, "translation": translation,
+        "rotation": X["Cr"].M0.T, "modal_mass": X["Me"].M0, "moments": _moments(modal, m), "products": products,
+        "stiffness": X["Ke"].M0, "damping": X["De"].M0 if "De" in X else np.zeros((m, m)),
+        "nodes": tuple(_flexible_node(node, label) for node, label in zip(modal.nodes, names, strict=True)),
+        "stiffening": geometric,
+        "finite_elements": FiniteElementValues(
+            mass=modal.mass, center=first_moment / modal.mass if modal.mass else first_moment, inertia=inertia,
+            frequencies=_frequencies(modal), source=f"standard input data{remark}",
+        ),
+    }  # fmt: skip
+    given = FlexibleBodyData(**fields)
+    if remark:
+        warnings.warn(ModelWarning("first-order-data", f"flexible body {name!r}{remark}."), stacklevel=5)
+    if momentum(given) <= DATA.momentum:
+        return FlexibleBodyData(**fields, reference="mean axis")
+    return FlexibleBodyData(**fields, reference="attached") if still_nodes(given) else given
+
+
+def _wrong(code: str, problem: str, name: str, **evidence: Any) -> FileFormatError:
+    return FileFormatError(code, problem, where={"object": name}, evidence=evidence)
+
+
+def _flexible_node(node: SidNode, name: str) -> FlexibleNode:
+    if "AP" in node.matrices:
+        axes = node.matrices["AP"].M0
+        error = float(np.abs(axes @ axes.T - np.eye(3)).max())
+        if error > AGREE:
+            problem = f"AP of node {node.number} is not a rotation, by {error:.1e}."
+            raise _wrong("not-orthonormal", problem, f"node {node.number}", error=error)
+    return FlexibleNode(
+        name=name, place=node.matrices["origin"].M0[:, 0], translation=node.matrices["phi"].M0,
+        rotation=node.matrices["psi"].M0,
+    )  # fmt: skip
+
+
+def _frequencies(modal: SidModal) -> FloatArray | None:
+    """Those in the names of the modes, where all have one."""
+    found = [_HERTZ.fullmatch(name) for name in modal.modes]
+    values = [float(one[1]) for one in found if one is not None]
+    return np.sort(values) if len(values) == len(found) else None
+
+
+def _inertia(J: Taylor) -> tuple[FloatArray, FloatArray | None]:
+    """(3, 3), and its derivatives by the modes (m, 3, 3)."""
+    if J.M0.shape == (3, 3):
+        return J.M0, None if J.M1 is None else J.M1.transpose(1, 0, 2)
+    zero = np.zeros((3, 3))
+    first = None if J.M1 is None else np.zeros((J.M1.shape[1], 3, 3))
+    for k, (a, b) in enumerate(SIX):
+        zero[a, b] = zero[b, a] = J.M0[k, 0]
+        if first is not None and J.M1 is not None:
+            first[:, a, b] = first[:, b, a] = J.M1[k, :, 0]
+    return zero, first
+
+
+def _mode_size(Me: Taylor) -> float:
+    """Largest displacement of the mass by a mode, as far as it matters for rounding: the root of its modal mass."""
+    return float(np.sqrt(np.abs(np.diagonal(Me.M0)).max()))
+
+
+def _agree(name: str, one: FloatArray, other_name: str, other: FloatArray, size: float) -> None:
+    part = float(np.abs(one - other).max()) / max(size, 1e-300)
+    if part > AGREE:
+        problem = f"{name} and {other_name} contradict each other, by {part:.1e} of their size."
+        raise _wrong("damaged", problem, name.partition(" ")[0], part=part)
+
+
+def _moments(modal: SidModal, m: int) -> FloatArray:
+    """From Gr; without it from J (symmetric part) and Cr (antisymmetric part)."""
+    X = modal.matrices
+    first = _inertia(X["J"])[1]
+    if "Gr" in X:
+        ways = [X["Gr"].M0.reshape(3, 3, m).transpose(2, 0, 1), X["Gr"].M0.reshape(3, m, 3).transpose(1, 0, 2)]
+        if first is None:
+            return moments_from_eighth(-0.5 * ways[0])
+        misses = [float(np.abs(0.5 * (way + way.transpose(0, 2, 1)) - first).max()) for way in ways]
+        best = ways[int(np.argmin(misses))]
+        _agree("Gr (m0)", 0.5 * (best + best.transpose(0, 2, 1)), "J (m1)", first,
+               float(np.sqrt(np.abs(np.trace(_inertia(X["J"])[0])))) * _mode_size(X["Me"]))  # fmt: skip
+        return moments_from_eighth(-0.5 * best)
+    if first is None:
+        problem = "neither Gr nor the first order of J is given: the inertia of the deformed body is unknown."
+        raise _wrong("missing-argument", problem, "J")
+    # P_ab − P_ba = ε_abc Cr_c
+    return np.asarray(moments_from_eighth(-0.5 * first) - 0.5 * _cross(X["Cr"].M0.T).transpose(1, 2, 0))
+
+
+def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, str]:
+    """Products; what M1 of Oe holds beside them (6, m, m), or None; and a remark on what is not known."""
+    X = modal.matrices
+    axial = _axial(modal, m)
+    Q = np.zeros((3, 3, m, m))
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        Q[a, b] = 0.5 * axial[c]
+        Q[b, a] = Q[a, b].T
+    Oe1 = X["Oe"].M1 if "Oe" in X else None
+    if Oe1 is None:
+        return Q, None, ": the symmetric part of its products is not given and counts as zero"
+    turning = _symmetric(Oe1.transpose(2, 0, 1))
+    if _GEOMETRIC.search(modal.remark) is None:
+        whole = Q.copy()
+        half = 0.5 * turning[:3].sum(axis=0)
+        for k, (a, b) in enumerate(TURNS):
+            if a == b:
+                whole[a, a] = turning[k] - half
+            else:
+                whole[a, b] += 0.5 * turning[k]
+                whole[b, a] = whole[a, b].T
+        values = np.linalg.eigvalsh(whole.transpose(0, 2, 1, 3).reshape(3 * m, 3 * m))
+        if values[0] >= -POSITIVE * max(values[-1], 1e-300):
+            return whole, None, ""
+        why = "the masses of its first order of Oe are negative; it is kept whole as stiffening"
+    else:
+        why = "its first order of Oe holds geometric stiffness too; it is kept whole as stiffening"
+    centrifugal = np.zeros((6, m, m))
+    centrifugal[list(HERE)] = turning
+    return Q, centrifugal, f": {why}, and the symmetric part of the products counts as zero"
+
+
+def _axial(modal: SidModal, m: int) -> FloatArray:
+    """∫ s_j × s_k dm (3, m, m) from Cr, else from Ge; rotary inertia adds a symmetric part, which is left out."""
+    X = modal.matrices
+    if X["Cr"].M1 is not None:
+        first = X["Cr"].M1
+    elif "Ge" in X:
+        ways = [X["Ge"].M0.reshape(m, 3, m).transpose(0, 2, 1), X["Ge"].M0.reshape(m, m, 3)]
+        misses = [float(np.abs(way + way.transpose(1, 0, 2)).max()) for way in ways]
+        first = 0.5 * ways[int(np.argmin(misses))]
+    else:
+        return np.zeros((3, m, m))
+    both = first.transpose(2, 1, 0)
+    return np.asarray(0.5 * (both - both.transpose(0, 2, 1)))
+
+
+def _symmetric(matrices: FloatArray) -> FloatArray:
+    """Some files write 2 Q_ab instead of Q_ab + Q_abᵀ; both have this symmetric part."""
+    return np.asarray(0.5 * (matrices + matrices.transpose(0, 2, 1)))
+
+
+FORMATS.register("sid", BodyFormat((".sid_fem", ".sid"), read, write))

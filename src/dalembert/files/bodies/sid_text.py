@@ -1,0 +1,367 @@
+"""The text of standard input data (SID): objects of the classes part, modal, refmod, node and taylor.
+
+    3   1    :No. nodes, No. modes: remark
+     part
+      new modal  = name
+       refmod                              mass, nelastq, ielastq(k)
+       frame
+        new node = number                  rframe, origin, phi, psi, AP
+       mdCM, J, Ct, Cr, Me, Gr, Ge, Oe, ksigma, Ke, De
+
+Each matrix is an object of the class taylor, M(q) = M0 + Σ_k M1_k q_k: order, nrow, ncol, nq, nqn, structure (0 zero,
+1 diagonal, 2 symmetric, 3 any, 4 unit), then its entries, ``m0(row, column)`` and ``m1(row, k, column)``; those that
+are left out are zero. Numbers may have the exponent D of Fortran. (Wallrapp 1994; the layout is that of FEMBS.)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.findings import Advice
+from dalembert.files.bodies.bounds import LIMITS, check_modes
+
+MATRICES = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
+OF_NODE = ("origin", "phi", "psi", "AP", "sigma")
+NEEDED = ("mdCM", "J", "Ct", "Cr", "Me", "Ke")
+COUNTS = ("order", "nrow", "ncol", "nq", "nqn", "structure")
+_ENTRY = re.compile(r"(m[01n])\s*\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?\)")
+_MODE = re.compile(r"ielastq\s*\(\s*(\d{1,9})\s*\)")
+_HEAD = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})\b\s*(.*)")
+
+
+@dataclass
+class Taylor:
+    """M0 (nrow, ncol) and M1 (nrow, nq, ncol), None for order 0; structure as in the file."""
+
+    M0: FloatArray
+    M1: FloatArray | None = None
+    structure: int = 3
+
+
+@dataclass
+class SidNode:
+    """A node: its number, a name behind it, and its matrices."""
+
+    number: str
+    name: str = ""
+    matrices: dict[str, Taylor] = field(default_factory=dict)
+
+
+@dataclass
+class SidModal:
+    """Everything of a file: remark of the first line, name, mass, names of the modes, nodes and matrices."""
+
+    remark: str = ""
+    name: str = ""
+    mass: float = math.nan
+    modes: list[str] = field(default_factory=list)
+    nodes: list[SidNode] = field(default_factory=list)
+    matrices: dict[str, Taylor] = field(default_factory=dict)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+def read_modal(path: Path, max_bytes: int) -> SidModal:
+    """The object of class modal in a file."""
+    with path.open(encoding="latin-1") as file:
+        return _Parser(_lines(file), max_bytes).modal()
+
+
+def _lines(file: Any) -> Iterator[tuple[int, str]]:
+    """Lines that are not empty, with their numbers."""
+    number = 0
+    while text := file.readline(LIMITS.line + 1):
+        number += 1
+        if len(text) > LIMITS.line:
+            raise FileFormatError("too-large", f"a line of more than {LIMITS.line} characters.", line=number)
+        if text.strip():
+            yield number, text.strip()
+
+
+class _Parser:
+    """Reads line by line; ``line`` is the number of the last one."""
+
+    def __init__(self, lines: Iterator[tuple[int, str]], max_bytes: int) -> None:
+        self.lines, self.max_bytes = lines, max_bytes
+        self.line, self.m = 0, 0
+        self.found = SidModal()
+
+    def next(self, inside: str) -> tuple[str, str]:
+        """Next line as what stands before and behind its first "="."""
+        try:
+            self.line, text = next(self.lines)
+        except StopIteration:
+            problem = f"the file is cut short: 'end {inside}' is missing."
+            raise FileFormatError("damaged", problem, line=self.line, where={"object": inside}) from None
+        key, _, value = text.partition("=")
+        return " ".join(key.split()), value.strip()
+
+    def fail(self, code: str, problem: str, *advice: Advice, **where: str) -> FileFormatError:
+        return FileFormatError(code, problem, *advice, line=self.line, where=where)
+
+    def modal(self) -> SidModal:
+        key, value = self.next("part")
+        head = _HEAD.fullmatch(f"{key} = {value}" if value else key)
+        if head is not None:
+            self.found.remark = head[3].lstrip(": ").strip()
+            check_modes(int(head[2]), int(head[1]), self.max_bytes)
+            key, value = self.next("part")
+        if key != "part":
+            raise self.fail("unknown-class", f"expected the class 'part', got {key!r:.40}.")
+        while True:
+            key, value = self.next("part")
+            if key == "end part":
+                break
+            if key != "new modal":
+                raise self.unknown(key, ("modal",), "part")
+            if self.found.matrices:
+                raise self.fail("not-supported", "the file has a second object of class 'modal'; one body is read.")
+            self.found.name = value[: LIMITS.name]
+            self.members()
+        missing = [name for name in NEEDED if name not in self.found.matrices]
+        if missing or not self.m:
+            what = missing[0] if missing else "refmod"
+            raise self.fail("damaged", f"the object {what!r} is missing.", object=what)
+        if math.isnan(self.found.mass):
+            raise self.fail("damaged", "the mass is missing.", object="refmod")
+        return self.found
+
+    def members(self) -> None:
+        while True:
+            key, _ = self.next("modal")
+            if key == "end modal":
+                return
+            if key == "refmod":
+                self.refmod()
+            elif key in ("frame", "new frame"):
+                self.frame()
+            elif key in MATRICES:
+                if key in self.found.matrices:
+                    raise self.fail("duplicate", f"the object {key!r} is there twice.", object=key)
+                self.found.matrices[key] = self.taylor(key)
+            else:
+                raise self.unknown(key, ("refmod", "frame", *MATRICES), "modal")
+
+    def unknown(self, key: str, known: tuple[str, ...], where: str) -> FileFormatError:
+        name = key.removeprefix("new ")[:40]
+        return self.fail("unknown-class", unknown_name("SID object", name, known, f"class {where!r}"), object=name)
+
+    def refmod(self) -> None:
+        count = 0
+        while True:
+            key, value = self.next("refmod")
+            if key == "end refmod":
+                break
+            if key == "mass":
+                self.found.mass = self.number(value, "mass")
+            elif key == "nelastq":
+                count = self.count(value, "nelastq")
+                check_modes(count, 0, self.max_bytes)
+                self.found.modes = [""] * count
+            elif found := _MODE.fullmatch(key):
+                k = int(found[1])
+                if not 1 <= k <= count:
+                    problem = f"ielastq({k}) of {count} modes."
+                    raise self.fail("out-of-range", problem, object="refmod")
+                self.found.modes[k - 1] = value[: LIMITS.name]
+            else:
+                raise self.unknown(key, ("mass", "nelastq", "ielastq"), "refmod")
+        self.m = count
+        if not count:
+            raise self.fail("no-modes", "the body has no modes.", Advice("Use a rigid body."), object="refmod")
+
+    def frame(self) -> None:
+        if not self.m:
+            raise self.fail("damaged", "the object 'refmod' is missing before 'frame'.", object="refmod")
+        while True:
+            key, value = self.next("frame")
+            if key == "end frame":
+                return
+            if key != "new node":
+                raise self.unknown(key, ("node",), "frame")
+            number, _, name = value.partition(" ")
+            node = SidNode(number or str(len(self.found.nodes) + 1), name.strip()[: LIMITS.name])
+            self.found.nodes.append(node)
+            check_modes(self.m, len(self.found.nodes), self.max_bytes)
+            self.node(node)
+
+    def node(self, node: SidNode) -> None:
+        what = f"node {node.number}"
+        while True:
+            key, value = self.next("node")
+            if key == "end node":
+                break
+            if key == "rframe":
+                if value.replace(" ", "").lower() not in ("bodyref", ""):
+                    problem = f"{what}: its frame of reference is {value!r:.40}; 'body ref' is read."
+                    raise self.fail("not-supported", problem, object=what)
+            elif key in OF_NODE:
+                node.matrices[key] = self.taylor(key, what)
+            else:
+                raise self.unknown(key, ("rframe", *OF_NODE), "node")
+        missing = [name for name in ("origin", "phi", "psi") if name not in node.matrices]
+        if missing:
+            raise self.fail("damaged", f"{what} has no {missing[0]!r}.", object=what)
+
+    # -- matrices ----------------------------------------------------------------------------------------------------
+    def shapes(self, name: str) -> tuple[tuple[int, int], ...]:
+        m = self.m
+        return {
+            "origin": ((3, 1),), "phi": ((3, m),), "psi": ((3, m),), "AP": ((3, 3),), "sigma": ((6, 1),),
+            "mdCM": ((3, 1),), "J": ((6, 1), (3, 3)), "Ct": ((m, 3),), "Cr": ((m, 3),), "Me": ((m, m),),
+            "Gr": ((3, 3 * m),), "Ge": ((m, 3 * m),), "Oe": ((m, 6),), "ksigma": ((m, 1),), "Ke": ((m, m),),
+            "De": ((m, m),),
+        }[name]  # fmt: skip
+
+    def taylor(self, name: str, owner: str = "") -> Taylor:
+        what = f"{name} of {owner}" if owner else name
+        counts: dict[str, int] = {}
+        found: Taylor | None = None
+        while True:
+            key, value = self.next(name)
+            if key == f"end {name}":
+                break
+            if key in COUNTS:
+                if found is not None:
+                    raise self.fail("bad-syntax", f"{what}: {key} stands behind its entries.", object=what)
+                counts[key] = self.count(value, f"{what}: {key}")
+            elif entry := _ENTRY.fullmatch(key):
+                found = self.start(name, what, counts) if found is None else found
+                self.enter(found, entry, value, what)
+            else:
+                raise self.unknown(key, (*COUNTS, "m0", "m1"), f"taylor ({what})")
+        return self.finish(self.start(name, what, counts) if found is None else found, what)
+
+    def start(self, name: str, what: str, counts: dict[str, int]) -> Taylor:
+        """Room for the entries, once their number is known to be that of a body with these modes."""
+        if not self.m:
+            raise self.fail("damaged", f"the object 'refmod' is missing before {what}.", object="refmod")
+        missing = [key for key in COUNTS if key not in counts and key != "nqn"]
+        if missing:
+            raise self.fail("damaged", f"{what} has no {missing[0]!r}.", object=what)
+        shape = counts["nrow"], counts["ncol"]
+        if shape not in self.shapes(name):
+            wanted = " or ".join(f"{rows} x {columns}" for rows, columns in self.shapes(name))
+            problem = f"{what} is {shape[0]} x {shape[1]}; a body of {self.m} modes has {wanted}."
+            raise self.fail("wrong-shape", problem, object=what)
+        if counts["order"] > 1:
+            problem = f"{what} is expanded to order {counts['order']}; order 1 is read."
+            raise self.fail("not-supported", problem, object=what)
+        if counts["structure"] > 4:
+            raise self.fail("out-of-range", f"{what}: structure = {counts['structure']}; it is 0 to 4.", object=what)
+        first = None
+        if counts["order"] == 1:
+            if counts["nq"] != self.m:
+                problem = f"{what} is expanded in {counts['nq']} coordinates; the body has {self.m} modes."
+                raise self.fail("wrong-shape", problem, object=what)
+            first = np.full((shape[0], self.m, shape[1]), np.nan)
+        return Taylor(np.full(shape, np.nan), first, counts["structure"])
+
+    def enter(self, taylor: Taylor, entry: re.Match[str], value: str, what: str) -> None:
+        target: Any = {"m0": taylor.M0, "m1": taylor.M1, "mn": None}[entry[1]]
+        at = tuple(int(text) - 1 for text in entry.groups()[1:] if text is not None)
+        if target is None or len(at) != target.ndim or not all(0 <= i < n for i, n in zip(at, target.shape)):
+            room = "none" if target is None else " x ".join(map(str, target.shape))
+            problem = f"{what}: there is no entry {entry[0]}; {entry[1]} is {room}."
+            raise self.fail("out-of-range", problem, object=what)
+        if not math.isnan(target[at]):
+            raise self.fail("duplicate", f"{what}: {entry[0]} is there twice.", object=what)
+        target[at] = self.number(value, f"{what}: {entry[0]}")
+
+    def finish(self, taylor: Taylor, what: str) -> Taylor:
+        """Entries that were left out, by the structure of the matrix."""
+        M0, M1 = taylor.M0, taylor.M1
+        square = M0.shape[0] == M0.shape[1]
+        if taylor.structure == 2 and square:
+            M0 = np.where(np.isnan(M0), M0.T, M0)
+            M1 = None if M1 is None else np.where(np.isnan(M1), M1.transpose(2, 1, 0), M1)
+        M0 = np.nan_to_num(M0, nan=0.0)
+        M1 = None if M1 is None else np.nan_to_num(M1, nan=0.0)
+        off = M0 if taylor.structure in (0, 4) else M0 - np.diag(np.diagonal(M0)) if square else np.zeros(1)
+        if taylor.structure in (0, 1, 4) and np.any(off):
+            kind = {0: "zero", 1: "diagonal", 4: "the unit matrix"}[taylor.structure]
+            problem = f"{what} is {kind} by its structure, but has other entries."
+            raise self.fail("damaged", problem, object=what)
+        if taylor.structure == 4:
+            M0 = np.eye(*M0.shape)
+        return Taylor(M0, M1, taylor.structure)
+
+    # -- numbers -----------------------------------------------------------------------------------------------------
+    def number(self, text: str, what: str) -> float:
+        try:
+            value = float(text.translate(_FORTRAN))
+        except ValueError:
+            raise self.fail("not-a-number", f"{what} is {text!r:.40}, not a number.", object=what) from None
+        if not math.isfinite(value):
+            raise self.fail("not-finite", f"{what} is {text!r:.40}.", object=what)
+        return value
+
+    def count(self, text: str, what: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 9:
+            raise self.fail("not-a-count", f"{what} is {text!r:.40}, not a whole number.", object=what)
+        return int(text)
+
+
+_FORTRAN = str.maketrans("Dd", "Ee")
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+def write_modal(modal: SidModal, path: Path) -> None:
+    """Write a file that `read_modal` reads as the same object."""
+    with path.open("w", encoding="latin-1", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in _text(modal))
+
+
+def _text(modal: SidModal) -> Iterator[str]:
+    yield f"{len(modal.nodes):5d} {len(modal.modes):3d}    :No. nodes, No. modes: {modal.remark}"
+    yield " part"
+    yield _row(6, "new modal", modal.name)
+    yield "           refmod"
+    yield _row(16, "mass", _number(modal.mass))
+    yield _row(16, "nelastq", f"{len(modal.modes):5d}")
+    for k, name in enumerate(modal.modes):
+        yield _row(16, f"ielastq ({k + 1:4d})", name)
+    yield "           end refmod"
+    yield "           frame"
+    for node in modal.nodes:
+        yield _row(16, "new node", f"{node.number} {node.name}".rstrip())
+        yield _row(21, "rframe", "body ref")
+        for name, taylor in node.matrices.items():
+            yield from _matrix(21, name, taylor, len(modal.modes))
+        yield "                end node"
+    yield "           end frame"
+    for name, taylor in modal.matrices.items():
+        yield from _matrix(11, name, taylor, len(modal.modes))
+    yield "      end modal"
+    yield " end part"
+
+
+def _row(indent: int, key: str, value: str) -> str:
+    return f"{' ' * indent}{key:<{48 - indent}}= {value}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.16E}".replace("E", "D")  # 17 digits: the same number is read again
+
+
+def _matrix(indent: int, name: str, taylor: Taylor, modes: int) -> Iterator[str]:
+    order = 0 if taylor.M1 is None else 1
+    counts = (order, *taylor.M0.shape, modes, 0, taylor.structure)
+    yield " " * indent + name
+    for key, count in zip(COUNTS, counts, strict=True):
+        yield _row(26, key, f"{count:4d}")
+    if taylor.structure not in (0, 4):
+        for i, j in np.argwhere(taylor.M0):
+            yield _row(26, f"m0({i + 1:3d},{j + 1:3d})", _number(taylor.M0[i, j]))
+    if taylor.M1 is not None:
+        for i, k, j in np.argwhere(taylor.M1):
+            yield _row(26, f"m1({i + 1:3d},{k + 1:3d},{j + 1:3d})", _number(taylor.M1[i, k, j]))
+    yield f"{' ' * indent}end {name}"

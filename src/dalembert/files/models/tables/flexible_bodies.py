@@ -1,0 +1,169 @@
+"""Flexible bodies of a model file: from a data file, or a beam described in place."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.findings import Advice
+from dalembert.expressions import Quantity
+from dalembert.files.bodies.bodies import read_body
+from dalembert.files.bodies.format import BodyReading, suffixes
+from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.values.includes import inside
+from dalembert.files.models.values.scopes import Scope, Where
+from dalembert.model.flexible import FlexibleBodyData
+
+RIGID = ("mass", "inertia", "center", "points", "picture")  # keys of a rigid body; data have these themselves
+ENDS = ("start", "end")  # nodes that every beam has
+SAME = 1e-9  # of the length: nodes nearer to each other are at one place
+
+
+def refuse_keys(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, where: Where) -> None:
+    """Refuse keys that mean nothing in a table of this kind."""
+    for key in keys:
+        if getattr(table, key) is not None:
+            raise scope.refuse((*where, key), "ineffective-argument", f"{key} is for {owner}.")
+
+
+def body_data(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData:
+    """Data of a flexible body."""
+    for key in RIGID:
+        if key in table.model_fields_set:
+            problem = f"{key} is for a rigid body; the data of a flexible one have it."
+            raise scope.refuse((*where, key), "ineffective-argument", problem)
+    if table.flexible is not None and table.beam is not None:
+        raise scope.refuse((*where, "beam"), "conflicting-arguments", "give either a data file or a beam.")
+    if table.beam is not None:
+        return _beam(scope, name, table.beam, (*where, "beam"))
+    path = inside(scope, table.flexible, (*where, "flexible"), suffixes())
+    if path not in scope.parts.data:
+        shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.flexible))
+        scope.parts.data[path] = read_body(path, BodyReading(LIMITS.body_bytes), shown)
+    return scope.parts.data[path]
+
+
+def factors(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
+    """Factors of stiffness and damping; they may depend on parameters."""
+    found = {key: scope.get(table, key, where) for key in ("stiffness", "damping")}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+# -- beams ---------------------------------------------------------------------------------------------------------
+def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData:
+    from dalembert.structures import Beam, flexible_body
+
+    length = _number(scope, table, "length", where)
+    if not length > 0.0:
+        raise scope.refuse((*where, "length"), "not-positive", f"length must be positive, got {length:g}.")
+    section, material = _section(scope, table, where), _material(scope, table, where)
+    nodes = _nodes(scope, table, length, where)
+    gauges = {key: _gauge(scope, one, (*where, "gauges", key)) for key, one in table.gauges.items()}
+    how: dict[str, Any] = {"modes": table.modes, "stiffening": table.stiffening,
+                           "damping": _number(scope, table, "damping", where, default=None)}  # fmt: skip
+    if table.ends is not None:
+        if "elements" in table.model_fields_set:
+            raise scope.refuse((*where, "elements"), "ineffective-argument", "modes of given ends need no elements.")
+        beam = Beam(length, section, material, left=table.ends[0], right=table.ends[1])
+        return flexible_body(beam, name=name, nodes=nodes, gauges=gauges or None, **how)
+    return _frame(name, nodes, section, material, gauges, table.elements, scope.m.planar, how)
+
+
+def _frame(
+    name: str, nodes: dict[str, float], section: Any, material: Any, gauges: dict[str, Any], elements: int,
+    planar: bool, how: dict[str, Any],
+) -> FlexibleBodyData:  # fmt: skip
+    """Finite elements between the nodes; static shapes of the end, and modes with both ends held."""
+    from dataclasses import replace
+
+    from dalembert.structures import Frame, flexible_body
+
+    ordered = sorted(nodes, key=lambda node: nodes[node])
+    length = nodes["end"]
+    frame = Frame(name, planar=planar)
+    for node in ordered:
+        frame.add_point(node, nodes[node], *(0.0,) * (1 if planar else 2))
+    spans = [f"span{k + 1}" for k in range(len(ordered) - 1)]
+    for span, a, b in zip(spans, ordered, ordered[1:]):
+        count = max(1, round(elements * (nodes[b] - nodes[a]) / length))
+        frame.add_beam(span, a, b, section=section, material=material, elements=count)
+    placed = {}
+    starts = np.array([nodes[node] for node in ordered[:-1]])
+    for key, gauge in gauges.items():
+        k = max(int(np.searchsorted(starts, gauge.x, side="right")) - 1, 0)
+        placed[key] = replace(gauge, x=gauge.x - float(starts[k]), beam=spans[k])
+    return flexible_body(
+        frame, name=name, basis="craig-bampton", nodes=list(nodes), interfaces=ENDS, reference="start",
+        gauges=placed or None, **how,
+    )  # fmt: skip
+
+
+def _number(scope: Scope, table: Any, key: str, where: Where, default: Any = 0.0) -> Any:
+    """A number of a beam: its data are computed once, so that it cannot stay symbolic."""
+    value = scope.get(table, key, where)
+    if isinstance(value, Quantity):
+        problem = f"{key} of a beam may not depend on a parameter: its modes are computed once."
+        raise scope.refuse((*where, key), "not-supported", problem, Advice("Make the parameter a constant."))
+    return default if value is None else float(value)
+
+
+def _section(scope: Scope, table: Any, where: Where) -> Any:
+    from dalembert.structures import Section
+
+    given = [key for key in ("radius", "height", "width") if getattr(table, key) is not None]
+    poisson = _number(scope, table, "poisson", where, default=0.3)
+    if given == ["radius"]:
+        return Section.circle(2 * _number(scope, table, "radius", where), poisson=poisson).without_shear()
+    if given == ["height", "width"]:
+        height, width = (_number(scope, table, key, where) for key in given)
+        return Section.rectangle(height, width, poisson=poisson).without_shear()
+    code = "conflicting-arguments" if len(given) > 1 else "missing-argument"
+    problem = f"a beam has a radius, or height and width; got {' and '.join(given) or 'none'}."
+    raise scope.refuse(where, code, problem)
+
+
+def _material(scope: Scope, table: Any, where: Where) -> Any:
+    from dalembert.structures import Material, material
+
+    own = [key for key in ("E", "density", "poisson") if getattr(table, key) is not None]
+    if table.material is not None:
+        if own:
+            problem = f"{own[0]} is that of the material {table.material!r}."
+            raise scope.refuse((*where, own[0]), "conflicting-arguments", problem)
+        return material(table.material)
+    missing = [key for key in ("E", "density") if key not in own]
+    if missing:
+        problem = f"a beam has a material, or E and density; {missing[0]} is missing."
+        raise scope.refuse(where, "missing-argument", problem)
+    E, density = (_number(scope, table, key, where) for key in ("E", "density"))
+    return Material("beam", E=E, density=density, poisson=_number(scope, table, "poisson", where, default=0.3))
+
+
+def _nodes(scope: Scope, table: Any, length: float, where: Where) -> dict[str, float]:
+    """Places of all nodes along the beam, its ends first."""
+    found = {"start": 0.0, "end": length}
+    for key, raw in table.nodes.items():
+        here: Where = (*where, "nodes", key)
+        place = scope.number(raw, "length", here)
+        if isinstance(place, Quantity):
+            problem = "a node of a beam may not depend on a parameter: its modes are computed once."
+            raise scope.refuse(here, "not-supported", problem, Advice("Make the parameter a constant."))
+        if key in found:
+            raise scope.refuse(here, "taken-name", f"every beam has a node {key!r}.")
+        if not SAME * length < float(place) < (1 - SAME) * length:
+            problem = f"node {key!r} is at {float(place):g} m, the beam reaches from 0 to {length:g} m."
+            raise scope.refuse(here, "off-mesh", problem)
+        same = [name for name, x in found.items() if abs(x - float(place)) <= SAME * length]
+        if same:
+            raise scope.refuse(here, "duplicate", f"nodes {key!r} and {same[0]!r} are at one place.")
+        found[key] = float(place)
+    return found
+
+
+def _gauge(scope: Scope, table: Any, where: Where) -> Any:
+    from dalembert.structures import BeamGauge
+
+    x, y, z = (_number(scope, table, key, where) for key in ("x", "y", "z"))
+    return BeamGauge(x, y, z, quantity=table.quantity, about=table.about)

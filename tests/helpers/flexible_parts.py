@@ -1,0 +1,103 @@
+"""Flexible bodies for pictures: a cantilever with polynomial modes, as lines, as a surface, or by its nodes only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dalembert as da
+from dalembert.core.arrays import FloatArray
+from dalembert.model.flexible import BodyPicture, FlexibleBodyData, FlexibleNode
+from dalembert.record import Record
+
+LENGTH, LINE_MASS, STIFFNESS = 0.5, 0.8, 2.0  # m, kg/m, N m²
+
+
+def motion(x: FloatArray, spatial: bool) -> tuple[FloatArray, FloatArray]:
+    """Translation and rotation (n, 3, m) of sections: (x/l)² and (x/l)³ along y, in space also (x/l)² along z."""
+    s = x / LENGTH
+    translation, rotation = (np.zeros((len(x), 3, 3 if spatial else 2)) for _ in range(2))
+    translation[:, 1, 0], rotation[:, 2, 0] = s**2, 2 * s / LENGTH
+    translation[:, 1, 1], rotation[:, 2, 1] = s**3, 3 * s**2 / LENGTH
+    if spatial:
+        translation[:, 2, 2], rotation[:, 1, 2] = s**2, -2 * s / LENGTH
+    return translation, rotation
+
+
+def lines(spatial: bool, count: int = 21) -> BodyPicture:
+    x = np.linspace(0.0, LENGTH, count)
+    points = np.column_stack([x, 0 * x, 0 * x])
+    first = np.arange(count - 1)
+    pairs, none = np.column_stack([first, first + 1]), np.zeros((0, 3), dtype=np.intp)
+    return BodyPicture(points=points, modes=motion(x, spatial)[0], lines=pairs, triangles=none)
+
+
+def surface(spatial: bool, count: int = 21, side: float = 0.02) -> BodyPicture:
+    """The skin of a square bar; its sections stay plane."""
+    x = np.repeat(np.linspace(0.0, LENGTH, count), 4)
+    corner = np.tile(0.5 * side * np.array([[0, -1, -1], [0, 1, -1], [0, 1, 1], [0, -1, 1]]), (count, 1))
+    translation, rotation = motion(x, spatial)
+    modes = translation + np.stack([np.cross(rotation[:, :, k], corner) for k in range(translation.shape[2])], axis=2)
+    faces = []
+    for k in range(count - 1):
+        for a, b in ((0, 1), (1, 2), (2, 3), (3, 0)):
+            i, j = 4 * k + a, 4 * k + b
+            faces += [(i, j, j + 4), (i, j + 4, i + 4)]
+    last = 4 * count - 4
+    faces += [(0, 2, 1), (0, 3, 2), (last, last + 1, last + 2), (last, last + 2, last + 3)]
+    corners = np.column_stack([x, 0 * x, 0 * x]) + corner
+    none = np.zeros((0, 2), dtype=np.intp)
+    return BodyPicture(points=corners, modes=modes, lines=none, triangles=np.array(faces, dtype=np.intp))
+
+
+def cantilever(picture: BodyPicture | None = None, *, spatial: bool = False) -> FlexibleBodyData:
+    """A slender beam along x, held at its root, with nodes root, middle and tip."""
+    s, w = np.polynomial.legendre.leggauss(8)
+    x, dm = LENGTH * (s + 1) / 2, LINE_MASS * LENGTH * w / 2
+    points = np.column_stack([x, 0 * x, 0 * x])
+    S = motion(x, spatial)[0]
+    moments, products = np.einsum("n,na,nbm->abm", dm, points, S), np.einsum("n,nam,nbk->abmk", dm, S, S)
+    inertia = np.diag([0.0, dm @ x**2, dm @ x**2])
+    curvature = np.zeros((len(x), S.shape[2], 2))
+    curvature[:, 0, 0], curvature[:, 1, 0] = 2 / LENGTH**2, 6 * x / LENGTH**3
+    if spatial:
+        curvature[:, 2, 1] = 2 / LENGTH**2
+    stiffness = STIFFNESS / LINE_MASS * np.einsum("n,nma,nka->mk", dm, curvature, curvature)
+    places = {"root": 0.0, "middle": LENGTH / 2, "tip": LENGTH}
+    nodes = []
+    for name, at in places.items():
+        translation, rotation = motion(np.array([at]), spatial)
+        place = np.array([at, 0.0, 0.0])
+        nodes.append(FlexibleNode(name=name, place=place, translation=translation[0], rotation=rotation[0]))
+    return FlexibleBodyData(
+        name="cantilever", mass=float(dm.sum()), first_moment=dm @ points, inertia=inertia,
+        translation=np.einsum("n,nam->am", dm, S),
+        rotation=moments[[1, 2, 0], [2, 0, 1]] - moments[[2, 0, 1], [1, 2, 0]],
+        modal_mass=np.einsum("aamk->mk", products), moments=moments, products=products, stiffness=stiffness,
+        damping=0.002 * stiffness, nodes=tuple(nodes), picture=picture,
+    )  # fmt: skip
+
+
+def pendulum(picture: BodyPicture | None = None, *, spatial: bool = False) -> da.Mechanism:
+    """A flexible rod on a hinge, with a mass at its tip, a spring at its middle and a force at its tip."""
+    m = da.Mechanism("flexible pendulum", planar=not spatial, gravity=(0, -9.81, 0) if spatial else (0, -9.81))
+    rod = m.add_flexible_body("rod", cantilever(picture, spatial=spatial))
+    bob = m.add_body("bob", mass=0.1, inertia=1e-4, position=(LENGTH, 0, 0) if spatial else (LENGTH, 0))
+    origin = (0, 0, 0) if spatial else (0, 0)
+    if spatial:
+        m.add_revolute("A", m.ground.frame(*origin, axis=(0, 0, 1)), rod.frame("root", axis=(0, 0, 1)))
+        m.add_spherical("B", rod.at("tip"), bob.at(*origin))
+    else:
+        m.add_revolute("A", m.ground.at(*origin), rod.at("root"))
+        m.add_revolute("B", rod.at("tip"), bob.at(*origin))
+    above = (0.25, 0.4, 0) if spatial else (0.25, 0.4)
+    m.add_spring("k", rod.at("middle"), m.ground.at(*above), stiffness=20.0, free_length=0.3)
+    m.add_sensor("tip", da.position(rod.at("tip")))
+    m.add_sensor("middle", da.position(rod.at("middle")))
+    m.add_force("push", rod.at("middle"), (0, 0.5, 0) if spatial else (0, 0.5), axes="body")
+    return m
+
+
+def swing(picture: BodyPicture | None = None, *, spatial: bool = False, until: float = 0.4) -> Record:
+    """A run of the pendulum from a level start."""
+    eqs = da.equations(pendulum(picture, spatial=spatial))
+    return da.simulate(eqs, until, start=da.assemble(eqs, {"A.angle": 0.0}), every=0.005, progress=False)

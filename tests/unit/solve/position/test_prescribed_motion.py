@@ -1,0 +1,51 @@
+"""Recorded motions between their samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.interpolate import BPoly
+
+import dalembert as da
+from dalembert.solve.position.prescribed_motion import RecordMotion
+
+
+def pendulum(planar: bool) -> da.EquationsOfMotion:
+    m = da.Mechanism("pendulum", planar=planar)
+    rod = m.add_body("rod", mass=1.0, inertia=0.1 if planar else (0.1, 0.1, 0.01))
+    if planar:
+        m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    else:
+        m.add_spherical("hinge", m.ground.at(0, 0, 0), rod.at(-0.5, 0, 0))
+    return da.equations(m)
+
+
+def swing(eqs: da.EquationsOfMotion) -> RecordMotion:
+    return RecordMotion(eqs, da.simulate(eqs, 1.0, every=0.05))
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_an_instant_has_the_bits_that_it_has_among_others(planar: bool) -> None:
+    motion = swing(pendulum(planar))
+    times = np.unique(np.concatenate([motion.times, np.linspace(0.0, 1.0, 37)]))
+    together = motion.at(times)
+    for k, t in enumerate(times):
+        for whole, alone in zip(together, motion.at(np.array([t])), strict=True):
+            np.testing.assert_array_equal(alone[0], whole[k])
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_an_instant_needs_the_samples_around_it_alone(planar: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    motion = swing(pendulum(planar))
+    samples = []
+
+    def count(times: Any, values: Any) -> Any:
+        samples.append(len(times))
+        return made(times, values)
+
+    made = BPoly.from_derivatives
+    monkeypatch.setattr(BPoly, "from_derivatives", count)
+    motion.at(np.array([0.512]))
+    assert samples and max(samples) == 2
