@@ -133,7 +133,13 @@ class Beam:
 
 
 def body_data(
-    name: str, w: Array, X: Array, S: Array, squares: Array, nodes: dict[str, tuple[Array, Array, Array]], reference: str
+    name: str,
+    w: Array,
+    X: Array,
+    S: Array,
+    squares: Array,
+    nodes: dict[str, tuple[Array, Array, Array]],
+    reference: str,
 ) -> Any:
     """Body data of `dalembert` from masses w (n,), their places X (n, 3) and orthonormal modes S (n, 3, m).
 

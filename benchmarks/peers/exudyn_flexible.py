@@ -120,9 +120,7 @@ def slider_crank() -> Machine:
     node = machine.system.AddNode(
         NodeRigidBodyRxyz(referenceCoordinates=[length + rod.length, 0, 0, 0, 0, 0], initialVelocities=[0] * 6)
     )
-    machine.system.AddObject(
-        ObjectRigidBody(nodeNumber=node, physicsMass=mass, physicsInertia=[inertia] * 3 + [0] * 3)
-    )
+    machine.system.AddObject(ObjectRigidBody(nodeNumber=node, physicsMass=mass, physicsInertia=[inertia] * 3 + [0] * 3))
     slider = machine.system.AddMarker(MarkerNodeRigid(nodeNumber=node))
     machine.hinge(machine.on_ground(), machine.root(first))
     # The tip turns about z only, so that the axis may be that of the frame: faster than the rotation of the tip.
@@ -177,10 +175,11 @@ def measure(task: dict[str, Any], emit: Emit) -> None:
         machine = MACHINES[task["machine"]]()
         machine.system.Assemble()
         cpu.append(cpu_time(lambda m=machine: m.solve(steps, step, sample, modified=modified, sparse=sparse))[0])
+    label = f"{'modified' if modified else 'full'} Newton, {'sparse' if sparse else 'dense'}"
     emit(
         {
             "us": 1e6 * min(cpu) / steps,
-            "method": f"GeneralizedAlpha, {'modified' if modified else 'full'} Newton, {'sparse' if sparse else 'dense'}",
+            "method": f"GeneralizedAlpha, {label}",
             "tried_us": [1e6 * one[0] / steps for one in tried],
             "build_s": built,
             "repeats": len(cpu),
