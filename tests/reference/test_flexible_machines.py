@@ -133,3 +133,30 @@ def test_methods_agree_on_a_flexible_machine(eqs, method):
     found = da.simulate(eqs, 0.2, start=da.assemble(eqs), method=method, every=0.1, progress=False)
     assert found["A.angle"] == pytest.approx(exact["A.angle"], abs=1e-5)
     assert found["tip.y"] == pytest.approx(exact["tip.y"], abs=1e-5)
+
+
+@pytest.mark.spec("001-C12", "001-C14")
+def test_bodies_of_one_data_pass_force_and_torque_through_their_nodes():
+    """Two strips in a row, welded and clamped: the weld carries one weight, the clamp both, with their lever arms.
+
+    Positions of the weights move by the deflection, 1e-3 of the length here: the torque is compared to 1 %.
+    """
+    data = strip(modes=6, static="tip.y", damping=None)
+    m = da.Mechanism("row", planar=True)
+    inner = m.add_flexible_body("inner", data, position=(0, 0))
+    outer = m.add_flexible_body("outer", data, position=(LENGTH, 0), stiffness=100.0)
+    m.add_fixed("clamp", m.ground.at(0, 0), inner.at("root"))
+    m.add_fixed("weld", inner.at("tip"), outer.at("root"))
+    m.add_sensor("at clamp", da.reaction("clamp"))
+    m.add_sensor("at weld", da.reaction("weld"))
+    eqs = da.equations(m)
+    rest = da.equilibrium(eqs)
+    zero, none = np.zeros(eqs.nv), np.zeros(0)
+    found = np.array(eqs.functions["outputs"](rest.q, zero, zero, rest.lam, none, none, eqs.p, 0.0)).ravel()
+    reactions = dict(zip(eqs.outputs.names, found, strict=True))
+    weight = data.mass * 9.81
+    assert reactions["at weld.force.y"] == pytest.approx(weight, rel=1e-9)
+    assert reactions["at clamp.force.y"] == pytest.approx(2 * weight, rel=1e-9)
+    assert reactions["at weld.torque.z"] == pytest.approx(weight * LENGTH / 2, rel=1e-2)
+    assert reactions["at clamp.torque.z"] == pytest.approx(2 * weight * LENGTH, rel=1e-2)
+    assert abs(rest["outer.mode1"]) < 0.02 * abs(rest["inner.mode1"])

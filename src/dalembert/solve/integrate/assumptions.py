@@ -17,8 +17,10 @@ def report_assumptions(eqs: EquationsOfMotion, run: Record, stacklevel: int = 1)
     if not eqs.assumptions:
         return
 
+    recorded = set(run.names)
+
     def columns(names: tuple[str, ...]) -> Array:
-        return np.column_stack([run[name] if name in run.names else np.zeros(len(run.time)) for name in names])
+        return np.column_stack([run[name] if name in recorded else np.zeros(len(run.time)) for name in names])
 
     states = columns(eqs.coordinates.names), columns(eqs.speeds.names)
     values = eqs.kernel("assumptions").many(*states, eqs.p, np.asarray(run.time)[:, None])[0]

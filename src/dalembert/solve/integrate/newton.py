@@ -53,7 +53,8 @@ def newton_limits(eqs: EquationsOfMotion, *, positions: bool) -> ca.Function:
     rounding = TOLERANCE.rounding * (1 + _largest(s.q)) / h**2 if positions else 0
     tolerance = TOLERANCE.speed * (1 + _largest(s.v)) / h
     M = eqs.functions["inertia"](s.q, s.p, s.t)
-    limits = ca.vertcat(rounding, tolerance, ca.mmax(M) if M.nnz() else 0)
+    largest = ca.mmax(ca.diag(M)) if M.nnz() else 0  # of all entries: M is positive
+    limits = ca.vertcat(rounding, tolerance, largest)
     return ca.Function("limits", [s.q, s.v, s.p, s.t, h], [ca.densify(limits)])
 
 

@@ -96,6 +96,7 @@ def test_full_matrices_make_the_body_of_their_model(exported: Path):
         assert largest_difference(getattr(data, name), getattr(model, name)) < 4 / ELEMENTS**2, name
 
 
+@pytest.mark.spec("001-C11")
 def test_reduced_matrices_make_the_body_of_their_reduction(exported: Path):
     data = da.read_flexible_body(exported / "reduced.toml")
     model = flexible_body(frame(), basis="craig-bampton", nodes=["root", "tip"], modes=4)

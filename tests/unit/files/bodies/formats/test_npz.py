@@ -54,6 +54,7 @@ def about(file: Path, **entries: Any) -> None:
         change(file, about=np.array(json.dumps(json.loads(str(given["about"])) | entries)))
 
 
+@pytest.mark.spec("001-C11")
 def test_every_field_survives_to_the_last_bit(file: Path, link):
     assert link.gauges and link.stiffening.forces and link.picture.lines.size and link.finite_elements is not None
     assert_same(link, da.read_flexible_body(file))
