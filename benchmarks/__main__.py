@@ -19,6 +19,7 @@ from benchmarks import (
     identify,
     lanes,
     riccati,
+    solid_link,
     structures,
     sweeps,
 )
@@ -37,6 +38,7 @@ GROUPS = {
     "first": first_calls.rows,
     "engine": engine.rows,
     "flexible": flexible.rows,
+    "solid-link": solid_link.rows,
 }
 
 
