@@ -63,9 +63,9 @@ def share_functions(code: Straight) -> Straight:
         return code
     source = find_writers(code, at, code.first[at])
     from_input = (code.operation[source] == ca.OP_INPUT) & (source >= 0)
-    # an input is known by its place, any other value by the instruction that made it
-    known = np.where(from_input[:, None], np.stack([code.first[source], code.second[source]], axis=1), -1)
-    known[~from_input, 1] = source[~from_input]
+    # an input is known by its place; any other value by its register, since a call makes several, and its instruction
+    known = np.stack([code.first[source], code.second[source]], axis=1)
+    known[~from_input] = np.stack([-1 - code.first[at], source], axis=1)[~from_input]
     values = np.column_stack([code.operation[at], known])
     _, first, group, members = np.unique(values, axis=0, return_index=True, return_inverse=True, return_counts=True)
     group = group.reshape(-1)

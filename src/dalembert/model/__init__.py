@@ -6,7 +6,7 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.model.bodies import Body as Body
-    from dalembert.model.bodies import Frame as Frame
+    from dalembert.model.bodies import BodyFrame as BodyFrame
     from dalembert.model.bodies import Point as Point
     from dalembert.model.mechanism import Mechanism as Mechanism
 

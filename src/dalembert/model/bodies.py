@@ -15,7 +15,7 @@ from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.inertia import Composite, Matrix, Shape
 
 Vector = Iterable[Scalar]
-Place = Union["Body", "Point", "Frame"]
+Place = Union["Body", "Point", "BodyFrame"]
 _ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 matrix.", Call("da.rotation"))
 
 
@@ -199,14 +199,14 @@ class Point:
     def __repr__(self) -> str:
         return f"Point({self.body.name!r}, {shown(self.coordinates)})"
 
-    def frame(self, *, axis: Any = None, x: Any = None, rotation: Any = None, angle: Any = 0.0) -> Frame:
+    def frame(self, *, axis: Any = None, x: Any = None, rotation: Any = None, angle: Any = 0.0) -> BodyFrame:
         """A frame with its origin here; see `Body.frame`."""
         what = f"a frame of body {self.body.name!r}"
         if self.body.planar:
             if axis is not None or x is not None or rotation is not None:
                 advice = Advice("Leave out axis, x and rotation.")
                 raise ModelError("ineffective-argument", f"{what}: a planar frame has an angle.", advice)
-            return Frame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
+            return BodyFrame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
         if not (is_number(angle) and float(angle) == 0):
             advice = Advice("Leave out the angle; give {}.", Argument("axis"), Argument("x"), Argument("rotation"))
             raise ModelError("ineffective-argument", f"{what}: a spatial frame has no angle.", advice)
@@ -217,11 +217,11 @@ class Point:
             axes = rotation_matrix(rotation, f"rotation of {what}")
         else:
             axes = axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}")
-        return Frame(self.body, self.coordinates, axes)
+        return BodyFrame(self.body, self.coordinates, axes)
 
 
 @dataclass(frozen=True, repr=False)
-class Frame:
+class BodyFrame:
     """A frame fixed to a body: origin, and axes as the columns of a rotation (spatial) or an angle (planar)."""
 
     body: Body
@@ -234,7 +234,7 @@ class Frame:
             turned = f", angle={shown([self.angle])[1:-1]}"
         else:
             turned = f", axis={shown([row[2] for row in self.axes])}, x={shown([row[0] for row in self.axes])}"
-        return f"Frame({self.body.name!r}, {shown(self.coordinates)}{turned})"
+        return f"BodyFrame({self.body.name!r}, {shown(self.coordinates)}{turned})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -308,7 +308,7 @@ class Body:
 
     def frame(
         self, *coordinates: Any, axis: object = None, x: object = None, rotation: object = None, angle: object = 0.0
-    ) -> Frame:
+    ) -> BodyFrame:
         """A frame at these coordinates; spatial: `axis` its z, `x` its x direction, or `rotation`; planar: `angle`."""
         place = self.at(*(coordinates or (0.0,) * self.dimension))
         return place.frame(axis=axis, x=x, rotation=rotation, angle=angle)

@@ -200,7 +200,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
     def add_flexible_body(
         self,
         name: str,
-        data: FlexibleBodyData | Any,
+        body_data: FlexibleBodyData | Any,
         *,
         position: Sequence[float] | None = None,
         rotation: object = None,
@@ -216,16 +216,15 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
         Parameters
         ----------
-        data : from `da.structures.flexible_body` or `da.read_flexible_body`.
+        body_data : from `da.structures.flexible_body` or `da.read_flexible_body`.
         position, rotation, angle : where the drawing shows its frame, as of `add_body`.
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
         cutoff : faster deformations follow their loads at once: none oscillates above this frequency [Hz].
         """
-        if not isinstance(data, FlexibleBodyData):
+        if not isinstance(body_data, FlexibleBodyData):
             advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
-            raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {data!r:.60}.", advice)
-        if cutoff is not None:
-            data = data.limit_frequencies(cutoff)
+            raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {body_data!r:.60}.", advice)
+        data = body_data if cutoff is None else body_data.limit_frequencies(cutoff)
         leaving = data.out_of_plane_modes() if self.planar else []
         if leaving:
             shown = ", ".join(str(k) for k in leaving[:8]) + (", ..." if len(leaving) > 8 else "")

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.registry import Registry
-from dalembert.model.bodies import Body, Frame, Point, name_of, number, vector
+from dalembert.model.bodies import Body, BodyFrame, Point, name_of, number, vector
 
 Given = Mapping[str, Any]
 REQUIRED: Any = inspect.Parameter.empty
@@ -92,9 +92,9 @@ class Declared:
         found = [getattr(self, name) for name, one in self.options().items() if one.form in forms]
         return [value for value in found if value is not None]
 
-    def places(self) -> list[Point | Frame]:
+    def places(self) -> list[Point | BodyFrame]:
         """Points and frames it acts on, or is measured at."""
-        return [place for place in self.given("point", "frame", "place") if isinstance(place, (Point, Frame))]
+        return [place for place in self.given("point", "frame", "place") if isinstance(place, (Point, BodyFrame))]
 
     def bodies(self) -> list[Body]:
         """Bodies it acts on, or is measured at."""
@@ -145,14 +145,14 @@ def _check_direction(value: Any, what: str, one: Option, part: Declared) -> Any:
 def _check_point(value: Any, what: str, one: Option, part: Declared) -> Point:
     if isinstance(value, Body):
         return value.at(*(0.0,) * value.dimension)
-    if isinstance(value, Frame):
+    if isinstance(value, BodyFrame):
         return Point(value.body, value.coordinates)
     found: Point = _check_place(value, what, one, part)
     return found
 
 
-def _check_frame(value: Any, what: str, one: Option, part: Declared) -> Frame:
-    return value if isinstance(value, Frame) else _check_point(value, what, one, part).frame()
+def _check_frame(value: Any, what: str, one: Option, part: Declared) -> BodyFrame:
+    return value if isinstance(value, BodyFrame) else _check_point(value, what, one, part).frame()
 
 
 def _of_type(kinds: Any, code: str, words: str, *advice: Advice) -> Callable[[Any, str, Option, Declared], Any]:
@@ -167,7 +167,7 @@ def _of_type(kinds: Any, code: str, words: str, *advice: Advice) -> Callable[[An
 
 
 _check_place = _of_type(
-    (Body, Point, Frame),
+    (Body, Point, BodyFrame),
     "wrong-type",
     ": expected a point of a body",
     Advice("Points are made by {}.", Call("body.at")),

@@ -73,3 +73,13 @@ def test_calls_inside_scalar_code_keep_their_places() -> None:
     function = ca.Function("outer", [x], [again(x) * inner(again(x)) + inner(x) * again(x)])
     data = np.array([0.3, -1.2])
     assert_same_bits(evaluate(function, data), np.array(function(data)).ravel())
+
+
+def test_functions_of_two_results_of_one_call_are_different() -> None:
+    x = ca.SX.sym("x", 2)
+    y = ca.SX.sym("y", 2)
+    inner = ca.Function("inner", [y], [y[0] + 1, y[1] * 2], {"never_inline": True})
+    a, b = inner(x)
+    function = ca.Function("outer", [x], [ca.vertcat(ca.sin(a), ca.sin(b), ca.sin(a) * ca.sin(b))])
+    point = np.array([0.3, -1.1])
+    assert_same_bits(evaluate(function, point), np.array(function(point)).ravel())

@@ -19,7 +19,7 @@ from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.toml_text import json_text, toml_text
 from dalembert.files.models.values.laws import TIME, Curve, InputLaw, SpringLaw, StateLaw, TimeLaw
 from dalembert.files.models.values.mesh_mass import binary_stl
-from dalembert.model import Body, Frame, Mechanism, Point
+from dalembert.model import Body, BodyFrame, Mechanism, Point
 from dalembert.model.bodies import IDENTITY, read_inertia
 from dalembert.model.couplings import COUPLERS, Coupler
 from dalembert.model.inertia import Shape, box, cylinder, rod, sphere
@@ -133,7 +133,7 @@ class Document:
         return [""]
 
     # -- places -----------------------------------------------------------------------------------------------------
-    def place(self, place: Body | Point | Frame, what: str, *, own_axes: bool = False) -> Any:
+    def place(self, place: Body | Point | BodyFrame, what: str, *, own_axes: bool = False) -> Any:
         """``"crank(0.1, 0.0)"`` where that is enough, else a table."""
         body = place if isinstance(place, Body) else place.body
         if isinstance(place, Body):
@@ -141,7 +141,7 @@ class Document:
         else:
             coordinates = place.coordinates
         local = self.values(coordinates, what)
-        turned = isinstance(place, Frame) and (own_axes or place.axes != IDENTITY or not _is_zero(place.angle))
+        turned = isinstance(place, BodyFrame) and (own_axes or place.axes != IDENTITY or not _is_zero(place.angle))
         named = next((n for n, at in body.points.items() if _same(body.at(*at).coordinates, coordinates)), None)
         if named is not None and not turned and self.plain_point(body, named):
             return f"{body.name}.{named}"
@@ -152,7 +152,7 @@ class Document:
             return f"{body.name}({', '.join(shown)})"
         where = {"offset": local} if named is None else {"point": named}
         table: dict[str, Any] = {"body": body.name, **where}
-        if turned and isinstance(place, Frame):
+        if turned and isinstance(place, BodyFrame):
             if body.planar:
                 table["angle"] = self.number(place.angle, what)
             else:
@@ -334,7 +334,7 @@ def _write_law_of_extension(document: Document, value: Any, what: str) -> Any:
 _WRITERS: dict[str, Callable[[Document, Any, str], Any]] = {  # other forms are kinds of numbers
     **dict.fromkeys(("point", "frame"), Document.place),
     # a frame stays one, also where its axes are those of its body
-    "place": lambda document, value, what: document.place(value, what, own_axes=isinstance(value, Frame)),
+    "place": lambda document, value, what: document.place(value, what, own_axes=isinstance(value, BodyFrame)),
     "body": lambda document, value, what: value.name,
     **dict.fromkeys(
         ("coordinate", "joint", "named force", "input", "choice", "text", "flag"), lambda document, value, what: value

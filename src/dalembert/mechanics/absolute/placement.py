@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.equations import Follower, Placement
 from dalembert.expressions import Array
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
-from dalembert.model import Frame
+from dalembert.model import BodyFrame
 from dalembert.model.orientation import quaternion_from_matrix
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def place_mechanism(host: Absolute) -> Placement:
     return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host), elastic)
 
 
-def _side(host: Absolute, frame: Frame) -> Side:
+def _side(host: Absolute, frame: BodyFrame) -> Side:
     index = _GROUND if frame.body.is_ground else host.body_index[id(frame.body)]
     axes = float(frame.angle) if host.space.planar else tuple(tuple(float(c) for c in row) for row in frame.axes)
     return Side(index, tuple(float(c) for c in frame.coordinates), axes)

@@ -49,7 +49,7 @@ from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rows import Form, Measured, RowSet
 from dalembert.mechanics.sensors.output import build_outputs
 from dalembert.mechanics.user_view import StateView
-from dalembert.model import Body, Frame, Mechanism, Point
+from dalembert.model import Body, BodyFrame, Mechanism, Point
 from dalembert.model.bodies import Place
 from dalembert.model.check import coordinate_names, input_unit, mode_names
 from dalembert.model.joints import Joint
@@ -232,10 +232,10 @@ class Absolute:
             return SX(ca.DM(values))
         return SX(ca.vertcat(*[self.number(x) for x in values]))
 
-    def place(self, place: Point | Frame) -> Any:
+    def place(self, place: Point | BodyFrame) -> Any:
         return self.vector(without_rounding(place.coordinates))
 
-    def frame_axes(self, frame: Frame) -> Any:
+    def frame_axes(self, frame: BodyFrame) -> Any:
         if self.space.planar:
             angle = self.number(frame.angle)
             if isinstance(angle, float):

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.core.registry import Registry
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.poses import Pose, Space, Twist
-from dalembert.model import Frame
+from dalembert.model import BodyFrame
 from dalembert.model.joints import Joint
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def slide(values: Sequence[float], planar: bool) -> Array:
     return transform(planar, shift=(values[0],) if planar else (0.0, 0.0, values[0]))
 
 
-def own_frames(joint: Joint) -> tuple[Frame, Frame]:
+def own_frames(joint: Joint) -> tuple[BodyFrame, BodyFrame]:
     return joint.a, joint.b
 
 
@@ -144,7 +144,7 @@ class JointEquations:
     relative: Callable[[Sequence[float], bool], Array] | None = None
     hinge: bool = False
     axial: bool = False
-    frames: Callable[[Joint], tuple[Frame, Frame]] = own_frames
+    frames: Callable[[Joint], tuple[BodyFrame, BodyFrame]] = own_frames
     balls: tuple[int, ...] = ()
     rigid: bool = False
     residual: Callable[[Absolute, Joint], tuple[Expr, Expr, Expr]] | None = None
@@ -155,7 +155,7 @@ JOINT_EQUATIONS: Registry[JointEquations] = Registry(
 )
 
 
-def joint_frames(joint: Joint) -> tuple[Frame, Frame]:
+def joint_frames(joint: Joint) -> tuple[BodyFrame, BodyFrame]:
     """Both frames of a joint, with the zero of its coordinates."""
     return JOINT_EQUATIONS[joint.kind].frames(joint)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
-from dalembert.model import Frame
+from dalembert.model import BodyFrame
 from dalembert.model.bodies import axes_from
 from dalembert.model.joints import Joint
 
@@ -37,7 +37,7 @@ def relative(values: Sequence[float], planar: bool) -> Array:
     return T
 
 
-def frames(joint: Joint) -> tuple[Frame, Frame]:
+def frames(joint: Joint) -> tuple[BodyFrame, BodyFrame]:
     """Frames turned so that both angles are zero in the drawing."""
     sides = (joint.a, joint.b)
     turns: list[Expr] = [np.array(side.body.rotation) for side in sides]

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
-from dalembert.model import Frame
+from dalembert.model import BodyFrame
 from dalembert.model.orientation import angles, logarithm, product, quaternion_from_matrix
 from dalembert.model.sensors.orientation import FORMS, OrientationMeasure
 
@@ -16,7 +16,7 @@ COMPONENTS: dict[str, Any] = {"rotation vector": logarithm, "tait-bryan": angles
 
 def orientation(machine: MachineQuantities, measure: OrientationMeasure) -> Output:
     p: Any = machine.host.attach(measure.body).euler_parameters
-    if isinstance(measure.body, Frame):
+    if isinstance(measure.body, BodyFrame):
         p = product(p, quaternion_from_matrix(measure.body.axes))
     value = ca.vertcat(*COMPONENTS[measure.form]([p[k] for k in range(4)]))
     return Output(value, "" if measure.form == "quaternion" else measure.unit, list(FORMS[measure.form]))

@@ -8,7 +8,18 @@ from typing import Any
 
 from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import atan2
-from dalembert.model.bodies import THRESHOLDS, Frame, Place, Point, Scalar, Vector, axes_from, not_negative, positive
+from dalembert.model.bodies import (
+    THRESHOLDS,
+    Body,
+    BodyFrame,
+    Place,
+    Point,
+    Scalar,
+    Vector,
+    axes_from,
+    not_negative,
+    positive,
+)
 from dalembert.model.forces.force import Force, force
 from dalembert.model.options import Given, option
 
@@ -41,18 +52,20 @@ class Contact(Force):
     measured = True
 
     def check(self) -> None:
-        plane = self.plane if isinstance(self.plane, (Point, Frame)) else self.plane.at(*(0.0,) * self.plane.dimension)
+        plane = (
+            self.plane if isinstance(self.plane, (Point, BodyFrame)) else self.plane.at(*(0.0,) * self.plane.dimension)
+        )
         object.__setattr__(self, "plane", plane)
         if self.normal is not None and math.hypot(*map(float, self.normal)) < THRESHOLDS.length:
             raise ModelError("zero-length", f"normal of {self.what} has zero length.", where={"force": self.name})
 
-    def frame(self) -> Frame:
+    def frame(self) -> BodyFrame:
         """A frame in the plane whose z (in the plane: y) is the normal."""
         plane: Any = self.plane
         if plane.body.planar:
             nx, ny = (0.0, 1.0) if self.normal is None else self.normal
-            return Frame(plane.body, plane.coordinates, angle=atan2(ny, nx) - math.pi / 2)
-        if isinstance(plane, Frame):
+            return BodyFrame(plane.body, plane.coordinates, angle=atan2(ny, nx) - math.pi / 2)
+        if isinstance(plane, BodyFrame):
             return plane
         axes = axes_from((0, 0, 1) if self.normal is None else self.normal, what=f"normal of {self.what}")
-        return Frame(plane.body, plane.coordinates, axes)
+        return BodyFrame(plane.body, plane.coordinates, axes)

@@ -22,7 +22,7 @@ from dalembert.model.bodies import (
     IDENTITY,
     THRESHOLDS,
     Body,
-    Frame,
+    BodyFrame,
     Place,
     Point,
     Scalar,
@@ -116,8 +116,8 @@ class Joint:
 
     name: str
     kind: str
-    a: Frame
-    b: Frame
+    a: BodyFrame
+    b: BodyFrame
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -253,7 +253,7 @@ def _complete(kind: JointKind, what: str, options: Mapping[str, Any], planar: bo
 
 def _frames(
     kind: JointKind, what: str, a: Place, b: Place, given: Mapping[str, Any], planar: bool
-) -> tuple[Frame, Frame]:
+) -> tuple[BodyFrame, BodyFrame]:
     at, axis = given.get("at"), given.get("axis")
     if planar:
         angle = 0.0 if axis is None else _angle(axis, what)
@@ -267,16 +267,16 @@ def _frames(
 
 def _frame(
     kind: JointKind, what: str, side: Place, at: Values, directions: tuple[Any, Any] | None = None, angle: Any = 0.0
-) -> Frame:
+) -> BodyFrame:
     """One side: a frame as it is; else a point, or a place of the drawing, with its z and x directions or its angle."""
-    if isinstance(side, Frame):
+    if isinstance(side, BodyFrame):
         return side
     axes = IDENTITY if directions is None else axes_from(*directions, f"axis of {what}")
     if isinstance(side, Body) and at is not None:
         place = side.local(at, f"place of {what}")
-        return Frame(side, place, matmul(transpose(side.rotation), axes), angle - side.angle)
+        return BodyFrame(side, place, matmul(transpose(side.rotation), axes), angle - side.angle)
     point = _point(kind, what, side)
-    return Frame(point.body, point.coordinates, axes, angle)
+    return BodyFrame(point.body, point.coordinates, axes, angle)
 
 
 def _point(kind: JointKind, what: str, side: Place) -> Point:

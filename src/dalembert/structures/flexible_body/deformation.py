@@ -18,13 +18,13 @@ from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.assembly.structure import Structure, assemble
 
 
-def recover_deformation(source: Any, data: FlexibleBodyData, eta: ArrayLike) -> StaticSolution:
+def recover_deformation(source: Any, body_data: FlexibleBodyData, eta: ArrayLike) -> StaticSolution:
     """The model that a flexible body was made of, deformed by its elastic coordinates.
 
     Parameters
     ----------
     source : the `Frame`, `Solid` or `Structure` of the data.
-    data : made with ``keep_shapes=True``.
+    body_data : made with ``keep_shapes=True``.
     eta : (m,) elastic coordinates, for instance those of a run at one time.
 
     Returns
@@ -37,35 +37,35 @@ def recover_deformation(source: Any, data: FlexibleBodyData, eta: ArrayLike) -> 
     >>> from dalembert.structures import Solid, box_mesh, flexible_body, recover_deformation
     >>> bar = Solid("bar", box_mesh((1.0, 0.1, 0.05), (10, 2, 2)), "steel")
     >>> bar.add_interface("root", "x=0")
-    >>> data = flexible_body(bar, fixed="root", modes=2, keep_shapes=True)
-    >>> bent = recover_deformation(bar, data, [1e-2, 0.0])
+    >>> body_data = flexible_body(bar, fixed="root", modes=2, keep_shapes=True)
+    >>> bent = recover_deformation(bar, body_data, [1e-2, 0.0])
     >>> bool(bent.stresses()[0].von_mises.max() > 1e6)
     True
     """
     structure = source if isinstance(source, Structure) else assemble(source)
-    values = data.finite_elements
+    values = body_data.finite_elements
     shapes = None if values is None else values.shapes
     if shapes is None:
         raise ModelError(
             "missing-argument",
-            f"the data of flexible body {data.name!r} do not hold the modes of its model.",
+            f"the data of flexible body {body_data.name!r} do not hold the modes of its model.",
             Advice("Make them with {}.", Argument("keep_shapes", True)),
-            where={"body": data.name},
+            where={"body": body_data.name},
         )
     coordinates = np.asarray(eta, dtype=np.float64)
-    if coordinates.shape != (data.modes,) or not np.isfinite(coordinates).all():
+    if coordinates.shape != (body_data.modes,) or not np.isfinite(coordinates).all():
         raise ModelError(
             "wrong-shape",
-            f"flexible body {data.name!r} has {data.modes} elastic coordinates, got shape {coordinates.shape}.",
-            where={"body": data.name},
-            evidence={"modes": data.modes},
+            f"flexible body {body_data.name!r} has {body_data.modes} elastic coordinates, got {coordinates.shape}.",
+            where={"body": body_data.name},
+            evidence={"modes": body_data.modes},
         )
     if len(shapes) != len(structure.coordinates):
         raise ModelError(
             "wrong-owner",
-            f"flexible body {data.name!r} was made of a model with {len(shapes)} coordinates, {structure.name!r} has "
-            f"{len(structure.coordinates)}.",
-            where={"body": data.name},
+            f"flexible body {body_data.name!r} was made of a model with {len(shapes)} coordinates, "
+            f"{structure.name!r} has {len(structure.coordinates)}.",
+            where={"body": body_data.name},
         )
     u = shapes @ coordinates
     return StaticSolution(structure, u, structure.K @ u, {})

@@ -42,13 +42,13 @@ def test_parts_of_a_machine_are_printed_in_short() -> None:
     assert repr(rod) == "Body('rod', 0.2 kg)"
     assert repr(m.ground) == "Body('ground')"
     assert repr(rod.at(-0.1, 0)) == "Point('rod', (-0.1, 0))"
-    assert repr(rod.frame(0.1, 0, angle=0.5)) == "Frame('rod', (0.1, 0), angle=0.5)"
+    assert repr(rod.frame(0.1, 0, angle=0.5)) == "BodyFrame('rod', (0.1, 0), angle=0.5)"
     assert repr(m.joints[0]) == "Joint('A', revolute, ground–rod)"
     space = da.Mechanism("arm")
     length = space.parameter("length", 0.4)
     link = space.add_body("link", mass=2 * length, inertia=1.0)
     assert repr(link.frame(length / 2, 0, 0, axis=(0, 1, 0), x=(1, 0, 0))) == (
-        "Frame('link', ((length / 2), 0, 0), axis=(0, 1, 0), x=(1, 0, 0))"
+        "BodyFrame('link', ((length / 2), 0, 0), axis=(0, 1, 0), x=(1, 0, 0))"
     )
     assert repr(link) == "Body('link', (2 * length) kg)"
 

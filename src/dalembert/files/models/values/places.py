@@ -8,11 +8,11 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.values.scopes import Scope, Skip, Where, unknown
-from dalembert.model import Body, Frame, Point
+from dalembert.model import Body, BodyFrame, Point
 from dalembert.model.bodies import IDENTITY, rotation_matrix, vector
 
 
-def body_or_place(scope: Scope, given: object, where: Where) -> Body | Point | Frame:
+def body_or_place(scope: Scope, given: object, where: Where) -> Body | Point | BodyFrame:
     """A bare name of a body stays the body, for joints placed in the drawing."""
     if isinstance(given, str):
         found = scope.find_body(given)
@@ -21,7 +21,7 @@ def body_or_place(scope: Scope, given: object, where: Where) -> Body | Point | F
     return place(scope, given, where)
 
 
-def place(scope: Scope, given: object, where: Where) -> Point | Frame:
+def place(scope: Scope, given: object, where: Where) -> Point | BodyFrame:
     """A point or frame of a body."""
     return _text_place(scope, given, where) if isinstance(given, str) else _table_place(scope, given, where)
 
@@ -75,7 +75,7 @@ def own_point(scope: Scope, body: Body, name: str) -> str:
     return scope.full(name) if body is scope.ground else name
 
 
-def _table_place(scope: Scope, table: Any, where: Where) -> Point | Frame:
+def _table_place(scope: Scope, table: Any, where: Where) -> Point | BodyFrame:
     body = scope.body(table.body, (*where, "body"))
     given = [key for key in ("point", "at", "offset") if getattr(table, key) is not None]
     if len(given) > 1:
@@ -93,12 +93,12 @@ def _table_place(scope: Scope, table: Any, where: Where) -> Point | Frame:
             problem = "axes is for spatial frames, without axis, x and angle."
             raise scope.refuse(where, "conflicting-arguments", problem)
         axes = plain(scope.get(table, "axes", where), scope, (*where, "axes"))
-        return Frame(body, point.coordinates, rotation_matrix(axes, f"axes of a frame of body {body.name!r}"))
+        return BodyFrame(body, point.coordinates, rotation_matrix(axes, f"axes of a frame of body {body.name!r}"))
     axis, x, angle = (scope.get(table, key, where) for key in ("axis", "x", "angle"))
     if axis is None and x is None and angle is None:
         return point
     if body.planar and axis is None and x is None:
-        return Frame(body, point.coordinates, IDENTITY, angle)
+        return BodyFrame(body, point.coordinates, IDENTITY, angle)
     return point.frame(axis=axis, x=x, angle=0.0 if angle is None else angle)
 
 
