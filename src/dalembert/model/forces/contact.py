@@ -52,10 +52,8 @@ class Contact(Force):
     measured = True
 
     def check(self) -> None:
-        plane = (
-            self.plane if isinstance(self.plane, (Point, BodyFrame)) else self.plane.at(*(0.0,) * self.plane.dimension)
-        )
-        object.__setattr__(self, "plane", plane)
+        if isinstance(self.plane, Body):
+            object.__setattr__(self, "plane", self.plane.at(*(0.0,) * self.plane.dimension))
         if self.normal is not None and math.hypot(*map(float, self.normal)) < THRESHOLDS.length:
             raise ModelError("zero-length", f"normal of {self.what} has zero length.", where={"force": self.name})
 
