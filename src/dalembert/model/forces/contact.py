@@ -13,7 +13,6 @@ from dalembert.model.bodies import (
     Body,
     BodyFrame,
     Place,
-    Point,
     Scalar,
     Vector,
     axes_from,
