@@ -231,7 +231,7 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageFunctions:
     """The derivative of a large machine as one function that all stages of a step call, and what closes its joints.
 
     function : (q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, power, λ, change, v on the rows, numbers of the factor.
@@ -242,10 +242,10 @@ class Stage:
     close: ca.Function
 
 
-def stage_function(eqs: EquationsOfMotion) -> Stage | None:
+def stage_function(eqs: EquationsOfMotion) -> StageFunctions | None:
     """None for a machine whose whole step is cheaper as flat code, with what its parts have in common found."""
 
-    def make() -> Stage | None:
+    def make() -> StageFunctions | None:
         s = eqs.symbols()
         rates, factor, v = derivative(eqs, s)
         if not eqs.rows:
@@ -256,9 +256,9 @@ def stage_function(eqs: EquationsOfMotion) -> Stage | None:
             return None
         numbers = SX.sym("factor", outputs[-1].shape[0])
         q = closed(eqs, s, factor.with_numbers(numbers))
-        return Stage(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
+        return StageFunctions(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
 
-    stage: Stage | None = eqs.cached("stage function", make)
+    stage: StageFunctions | None = eqs.cached("stage function", make)
     return stage
 
 
@@ -293,7 +293,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
     return eqs.cached("closing function", make)
 
 
-def _closing_by_stages(eqs: EquationsOfMotion, stage: Stage) -> ca.Function:
+def _closing_by_stages(eqs: EquationsOfMotion, stage: StageFunctions) -> ca.Function:
     """The same in calls of the stage that the whole step has in common."""
     sizes = {"q": eqs.nq, "v": eqs.nv, "z": eqs.nz, "lam": len(eqs.rows)}
     q, v, z, lam = (ca.MX.sym(name, size) for name, size in sizes.items())

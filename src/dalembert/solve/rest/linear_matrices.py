@@ -34,7 +34,7 @@ LIMITS = LinearizationLimits()
 
 
 @dataclass(frozen=True)
-class FirstOrder:
+class StateMatrices:
     """ẋ = A x + B u, y = C x + D u with x = (s, w, z); acc and lam: δa and δλ by (x, u)."""
 
     A: Array
@@ -49,7 +49,7 @@ class FirstOrder:
 
 def find_first_order(
     eqs: EquationsOfMotion, x: Instant, chart: Chart, wanted: list[tuple[str, int]], saddle: Saddle | None = None
-) -> FirstOrder:
+) -> StateMatrices:
     """The linear model as rates of (s, w, z).  saddle : that of the instant, where it is known."""
     T = chart.T
     ns, nw, nz, nu = len(chart.positions), len(chart.speeds), eqs.nz, eqs.nu
@@ -69,7 +69,7 @@ def find_first_order(
     rates = np.vstack((s_rate, w_rate, z_rate))
     names, units, dy = _output_rows(eqs, x, wanted, T, (dx, dv, da, dlam, dz, du))
     nx = ns + nw + nz
-    return FirstOrder(rates[:, :nx], rates[:, nx:], dy[:, :nx], dy[:, nx:], da, dlam, names, units)
+    return StateMatrices(rates[:, :nx], rates[:, nx:], dy[:, :nx], dy[:, nx:], da, dlam, names, units)
 
 
 def read_outputs(eqs: EquationsOfMotion, outputs: str | Iterable[str] | None) -> list[tuple[str, int]]:
@@ -144,7 +144,7 @@ def _output_kernel(eqs: EquationsOfMotion) -> Kernel:
 
 
 def make_model(
-    eqs: EquationsOfMotion, chart: Chart, first: FirstOrder, provenance: dict[str, Any]
+    eqs: EquationsOfMotion, chart: Chart, first: StateMatrices, provenance: dict[str, Any]
 ) -> SecondOrder | StateSpace:
     units = {name: unit for name, unit in first.units.items() if unit}
     ns, nw = len(chart.positions), len(chart.speeds)
@@ -201,7 +201,7 @@ def _without_cyclic(eqs: EquationsOfMotion, chart: Chart, A: Array) -> Array:
     return A
 
 
-def _find_second_order(eqs: EquationsOfMotion, chart: Chart, first: FirstOrder) -> tuple[Array, Array, Array, Array]:
+def _find_second_order(eqs: EquationsOfMotion, chart: Chart, first: StateMatrices) -> tuple[Array, Array, Array, Array]:
     """M̄, C̄, K̄, B̄ by projection; where forces depend on reactions, from the first-order form."""
     T, W, ns = chart.T, chart.W, len(chart.positions)
     M = _product(W.T, (T.M, W))

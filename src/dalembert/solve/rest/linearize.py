@@ -32,7 +32,7 @@ from dalembert.solve.position.assemble import assemble, check_start
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split, terms, terms_together
 from dalembert.solve.rest.equilibrium import equilibrium
-from dalembert.solve.rest.linear_matrices import LIMITS, FirstOrder, find_first_order, make_model, read_outputs
+from dalembert.solve.rest.linear_matrices import LIMITS, StateMatrices, find_first_order, make_model, read_outputs
 from dalembert.solve.rest.steady_motion import later
 
 BLOCK = 64  # states in one call: their matrices are in memory at the same time
@@ -315,7 +315,7 @@ def _freeze(
 # --- steady motion ----------------------------------------------------------------------------------------------------
 
 
-def _changes(eqs: EquationsOfMotion, chart: Chart, now: FirstOrder, then: FirstOrder) -> ModelError | None:
+def _changes(eqs: EquationsOfMotion, chart: Chart, now: StateMatrices, then: StateMatrices) -> ModelError | None:
     """An error if the matrices are not constant along the motion."""
     if not np.all(np.isfinite(then.A)):
         return ModelError("no-solution", f"the motion of {eqs.name!r} cannot be continued from this state.")

@@ -59,7 +59,7 @@ LIMITS = BasisLimits()
 
 
 @dataclass(frozen=True)
-class Body:
+class ElasticModel:
     """A structure as it flies: M, K on its free coordinates and the rigid motions R (N, 6) of all coordinates."""
 
     structure: Structure
@@ -74,7 +74,7 @@ class Body:
         return bool(self.structure.held.any())
 
 
-def make_body(structure: Structure, M_full: sp.csc_array) -> Body:
+def make_body(structure: Structure, M_full: sp.csc_array) -> ElasticModel:
     """The body of a structure; its stiffness must let it move freely."""
     R = structure.rigid_motions()
     force, terms = structure.K @ R, abs(structure.K) @ np.abs(R)
@@ -90,7 +90,7 @@ def make_body(structure: Structure, M_full: sp.csc_array) -> Body:
             where={"body": structure.name},
             evidence={"free": count - len(stopped), "due": count, "resisted": part.tolist()},
         )
-    return Body(structure, structure.reduce(M_full), structure.reduce(structure.K), M_full, R)
+    return ElasticModel(structure, structure.reduce(M_full), structure.reduce(structure.K), M_full, R)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Statics:
         return x
 
 
-def hold_statics(body: Body, held: IntArray) -> Statics:
+def hold_statics(body: ElasticModel, held: IntArray) -> Statics:
     """Static solutions with free coordinates ``held`` fixed."""
     n = len(body.structure.free)
     inner = rest(n, held)
@@ -126,7 +126,7 @@ def hold_statics(body: Body, held: IntArray) -> Statics:
 
 
 def clamped_modes(
-    body: Body, held: IntArray, modes: ModesKept, up_to: float | None
+    body: ElasticModel, held: IntArray, modes: ModesKept, up_to: float | None
 ) -> tuple[FloatArray, Statics | None]:
     """(N, k) vibration modes with free coordinates ``held`` fixed, without rigid motions that these leave."""
     left = _motions_left(body, held).shape[1]
@@ -137,7 +137,7 @@ def clamped_modes(
 
 
 def fixed_interface_modes(
-    body: Body, held: IntArray, masters: IntArray, modes: ModesKept, up_to: float | None
+    body: ElasticModel, held: IntArray, masters: IntArray, modes: ModesKept, up_to: float | None
 ) -> tuple[FloatArray, Statics]:
     """(N, m + k) static shapes of the m masters, then vibration modes with masters and held coordinates fixed."""
     n = len(body.structure.free)
@@ -158,7 +158,7 @@ def fixed_interface_modes(
     return body.structure.expand(np.hstack([T, shapes])), statics
 
 
-def _loose(body: Body, held: IntArray, masters: IntArray) -> IntArray:
+def _loose(body: ElasticModel, held: IntArray, masters: IntArray) -> IntArray:
     """Masters that need not be held, by place: all but one for each rigid motion that ``held`` leaves."""
     left = _motions_left(body, held)
     if not left.shape[1]:
@@ -168,12 +168,14 @@ def _loose(body: Body, held: IntArray, masters: IntArray) -> IntArray:
     return np.sort(order[left.shape[1] :]).astype(np.intp)
 
 
-def free_modes(body: Body, modes: ModesKept, up_to: float | None) -> FloatArray:
+def free_modes(body: ElasticModel, modes: ModesKept, up_to: float | None) -> FloatArray:
     """(N, k) elastic modes of the free body; numbers count from the first elastic one."""
     return _elastic_modes(body, np.arange(len(body.structure.free)), body.R.shape[1], modes, up_to)
 
 
-def _elastic_modes(body: Body, inner: IntArray, rigid: int, modes: ModesKept, up_to: float | None) -> FloatArray:
+def _elastic_modes(
+    body: ElasticModel, inner: IntArray, rigid: int, modes: ModesKept, up_to: float | None
+) -> FloatArray:
     """Modes of the free coordinates ``inner`` beyond the ``rigid`` ones without stiffness."""
     asked: ModesKept = None
     if isinstance(modes, int | np.integer):
@@ -196,7 +198,7 @@ def _elastic_modes(body: Body, inner: IntArray, rigid: int, modes: ModesKept, up
     return body.structure.expand(shapes)
 
 
-def _motions_left(body: Body, held: IntArray) -> FloatArray:
+def _motions_left(body: ElasticModel, held: IntArray) -> FloatArray:
     """(r, k) combinations of the rigid motions that supports and held coordinates leave free."""
     s = body.structure
     seen = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
@@ -209,7 +211,7 @@ def _motions_left(body: Body, held: IntArray) -> FloatArray:
     return np.asarray(scale[:, None] * vectors[rank:].T)
 
 
-def static_shapes(body: Body, statics: Statics, forces: FloatArray, *, relief: bool) -> FloatArray:
+def static_shapes(body: ElasticModel, statics: Statics, forces: FloatArray, *, relief: bool) -> FloatArray:
     """(N, k) shapes under forces (N, k) of a body that is held somewhere.
 
     relief : the loads are balanced by the inertia of the accelerated body, so that the held coordinates carry nothing.
@@ -220,21 +222,21 @@ def static_shapes(body: Body, statics: Statics, forces: FloatArray, *, relief: b
     return body.structure.expand(statics.solve(body.structure.T.T @ forces))
 
 
-def determinate_hold(body: Body) -> IntArray:
+def determinate_hold(body: ElasticModel) -> IntArray:
     """Free coordinates that hold a body which flies without constraint, six in space: by QR with pivoting of R."""
     free = body.R[body.structure.free_index]
     order = scipy.linalg.qr((free / np.abs(free).max(axis=0)).T, mode="r", pivoting=True)[1]
     return np.asarray(order[: body.R.shape[1]], dtype=np.intp)
 
 
-def attach_frame(body: Body, shapes: FloatArray, rows: sp.csr_array) -> FloatArray:
+def attach_frame(body: ElasticModel, shapes: FloatArray, rows: sp.csr_array) -> FloatArray:
     """Shapes without the motion of the node with rows B (6, N): Φ − R (B R)⁻¹ B Φ."""
     at_node = rows @ body.R
     move = np.linalg.lstsq(at_node, rows @ shapes, rcond=None)[0]
     return np.asarray(shapes - body.R @ move)
 
 
-def remove_momentum(body: Body, shapes: FloatArray) -> FloatArray:
+def remove_momentum(body: ElasticModel, shapes: FloatArray) -> FloatArray:
     """Shapes without momentum and angular momentum."""
     momenta = body.M_full @ body.R
     return np.asarray(shapes - body.R @ np.linalg.solve(body.R.T @ momenta, momenta.T @ shapes))
@@ -248,7 +250,7 @@ class Diagonal:
     squares: FloatArray
 
 
-def diagonalise(body: Body, shapes: FloatArray, *, keep_all: bool = False) -> Diagonal:
+def diagonalise(body: ElasticModel, shapes: FloatArray, *, keep_all: bool = False) -> Diagonal:
     """Orthogonal modes in the space of shapes (N, r); dependent ones are left out, or refused with ``keep_all``."""
     shapes = quiet_axes(body.structure, shapes)
     M, _ = project(body, shapes)
@@ -282,7 +284,7 @@ def _refuse_negative(name: str, squares: FloatArray) -> None:
         )
 
 
-def refuse_rigid(body: Body, shapes: FloatArray) -> None:
+def refuse_rigid(body: ElasticModel, shapes: FloatArray) -> None:
     """Refuse modes that can move the body without deformation: the frame moves already."""
     momenta = body.M_full @ body.R
     to_unit = np.linalg.inv(np.linalg.cholesky(body.R.T @ momenta))
@@ -302,7 +304,7 @@ def refuse_rigid(body: Body, shapes: FloatArray) -> None:
         )
 
 
-def project(body: Body, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def project(body: ElasticModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ΦᵀMΦ and ΦᵀKΦ, symmetric."""
     M, K = shapes.T @ (body.M_full @ shapes), shapes.T @ (body.structure.K @ shapes)
     return 0.5 * (M + M.T), 0.5 * (K + K.T)
@@ -338,7 +340,7 @@ def _signs(structure: Structure, shapes: FloatArray) -> FloatArray:
     return np.where(found[ties.first_largest(found), np.arange(found.shape[1])] < 0.0, -1.0, 1.0)
 
 
-def _separate_axes(body: Body, shapes: FloatArray, squares: FloatArray) -> FloatArray:
+def _separate_axes(body: ElasticModel, shapes: FloatArray, squares: FloatArray) -> FloatArray:
     """Modes of equal frequency turned so that their motions along x, y, z are apart where that is possible."""
     shapes = shapes.copy()
     weights = np.array([{"x": 3.0, "y": 2.0, "z": 1.0}.get(way, 0.0) for way in body.structure.directions])
@@ -368,7 +370,7 @@ def free_places(structure: Structure, names: Sequence[str]) -> IntArray:
     return np.array([at[name] for name in wanted if name in at], dtype=np.intp)
 
 
-def factor_inner(body: Body, inner: IntArray, K: sp.csc_array | None = None) -> StiffnessFactor:
+def factor_inner(body: ElasticModel, inner: IntArray, K: sp.csc_array | None = None) -> StiffnessFactor:
     """Factors of the stiffness of some free coordinates, the others held."""
     names = [body.structure.free[i] for i in inner]
     advice = Advice("Hold more of it, or join its parts.")

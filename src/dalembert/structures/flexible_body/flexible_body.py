@@ -17,7 +17,7 @@ from dalembert.structures.assembly.damping import Damping, ModalDamping, Rayleig
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
-from dalembert.structures.flexible_body.basis import Body, Diagonal, Statics
+from dalembert.structures.flexible_body.basis import Diagonal, ElasticModel, Statics
 from dalembert.structures.flexible_body.continuous_beam import beam_data
 from dalembert.structures.flexible_body.gauges import BeamGauge, SurfaceGauge, find_gauges
 from dalembert.structures.flexible_body.inertia_integrals import clean, clean_integrals, clean_pairs, integrate
@@ -139,7 +139,7 @@ class _Plan:
 
 
 def _plan(
-    title: str, body: Body, nodes: Sequence[Node], basis: str | None, fixed: str | Sequence[str],
+    title: str, body: ElasticModel, nodes: Sequence[Node], basis: str | None, fixed: str | Sequence[str],
     reference: str | None, own: FloatArray | None,
 ) -> _Plan:  # fmt: skip
     by_name = {node.name: node for node in nodes}
@@ -187,12 +187,12 @@ def _known(title: str, nodes: Mapping[str, Node], name: str) -> Node:
     return nodes[name]
 
 
-def _holds(body: Body, node: Node) -> bool:
+def _holds(body: ElasticModel, node: Node) -> bool:
     """Whether a body is held by the coordinates of one node: a point with rotations."""
     return node.point is not None and len(bases.free_places(body.structure, [node.point])) == body.R.shape[1]
 
 
-def _is_held(body: Body, node: Node) -> bool:
+def _is_held(body: ElasticModel, node: Node) -> bool:
     """Whether supports hold all six motions of a node."""
     if node.point is None:
         return False
@@ -202,7 +202,7 @@ def _is_held(body: Body, node: Node) -> bool:
 
 
 def _raw_shapes(
-    body: Body, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
+    body: ElasticModel, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
     interfaces: Sequence[str] | None,
 ) -> tuple[FloatArray, Statics | None]:  # fmt: skip
     structure = body.structure
@@ -220,7 +220,7 @@ def _raw_shapes(
     return bases.fixed_interface_modes(body, held, bases.free_places(structure, points), modes, up_to)
 
 
-def _tie_frame(body: Body, plan: _Plan, shapes: FloatArray) -> FloatArray:
+def _tie_frame(body: ElasticModel, plan: _Plan, shapes: FloatArray) -> FloatArray:
     if plan.reference == "mean axis":
         return bases.remove_momentum(body, shapes)
     if plan.attached is not None:
@@ -228,7 +228,7 @@ def _tie_frame(body: Body, plan: _Plan, shapes: FloatArray) -> FloatArray:
     return shapes
 
 
-def _own_shapes(body: Body, modes: Any) -> FloatArray | None:
+def _own_shapes(body: ElasticModel, modes: Any) -> FloatArray | None:
     """Shapes (N, k) or on the free coordinates (n, k), given instead of a number of modes."""
     if modes is None or np.ndim(modes) < 2:
         return None
@@ -252,7 +252,7 @@ def _own_shapes(body: Body, modes: Any) -> FloatArray | None:
     return full
 
 
-def _check_modes(title: str, body: Body, modes: Any) -> None:
+def _check_modes(title: str, body: ElasticModel, modes: Any) -> None:
     """Refuse what is neither a number of modes nor mode numbers, and more modes than coordinates."""
     numbers = [modes] if np.ndim(modes) == 0 else list(modes)
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in numbers):
@@ -275,7 +275,7 @@ def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     )
 
 
-def _static_shapes(body: Body, plan: _Plan, forces: FloatArray, statics: Statics | None) -> FloatArray:
+def _static_shapes(body: ElasticModel, plan: _Plan, forces: FloatArray, statics: Statics | None) -> FloatArray:
     """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
     points = list(plan.held)
     if not (body.held or points) and plan.attached is not None and _holds(body, plan.attached):
@@ -303,7 +303,7 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
 
 
 def _assemble(
-    title: str, body: Body, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
+    title: str, body: ElasticModel, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
     damping: Any, kinds: Sequence[str], gauges: Any, own: bool, keep_shapes: bool,
     statics: Statics | None,
 ) -> FlexibleBodyData:  # fmt: skip
@@ -371,7 +371,7 @@ def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatA
     return np.asarray((momenta * rates) @ momenta.T)
 
 
-def _frequencies(body: Body, plan: _Plan, count: int) -> tuple[FloatArray | None, bool]:
+def _frequencies(body: ElasticModel, plan: _Plan, count: int) -> tuple[FloatArray | None, bool]:
     """Of the model, held as the modes hold it [Hz], and whether that is not at all."""
     free = plan.reference == "mean axis" or plan.basis == "free"
     if len(body.structure.free) > SMALL or not (free or body.held or plan.held or plan.attached):
@@ -389,7 +389,7 @@ def _frequencies(body: Body, plan: _Plan, count: int) -> tuple[FloatArray | None
     return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi)), free
 
 
-def _rigid_inertia(body: Body) -> FloatArray:
+def _rigid_inertia(body: ElasticModel) -> FloatArray:
     """(3, 3) about the origin, from RᵀMR; what a planar structure does not tell is not a number."""
     matrix, names = body.structure.inertia(), body.structure.rigid_names
     inertia = np.full((3, 3), np.nan)

@@ -28,7 +28,7 @@ from dalembert.structures.analysis.prestress import link_stiffness, refuse_bare
 from dalembert.structures.analysis.spinning import PointMasses, find_point_masses
 from dalembert.structures.assembly import rotating_bodies as bodies
 from dalembert.structures.assembly.structure import Structure
-from dalembert.structures.flexible_body.basis import Body, Statics, determinate_hold, hold_statics
+from dalembert.structures.flexible_body.basis import ElasticModel, Statics, determinate_hold, hold_statics
 from dalembert.structures.flexible_body.inertia_integrals import clean
 from dalembert.structures.flexible_body.nodes import Node
 from dalembert.structures.solid.stresses import SolidGroup
@@ -54,7 +54,7 @@ def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
 
 
 def find_stiffening(
-    body: Body,
+    body: ElasticModel,
     nodes: Sequence[Node],
     attached: Node | None,
     shapes: FloatArray,
@@ -87,7 +87,7 @@ def find_stiffening(
 class _Held:
     """The body with its frame held, its stiffness factored once."""
 
-    def __init__(self, body: Body, attached: Node | None, statics: Statics | None) -> None:
+    def __init__(self, body: ElasticModel, attached: Node | None, statics: Statics | None) -> None:
         self.body, self.structure = body, body.structure
         self.balance: FloatArray | None = None
         self.relief = False
