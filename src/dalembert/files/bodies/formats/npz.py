@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Call
 from dalembert.files.bodies.bounds import LIMITS
 from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import read_array
@@ -136,7 +136,9 @@ class _Reader:
         given = self.arrays.get("about")
         if given is None or given.dtype.kind != "U" or given.size != 1:
             problem = "this is not a file of a flexible body: it has no description."
-            raise FileFormatError("unknown-format", problem, Advice("Write it with da.write_flexible_body."))
+            raise FileFormatError(
+                "unknown-format", problem, Advice("Write it with {}.", Call("da.write_flexible_body"))
+            )
         text = str(given.reshape(()))
         if len(text) > LIMITS.text:
             raise FileFormatError("too-large", f"its description has {len(text)} characters.", where={"field": "about"})
