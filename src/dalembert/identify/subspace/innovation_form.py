@@ -90,10 +90,10 @@ def _stabilise_gain(
         more = extra * max(float(np.trace(Q)) / max(1, len(A)), 1e-12) * np.eye(len(A))
         try:
             P = scipy.linalg.solve_discrete_are(A.T, C.T, Q + more, S, s=K @ S)
-        except (np.linalg.LinAlgError, ValueError):
+            covariance = C @ P @ C.T + S
+            gain: FloatArray = np.linalg.solve(covariance, (A @ P @ C.T + K @ S).T).T
+        except (np.linalg.LinAlgError, ValueError):  # a channel without noise leaves the covariance singular
             continue
-        covariance = C @ P @ C.T + S
-        gain: FloatArray = np.linalg.solve(covariance, (A @ P @ C.T + K @ S).T).T
         if np.isfinite(gain).all() and np.abs(np.linalg.eigvals(A - gain @ C)).max() < 1.0:
             added = f" (process noise raised by {extra:g} of itself)" if extra else ""
             return gain, covariance, f"gain by the Riccati equation{added}: the plain one left A - K C unstable."
