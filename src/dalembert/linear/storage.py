@@ -23,6 +23,8 @@ from dalembert.core.errors import DataError
 SYMMETRY_TOLERANCE = 1e-9
 # Skew part that from_full treats as rounding: keeping it would exclude the exact symmetric solvers.
 SPLIT_TOLERANCE = 1e-12
+# Largest sparse system that is made dense unless it is forced: 5000 x 5000 doubles are 200 MB each.
+DENSE_LIMIT = 5000
 
 
 def is_sparse(*values: Any) -> bool:

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
-from dalembert.structures.assembly.damping import Damping, ModalDamping, Rayleigh
+from dalembert.structures.assembly.damping import damping_of
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
@@ -344,31 +343,6 @@ def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
     size = np.abs(shapes).max(axis=0)
     both[np.abs(both) <= 1e-12 * size] = 0.0
     return FlexibleNode(name=node.name, place=node.place, translation=both[:3], rotation=both[3:])
-
-
-def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatArray:
-    """(m, m) damping matrix of the modal coordinates."""
-    if damping is None:
-        return np.zeros_like(K)
-    if isinstance(damping, Rayleigh):
-        return np.asarray(damping.alpha * M + damping.beta * K)
-    given: Damping = damping if isinstance(damping, ModalDamping) else ModalDamping(
-        float(damping) if np.ndim(damping) == 0 else tuple(float(value) for value in damping)
-    )  # fmt: skip
-    assert isinstance(given, ModalDamping)
-    ratios = np.atleast_1d(np.asarray(given.ratios, dtype=np.float64))
-    if len(ratios) not in (1, len(K)):
-        raise ModelError(
-            "wrong-shape",
-            f"flexible body {title!r}: {len(ratios)} damping ratios for {len(K)} modes.",
-            Advice("Give one ratio for all modes, or one each."),
-            where={"body": title},
-            evidence={"ratios": len(ratios), "modes": len(K)},
-        )
-    squares, shapes = scipy.linalg.eigh(K, M)
-    momenta = M @ shapes
-    rates = 2 * np.resize(ratios, len(K)) * np.sqrt(np.maximum(squares, 0.0))
-    return np.asarray((momenta * rates) @ momenta.T)
 
 
 def _frequencies(body: ElasticModel, plan: _Plan, count: int) -> tuple[FloatArray | None, bool]:
