@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from dalembert.solve.motion.kinematics import kinematics as kinematics
     from dalembert.solve.motion.minimum_coordinates import equations as equations
     from dalembert.solve.position.assemble import assemble as assemble
-    from dalembert.solve.position.mobility import check as check
+    from dalembert.solve.position.check import check as check
     from dalembert.solve.position.mobility import mobility as mobility
     from dalembert.solve.rest.equilibrium import equilibrium as equilibrium
     from dalembert.solve.rest.linearize import linearize as linearize

@@ -8,7 +8,7 @@ motion open, and reactions and energy may jump. With rows of unit length Â the 
 falls there like 2 log |t - t*|; rows that are redundant everywhere only add a nearly constant term. One native call per
 chunk evaluates g at all steps. A minimum that is sharp at the length of the steps, as that of |t - t*| is and that of a
 smooth positive function is not, is located with states of the run in between, and counts where the smallest singular
-value that is not zero everywhere goes below NEAR_SINGULAR.
+value that is not zero everywhere goes below the limit of `mobility`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
-from dalembert.solve.position.mobility import NEAR_SINGULAR, scaled_rows
+from dalembert.solve.position.mobility import LIMITS as MOBILITY
+from dalembert.solve.position.mobility import scaled_rows
 
 
 @dataclass(frozen=True)
@@ -133,11 +134,11 @@ class SingularPoses:
             minimize_scalar(square, bounds=span, method="bounded", options={"xatol": 1e-9 * (span[1] - span[0])}).x
         )
         U, singular, _ = np.linalg.svd(self._rows(where, at(t)))
-        if singular[rank - 1] > NEAR_SINGULAR * singular[0]:
+        if singular[rank - 1] > MOBILITY.near_singular * singular[0]:
             return
         if self.found and t - self.found[-1]["time"] <= span[1] - span[0]:  # one pass, noise of tiny steps
             return
-        left_over = int(np.count_nonzero(singular > NEAR_SINGULAR * singular[0]))
+        left_over = int(np.count_nonzero(singular > MOBILITY.near_singular * singular[0]))
         weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be distinguished here
         owners = dict.fromkeys(
             row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > LIMITS.share * weight.max()
