@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.notebook import small_table
+from dalembert.core.text import small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
     check_data,
