@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -88,3 +89,11 @@ def test_a_class_name_has_one_meaning() -> None:
 def test_folders_hold_at_most_twelve_files_where_no_decision_says_otherwise() -> None:
     count = Counter(str(path.parent.relative_to(SOURCE / "dalembert")) for path in FILES if path.name != "__init__.py")
     assert {folder for folder, files in count.items() if files > 12} <= LARGE
+
+
+def test_every_file_that_the_map_of_the_house_names_exists() -> None:
+    page = (SOURCE.parent / "docs" / "architecture.md").read_text("utf-8")
+    rows = page.partition("## Where to find it")[2].splitlines()
+    named = {path for row in rows if row.startswith("| ") for path in re.findall(r"`([\w/]+\.py)`", row)}
+    assert len(named) >= 12
+    assert [path for path in sorted(named) if not (SOURCE / "dalembert" / path).is_file()] == []

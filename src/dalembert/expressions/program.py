@@ -240,7 +240,7 @@ class Program:
 
     def constant(self, values: Iterable[float]) -> Address:
         array = tuple(values)
-        key = struct.pack(f"{len(array)}d", *array)  # tells 0.0 from -0.0
+        key = struct.pack(f"{len(array)}d", *array)  # distinguishes 0.0 from -0.0
         found = self._arrays.setdefault(key, len(self.constants))
         if found == len(self.constants):
             self.constants.append(array)

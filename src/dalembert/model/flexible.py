@@ -82,7 +82,7 @@ class BodyPicture:
 class FiniteElementValues:
     """What the model that the data was made of says of itself, for `FlexibleBodyData.check`.
 
-    mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model does not tell;
+    mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model has none;
     rigid_modes : motions that its stiffness leaves free, None where unknown.  coordinates : how many are free.
     frequencies : of the model held as the modes hold it, not at all where ``free`` [Hz], or None.  source : its name.
     shapes : (N, m) modes of all coordinates of the model, or None.

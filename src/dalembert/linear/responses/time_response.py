@@ -182,7 +182,7 @@ def impulse_response(
     Examples
     --------
     >>> from dalembert.linear import SecondOrder
-    >>> mass = SecondOrder(2.0, 0.0, B=[1.0], coordinates="x", inputs="blow")
+    >>> mass = SecondOrder(2.0, 0.0, B=[1.0], coordinates="x", inputs="impact")
     >>> impulse_response(mass, [0.0, 3.0])["x"]
     array([0. , 1.5])
     """

@@ -48,7 +48,7 @@ class Reaction:
     """What a joint does to its second body, at the joint's point.
 
     force (2 or 3,) [N] and torque (1 or 3,) [N m] in world axes and in the axes of the joint's first frame; `unique`
-    says whether the joints decide it (redundant joints share their load in ways the equations cannot tell).
+    says whether the joints decide it (redundant joints share their load in ways the equations do not determine).
     """
 
     force: Array

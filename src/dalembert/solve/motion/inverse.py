@@ -143,7 +143,7 @@ class _ForceBalance:
             if k not in feeds:
                 raise ModelError(
                     "undetermined-force",
-                    f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion can tell its value.",
+                    f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion determines its value.",
                 )
         pushing = _columns(f, 2)
         for k, name in enumerate(eqs.internal.names):

@@ -364,7 +364,7 @@ def _frequencies(body: ElasticModel, plan: _Plan, count: int) -> tuple[FloatArra
 
 
 def _rigid_inertia(body: ElasticModel) -> FloatArray:
-    """(3, 3) about the origin, from RᵀMR; what a planar structure does not tell is not a number."""
+    """(3, 3) about the origin, from RᵀMR; entries that a planar structure does not contain are NaN."""
     matrix, names = body.structure.inertia(), body.structure.rigid_names
     inertia = np.full((3, 3), np.nan)
     at = [(names.index(f"r{way}"), k) for k, way in enumerate("xyz") if f"r{way}" in names]
