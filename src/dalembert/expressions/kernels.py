@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import work
-from dalembert.expressions.native import LANES, Native, compile_native, llvm
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.native import LANES, Native, compile_native, llvm
+from dalembert.expressions.machine_code.program import Untranslatable
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")

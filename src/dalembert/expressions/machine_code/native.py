@@ -20,8 +20,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.expressions.llvm_code import LlvmCode
-from dalembert.expressions.program import Program, Routine, Untranslatable, read
+from dalembert.expressions.machine_code.llvm_code import LlvmCode
+from dalembert.expressions.machine_code.program import Program, Routine, Untranslatable
+from dalembert.expressions.machine_code.reader import read
 
 if TYPE_CHECKING:
     from llvmlite import binding  # type: ignore[import-untyped]
