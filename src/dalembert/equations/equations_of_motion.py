@@ -176,7 +176,7 @@ class EquationsOfMotion:
     def p(self) -> Array:
         return np.array(self.parameter_values, dtype=float)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 of names, units, expressions, parameter values and the pose drawn: the identity of the model.
 
@@ -269,6 +269,7 @@ class EquationsOfMotion:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.pop("_kernels", None)
+        state.pop("content_hash", None)  # of this version of CasADi
         return state
 
     def cached(self, key: object, make: Callable[[], Any]) -> Any:

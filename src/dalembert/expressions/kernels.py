@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import work
-from dalembert.expressions.native import LANES, Native, compile_native, llvm
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.native import LANES, Native, compile_native, llvm
+from dalembert.expressions.machine_code.program import Untranslatable
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -69,7 +69,8 @@ class Kernel:
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
         self._look: float = FIRST_LOOK  # evaluations at which the engine is looked at again
-        self.width = sum(a.size for a in self._outputs)
+        self._starts = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()  # of the results in a row of `run`
+        self.width = self._starts[-1]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"function": self.function}
@@ -158,15 +159,18 @@ class Kernel:
         return csc_matrix((values, sparsity.row(), sparsity.colind()), shape=sparsity.shape)
 
     # -- loops -------------------------------------------------------------------------------------------------------
-    def run(self, count: int, state: Any, *arguments: Any) -> Array:
+    def run(self, count: int, state: Any, *arguments: Any, rows: Array | None = None) -> Array:
         """Evaluate `count` times, each with the first result of the one before as first argument.
 
         Every other argument is (n,) for all or (count, n), a row per evaluation. Returns (count, width): all results
         of an evaluation in a row, one after the other.
+
+        rows : (count + 1, width) where the results go, after a row whose state is replaced; None for memory of its own.
         """
         try:
             arrays, strides = self._rows(count, arguments)
-            rows = np.empty((count + 1, max(self.width, self._inputs[0].size)))
+            if rows is None:
+                rows = np.empty((count + 1, max(self.width, self._inputs[0].size)))
             rows[0, : self._inputs[0].size] = np.asarray(state, dtype=float).reshape(-1)
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
@@ -206,8 +210,7 @@ class Kernel:
         for slot, array, stride in zip(self._inputs[1:], arrays, strides, strict=True):
             if not stride:
                 slot[:] = array.reshape(-1)
-        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
-        parts = list(zip(bounds[:-1], bounds[1:], self._outputs, strict=True))
+        parts = list(zip(self._starts[:-1], self._starts[1:], self._outputs, strict=True))
         run, first = self._run, self._inputs[0]
         for k in range(count):
             first[:] = rows[k, :size]
@@ -222,11 +225,8 @@ class Kernel:
         self, native: Native, state: Array, arrays: list[Array], strides: list[int], rows: Array, count: int
     ) -> None:
         """The loop in native code: the state of an evaluation is the row before its results."""
-        width = rows.strides[0] // rows.itemsize // native.lanes
-        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
-        flat = rows.reshape(-1)
-        results = [flat[start * native.lanes :] for start in bounds[:-1]]
-        work = native.work()
+        width, flat, work = rows.shape[1], rows.reshape(-1), native.work()
+        results = [flat[start:] for start in self._starts[:-1]]
         table = native.table([state, *arrays, *results], work, [width, *strides, *[width] * len(results)])
         native.loop(table, count)
 
@@ -264,9 +264,7 @@ class Kernel:
 
     def _batch(self, arrays: Sequence[Array]) -> int:
         """Number of rows of a batch; every two-dimensional argument has it (or one row, for all alike)."""
-        batch = max((a.shape[0] for a in arrays if a.ndim == 2 and a.shape[0] != 1), default=-1)
-        if batch < 0:
-            batch = 1
+        batch = max([a.shape[0] for a in arrays if a.ndim == 2 and a.shape[0] != 1], default=1)
         for slot, array in zip(self._inputs, arrays, strict=True):
             shape = array.shape
             fits = not shape or shape[-1] in (1, slot.size)
@@ -286,7 +284,8 @@ class Kernel:
                 self._interpret(results, arrays, batch)
             return
         fill = _fill_lanes if native.lanes > 1 else _fill_rows
-        threads = min(cores(), batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
+        threads = min(batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
+        threads = min(threads, cores()) if threads > 1 else 1
         if threads == 1:
             fill(native, arrays, results, 0, batch)
             return
@@ -373,11 +372,12 @@ def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first:
     for size, array in zip(native.main.inputs, arrays, strict=True):
         moves = array.ndim == 2 and len(array) > 1
         part = array[first:last] if moves else array.reshape(-1)
-        in_place = part.shape[-1] == size and (size < 2 or part.strides[-1] == part.itemsize)
-        if not in_place or (moves and part.strides[0] % part.itemsize):
+        step = part.strides[0] if moves else 0
+        if part.shape[-1] != size or (size > 1 and part.strides[-1] != 8) or step % 8:
             part = np.ascontiguousarray(np.broadcast_to(part, (last - first, size) if moves else (size,)))
+            step = 8 * size if moves else 0
         given.append(part)
-        strides.append(part.strides[0] // part.itemsize if moves else 0)
+        strides.append(step // 8)
     work = native.work()
     parts = [result[first:last] for result in results]
     native.loop(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)

@@ -15,7 +15,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import Kernel, kernels, work
-from dalembert.expressions.native import compile_native
+from dalembert.expressions.machine_code.native import compile_native
 from tests.helpers.engines import use_engine
 from tests.helpers.findings import raises
 from tests.helpers.native_code import assert_same_bits

@@ -42,14 +42,13 @@ class Sampler:
     A time between two steps is reached by one shorter step of the same method from the left: as exact as the run.
     """
 
-    def __init__(self, layout: Layout, times: Array, step_to: Callable[[Array, Array], Array]) -> None:
+    def __init__(self, layout: Layout, times: Array) -> None:
         self.where = layout.starts
         self.times = times
-        self.step_to = step_to
         self.next = 0
         self.blocks: list[Array] = []
 
-    def take(self, before: Array, block: Array) -> None:
+    def take(self, before: Array, block: Array, step_to: Callable[[Array, Array], Array]) -> None:
         """Samples in (t of `before`, t of the last row]; `block` has one state per row."""
         last = float(block[-1, 0])
         slack = 1e-9 * max(float(block[-1, 1]), 0.0) + 4e-16 * abs(last)
@@ -63,7 +62,9 @@ class Sampler:
         exact = np.abs(t[index] - wanted) <= slack
 
         def states(at: Any) -> Array:
-            return np.where((at > 0)[:, None], block[at - 1], before)
+            found = block[at - 1]
+            found[at == 0] = before
+            return found
 
         if exact.all():
             rows = states(index)
@@ -71,7 +72,7 @@ class Sampler:
             rows = np.empty((len(wanted), block.shape[1]))
             rows[exact] = states(index[exact])
             left = np.searchsorted(t, t[index[~exact]], side="left") - 1
-            rows[~exact] = self.step_to(states(left), wanted[~exact])
+            rows[~exact] = step_to(states(left), wanted[~exact])
         rows[:, 0] = wanted
         self.blocks.append(rows)
 

@@ -112,7 +112,7 @@ class Run:
             self._bind()
         h = self.method.initial_step(self.end - begin.t)
         x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
-        self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
+        self.sampler = Sampler(self.steps.layout, times)
         self.span = self.end - begin.t
         self.steps.plan(times, self.span)
         self.monitor = EventMonitor(self.events, self.steps.layout, self.own)
@@ -310,10 +310,10 @@ class Run:
                     self._check(row)
                 except ConvergenceError:
                     if k:
-                        self.sampler.take(before, block[:k].copy())
+                        self.sampler.take(before, block[:k].copy(), self.steps.to)
                     raise
             raise
-        self.sampler.take(before, block)
+        self.sampler.take(before, block, self.steps.to)
 
     def _check(self, x: Array) -> None:
         change = float(x[self.where["change"][0]])
@@ -496,7 +496,7 @@ class Run:
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
-        inputs = np.vstack(
+        inputs = np.concatenate(
             [
                 inputs.values(eqs, samples.t[a:b])
                 for (_, eqs, inputs), a, b in zip(self.segments, bounds[:-1], bounds[1:], strict=True)

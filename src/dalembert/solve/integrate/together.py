@@ -8,6 +8,7 @@ asked for it makes it alone, with all that `Run` has to report.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ class _Lanes:
                 if not self._sound(run, block):
                     runs[lane] = self._next()
                     continue
-                run.sampler.take(run.x, block)
+                run.sampler.take(run.x, block, partial(self.steps.to, p=self.starts.p[run.number]))
                 run.x = block[-1].copy()
                 if run.x[0] >= self.end:
                     done.append((run.number, run.sampler.samples()))
@@ -124,12 +125,11 @@ class _Lanes:
             number = int(self.waiting.pop())
             x = self.columns[number]
             if np.isfinite(x).all():
-                return _LaneRun(number, x.copy(), self._sampler(number, x), 0)
+                return _LaneRun(number, x.copy(), self._sampler(x), 0)
         return None
 
-    def _sampler(self, number: int, x: Array) -> Sampler:
-        p = self.starts.p[number]
-        sampler = Sampler(self.steps.layout, self.times, lambda states, at: self.steps.to(states, at, p=p))
+    def _sampler(self, x: Array) -> Sampler:
+        sampler = Sampler(self.steps.layout, self.times)
         if self.times[0] <= x[0] + 1e-12 * max(1.0, abs(x[0])):
             sampler.blocks.append(x[None, :].copy())
             sampler.next = 1

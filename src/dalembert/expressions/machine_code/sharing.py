@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 if TYPE_CHECKING:
-    from dalembert.expressions.program import IntArray, Straight
+    from dalembert.expressions.machine_code.program import IntArray, Straight
 
 COSTLY = tuple(
     getattr(ca, f"OP_{name}")

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.expressions import Kernel, doctor, program
-from dalembert.expressions.program import Untranslatable, read
+from dalembert.expressions import Kernel, doctor
+from dalembert.expressions.machine_code import instructions, matrix_graph, program
+from dalembert.expressions.machine_code.program import Untranslatable
+from dalembert.expressions.machine_code.reader import read
 from tests.helpers.native_code import assert_native_equals_interpreter, assert_same_bits, random_rows
 
 # -- matrix operations -----------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def test_a_matrix_operation_of_special_numbers_has_the_bits_of_the_interpreter(n
 @pytest.mark.parametrize("columns", [1, 3])
 def test_dense_products_of_any_height_have_the_bits_of_the_interpreter(rows: int, columns: int) -> None:
     """Large products take four rows at once, and the rest one by one."""
-    inner = program.LOOP_PRODUCT // (rows * columns) + 2
+    inner = matrix_graph.LOOP_PRODUCT // (rows * columns) + 2
     x, y = ca.MX.sym("x", rows, inner), ca.MX.sym("y", inner, columns)
     function = ca.Function("product", [x, y], [x @ y])
     assert any(isinstance(s, program.DenseProduct) for s in read(function).main.body)
@@ -375,9 +377,9 @@ def long_function(*, constants: bool = True, start: str = "input") -> ca.Functio
 def test_the_serialised_form_reads_as_the_accessors_do(constants: bool, start: str) -> None:
     function = long_function(constants=constants, start=start)
     count = function.n_instructions()
-    found = program._read_serialised(function, count)
+    found = instructions._read_serialised(function, count)
     assert found is not None
-    assert_same_code(found, program._read_one_by_one(function, count))
+    assert_same_code(found, instructions._read_one_by_one(function, count))
 
 
 @pytest.mark.parametrize("options", [{"live_variables": False}, {"cse": True}, {"print_instructions": False}])
@@ -385,19 +387,19 @@ def test_options_of_a_function_do_not_change_how_it_reads(options: dict[str, Any
     inputs = long_function().sx_in()
     function = ca.Function("other", inputs, long_function().call(inputs), options)
     count = function.n_instructions()
-    found = program._read_serialised(function, count)
+    found = instructions._read_serialised(function, count)
     if found is not None:
-        assert_same_code(found, program._read_one_by_one(function, count))
+        assert_same_code(found, instructions._read_one_by_one(function, count))
     assert_native_equals_interpreter(function, random_rows(function, 5))
 
 
 def test_an_unknown_serialised_form_is_read_through_the_accessors(monkeypatch: pytest.MonkeyPatch) -> None:
     function = long_function()
     known = read(function)
-    data = program._bytes_of(function)
+    data = instructions._bytes_of(function)
     for changed in (b"", b"another form", data[: len(data) // 2], data[1:][::2], data.replace(b"\x01", b"\x02")):
-        monkeypatch.setattr(program, "_bytes_of", lambda _, changed=changed: changed)
-        assert program._read_serialised(function, function.n_instructions()) is None
+        monkeypatch.setattr(instructions, "_bytes_of", lambda _, changed=changed: changed)
+        assert instructions._read_serialised(function, function.n_instructions()) is None
         found, wanted = read(function).main.body, known.main.body
         for name in ("operation", "out", "first", "second", "constant"):
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)

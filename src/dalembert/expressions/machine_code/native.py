@@ -20,8 +20,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.expressions.llvm_code import LlvmCode
-from dalembert.expressions.program import Program, Routine, Untranslatable, read
+from dalembert.expressions.machine_code.llvm_code import LlvmCode
+from dalembert.expressions.machine_code.program import Program, Routine, Untranslatable
+from dalembert.expressions.machine_code.reader import read
 
 if TYPE_CHECKING:
     from llvmlite import binding  # type: ignore[import-untyped]
@@ -87,6 +88,29 @@ def _close(engine: binding.ExecutionEngine) -> None:
 
 
 # -- code ------------------------------------------------------------------------------------------------------------
+_ADDRESS = ctypes.c_size_t.from_address
+_HEAD = object.__basicsize__
+
+
+def _address_after_head(array: NDArray[Any]) -> int:
+    """The first field after the head of an object of CPython is the address in NumPy's binary interface."""
+    return _ADDRESS(id(array) + _HEAD).value
+
+
+def _address_by_name(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _choose_address() -> Callable[[NDArray[Any]], int]:
+    if sys.implementation.name != "cpython":
+        return _address_by_name
+    array = np.zeros(3)[1:]
+    return _address_after_head if _address_after_head(array) == _address_by_name(array) else _address_by_name
+
+
+address_of = _choose_address()  # 0.4 µs instead of 3.6
+
+
 class Native:
     """Machine code of one function.
 
@@ -109,12 +133,11 @@ class Native:
 
     def table(self, arrays: Sequence[Array], work: Array, strides: Sequence[int]) -> NDArray[np.int64]:
         """Table of calls with these arguments and results (see `llvm_code`); the arrays must outlive it."""
-        addresses = [a.__array_interface__["data"][0] for a in (*arrays, work)]
-        return np.array([*addresses, *strides], dtype=np.int64)
+        return np.array([*map(address_of, arrays), address_of(work), *strides], dtype=np.int64)
 
     def loop(self, table: NDArray[np.int64], count: int) -> None:
         """Evaluate `count` times (at least once), moving along the arrays."""
-        self._call(table.__array_interface__["data"][0], count)
+        self._call(address_of(table), count)
 
     def trigger(self, arrays: Sequence[Array], work: Array) -> Callable[[], Any]:
         """A function without arguments that evaluates once, with these arguments and results; it keeps all it needs."""

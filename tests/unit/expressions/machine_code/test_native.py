@@ -19,7 +19,7 @@ import pytest
 
 import dalembert as da
 from dalembert.expressions import Kernel
-from dalembert.expressions.native import compile_native
+from dalembert.expressions.machine_code.native import compile_native
 from tests.helpers.native_code import assert_native_equals_interpreter, assert_same_bits, random_rows
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
@@ -97,8 +97,8 @@ def test_machines_built_and_dropped_leave_nothing_behind() -> None:
 # -- processes ---------------------------------------------------------------------------------------------------------
 FORK = """
 import os, sys, threading, time
-from tests.unit.expressions.test_native import native_kernel, work
-from dalembert.expressions.native import compile_native
+from tests.unit.expressions.machine_code.test_native import native_kernel, work
+from dalembert.expressions.machine_code.native import compile_native
 
 native_kernel(20)
 stop = False
@@ -125,7 +125,7 @@ print(codes)
 
 def python(text: str, timeout: float = 120) -> str:
     """What a process of its own prints; a hang ends it."""
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[4])
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
     ended = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, timeout=timeout, cwd=root,
@@ -188,9 +188,10 @@ def test_one_code_runs_in_several_threads_at_once() -> None:
 # -- interrupts --------------------------------------------------------------------------------------------------------
 INTERRUPT = """
 import os, signal, threading, time
-from tests.unit.expressions.test_native import native_kernel, work
+from tests.unit.expressions.machine_code.test_native import native_kernel, work
 from dalembert.expressions import Kernel
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process inherits that it is ignored
 native_kernel(20)
 interrupted = 0
 for k in range(5):

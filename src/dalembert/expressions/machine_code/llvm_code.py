@@ -12,13 +12,13 @@ With lanes an array is (nonzeros, lanes).
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions.program import (
+from dalembert.expressions.machine_code.llvm_functions import define_erfinv, define_table, literal
+from dalembert.expressions.machine_code.program import (
     BINARY,
     Address,
     Apply,
@@ -36,7 +36,7 @@ from dalembert.expressions.program import (
     StraightCall,
     operations,
 )
-from dalembert.expressions.sharing import find_writers
+from dalembert.expressions.machine_code.sharing import find_writers
 
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
 UNROLLED = 8  # entries; longer element-wise operations are loops
@@ -51,10 +51,6 @@ INTRINSIC = operations("SQRT SIN COS TAN ASIN ACOS ATAN SINH COSH TANH EXP LOG F
 LIBRARY = operations("ASINH ACOSH ATANH ERF LOG1P EXPM1 HYPOT FMOD REMAINDER")
 
 
-def literal(value: float) -> str:
-    return "0x" + struct.pack(">d", value).hex()
-
-
 class LlvmCode:
     """Text of a program.  lanes : machines at once.  loop : with the door `loop`, whose table has 64-bit addresses."""
 
@@ -66,7 +62,7 @@ class LlvmCode:
         self.count = 0
         self.lines: list[str] = []
         for k, values in enumerate(program.constants):
-            self._constant(f"c{k}", values)
+            self.constant(f"c{k}", values)
         for routine in program.routines:
             self._routine(routine)
         if loop:
@@ -76,7 +72,7 @@ class LlvmCode:
         return "\n".join([*self.declared.values(), *self.text])
 
     # -- pieces of text ----------------------------------------------------------------------------------------------
-    def _constant(self, name: str, values: Sequence[float], *, lanes: int | None = None) -> None:
+    def constant(self, name: str, values: Sequence[float], *, lanes: int | None = None) -> None:
         width = self.lanes if lanes is None else lanes
         items = ", ".join(f"double {literal(v)}" for v in values for _ in range(width))
         self.text.append(f"@{name} = internal constant [{len(values) * width} x double] [{items}], align 64")
@@ -105,7 +101,7 @@ class LlvmCode:
             return self._intrinsic(INTRINSIC[op], [x, y] if op in BINARY else [x], width)
         if op in LIBRARY or op == ca.OP_ERFINV:
             name = LIBRARY.get(op, "dalembert_erfinv")
-            return self._each(name, [x, y] if op in BINARY else [x], width)
+            return self.each(name, [x, y] if op in BINARY else [x], width)
         if op in (ca.OP_ASSIGN, ca.OP_LIFT):
             return x
 
@@ -136,10 +132,10 @@ class LlvmCode:
         self.declared[full] = f"declare {kind} @{full}({', '.join([kind] * len(operands))})"
         return self.put(f"call {kind} @{full}({', '.join(f'{kind} {v}' for v in operands)})")
 
-    def _each(self, name: str, operands: list[str], width: int) -> str:
+    def each(self, name: str, operands: list[str], width: int) -> str:
         """A function of the library, number by number."""
         if name == "dalembert_erfinv":
-            self._define_erfinv()
+            define_erfinv(self)
         else:
             self.declared[name] = f"declare double @{name}({', '.join(['double'] * len(operands))})"
         if width == 1:
@@ -180,7 +176,7 @@ class LlvmCode:
         if isinstance(routine.body, Straight):
             self._straight(routine, routine.body)
         elif isinstance(routine.body, Interpolation):
-            self._table(routine, routine.body)
+            define_table(self, routine, routine.body)
         else:
             for statement in routine.body:
                 self._statement(statement)
@@ -403,7 +399,7 @@ class LlvmCode:
         inside = [line for line in self.lines[first:] if " = alloca " in line]
         self.lines[first:] = [*inside, *(line for line in self.lines[first:] if " = alloca " not in line)]
 
-    # -- choices and tables ------------------------------------------------------------------------------------------
+    # -- choices -----------------------------------------------------------------------------------------------------
     def _choose(self, s: Choose) -> None:
         """One case is called; with lanes all that some lane takes, on all lanes, and every lane takes its results."""
         index = self.load(self.address(s.index), self.lanes)
@@ -459,90 +455,6 @@ class LlvmCode:
         self._call(s.cases[last], addresses)
         self.lines += [f"br label %chosen{n}", f"chosen{n}:"]
 
-    def _table(self, routine: Routine, table: Interpolation) -> None:
-        """Interpolation number by number: a look-up is different in every lane."""
-        name = routine.name
-        for i, grid in enumerate(table.grid):
-            self._constant(f"{name}.g{i}", grid.tolist(), lanes=1)
-        self._constant(f"{name}.v", table.values.tolist(), lanes=1)
-        self.lines = []
-        for lane in range(self.lanes):
-            self._look_up(routine, table, lane)
-        self.define(name, routine, self.lines)
-
-    def _look_up(self, routine: Routine, table: Interpolation, lane: int) -> None:
-        name, dimensions = routine.name, len(table.grid)
-
-        def entry(base: str, j: int) -> str:
-            return self.put(f"getelementptr double, ptr {base}, i64 {j * self.lanes + lane}")
-
-        indices, shares = [], []
-        for i, grid in enumerate(table.grid):
-            x = self.load(entry("%a0", i), 1)
-            j = self._search(f"@{name}.g{i}", len(grid), x, table.modes[i])
-            low = self.load(self.put(f"getelementptr double, ptr @{name}.g{i}, i64 {j}"), 1)
-            after = self.put(f"add i64 {j}, 1")
-            high = self.load(self.put(f"getelementptr double, ptr @{name}.g{i}, i64 {after}"), 1)
-            above = self.put(f"fsub double {x}, {low}")
-            shares.append(self.put(f"fdiv double {above}, {self.put(f'fsub double {high}, {low}')}"))
-            indices.append(j)
-        rests = [self.put(f"fsub double {literal(1.0)}, {share}") for share in shares]
-        totals = [literal(0.0)] * table.count
-        for corner in range(2**dimensions):
-            weight, at, size = literal(1.0), "0", table.count
-            for i in range(dimensions):
-                upper = corner >> i & 1
-                weight = self.put(f"fmul double {weight}, {shares[i] if upper else rests[i]}")
-                point = self.put(f"add i64 {indices[i]}, {upper}")
-                at = self.put(f"add i64 {at}, {self.put(f'mul i64 {point}, {size}')}")
-                size *= len(table.grid[i])
-            for n in range(table.count):
-                place = self.put(f"add i64 {at}, {n}")
-                value = self.load(self.put(f"getelementptr double, ptr @{name}.v, i64 {place}"), 1)
-                totals[n] = self.put(f"fadd double {totals[n]}, {self.put(f'fmul double {weight}, {value}')}")
-        for n, total in enumerate(totals):
-            self.store(total, entry("%r0", n), 1)
-
-    def _search(self, grid: str, size: int, x: str, mode: int) -> str:
-        """Index of the interval that holds x, by the rules of the interpreter (NaN: those of its comparisons)."""
-        if mode == 1:
-            first = self.load(grid, 1)
-            last = self.load(self.put(f"getelementptr double, ptr {grid}, i64 {size - 1}"), 1)
-            above = self.put(f"fsub double {x}, {first}")
-            scaled = self.put(f"fmul double {above}, {literal(float(size - 1))}")
-            span = self.put(f"fsub double {last}, {first}")
-            quotient = self.put(f"fdiv double {scaled}, {span}")
-            # a quotient beyond the integers converts to the smallest one, which is the first interval
-            inside = self.put(f"fcmp olt double {quotient}, {literal(2.0**63)}")
-            positive = self.put(f"fcmp ogt double {quotient}, {literal(0.0)}")
-            usable = self.put(f"and i1 {inside}, {positive}")
-            safe = self.put(f"select i1 {usable}, double {quotient}, double {literal(0.0)}")
-            index = self.put(f"fptosi double {safe} to i64")
-            beyond = self.put(f"icmp sgt i64 {index}, {size - 2}")
-            return self.put(f"select i1 {beyond}, i64 {size - 2}, i64 {index}")
-        # bisection; both other searches give the last point of the inner grid that is not above x
-        self.count += 1
-        n = self.count
-        self.lines += [f"br label %enter{n}", f"enter{n}:", f"br label %seek{n}", f"seek{n}:"]
-        self.lines += [
-            f"%low{n} = phi i64 [0, %enter{n}], [%newlow{n}, %halve{n}]",
-            f"%high{n} = phi i64 [{size - 1}, %enter{n}], [%newhigh{n}, %halve{n}]",
-            f"%gap{n} = sub i64 %high{n}, %low{n}",
-            f"%found{n} = icmp ule i64 %gap{n}, 1",
-            f"br i1 %found{n}, label %got{n}, label %halve{n}",
-            f"halve{n}:",
-            f"%sum{n} = add i64 %low{n}, %high{n}",
-            f"%middle{n} = lshr i64 %sum{n}, 1",
-            f"%at{n} = getelementptr double, ptr {grid}, i64 %middle{n}",
-            f"%value{n} = load double, ptr %at{n}, align 8",
-            f"%below{n} = fcmp olt double {x}, %value{n}",
-            f"%newlow{n} = select i1 %below{n}, i64 %low{n}, i64 %middle{n}",
-            f"%newhigh{n} = select i1 %below{n}, i64 %middle{n}, i64 %high{n}",
-            f"br label %seek{n}",
-            f"got{n}:",
-        ]
-        return f"%low{n}"
-
     # -- the door ----------------------------------------------------------------------------------------------------
     def _loop(self, main: Routine) -> None:
         pointers = len(main.inputs) + len(main.outputs)
@@ -563,60 +475,6 @@ class LlvmCode:
 
         self._count("%count", once)
         self.text += ["define void @loop(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
-
-    def _define_erfinv(self) -> None:
-        """Inverse of the error function as CasADi computes it: a rational guess and two Newton steps."""
-        if "dalembert_erfinv" in self.declared:
-            return
-        self.declared["erf"] = "declare double @erf(double)"
-        self.declared["dalembert_erfinv"] = ""
-        kept, self.lines = self.lines, []
-
-        def polynomial(z: str, coefficients: Sequence[float]) -> str:
-            value = literal(coefficients[0])
-            for c in coefficients[1:]:
-                value = self.operation(ca.OP_ADD, self.operation(ca.OP_MUL, value, z, 1), literal(c), 1)
-            return value
-
-        def tail(sign: int) -> str:
-            """Guess near the end of the range.  sign : +1 at 1, -1 at -1."""
-            op = ca.OP_SUB if sign > 0 else ca.OP_ADD
-            half = self.operation(ca.OP_DIV, self.operation(op, literal(1.0), "%x", 1), literal(2.0), 1)
-            root = self.operation(ca.OP_NEG, self.operation(ca.OP_LOG, half, "", 1), "", 1)
-            z = self.operation(ca.OP_SQRT, root, "", 1)
-            top = polynomial(z, (1.641345311, 3.429567803, -1.624906493, -1.970840454))
-            bottom = polynomial(z, (1.637067800, 3.543889200, 1.0))
-            top = top if sign > 0 else self.operation(ca.OP_NEG, top, "", 1)
-            return self.operation(ca.OP_DIV, top, bottom, 1)
-
-        def choose(test: str, a: str, b: str, then: str, other: str) -> str:
-            found = self.put(f"fcmp {test} double {a}, {b}")
-            return self.put(f"select i1 {found}, double {then}, double {other}")
-
-        square = self.operation(ca.OP_SQ, "%x", "", 1)
-        middle = self.operation(
-            ca.OP_MUL, "%x", polynomial(square, (-0.140543331, 0.914624893, -1.645349621, 0.886226899)), 1
-        )
-        below = polynomial(square, (-0.329097515, 0.012229801, 1.442710462, -2.118377725, 1.0))
-        middle = self.operation(ca.OP_DIV, middle, below, 1)
-        y = choose("olt", "%x", literal(0.7), middle, tail(1))
-        for _ in range(2):
-            error = self.operation(ca.OP_SUB, self._each("erf", [y], 1), "%x", 1)
-            power = self.operation(
-                ca.OP_EXP,
-                self.operation(ca.OP_MUL, self.operation(ca.OP_NEG, y, "", 1), y, 1),
-                "",
-                1,
-            )
-            slope = self.operation(ca.OP_MUL, literal(2.0 / np.sqrt(np.pi)), power, 1)
-            y = self.operation(ca.OP_SUB, y, self.operation(ca.OP_DIV, error, slope, 1), 1)
-        y = choose("olt", "%x", literal(-0.7), tail(-1), y)
-        nan, infinity = literal(float("nan")), literal(float("inf"))
-        y = choose("ole", "%x", literal(-1.0), choose("oeq", "%x", literal(-1.0), literal(-np.inf), nan), y)
-        y = choose("oge", "%x", literal(1.0), choose("oeq", "%x", literal(1.0), infinity, nan), y)
-        self.text += ["define internal double @dalembert_erfinv(double %x) noinline nounwind {", *self.lines]
-        self.text += [f"ret double {y}", "}"]
-        self.lines = kept
 
 
 def _vector(width: int) -> str:

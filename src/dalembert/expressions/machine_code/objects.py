@@ -22,9 +22,11 @@ import casadi as ca
 from dalembert.core.arguments import one_of
 from dalembert.core.errors import DataError, MissingExtraError
 from dalembert.core.findings import Advice, Call
-from dalembert.expressions.llvm_code import LlvmCode, literal
-from dalembert.expressions.native import _lock, llvm
-from dalembert.expressions.program import Routine, read
+from dalembert.expressions.machine_code.llvm_code import LlvmCode
+from dalembert.expressions.machine_code.llvm_functions import literal
+from dalembert.expressions.machine_code.native import _lock, llvm
+from dalembert.expressions.machine_code.program import Routine
+from dalembert.expressions.machine_code.reader import read
 
 if TYPE_CHECKING:
     from llvmlite import binding  # type: ignore[import-untyped]

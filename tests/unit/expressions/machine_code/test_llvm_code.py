@@ -10,8 +10,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.expressions.native import compile_native
-from dalembert.expressions.program import BINARY, UNARY, Untranslatable, read
+from dalembert.expressions.machine_code.native import compile_native
+from dalembert.expressions.machine_code.program import BINARY, UNARY, Untranslatable
+from dalembert.expressions.machine_code.reader import read
 from tests.helpers.native_code import (
     Array,
     assert_native_equals_interpreter,

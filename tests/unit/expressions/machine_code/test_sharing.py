@@ -5,9 +5,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions.native import compile_native
-from dalembert.expressions.program import Straight, read
-from dalembert.expressions.sharing import COSTLY, share_functions
+from dalembert.expressions.machine_code.native import compile_native
+from dalembert.expressions.machine_code.program import Straight
+from dalembert.expressions.machine_code.reader import read
+from dalembert.expressions.machine_code.sharing import COSTLY, share_functions
 from tests.helpers.native_code import assert_same_bits
 
 
