@@ -47,7 +47,7 @@ METHODS = (da.GeneralizedAlpha(step=5e-4), da.Rosenbrock(), da.DormandPrince(), 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: type(one).__name__)
 def test_the_base_moved_by_its_acceleration_shakes_the_mast_as_its_motion_does(method: Any) -> None:
-    """Of a deflection of 1.9 mm: 1e-7 m where steps are of second order (h² ω² of the first mode), else 1e-8 m, the tolerance of these methods."""
+    """Of a deflection of 1.9 mm: 1e-7 m where steps are of second order, else 1e-8 m, the tolerance of the method."""
     moved, driven = da.equations(mast(motion=motion)), da.equations(mast(input="quake"))
     assert dict(zip(driven.inputs.names, driven.inputs.units, strict=True)) == {"quake": "m/s^2"}
     one = da.simulate(moved, 1.0, method=method, every=0.01, progress=False)
@@ -92,9 +92,7 @@ def test_the_linear_model_answers_the_base_as_the_finite_elements_do() -> None:
 
 def test_inverse_dynamics_gives_the_acceleration_of_the_base_back() -> None:
     eqs = da.equations(mast(input="quake"))
-    run = da.simulate(
-        eqs, 0.2, inputs={"quake": lambda t: SIZE * da.sin(RATE * t)}, every=1e-3, progress=False
-    )
+    run = da.simulate(eqs, 0.2, inputs={"quake": lambda t: SIZE * da.sin(RATE * t)}, every=1e-3, progress=False)
     found = da.inverse_dynamics(eqs, run)
     assert found["quake"] == pytest.approx(run["quake"], abs=1e-9)
     assert found["shaker.effort"] == pytest.approx(run["shaker.effort"], abs=1e-6)

@@ -333,7 +333,6 @@ class _ForceBalance:
             if not np.abs(change).max(initial=0.0) > 1e-12 * (1 + np.abs(u).max(initial=0.0)):
                 break
 
-
     def _prescribed_accelerations(self, poses: Poses, z: Array, u: Array) -> None:
         """Inputs that are accelerations of drivers, from the motion: A v̇ = b(u), b = u + b₀."""
         eqs, rows = self.eqs, list(self.prescribed.values())
