@@ -159,6 +159,12 @@ class EquationsOfMotion:
         return [k for k, row in enumerate(self.rows) if row.level != ACCELERATION]
 
     @cached_property
+    def known_rows(self) -> list[int]:
+        """Rows whose right side b neither inputs nor internal states change."""
+        changed = {row for argument in (2, 3) for row in self.functions["rows"].jac_sparsity(1, argument).row()}
+        return [k for k in range(len(self.rows)) if k not in changed]
+
+    @cached_property
     def counted_angles(self) -> dict[str, str]:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}

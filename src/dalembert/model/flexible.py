@@ -151,9 +151,10 @@ class FlexibleBodyData:
 
     def out_of_plane_modes(self) -> list[int]:
         """Numbers (from one) of the modes that move mass or nodes out of the plane of x and y."""
-        along = np.abs(np.diagonal(self.products[2, 2]))
         total = np.maximum(np.abs(np.diagonal(self.modal_mass)), 1e-300)
-        turned = np.zeros(self.modes)
+        along = np.maximum(np.abs(np.diagonal(self.products[2, 2])), self.translation[2] ** 2 / self.mass)
+        moved = np.abs([node.translation for node in self.nodes])
+        turned = moved[:, 2].max(axis=0) / np.maximum(moved.max(axis=(0, 1)), 1e-300)
         for node in self.nodes:
             own = np.abs(node.rotation).max(axis=0)
             tilt = np.abs(node.rotation[:2]).max(axis=0)

@@ -257,8 +257,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         return sensor
 
     def inputs(self) -> list[str]:
-        """Names of the input channels, in the order of the forces that use them."""
-        return list(dict.fromkeys(channel for force in self.forces for channel in force.inputs()))
+        """Names of the input channels, in the order of the forces, then of the drivers that use them."""
+        driven = [driver.input for driver in self.drivers if driver.input]
+        return list(dict.fromkeys([*(channel for force in self.forces for channel in force.inputs()), *driven]))
 
     def problems(self) -> list[Finding]:
         """Everything wrong with the description, found without mathematics; empty when it is sound."""
