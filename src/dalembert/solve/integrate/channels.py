@@ -98,7 +98,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
         parts = [
             value[chosen],
             rate[chosen],
-            F["reactions"](s.q, s.v, s.lam, s.p, s.t),
+            F["reactions"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             kinetic,
             potential,
