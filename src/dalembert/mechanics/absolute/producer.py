@@ -331,12 +331,12 @@ class Absolute:
     def _turns(self, joint: Joint, k: int, angle: object) -> Any:
         """Whole turns to add to an angle that the kernel gives up to a turn."""
         if self.space.planar:
-            return self._whole_turns(joint)
+            return self.whole_turns(joint)
         turned = self.q[self.coordinates.index[f"{joint.name}.{joint.coordinates[k][0]}.turned"]]
         return math.tau * ca.floor((turned - angle) / math.tau + 0.5)
 
     @staticmethod
-    def _whole_turns(joint: Joint) -> float:
+    def whole_turns(joint: Joint) -> float:
         """Turns that the kernel loses from the angles of the joint's frames, since it takes their axes only."""
         given = float(joint.b.angle) - float(joint.a.angle)
         kept = math.remainder(float(joint.b.angle), math.tau) - math.remainder(float(joint.a.angle), math.tau)

@@ -35,4 +35,7 @@ def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
     )  # fmt: skip
 
 
-JOINT_EQUATIONS.register("cylindrical", JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion)))
+JOINT_EQUATIONS.register(
+    "cylindrical",
+    JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion)),
+)

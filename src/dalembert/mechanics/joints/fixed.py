@@ -15,6 +15,4 @@ def rows(s: Sides) -> list[Expr]:
     return [s.d, *s.square(), ca.dot(s.E[:, 0], s.G[:, 1])]
 
 
-
-
 JOINT_EQUATIONS.register("fixed", JointEquations(rows, relative=coincide, rigid=True, motion=JointMotion(weld)))

@@ -24,7 +24,10 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Motion:
-    """Frame b against frame a at one value of the coordinates; R by its quaternion in space, by its angle in the plane."""
+    """Frame b against frame a at one value of the coordinates.
+
+    R is also known by its quaternion in space, by its angle in the plane.
+    """
 
     R: Expr
     p: Expr
@@ -127,4 +130,3 @@ def reverse(space: Space, motion: Motion, s: Expr, w: Expr) -> Motion:
         quaternion=conjugate(motion.quaternion),
         angle=-motion.angle,
     )
-

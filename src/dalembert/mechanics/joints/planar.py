@@ -32,4 +32,6 @@ def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
     return move(space, 3, R=turn_z(space, s[2]), p=SX(plane) @ s, S=S, P=plane, quaternion=half_turn(s[2]))
 
 
-JOINT_EQUATIONS.register("planar", JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion)))
+JOINT_EQUATIONS.register(
+    "planar", JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion))
+)

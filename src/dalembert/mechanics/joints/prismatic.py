@@ -27,4 +27,6 @@ def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
     return move(space, 1, p=ca.sparsify(P * s[0]), P=P)
 
 
-JOINT_EQUATIONS.register("prismatic", JointEquations(rows, coordinates=coordinates, relative=slide, rigid=True, motion=JointMotion(motion)))
+JOINT_EQUATIONS.register(
+    "prismatic", JointEquations(rows, coordinates=coordinates, relative=slide, rigid=True, motion=JointMotion(motion))
+)

@@ -32,5 +32,8 @@ def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
 
 
 JOINT_EQUATIONS.register(
-    "revolute", JointEquations(rows, coordinates=coordinates, relative=relative, hinge=True, axial=True, motion=JointMotion(motion))
+    "revolute",
+    JointEquations(
+        rows, coordinates=coordinates, relative=relative, hinge=True, axial=True, motion=JointMotion(motion)
+    ),
 )

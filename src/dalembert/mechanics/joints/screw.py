@@ -42,4 +42,7 @@ def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
     return move(space, 1, R=turn_z(space, s[0]), p=z * (pitch * s[0]), S=z, P=z * pitch, quaternion=half_turn(s[0]))
 
 
-JOINT_EQUATIONS.register("screw", JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion, own=(0,))))
+JOINT_EQUATIONS.register(
+    "screw",
+    JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion, own=(0,))),
+)

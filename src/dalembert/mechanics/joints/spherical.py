@@ -11,6 +11,6 @@ def rows(s: Sides) -> list[Expr]:
     return [s.d]
 
 
-
-
-JOINT_EQUATIONS.register("spherical", JointEquations(rows, relative=coincide, balls=(0, 1), motion=JointMotion(ball, ball=True)))
+JOINT_EQUATIONS.register(
+    "spherical", JointEquations(rows, relative=coincide, balls=(0, 1), motion=JointMotion(ball, ball=True))
+)

@@ -70,4 +70,7 @@ def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
     )  # fmt: skip
 
 
-JOINT_EQUATIONS.register("universal", JointEquations(rows, coordinates=coordinates, relative=relative, frames=frames, motion=JointMotion(motion)))
+JOINT_EQUATIONS.register(
+    "universal",
+    JointEquations(rows, coordinates=coordinates, relative=relative, frames=frames, motion=JointMotion(motion)),
+)

@@ -3,7 +3,7 @@
 The frame of a link has the axes and the origin of the joint's frame on it, so that a hinge turns about one of its axes
 and constant turns between joints, mostly by right angles, cost little. Of link i with parent λ:
 
-    R_i = E R(s)   axes of i in λ ,     d_i = l + E p(s)   origin of i in λ ,     Q = R(s)ᵀ P
+    R_i = E R(s)   axes of i in λ ,     d_i = offset + E p(s)   origin of i in λ ,     Q = R(s)ᵀ P
 
 Velocities and accelerations are those of the link's origin, in its own axes:
 
@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
+import numpy as np
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
@@ -29,6 +30,7 @@ from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rotations import multiply
 from dalembert.model import Body
 from dalembert.model.bodies import Place
+from dalembert.model.orientation import quaternion_from_matrix
 
 if TYPE_CHECKING:
     from dalembert.mechanics.forces.force_equations import ForceBuilder
@@ -47,7 +49,7 @@ class Link:
     """One body of a tree.
 
     parent : the link that carries it; None for the ground.  columns : its own speeds, w their values.
-    E, l : constant pose of the joint's frame on the parent, in the parent's link.
+    E, offset : constant pose of the joint's frame on the parent, in the parent's link.
     far, place : axes and place of the joint's frame on the body, in body axes: the link's axes and origin.
     near_angle, far_angle : of both frames on their bodies, in the plane, with all their turns.
     """
@@ -59,7 +61,7 @@ class Link:
     w: Expr
     motion: Motion
     E: Expr
-    l: Expr
+    offset: Expr
     far: Expr
     place: Expr
     near_angle: Expr = 0.0
@@ -73,7 +75,7 @@ class Link:
     @cached_property
     def d(self) -> Expr:
         """Origin of the link in its parent."""
-        return self.l + self.E @ self.motion.p
+        return self.offset + self.E @ self.motion.p
 
     @cached_property
     def S(self) -> Expr:
@@ -147,10 +149,6 @@ class Link:
 
 def _euler_parameters(R: Expr) -> Expr:
     """Of a constant rotation; of one with parameters by the square roots of its trace."""
-    import numpy as np
-
-    from dalembert.model.orientation import quaternion_from_matrix
-
     if R.is_constant():
         return SX(ca.DM(list(quaternion_from_matrix(np.array(ca.DM(ca.densify(R)))))))
     w = 0.5 * ca.sqrt(1 + ca.trace(R))
@@ -202,7 +200,9 @@ class LinkBody:
 
     @cached_property
     def euler_parameters(self) -> Expr:
-        return SX(0, 1) if self.link.space.planar else multiply(self.link.quaternion, _euler_parameters(self.link.far.T))
+        return (
+            SX(0, 1) if self.link.space.planar else multiply(self.link.quaternion, _euler_parameters(self.link.far.T))
+        )
 
     def attach(self, place: Place) -> Attachment:
         host = self.host

@@ -33,9 +33,14 @@ class Branch:
         return (self.joint.b if self.reversed else self.joint.a).body
 
 
-def span(m: Mechanism, *, absolute: Iterable[str] = (), cut: Iterable[str] = (), rows: Collection[str] = ()) -> list[Branch]:
+def span(
+    m: Mechanism, *, absolute: Iterable[str] = (), cut: Iterable[str] = (), rows: Collection[str] = ()
+) -> list[Branch]:
     """Bodies in an order in which parents come first. `rows`: joints that need multipliers of their own."""
-    free, closed = _known(absolute, [b.name for b in m.bodies], "body", m), _known(cut, [j.name for j in m.joints], "joint", m)
+    free, closed = (
+        _known(absolute, [b.name for b in m.bodies], "body", m),
+        _known(cut, [j.name for j in m.joints], "joint", m),
+    )
     free |= {b.name for b in m.bodies if b.flexible is not None}
     of_body: dict[int, list[Joint]] = {}
     for joint in m.joints:

@@ -82,7 +82,8 @@ class ForwardSolution:
     acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
     free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus what is not ideal.
     control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
-    loads : values of the equations' reaction channels.  reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
+    loads : values of the equations' reaction channels.
+    reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
     self_stress : (rows, k), orthonormal multipliers that push nothing, of k redundant rows: λ + self_stress h gives the
         same motion for every h (k,).
     residuals : "motion" of M v̇ = f + Aᵀλ and "rows" of A v̇ = b, each relative to its largest term; "friction" the last
