@@ -421,9 +421,9 @@ class Absolute:
     def place_bodies(self) -> Placement:
         return place_mechanism(self)
 
-    def is_recorded(self, name: str) -> bool:
-        """Whether records hold a measure besides the coordinates."""
-        return name.rpartition(".")[0] in self.joints
+    def is_carried(self, name: str) -> bool:
+        """Whether a measure is part of the pose of a body that has no coordinates of its own."""
+        return False
 
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
@@ -533,7 +533,8 @@ class Absolute:
             ),
             shorthands={short: full for short, full in self.names.items() if short != full},
             reaction_channels=Channels(reactions.names, reactions.units),
-            recorded_measures=tuple(k for k, name in enumerate(names) if self.is_recorded(name)),
+            recorded_measures=tuple(k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints),
+            carried_measures=tuple(k for k, name in enumerate(names) if self.is_carried(name)),
             friction_joints=tuple(j for f in m.forces for j in FORCE_EQUATIONS[f.kind].reactions(f)),
             dry=tuple(
                 replace(

@@ -229,8 +229,8 @@ class JointCoordinates(Absolute):
             full = f"{own.body.name}.{name}"
             self.measured[full] = Measured(p[k], rates[k], form, bias[k], unit, f"{full}.rate")
 
-    def is_recorded(self, name: str) -> bool:
-        return name not in self.coordinates.index
+    def is_carried(self, name: str) -> bool:
+        return name not in self.coordinates.index and name.rpartition(".")[0] not in self.joints
 
     def lookup(self, name: str) -> Any | None:
         found = super().lookup(name)
