@@ -53,8 +53,8 @@ class EquationsOfMotion:
     rates (q,v,p,t) -> φ̇ and c, one entry per holonomic or velocity row;  rows (q,v,z,u,p,t) -> A, b;
     internal (q,v,z,u,p,t,λ) -> g;  outputs (q,v,v̇,λ,z,u,p,t) -> y;  energy (q,v,z,p,t) -> T, V;
     power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
-    (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints;
-    joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a linear model
+    (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,v̇,λ,z,u,p,t) -> forces and torques
+    of joints;  joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a linear model
     leaves out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb
     friction in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of
     a unit spin each;  tangent (q,v,z,u,p,t) -> K, D of stiff forces;  assumptions (q,v,p,t) -> one value for each of
@@ -84,6 +84,7 @@ class EquationsOfMotion:
     measures: Channels = NONE
     measure_rates: Channels = NONE
     recorded_measures: tuple[int, ...] = ()
+    carried_measures: tuple[int, ...] = ()  # recorded too: poses of bodies that are no coordinates
     # constraint rows and their owners
     rows: tuple[Row, ...] = ()
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion

@@ -38,7 +38,7 @@ ARGUMENTS = {  # of every function of the equations, in order
     "energy": "q v z p t",
     "power": "q v z u p t lam",
     "measures": "q v p t",
-    "reactions": "q v lam p t",
+    "reactions": "q v a lam z u p t",
     "joint_axes": "q p t",
     "remainder": "q v u p t",
     "friction": "q v p t lam",

@@ -85,6 +85,11 @@ class Sampler:
 # --- channels ------------------------------------------------------------------------------------------------------
 
 
+def _recorded(eqs: EquationsOfMotion) -> list[int]:
+    """Measures that records hold."""
+    return [*eqs.recorded_measures, *eqs.carried_measures]
+
+
 def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[str, ...]]:
     """Kernel (q,v,v̇,λ,z,u,p,t) -> all derived channels, with the names and units of a whole record."""
 
@@ -92,14 +97,14 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
         s = eqs.symbols()
         F = eqs.functions
         value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
-        chosen = list(eqs.recorded_measures)
+        chosen = _recorded(eqs)
         kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
         phi = F["position"](s.q, s.p, s.t)
         rates = F["rates"](s.q, s.v, s.p, s.t)
         parts = [
             value[chosen],
             rate[chosen],
-            F["reactions"](s.q, s.v, s.lam, s.p, s.t),
+            F["reactions"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             kinetic,
             potential,
@@ -163,7 +168,7 @@ def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array,
     kernel, _, _, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t.reshape(-1, 1)
     (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time)
-    first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
+    first = derived.shape[1] - eqs.nv - len(_recorded(eqs)) - 4
     energy = derived[:, first] + derived[:, first + 1]
     gained = (energy - samples.work).reshape(runs, -1)
     balance = (gained - gained[:, :1]).reshape(-1)

@@ -121,6 +121,7 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
 def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> tuple[Array, Array]:
     rates, error = differentiate(time, q, 1)
     N, n = eqs.kernel("kinematics").many(q, eqs.p, time.reshape(-1, 1))
+    N = N.reshape(len(time), eqs.nq, eqs.nv)  # also of one coordinate
     found = [np.zeros((len(time), eqs.nv)) for _ in range(2)]
     rows_of = ca.DM(eqs.functions["kinematics"].sparsity_out(0), 1)
     for columns in diagonal_blocks((rows_of.T @ rows_of).sparsity()):  # N is one block per body
