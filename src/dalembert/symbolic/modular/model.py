@@ -80,6 +80,7 @@ class ModularModel:
         self.root = root
         self.motion = Motion(root)
         self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
+        self.functions: dict[Any, Any] = {}  # made once by those who evaluate this model
         self.points = Points(self.motion, max(2, self.motion.working_order))
 
     def __repr__(self) -> str:
