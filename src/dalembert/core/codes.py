@@ -35,6 +35,7 @@ CODES: dict[str, str] = {
     "unit-mismatch": "units that cannot be converted into each other, or a unit that is not known",
     "not-increasing": "times or frequencies that do not increase",
     "duplicate": "the same thing given twice",
+    "cyclic": "something that contains or defines itself",
     "several-problems": "more than one problem, listed in the message",
     "foreign-symbol": "an expression that depends on more than it may",
     "gaps": "missing samples, where none may be missing",

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.continuum import Continuum as Continuum
     from dalembert.symbolic.continuum import FieldEquation as FieldEquation
     from dalembert.symbolic.continuum import field_equation as field_equation
+    from dalembert.symbolic import modular as modular
     from dalembert.symbolic.convert import from_sympy as from_sympy
     from dalembert.symbolic.convert import to_sympy as to_sympy
     from dalembert.symbolic.derivation import Conserved as Conserved
