@@ -1,12 +1,15 @@
-"""Readable equations."""
+"""Readable equations: systems in symbols, formalisms of analytical mechanics, and equations as text."""
 
 from typing import TYPE_CHECKING
 
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
+    from dalembert.symbolic.convert import from_sympy as from_sympy
+    from dalembert.symbolic.convert import to_sympy as to_sympy
     from dalembert.symbolic.planar.derivation import PlanarDerivation as PlanarDerivation
     from dalembert.symbolic.planar.derivation import derive_linkage as derive_linkage
     from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
+    from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)
