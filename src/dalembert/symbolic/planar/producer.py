@@ -10,6 +10,7 @@ lengths between nodes at position level; with an angle beside every spin both ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -23,11 +24,10 @@ from dalembert.equations import (
     Channels,
     EquationsOfMotion,
     JointInfo,
-    Placement,
     Row,
     equations,
+    equations_from_expressions,
 )
-from dalembert.equations.functions import ARGUMENTS
 from dalembert.symbolic.planar.drawing import describe_scene
 from dalembert.symbolic.planar.element import locate_center, rotate
 from dalembert.symbolic.planar.model import REVOLUTE, PlanarBody, PlanarModel, check_is_complete, names_of_nodes
@@ -162,16 +162,25 @@ class PlanarEquations:
                 problem = f"driver {name!r} prescribes a speed; a driver prescribes a coordinate."
                 raise ModelError("wrong-level", problem, where={"driver": name})
             position.append((name, value - wanted))
-        groups = [(owner, HOLONOMIC, value) for owner, value in position]
-        groups += [(owner, VELOCITY, value) for owner, value in velocity]
-        self.row_tags: list[Row] = []
-        for owner, level, value in groups:
-            self.row_tags += [Row(owner, level, k) for k in range(value.shape[0])]
-        self.phi = column([self.reduce(value, owner) for owner, value in position])
-        self.rates = ca.vertcat(self.rate(self.phi), column([self.reduce(value, owner) for owner, value in velocity]))
-        self.A = ca.sparsify(ca.jacobian(self.rates, self.v))
-        self.b = -self.rate(self.rates)
+        self.holonomic, self.nonholonomic = (self._by_owner(rows) for rows in (position, velocity))
+        self.row_tags = [
+            Row(owner, level, k)
+            for level, rows in ((HOLONOMIC, self.holonomic), (VELOCITY, self.nonholonomic))
+            for owner, value in rows.items()
+            for k in range(value.shape[0])
+        ]
+        self.phi = column(list(self.holonomic.values()))
+        rates = ca.vertcat(self.rate(self.phi), column(list(self.nonholonomic.values())))
+        self.A = ca.sparsify(ca.jacobian(rates, self.v))
+        self.b = -self.rate(rates)
         self._check_drawn()
+
+    def _by_owner(self, rows: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Rows of every owner in one column, in the variables."""
+        found: dict[str, Any] = {}
+        for owner, value in rows:
+            found[owner] = ca.vertcat(found.get(owner, SX(0, 1)), self.reduce(value, owner))
+        return found
 
     def _check_row(self, name: str, value: Any) -> None:
         if ca.depends_on(value, self.u):
@@ -224,55 +233,50 @@ class PlanarEquations:
 def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
     """Equations of a planar model in coordinates of its nodes and angles of its bodies."""
     e, m = PlanarEquations(model), model
-    lam = SX.sym("lam", len(e.row_tags))
-    symbols = {"q": e.q, "v": e.v, "z": SX.sym("z", 0), "u": e.u, "p": e.p, "t": m.time, "lam": lam, "a": e.a}
-
-    def function(name: str, *values: Any) -> ca.Function:
-        return ca.Function(name, [symbols[x] for x in ARGUMENTS[name].split()], list(values), {"cse": True})
-
-    measures = e.measures()
     owners: dict[str, list[int]] = {}
     for k, row in enumerate(e.row_tags):
         owners.setdefault(row.owner, []).append(k)
+    lam = SX.sym("lam", len(e.row_tags))
     reactions: list[tuple[str, str, Any]] = []
     joints = []
     for joint in m.joints.values():
         rows = owners.get(joint.name, [])
-        joints.append(
-            JointInfo(joint.name, joint.kind, tuple(rows), (_shown_body(joint.a[0]), _shown_body(joint.b[0])),
-                      len(reactions) if rows else -1)
-        )  # fmt: skip
+        bodies = (_shown_body(joint.a[0]), _shown_body(joint.b[0]))
+        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if rows else -1))
         reactions += [(f"{joint.name}.force.{c}", "N", lam[k]) for c, k in zip("xy", rows, strict=False)]
-    units = {x.name: x.unit for x in e.reduction.variables}
+    units = dict(zip(e.coordinates.names, e.coordinates.units, strict=True))
     for name, (driven, _) in m.drivers.items():
-        unit = "N" if isinstance(driven, SX) and units.get(str(driven)) == "m" else "N m"
+        unit = "N" if units.get(str(driven)) == "m" else "N m"
         reactions.append((f"{name}.effort", unit, lam[owners[name][0]]))
-    sensors = [e.reduce(value, f"sensor {name!r}") for name, (value, _) in m.sensors.items()]
-    functions = {
-        "kinematics": function("kinematics", e.N, e.n), "inertia": function("inertia", e.M),
-        "forces": function("forces", e.f), "position": function("position", e.phi),
-        "rates": function("rates", e.rates), "rows": function("rows", e.A, e.b),
-        "energy": function("energy", e.kinetic, e.potential), "outputs": function("outputs", column(sensors)),
-        "measures": function("measures", column([value for *_, value in measures])),
-        "reactions": function("reactions", column([value for *_, value in reactions])),
-    }  # fmt: skip
     shorthands = {
         f"{short}.{c}": f"{full}.{c}"
         for short, full in names_of_nodes(e.reduction.roots).items()
         if not full.startswith(f"{GROUND}.")
         for c in ("x", "y", "vx", "vy")
     }
-    return EquationsOfMotion(
-        name=m.name, coordinates=e.coordinates, speeds=e.speeds, functions=functions,
-        inputs=Channels(m.inputs, [unit for _, unit in m.inputs.values()]),
-        parameters=Channels(m.parameters), parameter_values=tuple(value for _, value in m.parameters.values()),
-        outputs=Channels(m.sensors, [unit for _, unit in m.sensors.values()]),
-        measures=Channels([x[0] for x in measures], [x[2] for x in measures]),
+    measures = e.measures()
+    made = equations_from_expressions(
+        m.name, q=e.q, v=e.v, u=e.u, p=e.p, t=m.time, lam=lam, M=e.M, f=e.f, N=e.N, n=e.n, phi=e.holonomic,
+        c=e.nonholonomic, kinetic=e.kinetic, potential=e.potential,
+        outputs={name: e.reduce(value, f"sensor {name!r}") for name, (value, _) in m.sensors.items()},
+        measures={name: value for name, _, _, value in measures},
+        parameter_values={name: value for name, (_, value) in m.parameters.items()},
+        units={
+            **units, **dict(zip(e.speeds.names, e.speeds.units, strict=True)),
+            **{name: unit for named in (m.inputs, m.sensors) for name, (_, unit) in named.items()},
+            **{name: unit for name, _, unit, _ in measures},
+        },
+        drawn=dict(zip(e.coordinates.names, e.q_drawn.tolist(), strict=True)),
         measure_rates=Channels([x[1] for x in measures], [f"{x[2] or 1}/s" for x in measures]),
-        recorded_measures=tuple(range(len(measures))), rows=tuple(e.row_tags), joints=tuple(joints),
-        drivers=tuple(m.drivers), shorthands=shorthands,
+        recorded_measures=tuple(range(len(measures))), joints=tuple(joints), drivers=tuple(m.drivers),
+        shorthands=shorthands, scene=describe_scene(e),
+    )  # fmt: skip
+    if not reactions:
+        return made
+    forces = ca.Function("reactions", [e.q, e.v, lam, e.p, m.time], [column([value for *_, value in reactions])])
+    return replace(
+        made, functions={**made.functions, "reactions": forces},
         reaction_channels=Channels([x[0] for x in reactions], [x[1] for x in reactions]),
-        placement=Placement(q=tuple(e.q_drawn.tolist())), scene=describe_scene(e),
     )  # fmt: skip
 
 
