@@ -56,7 +56,7 @@ def _body(e: PlanarEquations, body: PlanarBody) -> SceneBody:
     shape = None
     if body.radius > 0:
         shape = SceneShape("cylinder", (body.radius, THICK * body.radius), "z")
-    named = {f"{body.name}.{k + 1}": point for k, point in enumerate(points)}
+    named = {f"{k + 1}": point for k, point in enumerate(points)}
     return SceneBody(body.name, tuple(points), outline(np.array(points)[:, :2]), named, shape)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions import call_user
+from dalembert.symbolic.convert import from_sympy, is_sympy
 from dalembert.symbolic.planar.node_names import GROUND, body_name, join_node, split_node, split_pair
 
 SX = ca.SX
@@ -184,9 +185,11 @@ class PlanarModel:
 
     # -- reading of arguments ----------------------------------------------------------------------------------------
     def expression(self, given: object, what: str) -> Any:
-        """One expression of the model's symbols: given as one, as a number, or as the name of a variable."""
+        """One expression of the model's symbols, of CasADi or SymPy; or a number, or the name of a variable."""
         if isinstance(given, str):
             return self[given]
+        if is_sympy(given):
+            given = from_sympy(given, self._named)
         try:
             value = SX(given)
         except (NotImplementedError, TypeError, RuntimeError):

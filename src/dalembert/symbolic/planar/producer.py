@@ -29,8 +29,15 @@ from dalembert.equations import (
     equations_from_expressions,
 )
 from dalembert.symbolic.planar.drawing import describe_scene
-from dalembert.symbolic.planar.element import locate_center, rotate
-from dalembert.symbolic.planar.model import REVOLUTE, PlanarBody, PlanarModel, check_is_complete, names_of_nodes
+from dalembert.symbolic.planar.element import locate_center, rotate, turn
+from dalembert.symbolic.planar.model import (
+    PRISMATIC,
+    REVOLUTE,
+    PlanarBody,
+    PlanarModel,
+    check_is_complete,
+    names_of_nodes,
+)
 from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.reduction import OPEN, Reduction
 
@@ -238,12 +245,16 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
         owners.setdefault(row.owner, []).append(k)
     lam = SX.sym("lam", len(e.row_tags))
     reactions: list[tuple[str, str, Any]] = []
-    joints = []
+    joints, axes = [], []
     for joint in m.joints.values():
         rows = owners.get(joint.name, [])
+        whole = bool(rows) and joint.kind != PRISMATIC  # both bodies of a slide turn as one: no row is its torque
         bodies = (_shown_body(joint.a[0]), _shown_body(joint.b[0]))
-        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if rows else -1))
+        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if whole else -1))
         reactions += [(f"{joint.name}.force.{c}", "N", lam[k]) for c, k in zip("xy", rows, strict=False)]
+        reactions += [(f"{joint.name}.torque.z", "N m", SX(0))] * whole
+        way = SX([1, 0]) if joint.end is None else e.reduce(e.reduction.direction(joint), joint.name)
+        axes.append(ca.horzcat(way, turn(way)))
     units = dict(zip(e.coordinates.names, e.coordinates.units, strict=True))
     for name, (driven, _) in m.drivers.items():
         unit = "N" if units.get(str(driven)) == "m" else "N m"
@@ -274,8 +285,9 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
     if not reactions:
         return made
     forces = ca.Function("reactions", [e.q, e.v, lam, e.p, m.time], [column([value for *_, value in reactions])])
+    directions = ca.Function("joint_axes", [e.q, e.p, m.time], [ca.densify(ca.horzcat(SX(2, 0), *axes))])
     return replace(
-        made, functions={**made.functions, "reactions": forces},
+        made, functions={**made.functions, "reactions": forces, "joint_axes": directions},
         reaction_channels=Channels([x[0] for x in reactions], [x[1] for x in reactions]),
     )  # fmt: skip
 
