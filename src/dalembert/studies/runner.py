@@ -59,6 +59,8 @@ STUDIES: dict[str, tuple[str, str]] = {
         "spin_up",
         "A long beam is spun up: geometric stiffening, by a term of the body and by cutting it into pieces.",
     ),
+    "quick-return": ("quick_return", "Whitworth's quick return: the torque that turns its crank at a steady speed."),
+    "three-rrr": ("three_rrr", "A planar robot on three legs: the torques that move its platform along a path."),
     "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
 }
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
     from dalembert.symbolic.parts import Orientation as Orientation
     from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
+    from dalembert.symbolic.planar.derivation import PlanarDerivation as PlanarDerivation
+    from dalembert.symbolic.planar.derivation import derive_linkage as derive_linkage
+    from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
+    from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)

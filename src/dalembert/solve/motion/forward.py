@@ -511,9 +511,10 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Sys
 
 
 def _reactions(eqs: EquationsOfMotion, state: State, values: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
-    if not eqs.joints:
+    first = next((joint.name for joint in eqs.joints if joint.reaction >= 0), None)
+    if first is None:
         return {}
-    dim = sum(name.startswith(f"{eqs.joints[0].name}.force.") for name in eqs.reaction_channels.names)
+    dim = sum(name.startswith(f"{first}.force.") for name in eqs.reaction_channels.names)
     turns = 1 if dim == 2 else 3
     axes = None
     if "joint_axes" in eqs.functions:

@@ -1,0 +1,194 @@
+"""Matrices of a planar model, to be seen: constraint Jacobian, orthogonal complement, inertia, forces, equations.
+
+    A v̇ = b ,   A C = 0 ,   Cᵀ (f - M v̇) = 0
+
+With independent speeds i and dependent speeds d the complement is C_i = 1, C_d = -A_d⁻¹ A_i (Orsino 2016, theorem 2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import qr
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
+from dalembert.expressions import Array
+from dalembert.symbolic.planar.model import PlanarModel
+from dalembert.symbolic.planar.producer import PlanarEquations, column
+
+SX = ca.SX
+RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
+PIVOT = 0.05  # least pivot of an elimination, over the largest entry of its row: 20 at most multiply rounding
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarDerivation:
+    """Equations of a planar model as expressions of (q, v, v̇, u, p, t).
+
+    coordinates, speeds, inputs, parameters : names, in the order of q, v, u, p.
+    independent : speeds that the columns of C stand for.  rows : owners of the rows of A.
+    A, b, M, f, C : with M v̇ = f + Aᵀ λ, A v̇ = b and A C = 0.  equations : Cᵀ (f - M v̇).
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    independent: tuple[str, ...]
+    rows: tuple[str, ...]
+    q: Any
+    v: Any
+    a: Any
+    u: Any
+    p: Any
+    t: Any
+    A: Any
+    b: Any
+    M: Any
+    f: Any
+    C: Any
+    parameter_values: tuple[float, ...]
+    drawn: tuple[float, ...]
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        return len(self.independent)
+
+    @property
+    def equations(self) -> Any:
+        """(degrees of freedom, 1) expressions that are zero in motion."""
+        return self.C.T @ (self.f - self.M @ self.a)
+
+    def evaluate(
+        self, q: object = None, v: object = None, *, accelerations: object = None, inputs: object = None, t: float = 0.0
+    ) -> dict[str, Array]:
+        """A, b, M, f, C and equations as numbers; as drawn, at rest and without inputs where left out."""
+        given = (
+            ("q", self.drawn if q is None else q, self.coordinates), ("v", v, self.speeds),
+            ("accelerations", accelerations, self.speeds), ("inputs", inputs, self.inputs),
+        )  # fmt: skip
+        values = []
+        for what, value, names in given:
+            array = np.zeros(len(names)) if value is None else np.asarray(value, dtype=float).ravel()
+            if array.size != len(names):
+                raise DataError("wrong-shape", f"{what} has {array.size} entries, {self.name!r} needs {len(names)}.")
+            values.append(array)
+        results = {"A": self.A, "b": self.b, "M": self.M, "f": self.f, "C": self.C, "equations": self.equations}
+        arguments = [self.q, self.v, self.a, self.u, self.p, self.t]
+        function = ca.Function("matrices", arguments, [ca.densify(x) for x in results.values()], {"cse": True})
+        found = function(*values, self.parameter_values, t)
+        return {key: np.array(value, dtype=float) for key, value in zip(results, found, strict=True)}
+
+
+def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> PlanarDerivation:
+    """Matrices of a planar model in the names of its variables.
+
+    independent : speeds to express the motion by, as many as degrees of freedom; chosen at the drawn pose when left
+        out. They must be independent there; elsewhere they may lose this property, and C its value.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.symbolic.PlanarModel("pendulum")
+    >>> m.add_ground((0, 0))
+    >>> m.add_bar(1, (0, 0), (0.5, 0), mass=2.0)
+    >>> m.add_revolute("0.1-1.1")
+    >>> found = da.symbolic.derive_linkage(m, independent=["1.rate"])
+    >>> found.C
+    SX(@1=0.5, [(-(@1*sin(1.angle))), (@1*cos(1.angle)), 1])
+    """
+    e = PlanarEquations(model)
+    values = tuple(value for _, value in model.parameters.values())
+    at = ca.Function("rows", [e.q, e.v, e.p, model.time], [ca.densify(e.A)])
+    A = np.array(at(e.q_drawn, np.zeros(len(e.speeds)), values, 0.0), dtype=float).reshape(-1, len(e.speeds))
+    if A.shape[0] and _rank(A) < A.shape[0]:
+        raise ModelError(
+            "rank-deficient", f"the {A.shape[0]} rows of {model.name!r} are not independent at the drawn pose (rank "
+            f"{_rank(A)}).", Advice("Leave out a joint or constraint that others imply, or draw another pose."),
+        )  # fmt: skip
+    chosen = _choose(A, list(e.speeds.names), list(independent), model.name)
+    dependent = [k for k in range(len(e.speeds)) if k not in chosen]
+    C = _complement(e.A, A, chosen, dependent)
+    return PlanarDerivation(
+        model.name, e.coordinates.names, e.speeds.names, tuple(model.inputs), tuple(model.parameters),
+        tuple(e.speeds.names[k] for k in chosen), tuple(row.owner for row in e.row_tags), e.q, e.v, e.a, e.u,
+        column([symbol for symbol, _ in model.parameters.values()]), model.time, e.A, e.b, e.M, e.f, C, values,
+        tuple(e.q_drawn.tolist()),
+    )  # fmt: skip
+
+
+def _complement(A: Any, values: Array, chosen: list[int], dependent: list[int]) -> Any:
+    """C with A C = 0: rows of A are solved for the dependent speeds one by one.
+
+    values : A at the drawn pose. Every pivot is one of the largest entries of its row there; among these, plain numbers
+    and rows with few entries come first, so that the result stays short.
+    """
+    rows = [{k: A[i, k] for k in range(A.shape[1]) if A.sparsity().has_nz(i, k)} for i in range(A.shape[0])]
+    numbers = values.copy()
+    solved: dict[int, int] = {}
+    while len(solved) < len(dependent):
+        best: tuple[Any, ...] | None = None
+        for i, row in enumerate(rows):
+            if i in solved.values():
+                continue
+            open_columns = [k for k in row if k in dependent and k not in solved]
+            largest = max((abs(numbers[i, k]) for k in open_columns), default=0.0)
+            for k in open_columns:
+                if abs(numbers[i, k]) < PIVOT * largest or not largest:
+                    continue
+                count = sum(k in other for other in rows)
+                cost = (not row[k].is_constant(), (len(row) - 1) * (count - 1), abs(numbers[i, k]) != 1.0, i, k)
+                best = cost if best is None else min(best, cost)
+        assert best is not None  # the rows are independent at the drawn pose
+        i, k = best[-2:]
+        pivot = rows[i].pop(k)
+        rows[i] = {j: x / pivot for j, x in rows[i].items()}
+        numbers[i] /= numbers[i, k]
+        for other in range(len(rows)):
+            if other == i or k not in rows[other]:
+                continue
+            factor = rows[other].pop(k)
+            for j, x in rows[i].items():
+                rows[other][j] = rows[other][j] - factor * x if j in rows[other] else -factor * x
+            numbers[other] -= numbers[other, k] * numbers[i]
+            rows[other] = {j: x for j, x in rows[other].items() if not x.is_zero()}
+        solved[k] = i
+    C = SX(A.shape[1], len(chosen))
+    for place, k in enumerate(chosen):
+        C[k, place] = 1
+    for k, i in solved.items():
+        for j, x in rows[i].items():
+            C[k, chosen.index(j)] = -x
+    return C
+
+
+def _rank(A: Array) -> int:
+    values = np.linalg.svd(A, compute_uv=False)
+    return int((values > RANK * values[0]).sum())
+
+
+def _choose(A: Array, names: list[str], wanted: list[str], model: str) -> list[int]:
+    """Places of independent speeds: those wanted, checked, or those that leave the best conditioned rest."""
+    free = A.shape[1] - A.shape[0]
+    if not wanted:
+        pivots = qr(A, mode="r", pivoting=True)[1] if A.size else np.arange(A.shape[1])
+        return sorted(int(k) for k in pivots[A.shape[0] :])
+    for name in wanted:
+        if name not in names:
+            problem = f"independent: {unknown_name('speed', name, names, f'model {model!r}')}"
+            raise ModelError("unknown-name", problem, where={"speed": name})
+    chosen = [names.index(name) for name in dict.fromkeys(wanted)]
+    rest = [k for k in range(len(names)) if k not in chosen]
+    if len(chosen) != free or (rest and _rank(A[:, rest]) < len(rest)):
+        found = "are not independent" if len(chosen) == free else f"are {len(chosen)}"
+        raise ModelError(
+            "dependent-coordinates", f"{model!r} has {free} degrees of freedom at the drawn pose; the independent "
+            f"speeds {', '.join(wanted)} {found}.", Advice("Choose others by {}.", Argument("independent")),
+        )  # fmt: skip
+    return chosen
