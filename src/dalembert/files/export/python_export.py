@@ -52,41 +52,10 @@ FUNCTIONS = (
     Written("energy", "energy", ("T", "V"), "Kinetic and potential energy [J]."),
 )
 RESERVED = frozenset(
-    [
-        "np",
-        "q",
-        "v",
-        "z",
-        "u",
-        "p",
-        "t",
-        "a",
-        "lam",
-        "N",
-        "n",
-        "M",
-        "f",
-        "A",
-        "b",
-        "phi",
-        "c",
-        "g",
-        "y",
-        "T",
-        "V",
-        "accelerations",
-        "state_rate",
-        "_zeros",
-        "COORDINATES",
-        "SPEEDS",
-        "INTERNAL",
-        "INPUTS",
-        "OUTPUTS",
-        "ROWS",
-        "PARAMETERS",
-        "VALUES",
-    ]
-) | {one.name for one in FUNCTIONS}
+    {"np", "q", "v", "z", "u", "p", "t", "a", "lam", "N", "n", "M", "f", "A", "b", "phi", "c", "g", "y", "T", "V"}
+    | {"COORDINATES", "SPEEDS", "INTERNAL", "INPUTS", "OUTPUTS", "ROWS", "PARAMETERS", "VALUES", "_zeros"}
+    | {"accelerations", "state_rate", *(one.name for one in FUNCTIONS)}
+)
 
 
 def export_python(model: object, path: str | os.PathLike[str]) -> Path:

@@ -171,7 +171,7 @@ class Absolute:
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
         nq, nv = space.nq, space.nv
         parts = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
-        poses = space.poses_of(parts)
+        poses = self._make_poses(parts)
         twists = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
         self.ground, self.bodies = Ground(self), self._make_bodies(poses, twists)
         blocks = [space.rate_matrix(x) for x in parts]
@@ -180,6 +180,9 @@ class Absolute:
         others = SX.eye(self.nv - self.first_mode[1])
         self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, others), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
+
+    def _make_poses(self, parts: list[Any]) -> list[Pose]:
+        return self.space.poses_of(parts)
 
     def _make_bodies(self, poses: list[Pose], twists: list[Twist]) -> list[RigidBody | FloatingBody]:
         """What each body brings."""
@@ -382,8 +385,9 @@ class Absolute:
         blocks += [([first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         return scatter_blocks(blocks, self.nv)
 
-    def build(self) -> EquationsOfMotion:
-        m, space = self.m, self.space
+    def collect(self) -> ForceBuilder:
+        """Rows of everything that constrains, in `rows`, and the forces."""
+        m = self.m
         for joint in m.joints:
             self.add_joint(joint)
         self._variables_as_measures()
@@ -398,10 +402,15 @@ class Absolute:
                 add_rotor(self, force.name, rotor)
         self._add_sticking()
         self.lam = SX.sym("lam", len(self.rows))
-        A, b = self.rows.matrix(), self.rows.right_hand_side()
-        M = self.mass_matrix()
         forces = ForceBuilder(self)
         forces.build()
+        return forces
+
+    def build(self) -> EquationsOfMotion:
+        m, space = self.m, self.space
+        forces = self.collect()
+        A, b = self.rows.matrix(), self.rows.right_hand_side()
+        M = self.mass_matrix()
         internal_rates = [*forces.internal_rates, *(self.lam[row] for row, _ in self.sticking.values())]
         f = forces.potential_part + forces.other_part
         T = 0.5 * ca.dot(self.v, M @ self.v)
