@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dalembert import math as math
     from dalembert import structures as structures
     from dalembert import sweeps as sweeps
+    from dalembert import symbolic as symbolic
     from dalembert.app.live.serve import view as view
     from dalembert.equations import EquationsOfMotion as EquationsOfMotion
     from dalembert.expressions import cos as cos

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dalembert.equations.equations_of_motion import EquationsOfMotion as EquationsOfMotion
     from dalembert.equations.equations_of_motion import equations as equations
     from dalembert.equations.equations_of_motion import require_equations as require_equations
+    from dalembert.equations.from_expressions import equations_from_expressions as equations_from_expressions
     from dalembert.equations.functions import ARGUMENTS as ARGUMENTS
     from dalembert.equations.functions import Symbols as Symbols
     from dalembert.equations.placement import Follower as Follower

@@ -26,7 +26,15 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError, require_name, unknown_name
-from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State, Symbols, require_equations
+from dalembert.equations import (
+    ARGUMENTS,
+    Channels,
+    EquationsOfMotion,
+    State,
+    Symbols,
+    equations_from_expressions,
+    require_equations,
+)
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state
@@ -415,21 +423,12 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
             "a discrete StateSpace has no equations of motion: laws and observers around it are sampled, give them dt "
             "[s]; and there are no events between its samples.",
         )
-    sizes = {"q": 0, "v": 0, "z": model.nx, "u": model.nu, "p": 0, "t": 1, "lam": 0, "a": 0}
-    s = {name: SX.sym(name, size) for name, size in sizes.items()}
+    z, u = ca.vertcat(SX(0, 1), *map(SX.sym, model.states)), ca.vertcat(SX(0, 1), *map(SX.sym, model.inputs))
     A, B, C, D = (ca.sparsify(ca.DM(matrix)) for matrix in (model.A, model.B, model.C, model.D))
-    made = {"internal": A @ s["z"] + B @ s["u"], "outputs": C @ s["z"] + D @ s["u"]}
-    functions = {
-        name: ca.Function(name, [s[part] for part in ARGUMENTS[name].split()], [ca.densify(value)])
-        for name, value in made.items()
-    }
-
-    def channels(names: tuple[str, ...]) -> Channels:
-        return Channels(names, [model.units.get(name, "") for name in names])
-
-    return EquationsOfMotion(
-        name="linear model", coordinates=Channels(), speeds=Channels(), internal=channels(model.states),
-        inputs=channels(model.inputs), outputs=channels(model.outputs), functions=functions,
+    outputs = ca.densify(C @ z + D @ u)
+    return equations_from_expressions(
+        "linear model", z=z, u=u, g=A @ z + B @ u,
+        outputs={name: outputs[k] for k, name in enumerate(model.outputs)}, units=model.units,
         shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
     )  # fmt: skip
 

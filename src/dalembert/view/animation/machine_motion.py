@@ -83,7 +83,8 @@ class MachineMotion:
         nodes = [node_at(flexible, place) for place in rest]
         count = len(flexible.coordinates)
         modes = [points3(node.translation) if node is not None else np.zeros((count, 3)) for node in nodes]
-        return self.carry(name, rest + np.einsum("kf,nkc->fnc", self.elastic(name), np.array(modes)))
+        shapes = np.array(modes).reshape(len(rest), count, 3)
+        return self.carry(name, rest + np.einsum("kf,nkc->fnc", self.elastic(name), shapes))
 
     def picture_points(self, name: str, numbers: Sequence[int]) -> Array:
         """(F, n, 3) points of the picture of a flexible body in the world, by their numbers."""

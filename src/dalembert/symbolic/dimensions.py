@@ -1,0 +1,158 @@
+"""Dimensions of expressions: every sum, comparison and function is checked against the units of its symbols.
+
+A dimension is the powers of (kilogram, metre, second, ampere). A symbol without a unit and a plain number fit
+everywhere, so a model without units is never refused; a product with one of them stays unknown, unless it is a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+
+from dalembert.core.errors import DataError, ModelError
+from dalembert.record.units import NONE, Dimension, read_unit, unit_text
+
+SX = ca.SX
+ANY = None  # a dimension that is not known
+PLAIN_NUMBER = "number"  # fits every sum, and leaves a product as it is
+ENERGY: Dimension = (1.0, 2.0, -2.0, 0.0)
+POWER: Dimension = (1.0, 2.0, -3.0, 0.0)
+FORCE: Dimension = (1.0, 1.0, -2.0, 0.0)
+LENGTH: Dimension = (0.0, 1.0, 0.0, 0.0)
+
+_SAME = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_TWICE, ca.OP_FABS, ca.OP_FLOOR, ca.OP_CEIL}
+_SUM = {ca.OP_ADD, ca.OP_SUB, ca.OP_FMIN, ca.OP_FMAX, ca.OP_HYPOT, ca.OP_FMOD, ca.OP_REMAINDER}
+_COMPARED = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_ATAN2}
+_PLAIN = {
+    ca.OP_EXP, ca.OP_LOG, ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ASIN, ca.OP_ACOS, ca.OP_ATAN, ca.OP_SINH, ca.OP_COSH,
+    ca.OP_TANH, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH, ca.OP_ERF, ca.OP_ERFINV, ca.OP_LOG1P, ca.OP_EXPM1,
+}  # fmt: skip
+
+
+def dimension_of_unit(unit: str, what: str) -> Dimension | None:
+    """The dimension of an SI unit; None of an empty one. ``what`` has this unit, for the message."""
+    if not unit:
+        return ANY
+    text = unit.removeprefix("1/")
+    problem = f"the unit {unit!r} of {what} is not known."
+    try:
+        (times, over), found, end = read_unit(text)
+    except DataError as error:
+        raise ModelError("unit-mismatch", problem, where={"name": what}) from error
+    if end != len(text):
+        raise ModelError("unit-mismatch", problem, where={"name": what})
+    if times != over:
+        problem = f"{what} is in {unit!r}; expressions are in SI units and radians, such as {unit_text(found)!r}."
+        raise ModelError("unit-mismatch", problem, where={"name": what})
+    return tuple(-x for x in found) if unit != text else found  # type: ignore[return-value]
+
+
+def rate_of(dimension: Dimension | None, times: int = 1) -> Dimension | None:
+    """The dimension of a time derivative."""
+    return None if dimension is None else (dimension[0], dimension[1], dimension[2] - times, dimension[3])
+
+
+def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: str) -> Dimension | None:
+    """The dimension of a scalar expression; None where symbols without a unit leave it open.
+
+    Raises ModelError where terms of a sum do not fit, naming the symbols of both.
+    """
+    arguments = ca.symvar(SX(expression))
+    f = ca.Function("dimensions", arguments, [SX(expression)])
+    registers: dict[int, Any] = {}
+    named: dict[int, tuple[str, ...]] = {}  # the symbols of every register, for a message
+    result: Any = ANY
+    for k in range(f.n_instructions()):
+        code, i, o = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
+        if code == ca.OP_CONST:
+            registers[o[0]], named[o[0]] = PLAIN_NUMBER, ()
+        elif code == ca.OP_INPUT:
+            name = arguments[i[0]].name()
+            registers[o[0]], named[o[0]] = known.get(name), (name,)
+        elif code == ca.OP_OUTPUT:
+            result = registers[i[0]]
+        else:
+            inner = [registers[j] for j in i]
+            symbols = [named[j] for j in i]
+            exponent = _exponent(f, k, code) if code in (ca.OP_POW, ca.OP_CONSTPOW) else None
+            registers[o[0]] = _combine(code, inner, symbols, exponent, what)
+            named[o[0]] = tuple(dict.fromkeys(name for one in symbols for name in one))
+    return NONE if result == PLAIN_NUMBER and arguments else ANY if result == PLAIN_NUMBER else result
+
+
+def require_dimension(expression: Any, wanted: Dimension, known: Mapping[str, Dimension | None], what: str) -> None:
+    """Refuse a scalar whose dimension is known and another one."""
+    found = dimension_of(expression, known, what)
+    if found is not None and found != wanted and not SX(expression).is_constant():
+        raise ModelError(
+            "unit-mismatch", f"{what} has the unit {unit_text(found)}, expected {unit_text(wanted)}.",
+            where={"name": what},
+        )  # fmt: skip
+
+
+def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], exponent: float | None, what: str) -> Any:
+    if code in _SAME:
+        return inner[0]
+    if code in _SUM or code in _COMPARED:
+        one, two = inner
+        known = [x for x in inner if x not in (ANY, PLAIN_NUMBER)]
+        if len(known) == 2 and one != two:
+            left, right = (", ".join(own[:4]) for own in symbols)
+            raise ModelError(
+                "unit-mismatch",
+                f"{what} combines {unit_text(one)} ({left}) with {unit_text(two)} ({right}).",
+                where={"name": what, "symbols": [*symbols[0], *symbols[1]]},
+            )
+        if code in _COMPARED:
+            return NONE
+        return known[0] if known else ANY if ANY in inner else PLAIN_NUMBER
+    if code in _PLAIN:
+        if inner[0] not in (ANY, PLAIN_NUMBER, NONE):
+            raise ModelError(
+                "unit-mismatch",
+                f"{what} takes a function of {unit_text(inner[0])} ({', '.join(symbols[0][:4])}); it must be a plain "
+                "number or an angle.",
+                where={"name": what, "symbols": list(symbols[0])},
+            )
+        return NONE
+    if code in (ca.OP_MUL, ca.OP_DIV):
+        return _product(inner[0], inner[1], 1 if code == ca.OP_MUL else -1)
+    if code == ca.OP_SQ:
+        return _raised(inner[0], 2)
+    if code == ca.OP_INV:
+        return _raised(inner[0], -1)
+    if code == ca.OP_SQRT:
+        return _raised(inner[0], 0.5)
+    if code in (ca.OP_POW, ca.OP_CONSTPOW):
+        if inner[0] in (NONE, PLAIN_NUMBER):
+            return NONE
+        return ANY if exponent is None else _raised(inner[0], exponent)
+    if code == ca.OP_IF_ELSE_ZERO:
+        return inner[1]
+    if code == ca.OP_SIGN:
+        return NONE
+    return ANY
+
+
+def _exponent(f: ca.Function, place: int, code: int) -> float | None:
+    """The exponent of a power, where it is a number: the constant last written to its register."""
+    register = f.instruction_input(place)[1]
+    for k in range(place - 1, -1, -1):
+        if f.instruction_id(k) != ca.OP_OUTPUT and f.instruction_output(k)[0] == register:
+            return float(f.instruction_constant(k)) if f.instruction_id(k) == ca.OP_CONST else None
+    return None
+
+
+def _product(one: Any, two: Any, power: int) -> Any:
+    if ANY in (one, two):
+        return ANY
+    if two == PLAIN_NUMBER:
+        return one
+    second = _raised(two, power)
+    return second if one == PLAIN_NUMBER else tuple(a + b for a, b in zip(one, second, strict=True))
+
+
+def _raised(one: Any, power: float) -> Any:
+    return one if one in (ANY, PLAIN_NUMBER) else tuple(x * power for x in one)

@@ -1,0 +1,1 @@
+"""Formalisms of analytical mechanics, one file each; all return a `Derivation`."""

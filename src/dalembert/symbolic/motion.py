@@ -1,0 +1,422 @@
+"""The motion of a system in one set of speeds v: everything that formalisms differentiate.
+
+    q̇ = N(q,t) v + n(q,t) ,   A = [∂φ̇/∂v ; ∂c/∂v ; ∂h/∂v̇] ,   b = [-dφ̇/dt ; -dc/dt ; -h]  at v̇ = 0
+    ṙ = J v + r₀ ,   r̈ = J v̇ + γ ,      ω = J_ω v + ω₀ ,   ω̇ = J_ω v̇ + γ_ω
+    Q = Σ Jᵀ F + Σ J_ωᵀ τ + Nᵀ (Q_q - ∂V/∂q) - ∂D/∂v
+
+The speeds are the rates of the coordinates (`in_rates`), the declared quasi-velocities (`in_speeds`), or an independent
+subset of either, the others eliminated by the constraint rows (`eliminate`): with v = (v_i, v_d) and rows
+C_i v_i + C_d v_d + c₀ = 0, v_d = -C_d⁻¹ (C_i v_i + c₀).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
+from dalembert.equations import ACCELERATION, HOLONOMIC, Row
+from dalembert.symbolic.system import Constraint, System
+
+SX = ca.SX
+SAMPLES = 4  # random points at which a rank is decided
+RANK = 1e-9  # singular value, as a share of the largest, below which it counts as zero at such a point
+LARGEST_INVERSE = 3  # a larger block is solved by elimination
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """Velocity and acceleration of a body: J (3, nv) and what is left at v̇ = 0."""
+
+    name: str
+    mass: Any
+    inertia: Any
+    velocity: Any
+    J: Any
+    gamma: Any
+    omega: Any
+    J_omega: Any
+    gamma_omega: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A system in one set of speeds.
+
+    v, names : symbols of the speeds.  vdot : symbols of their derivatives.  N, n : of q̇ = N v + n.
+    constraints : rows that are left; ``eliminated`` hold by the choice of speeds.
+    replaced : symbols of velocities in which expressions may be written, and what they are in v.
+    of_rates : v as an expression of (q, q̇, t).
+    """
+
+    system: System
+    names: tuple[str, ...]
+    v: Any
+    vdot: Any
+    N: Any
+    n: Any
+    constraints: tuple[Constraint, ...]
+    eliminated: tuple[Constraint, ...]
+    replaced: tuple[Any, Any]
+    of_rates: Any
+    independent: tuple[str, ...] = ()
+
+    @property
+    def nv(self) -> int:
+        return int(self.v.shape[0])
+
+    # -- velocities ------------------------------------------------------------------------------------------------
+    @cached_property
+    def qdot(self) -> Any:
+        return self.N @ self.v + self.n
+
+    def velocity(self, expression: Any) -> Any:
+        """An expression of (q, q̇, u, t) in the speeds v."""
+        symbols, values = self.replaced
+        return ca.substitute(SX(expression), symbols, values) if symbols.numel() else SX(expression)
+
+    def rate(self, expression: Any) -> Any:
+        """Time derivative of an expression of (q, v, t) at v̇ = 0."""
+        s = self.system
+        value = SX(expression)
+        if not value.numel():
+            return value
+        shape = value.shape
+        flat = ca.vec(ca.densify(value))
+        return ca.reshape(ca.jtimes(flat, s.q, self.qdot) + ca.jacobian(flat, s.t), *shape)
+
+    def acceleration(self, expression: Any) -> Any:
+        """An expression of (q, q̇, u, q̈, u̇, t) in v and v̇."""
+        s = self.system
+        value = SX(expression)
+        speeds = ca.vertcat(SX(0, 1), *(s.symbols[f"{name}.rate"] for name in s.definitions))
+        highest = ca.vertcat(s.accelerations, speeds)
+        if ca.depends_on(value, highest):
+            turned = [self.total_rate(self.qdot), self.total_rate(self.velocity(s.speeds))]
+            value = ca.substitute(value, highest, ca.vertcat(SX(0, 1), *turned))
+        return self.velocity(value)
+
+    def total_rate(self, expression: Any) -> Any:
+        """Time derivative of a column of (q, v, t), with v̇."""
+        value = SX(expression)
+        return self.rate(value) + ca.jtimes(value, self.v, self.vdot) if value.numel() else value
+
+    # -- bodies and forces -------------------------------------------------------------------------------------------
+    @cached_property
+    def bodies(self) -> list[BodyMotion]:
+        found = []
+        for body in self.system.bodies.values():
+            velocity = self.velocity(body.velocity)
+            omega = SX(3, 1) if body.omega is None else self.velocity(body.omega)
+            moving = (velocity, ca.jacobian(velocity, self.v), self.rate(velocity))
+            turning = (omega, ca.jacobian(omega, self.v), self.rate(omega))
+            found.append(BodyMotion(body.name, body.mass, body.inertia, *moving, *turning))
+        return found
+
+    @cached_property
+    def kinetic(self) -> Any:
+        """T(q, v, t)."""
+        total = sum((self.velocity(one) for one in self.system.kinetic.values()), SX(0))
+        for body in self.bodies:
+            total = total + 0.5 * body.mass * ca.dot(body.velocity, body.velocity)
+            if self.system.bodies[body.name].rotation is not None:
+                total = total + 0.5 * ca.dot(body.omega, body.inertia @ body.omega)
+        return total
+
+    @cached_property
+    def potential(self) -> Any:
+        """V(q, t), gravity included."""
+        g = ca.vertcat(*self.system.gravity)
+        total = sum(self.system.potential.values(), SX(0))
+        for body in self.system.bodies.values():
+            total = total - body.mass * ca.dot(g, body.position)
+        return total
+
+    @cached_property
+    def applied(self) -> Any:
+        """Generalized forces of everything that has no potential, (nv,) of (q, v, inputs, t)."""
+        s = self.system
+        total = SX.zeros(self.nv)
+        for force in s.forces.values():
+            total = total + self._partial(force.velocity).T @ self.velocity(force.vector)
+        for torque in s.torques.values():
+            own = s.bodies[torque.body]
+            total = total + self._partial(own.omega).T @ self.velocity(torque.vector)
+            if torque.other:
+                other = s.bodies[torque.other]
+                turned = other.rotation.T @ own.rotation @ torque.vector
+                total = total - self._partial(other.omega).T @ self.velocity(turned)
+        along = SX.zeros(len(s.coordinate_names))
+        for name, value in s.generalized.values():
+            along[s.coordinate_names.index(name)] += self.velocity(value)
+        total = total + self.N.T @ along
+        if s.dissipation:
+            total = total - ca.gradient(sum(map(self.velocity, s.dissipation.values()), SX(0)), self.v)
+        return ca.densify(total)
+
+    @cached_property
+    def conservative(self) -> Any:
+        """Generalized forces of the potential, -Nᵀ ∂V/∂q."""
+        return -self.N.T @ ca.gradient(self.potential, self.system.q)
+
+    @property
+    def force(self) -> Any:
+        """All applied generalized forces."""
+        return self.applied + self.conservative
+
+    def _partial(self, velocity: Any) -> Any:
+        return ca.jacobian(self.velocity(velocity), self.v)
+
+    # -- constraints -------------------------------------------------------------------------------------------------
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(Row(one.name, one.level, one.number) for one in self._ordered)
+
+    @property
+    def _ordered(self) -> list[Constraint]:
+        levels = (HOLONOMIC, "velocity", ACCELERATION)
+        return sorted(self.constraints, key=lambda one: levels.index(one.level))  # as λ has them
+
+    @cached_property
+    def rates_of_rows(self) -> Any:
+        """φ̇ and c of the rows that have a residual at velocity level, of (q, v, t)."""
+        return ca.vertcat(SX(0, 1), *(self.rate_of_row(one) for one in self._ordered if one.level != ACCELERATION))
+
+    def rate_of_row(self, row: Constraint) -> Any:
+        return self.rate(row.expression) if row.level == HOLONOMIC else self.velocity(row.expression)
+
+    @cached_property
+    def A(self) -> Any:
+        return self._rows[0]
+
+    @cached_property
+    def b(self) -> Any:
+        return self._rows[1]
+
+    @cached_property
+    def _rows(self) -> tuple[Any, Any]:
+        A, b = ca.jacobian(self.rates_of_rows, self.v), -self.rate(self.rates_of_rows)
+        for one in self._ordered:
+            if one.level == ACCELERATION:
+                value = self.acceleration(one.expression)
+                D = ca.jacobian(value, self.vdot)
+                if ca.depends_on(D, self.vdot):
+                    raise ModelError(
+                        "not-affine", f"row {one.name!r} is not affine in the accelerations.", where={"row": one.name}
+                    )
+                A = ca.vertcat(A, D)
+                b = ca.vertcat(b, -ca.substitute(value, self.vdot, SX.zeros(self.nv)))
+        return ca.vertcat(SX(0, self.nv), A), ca.vertcat(SX(0, 1), b)
+
+    # -- numbers -----------------------------------------------------------------------------------------------------
+    def sample(self, expressions: Sequence[Any], count: int = SAMPLES) -> list[list[Any]]:
+        """Values of expressions of (q, v, inputs, p, t) at random points; parameters without a value are random too."""
+        s = self.system
+        f = ca.Function("sample", [s.q, self.v, s.u, s.p, s.t], [ca.densify(SX(one)) for one in expressions])
+        random = np.random.default_rng(20)
+        found = []
+        for _ in range(count):
+            p = [random.uniform(0.5, 1.5) if x is None else x for x in s.parameter_values.values()]
+            q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.uniform(0.2, 0.9, s.q.shape[0])
+            values = f.call([q, random.normal(size=self.nv), random.normal(size=s.u.shape[0]), p, 0.3])
+            found.append([np.array(one) for one in values])
+        return found
+
+
+def in_rates(system: System) -> Motion:
+    """The motion in the rates of the coordinates, v = q̇."""
+    _require_coordinates(system)
+    count = len(system.coordinate_names)
+    speeds = ca.vertcat(SX(0, 1), *system.definitions.values())
+    return Motion(
+        system, tuple(f"{name}.rate" for name in system.coordinate_names), system.rates, system.accelerations,
+        SX.eye(count), SX.zeros(count), tuple(system.constraints), (), (system.speeds, speeds), system.rates,
+    )  # fmt: skip
+
+
+def in_speeds(system: System) -> Motion:
+    """The motion in the declared speeds, q̇ = N u + n; in the rates where none are declared.
+
+    As many speeds as coordinates give all rows as they are; as many as freedoms give none: the rows are eliminated.
+    """
+    _require_coordinates(system)
+    if not system.definitions:
+        return in_rates(system)
+    count, given = len(system.coordinate_names), len(system.definitions)
+    rates = in_rates(system)
+    definitions = ca.vertcat(*system.definitions.values())
+    Y, y0 = _affine(definitions, system.rates)
+    rows = tuple(one for one in rates._ordered if one.level != ACCELERATION)
+    eliminated: tuple[Constraint, ...] = ()
+    if given < count:
+        if given + len(rows) != count:
+            raise ModelError(
+                "wrong-shape",
+                f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {given} speeds;"
+                f" expected {count} speeds, or {count - len(rows)} independent ones.",
+                Advice("Declare speeds with {}.", Call("s.speed")), where={"speeds": list(system.definitions)},
+                evidence={"coordinates": count, "rows": len(rows), "speeds": given},
+            )  # fmt: skip
+        residuals = rates.rates_of_rows
+        _refuse_nonlinear(rates, rows)
+        C, c0 = _affine(residuals, system.rates)
+        Y, y0, eliminated = ca.vertcat(Y, C), ca.vertcat(y0, c0), rows
+    elif given > count:
+        extra = list(system.definitions)[count:]
+        raise ModelError(
+            "wrong-shape", f"system {system.name!r} has {count} coordinates and {given} speeds; {', '.join(extra)} "
+            "cannot be independent of the others.", where={"speeds": extra},
+        )  # fmt: skip
+    _require_independent(system, rates, Y, eliminated)
+    names = tuple(system.definitions)
+    own = ca.vertcat(system.speeds, SX.zeros(count - given))
+    qdot = solve_square(Y, own - y0)
+    N, n = _affine(qdot, system.speeds)
+    left = tuple(one for one in system.constraints if one not in eliminated)
+    derivatives = ca.vertcat(*(system.symbols[f"{name}.rate"] for name in names))
+    return Motion(
+        system, names, system.speeds, derivatives, N, n, left, eliminated,
+        (system.rates, N @ system.speeds + n), definitions, names if eliminated else (),
+    )  # fmt: skip
+
+
+def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motion:
+    """The motion in independent speeds alone, the others given by the constraint rows.
+
+    independent : their names; where left out, those that make the rows best conditioned at a random point.
+    """
+    if not motion.constraints:
+        if independent is not None and set(independent) != set(motion.names):
+            _refuse_names(independent, motion, motion.nv)
+        return motion
+    for one in motion.constraints:
+        if one.level == ACCELERATION:
+            raise ModelError(
+                "wrong-level", f"row {one.name!r} is at acceleration level; it cannot be eliminated from the speeds.",
+                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.udwadia_kalaba")),
+                where={"row": one.name},
+            )  # fmt: skip
+    rows = tuple(motion._ordered)
+    _refuse_nonlinear(motion, rows)
+    C, c0 = _affine(motion.rates_of_rows, motion.v)
+    freedom = motion.nv - len(rows)
+    if independent is None:
+        independent = _choose(motion, C, rows)
+    else:
+        _refuse_names(independent, motion, freedom)
+    inside = [motion.names.index(name) for name in independent]
+    outside = [k for k in range(motion.nv) if k not in inside]
+    samples = motion.sample([C])
+    if any(np.linalg.matrix_rank(x[0][:, outside], RANK * np.abs(x[0]).max()) < len(rows) for x in samples):
+        raise ModelError(
+            "rank-deficient", f"the constraint rows do not give {', '.join(motion.names[k] for k in outside)} from "
+            f"{', '.join(independent)}.", where={"speeds": list(independent)},
+        )  # fmt: skip
+    v, vdot = motion.v[inside], motion.vdot[inside]
+    dependent = solve_square(C[:, outside], -(C[:, inside] @ v + c0))
+    whole = SX.zeros(motion.nv)
+    whole[inside], whole[outside] = v, dependent
+    W, w0 = _affine(whole, v)
+    symbols, values = motion.replaced
+    values = ca.substitute(values, motion.v[outside], dependent) if symbols.numel() else values
+    replaced = (ca.vertcat(symbols, motion.v[outside]), ca.vertcat(values, dependent))
+    return Motion(
+        motion.system, tuple(independent), v, vdot, ca.sparsify(motion.N @ W), motion.N @ w0 + motion.n, (),
+        (*motion.eliminated, *rows), replaced, motion.of_rates[inside], tuple(independent),
+    )  # fmt: skip
+
+
+def solve_square(B: Any, right: Any) -> Any:
+    """B⁻¹ right, block by block of B's pattern."""
+    B = ca.sparsify(SX(B))
+    if B.sparsity().is_diag() and B.nnz() == B.shape[0]:
+        return right / ca.diag(B)
+    _, order, starts = B.sparsity().scc()
+    blocks = [sorted(order[a:b]) for a, b in pairwise(starts)]
+    if any(B[one, two].nnz() for i, one in enumerate(blocks) for j, two in enumerate(blocks) if i != j):
+        blocks = [list(range(B.shape[0]))]  # blocks that depend on each other
+    result = SX.zeros(*right.shape)
+    for index in blocks:
+        block = ca.densify(B[index, index])
+        if len(index) <= LARGEST_INVERSE:
+            result[index, :] = ca.inv(block) @ right[index, :]
+        else:
+            result[index, :] = ca.solve(block, ca.densify(right[index, :]))
+    return result
+
+
+def _affine(value: Any, symbols: Any) -> tuple[Any, Any]:
+    """Matrix and constant of an affine expression."""
+    return ca.sparsify(ca.jacobian(value, symbols)), ca.densify(
+        ca.substitute(value, symbols, SX.zeros(symbols.shape[0]))
+    )
+
+
+def _refuse_nonlinear(motion: Motion, rows: Sequence[Constraint]) -> None:
+    for one in rows:
+        if ca.depends_on(ca.jacobian(motion.rate_of_row(one), motion.v), motion.v):
+            raise ModelError(
+                "not-affine", f"row {one.name!r} is not affine in the speeds: it cannot be eliminated from them.",
+                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.udwadia_kalaba")),
+                where={"row": one.name},
+            )  # fmt: skip
+
+
+def _require_coordinates(system: System) -> None:
+    if not system.coordinate_names:
+        raise ModelError("no-coordinate", f"system {system.name!r} has no coordinates.")
+
+
+def _require_independent(system: System, rates: Motion, Y: Any, eliminated: Sequence[Constraint]) -> None:
+    """Definitions of speeds (and rows) that give the rates at random points."""
+    ranks = []
+    for (values,) in rates.sample([Y]):
+        ranks.append(np.linalg.matrix_rank(values, RANK * max(np.abs(values).max(), 1e-300)))
+    if max(ranks) == Y.shape[0]:
+        return
+    (values,) = rates.sample([Y], 1)[0]
+    names = [*system.definitions, *(f"constraint {one.name!r}" for one in eliminated)]
+    kept: list[int] = []
+    for k in range(len(values)):
+        if np.linalg.matrix_rank(values[[*kept, k]], RANK * np.abs(values).max()) == len(kept) + 1:
+            kept.append(k)
+    extra = [names[k] for k in range(len(names)) if k not in kept]
+    raise ModelError(
+        "rank-deficient", f"the speeds of system {system.name!r} are not independent: {', '.join(extra)} depends on "
+        "the others (checked at random points).", where={"speeds": extra},
+    )  # fmt: skip
+
+
+def _choose(motion: Motion, C: Any, rows: Sequence[Constraint]) -> tuple[str, ...]:
+    from scipy.linalg import qr
+
+    values = motion.sample([C], 1)[0][0]
+    _, R, order = qr(values, pivoting=True, mode="economic")
+    diagonal = np.abs(np.diag(R))
+    if len(rows) > motion.nv or (diagonal <= RANK * diagonal.max()).any():
+        raise ModelError(
+            "rank-deficient", "constraint rows depend on each other (checked at random points); the speeds cannot be "
+            "divided into independent and dependent ones.", Advice("Use {}.", Call("da.symbolic.udwadia_kalaba")),
+            where={"rows": [one.name for one in rows]},
+        )  # fmt: skip
+    return tuple(motion.names[k] for k in sorted(order[len(rows) :]))
+
+
+def _refuse_names(independent: Sequence[str], motion: Motion, freedom: int) -> None:
+    for name in independent:
+        if name not in motion.names:
+            raise ModelError("unknown-name", unknown_name("speed", name, motion.names, "the independent ones"))
+    if len(set(independent)) != freedom:
+        kind = "few" if len(set(independent)) < freedom else "many"
+        raise ModelError(
+            "wrong-shape", f"too {kind} independent speeds: {', '.join(independent)}; {motion.nv} speeds and "
+            f"{len(motion.constraints)} rows leave {freedom}.", where={"speeds": list(independent)},
+            evidence={"freedom": freedom, "given": len(set(independent))},
+        )  # fmt: skip

@@ -1,0 +1,666 @@
+"""A mechanical system in symbols: coordinates, speeds, parameters, inputs, bodies or energies, forces, constraints.
+
+Symbols are scalars of the expression graph (CasADi SX): ``+ - * /`` and the functions of `da.math` work on them, and a
+SymPy expression of symbols with the same names is accepted wherever an expression is. A system only collects and
+checks; the formalisms (`da.symbolic.lagrange`, `da.symbolic.kane`, ...) derive equations from it.
+
+    q      coordinates "theta", with rates q̇ "theta.rate" and accelerations q̈ "theta.acceleration"
+    u      speeds, where any are declared: quasi-velocities u = Y(q,t) q̇ + y₀(q,t)
+    r, R   place and orientation of a body; ω in body axes with skew(ω) = Rᵀ Ṙ
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
+from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
+from dalembert.expressions.quantities import is_real
+from dalembert.symbolic.convert import from_sympy, is_sympy
+from dalembert.symbolic.dimensions import (
+    ENERGY,
+    FORCE,
+    LENGTH,
+    POWER,
+    dimension_of,
+    dimension_of_unit,
+    require_dimension,
+)
+
+SX = ca.SX
+GRAVITY_NONE = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body or, without orientation, a particle.
+
+    position : (3,) of the mass centre, world axes.  rotation : (3, 3) body to world, or None.
+    velocity, omega : (3,) of the mass centre in world axes, and ω in body axes; of rates or speeds.
+    """
+
+    name: str
+    mass: Any
+    inertia: Any
+    position: Any
+    velocity: Any
+    rotation: Any = None
+    omega: Any = None
+
+
+@dataclass(frozen=True)
+class Force:
+    """A force (3,) in world axes at a point with the given velocity, on a body where it is known."""
+
+    name: str
+    vector: Any
+    velocity: Any
+    body: str = ""
+    place: Any = None
+
+
+@dataclass(frozen=True)
+class Torque:
+    """A torque (3,) on a body, in its own axes; on ``other`` the opposite one."""
+
+    name: str
+    vector: Any
+    body: str
+    other: str = ""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A scalar that is zero on every motion, and its level."""
+
+    name: str
+    expression: Any
+    level: str
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """A rotation matrix (3, 3), body to world, with its angular velocity (3,) in body axes."""
+
+    matrix: Any
+    omega: Any
+
+
+@dataclass
+class System:
+    """A mechanical system in symbols.
+
+    Parameters
+    ----------
+    name : of the system.
+    gravity : (2,) or (3,) acceleration in world axes [m/s²], numbers or expressions, on every body with mass.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = System("pendulum", gravity=(0, -9.81))
+    >>> theta, m, l = s.coordinate("theta", unit="rad"), s.parameter("m", 1.2, "kg"), s.parameter("l", 0.7, "m")
+    >>> s.add_particle("bob", m, (l * da.sin(theta), -l * da.cos(theta)))
+    >>> s
+    System('pendulum': 1 coordinates, 0 speeds, 2 parameters, 0 inputs, 1 bodies, 0 constraint rows)
+    """
+
+    name: str = "system"
+    gravity: Sequence[Any] = GRAVITY_NONE
+    t: Any = field(default_factory=lambda: SX.sym("t"), init=False)
+    bodies: dict[str, Body] = field(default_factory=dict, init=False)
+    forces: dict[str, Force] = field(default_factory=dict, init=False)
+    torques: dict[str, Torque] = field(default_factory=dict, init=False)
+    generalized: dict[str, tuple[str, Any]] = field(default_factory=dict, init=False)  # name -> coordinate, force
+    kinetic: dict[str, Any] = field(default_factory=dict, init=False)
+    potential: dict[str, Any] = field(default_factory=dict, init=False)
+    dissipation: dict[str, Any] = field(default_factory=dict, init=False)
+    constraints: list[Constraint] = field(default_factory=list, init=False)
+    outputs: dict[str, Any] = field(default_factory=dict, init=False)
+    points: dict[str, Any] = field(default_factory=dict, init=False)
+    lines: list[tuple[str, ...]] = field(default_factory=list, init=False)
+    symbols: dict[str, Any] = field(default_factory=dict, init=False)  # every symbol by name
+    units: dict[str, str] = field(default_factory=dict, init=False)
+    parameter_values: dict[str, float | None] = field(default_factory=dict, init=False)
+    drawn: dict[str, float] = field(default_factory=dict, init=False)
+    definitions: dict[str, Any] = field(default_factory=dict, init=False)  # speed -> expression of (q, q̇, t)
+    coordinate_names: list[str] = field(default_factory=list, init=False)
+    input_names: list[str] = field(default_factory=list, init=False)
+    _dimensions: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ModelError("bad-name", f"the name of a system must be a text, got {self.name!r}.")
+        self.symbols["t"] = self.t
+        self._dimensions["t"] = dimension_of_unit("s", "time")
+        self.gravity = tuple(ca.vertsplit(self._vector(self.gravity, "gravity", time=True)))
+
+    def __repr__(self) -> str:
+        return (
+            f"System({self.name!r}: {len(self.coordinate_names)} coordinates, {len(self.definitions)} speeds, "
+            f"{len(self.parameter_values)} parameters, {len(self.input_names)} inputs, {len(self.bodies)} bodies, "
+            f"{len(self.constraints)} constraint rows)"
+        )
+
+    # -- symbols -----------------------------------------------------------------------------------------------------
+    def coordinate(self, name: str, unit: str = "", drawn: float = 0.0) -> Any:
+        """A generalized coordinate; ``drawn`` is its value in the pose as drawn, where a run starts by default."""
+        symbol = self._new(name, unit)
+        self._new(f"{name}.rate", _per_second(unit))
+        self._new(f"{name}.acceleration", _per_second(_per_second(unit)))
+        self.coordinate_names.append(name)
+        self.drawn[name] = _number(f"the drawn value of {name!r}", drawn)
+        return symbol
+
+    def coordinates(self, names: str | Iterable[str], unit: str = "") -> tuple[Any, ...]:
+        """Several coordinates with one unit: ``x, y = s.coordinates("x y", "m")``."""
+        return tuple(self.coordinate(name, unit) for name in (names.split() if isinstance(names, str) else names))
+
+    def parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
+        """A constant of the system; its value may come later (`replace_values`), but before numbers are asked for."""
+        symbol = self._new(name, unit)
+        self.parameter_values[name] = None if value is None else _number(f"parameter {name!r}", value)
+        return symbol
+
+    def input(self, name: str, unit: str = "") -> Any:
+        """A force, torque or other quantity given over time."""
+        symbol = self._new(name, unit)
+        self.input_names.append(name)
+        return symbol
+
+    def speed(self, name: str, definition: Any, unit: str = "") -> Any:
+        """A quasi-velocity u, defined by an expression that is affine in the rates: u = Y(q,t) q̇ + y₀(q,t).
+
+        Speeds are declared all together or not at all: as many as coordinates or, with constraints, as many as there
+        are freedoms.
+        """
+        value = self.expression(definition, f"the definition of speed {name!r}")
+        rates = self.rates
+        if not ca.depends_on(value, rates):
+            raise ModelError(
+                "no-coordinate", f"speed {name!r} does not depend on the rate of any coordinate.",
+                Advice("Take rates with {}.", Call("s.rate")), where={"speed": name},
+            )  # fmt: skip
+        if ca.depends_on(ca.jacobian(value, rates), rates):
+            raise ModelError(
+                "not-affine", f"speed {name!r} is not affine in the rates of the coordinates.", where={"speed": name}
+            )
+        self._only(value, f"the definition of speed {name!r}", (*self.coordinate_names, *self._rate_names, "t"))
+        found = dimension_of(value, self._dimensions, f"the definition of speed {name!r}")
+        symbol = self._new(name, unit)
+        own = self._dimensions[name]
+        if None not in (found, own) and found != own:
+            del self.symbols[name]
+            raise ModelError(
+                "unit-mismatch", f"speed {name!r} has the unit {unit!r}, its definition another one.",
+                where={"speed": name},
+            )  # fmt: skip
+        self._new(f"{name}.rate", _per_second(unit))
+        self.definitions[name] = value
+        return symbol
+
+    def rate(self, expression: Any, times: int = 1) -> Any:
+        """Time derivative of an expression along the motion, by the chain rule.
+
+        Of coordinates the symbols of their rates, accelerations and, from the third on, further derivatives; of a speed
+        the symbol of its rate.
+        """
+        value = self.expression(expression, "an expression to differentiate")
+        for _ in range(times):
+            value = self._differentiate(value)
+        return value
+
+    @property
+    def q(self) -> Any:
+        """Coordinates, a column."""
+        return self._column(self.coordinate_names)
+
+    @property
+    def rates(self) -> Any:
+        """Rates of the coordinates, a column."""
+        return self._column(self._rate_names)
+
+    @property
+    def accelerations(self) -> Any:
+        """Accelerations of the coordinates, a column."""
+        return self._column([f"{name}.acceleration" for name in self.coordinate_names])
+
+    @property
+    def speeds(self) -> Any:
+        """Declared speeds, a column."""
+        return self._column(self.definitions)
+
+    @property
+    def u(self) -> Any:
+        """Inputs, a column."""
+        return self._column(self.input_names)
+
+    @property
+    def p(self) -> Any:
+        """Parameters, a column."""
+        return self._column(self.parameter_values)
+
+    # -- bodies and energies -----------------------------------------------------------------------------------------
+    def add_particle(self, name: str, mass: Any, position: Any, *, velocity: Any = None) -> None:
+        """A point with mass; ``position`` has two or three coordinates in world axes."""
+        self._add_body(name, mass, None, position, velocity, None, None)
+
+    def add_body(
+        self,
+        name: str,
+        mass: Any,
+        inertia: Any,
+        position: Any,
+        *,
+        angle: Any = None,
+        rotation: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+    ) -> None:
+        """A rigid body.
+
+        mass : [kg].  inertia : about the mass centre, body axes: one number in the plane, three or a matrix in space.
+        position : of the mass centre, two or three coordinates in world axes.
+        angle : in the plane.  rotation : in space, a (3, 3) matrix body to world, or what `rotation` makes.
+        velocity, angular_velocity : where a shorter expression is known, of rates or speeds; ω in body axes.
+        """  # fmt: skip
+        if (angle is None) == (rotation is None):
+            problem = f"body {name!r} needs an angle (in the plane) or a rotation (in space)."
+            raise ModelError("missing-argument", problem, where={"body": name})
+        self._add_body(
+            name, mass, inertia, position, velocity, angle if rotation is None else rotation, angular_velocity
+        )
+
+    def rotation(self, axes: str, angles: Any, *, base: Orientation | None = None) -> Orientation:
+        """Rotations about axes of the turned body, one after the other: ``s.rotation("zxz", (psi, theta, phi))``.
+
+        base : the orientation that is turned; that of the world where left out.
+        """
+        turns = ca.vertsplit(self._column_of(angles, f"the angles of rotation {axes!r}"))
+        if len(turns) != len(axes) or not set(axes) <= set("xyz"):
+            problem = f"rotation {axes!r} needs one angle for each of its axes x, y, z; got {len(turns)} angles."
+            raise ModelError("wrong-shape", problem)
+        matrix, omega = (SX.eye(3), SX.zeros(3)) if base is None else (base.matrix, base.omega)
+        for axis, turn in zip(axes, turns, strict=True):
+            step = rotation_about(axis, turn)
+            unit = SX([float(axis == one) for one in "xyz"])
+            omega = step.T @ omega + unit * self._differentiate(turn)
+            matrix = matrix @ step
+        return Orientation(matrix, omega)
+
+    def add_kinetic(self, energy: Any, name: str = "") -> None:
+        """Kinetic energy of (q, q̇ or u, t) that no body has."""
+        self._add_energy("kinetic energy", self.kinetic, energy, name, ENERGY)
+
+    def add_potential(self, energy: Any, name: str = "") -> None:
+        """Potential energy of (q, t); gravity on bodies is not to be given here."""
+        value = self._add_energy("potential energy", self.potential, energy, name, ENERGY)
+        self._only(
+            value, "a potential energy", (*self.coordinate_names, *self.parameter_values, *self.input_names, "t")
+        )
+
+    def add_dissipation(self, function: Any, name: str = "") -> None:
+        """Rayleigh's dissipation function of (q, q̇ or u): forces -∂D/∂q̇."""
+        self._add_energy("dissipation function", self.dissipation, function, name, POWER)
+
+    # -- forces ------------------------------------------------------------------------------------------------------
+    def add_force(self, name: str, vector: Any, at: Any, *, body: str = "") -> None:
+        """A force in world axes, at the mass centre of a body (its name) or at a place (two or three coordinates).
+
+        body : the body it acts on, where ``at`` is a place; the Newton-Euler equations need it.
+        """
+        self._free_name(self.forces, name, "force")
+        force = self._vector(vector, f"force {name!r}")
+        self._fit(force, FORCE, f"force {name!r}")
+        if isinstance(at, str):
+            own = self._body(at, f"force {name!r}")
+            self.forces[name] = Force(name, force, own.velocity, at, own.position)
+            return
+        place = self._vector(at, f"the place of force {name!r}", time=True, coordinates=True)
+        if body:
+            self._body(body, f"force {name!r}")
+        self.forces[name] = Force(name, force, self._differentiate(place), body, place)
+
+    def add_torque(self, name: str, vector: Any, body: str, *, reaction: str = "", axes: str = "body") -> None:
+        """A torque on a body, and the opposite one on the body ``reaction``, if any.
+
+        vector : one number about z, or three components in axes of the ``body`` or of the ``world``.
+        """
+        self._free_name(self.torques, name, "torque")
+        own = self._body(body, f"torque {name!r}", turning=True)
+        if reaction:
+            self._body(reaction, f"torque {name!r}", turning=True)
+        column = self._column_of(vector, f"torque {name!r}")
+        if column.shape[0] == 1:
+            column = ca.vertcat(0, 0, column)
+        if column.shape[0] != 3:
+            raise ModelError("wrong-shape", f"torque {name!r} has {column.shape[0]} components, expected 1 or 3.")
+        self._fit(column, ENERGY, f"torque {name!r}")
+        if axes not in ("body", "world"):
+            raise ModelError("unknown-choice", f"axes of torque {name!r} are 'body' or 'world', got {axes!r}.")
+        self.torques[name] = Torque(name, own.rotation.T @ column if axes == "world" else column, body, reaction)
+
+    def add_generalized_force(self, name: str, coordinate: Any, force: Any) -> None:
+        """A force along a coordinate (its name or symbol): the work is force times change of the coordinate."""
+        own = coordinate if isinstance(coordinate, str) else SX(coordinate).name()
+        if own not in self.coordinate_names:
+            raise ModelError(
+                "unknown-name", unknown_name("coordinate", own, self.coordinate_names, f"system {self.name!r}"),
+                where={"force": name},
+            )  # fmt: skip
+        self._free_name(self.generalized, name, "force")
+        value = self._scalar(force, f"generalized force {name!r}")
+        along = self._dimensions[own]
+        if along is not None:
+            wanted = tuple(a - b for a, b in zip(ENERGY, along, strict=True))
+            require_dimension(value, wanted, self._dimensions, f"generalized force {name!r}")  # type: ignore[arg-type]
+        self.generalized[name] = (own, value)
+
+    # -- constraints -------------------------------------------------------------------------------------------------
+    def constrain(self, expression: Any, name: str = "") -> None:
+        """Something that is zero on every motion: one expression, or a column of them.
+
+        Its level follows from its symbols: coordinates alone are a holonomic row, rates or speeds one at velocity
+        level, accelerations one at acceleration level. An equation of SymPy (``Eq``) is left minus right.
+        """
+        owner = name or f"constraint {len({one.name for one in self.constraints}) + 1}"
+        if any(one.name == owner for one in self.constraints):
+            raise ModelError("taken-name", f"two constraints have the name {owner!r}.", where={"row": owner})
+        if is_sympy(expression) and type(expression).__name__ == "Equality":
+            expression = expression.lhs - expression.rhs
+        column = self._column_of(expression, f"constraint {owner!r}")
+        rows = [self._row(one, owner, k) for k, one in enumerate(ca.vertsplit(column))]
+        self.constraints += rows
+
+    # -- results and picture -------------------------------------------------------------------------------------------
+    def add_output(self, name: str, expression: Any, unit: str = "") -> None:
+        """A quantity that runs, filters and linear models know, of (q, q̇ or u, q̈, inputs, t)."""
+        self._free_name(self.outputs, name, "output")
+        self.outputs[name] = self._scalar(expression, f"output {name!r}")
+        self.units[name] = unit
+
+    def add_point(self, name: str, place: Any) -> None:
+        """A point to draw, two or three coordinates in world axes."""
+        self._free_name(self.points, name, "point")
+        self.points[name] = self._column_of(place, f"point {name!r}")
+
+    def add_line(self, *points: str) -> None:
+        """A line through points that are drawn."""
+        for name in points:
+            if name not in self.points:
+                raise ModelError("unknown-name", unknown_name("point", name, self.points, f"system {self.name!r}"))
+        self.lines.append(tuple(points))
+
+    def replace_values(self, **values: float) -> None:
+        """Set values of parameters."""
+        for name, value in values.items():
+            if name not in self.parameter_values:
+                known = self.parameter_values
+                raise ModelError("unknown-name", unknown_name("parameter", name, known, f"system {self.name!r}"))
+            self.parameter_values[name] = _number(f"parameter {name!r}", value)
+
+    # -- expressions ---------------------------------------------------------------------------------------------------
+    def expression(self, given: Any, what: str) -> Any:
+        """An expression of this system in the graph: numbers, SX, SymPy; a symbol it does not know is an error."""
+        if isinstance(given, (str, bytes)):
+            raise ModelError(
+                "wrong-type", f"{what} is a text, {given!r:.60}, which would have to be evaluated. Give an expression "
+                "of symbols.", where={"name": what},
+            )  # fmt: skip
+        if is_sympy(given):
+            value = from_sympy(given, self.symbols)
+        elif isinstance(given, SX):
+            value = given
+        elif isinstance(given, (list, tuple)):
+            return ca.vertcat(SX(0, 1), *(self.expression(one, what) for one in given))
+        elif isinstance(given, (np.ndarray, ca.DM)) or is_real(given):
+            value = SX(ca.DM(given))
+        else:
+            raise ModelError("wrong-type", f"{what} must be an expression, got {type(given).__name__}.")
+        for symbol in ca.symvar(value):
+            name = symbol.name()
+            if name not in self.symbols:
+                raise ModelError(
+                    "unknown-name", f"{what}: " + unknown_name("symbol", name, self.symbols, f"system {self.name!r}"),
+                    where={"symbol": name},
+                )  # fmt: skip
+            if not ca.is_equal(symbol, self.symbols[name]):
+                raise ModelError(
+                    "wrong-owner", f"{what} has a symbol {name!r} of another system than {self.name!r}.",
+                    where={"symbol": name},
+                )  # fmt: skip
+        return value
+
+    def values(self, given: Mapping[str, float] | None = None) -> dict[str, float]:
+        """The value of every parameter, some of them replaced."""
+        found = dict(self.parameter_values) | dict(given or {})
+        for name, value in found.items():
+            if name not in self.parameter_values:
+                known = self.parameter_values
+                raise ModelError("unknown-name", unknown_name("parameter", name, known, f"system {self.name!r}"))
+            if value is None:
+                raise ModelError(
+                    "missing-argument", f"parameter {name!r} of system {self.name!r} has no value.",
+                    Advice("Declare it with {}.", Call("s.parameter", Argument("value"))), where={"parameter": name},
+                )  # fmt: skip
+        return {name: float(value) for name, value in found.items() if value is not None}
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+    @property
+    def _rate_names(self) -> list[str]:
+        return [f"{name}.rate" for name in self.coordinate_names]
+
+    def _column(self, names: Iterable[str]) -> Any:
+        return ca.vertcat(SX(0, 1), *(self.symbols[name] for name in names))
+
+    def _new(self, name: str, unit: str) -> Any:
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ModelError("bad-name", f"the name of a symbol must be a text, got {name!r}.")
+        if name in self.symbols:
+            raise ModelError(
+                "taken-name", f"system {self.name!r} has a symbol named {name!r} already.", where={"symbol": name}
+            )
+        self._dimensions[name] = dimension_of_unit(unit, repr(name))
+        self.symbols[name] = SX.sym(name)
+        self.units[name] = unit
+        return self.symbols[name]
+
+    def _differentiate(self, value: Any) -> Any:
+        result = ca.jacobian(value, self.t) if ca.depends_on(value, self.t) else SX(*value.shape)
+        for name in self.coordinate_names:
+            order = 0
+            while (own := derivative_name(name, order)) in self.symbols:
+                symbol = self.symbols[own]
+                if ca.depends_on(value, symbol):
+                    following = derivative_name(name, order + 1)
+                    if following not in self.symbols:
+                        self._new(following, "")
+                    result = result + ca.jtimes(value, symbol, self.symbols[following])
+                order += 1
+        for name in self.definitions:
+            if ca.depends_on(value, self.symbols[name]):
+                result = result + ca.jtimes(value, self.symbols[name], self.symbols[f"{name}.rate"])
+            if ca.depends_on(value, self.symbols[f"{name}.rate"]):
+                problem = (
+                    f"the rate of speed {name!r} has no derivative: write the expression with rates of coordinates."
+                )
+                raise ModelError("not-supported", problem, where={"speed": name})
+        return result
+
+    def _column_of(self, given: Any, what: str) -> Any:
+        value = self.expression(given, what)
+        if 1 not in value.shape and value.numel():
+            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; expected a column.")
+        return ca.densify(ca.vec(value))
+
+    def _scalar(self, given: Any, what: str) -> Any:
+        value = self.expression(given, what)
+        if value.shape != (1, 1):
+            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; it must be a scalar.")
+        return ca.densify(value)
+
+    def _vector(self, given: Any, what: str, *, time: bool = False, coordinates: bool = False) -> Any:
+        """Three components; two are in the plane z = 0. ``time``: of t and parameters, and ``coordinates`` only."""
+        column = self._column_of(given, what)
+        if column.shape[0] not in (2, 3):
+            raise ModelError("wrong-shape", f"{what} has {column.shape[0]} components, expected 2 or 3.")
+        if time:
+            allowed = [*self.parameter_values, *self.input_names, "t", *(self.coordinate_names if coordinates else ())]
+            self._only(column, what, allowed)
+        return ca.vertcat(column, SX(3 - column.shape[0], 1)) if column.shape[0] < 3 else column
+
+    def _only(self, value: Any, what: str, allowed: Iterable[str]) -> None:
+        known = {*allowed, *self.parameter_values}
+        for symbol in ca.symvar(value):
+            if symbol.name() not in known:
+                raise ModelError(
+                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, of which it cannot depend.",
+                    where={"symbol": symbol.name()},
+                )  # fmt: skip
+
+    def _fit(self, column: Any, wanted: Any, what: str) -> None:
+        for one in ca.vertsplit(column):
+            require_dimension(one, wanted, self._dimensions, what)
+
+    def _free_name(self, known: Mapping[str, Any], name: str, kind: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError("bad-name", f"the name of a {kind} must be a text, got {name!r}.")
+        if name in known:
+            raise ModelError("taken-name", f"two of the {kind}s have the name {name!r}.", where={kind: name})
+
+    def _body(self, name: str, what: str, *, turning: bool = False) -> Body:
+        if name not in self.bodies:
+            raise ModelError(
+                "unknown-name", f"{what}: " + unknown_name("body", name, self.bodies, f"system {self.name!r}")
+            )
+        if turning and self.bodies[name].rotation is None:
+            raise ModelError("wrong-type", f"{what} acts on {name!r}, a particle, which has no orientation.")
+        return self.bodies[name]
+
+    def _add_body(
+        self, name: str, mass: Any, inertia: Any, position: Any, velocity: Any, turn: Any, omega: Any
+    ) -> None:
+        self._free_name(self.bodies, name, "body")
+        what = f"body {name!r}"
+        place = self._vector(position, f"the position of {what}", time=True, coordinates=True)
+        self._fit(place, LENGTH, f"the position of {what}")
+        own_mass = self._scalar(mass, f"the mass of {what}")
+        self._constant(own_mass, f"the mass of {what}")
+        require_dimension(own_mass, (1.0, 0.0, 0.0, 0.0), self._dimensions, f"the mass of {what}")
+        moving = self._differentiate(place) if velocity is None else self._vector(velocity, f"the velocity of {what}")
+        if turn is None:
+            self.bodies[name] = Body(name, own_mass, SX(3, 3), place, moving)
+            return
+        orientation = self._orientation(turn, what)
+        own_inertia = self._inertia(inertia, what)
+        spin = orientation.omega if omega is None else self._vector(omega, f"the angular velocity of {what}")
+        self.bodies[name] = Body(name, own_mass, own_inertia, place, moving, orientation.matrix, spin)
+
+    def _orientation(self, turn: Any, what: str) -> Orientation:
+        if isinstance(turn, Orientation):
+            return turn
+        value = self.expression(turn, f"the orientation of {what}")
+        if value.shape == (1, 1):
+            return Orientation(rotation_about("z", value), ca.vertcat(0, 0, self._differentiate(value)))
+        if value.shape != (3, 3):
+            problem = f"the rotation of {what} has the shape {value.shape}; expected (3, 3)."
+            raise ModelError("wrong-shape", problem)
+        turning = value.T @ ca.reshape(self._differentiate(ca.vec(value)), 3, 3)
+        return Orientation(value, ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0]))
+
+    def _inertia(self, inertia: Any, what: str) -> Any:
+        value = self.expression(inertia, f"the inertia of {what}")
+        self._constant(value, f"the inertia of {what}")
+        for one in ca.vertsplit(ca.vec(value)):
+            require_dimension(one, (1.0, 2.0, 0.0, 0.0), self._dimensions, f"the inertia of {what}")
+        if value.shape == (1, 1):
+            return ca.diag(ca.vertcat(0, 0, value))
+        if 1 in value.shape and value.numel() == 3:
+            return ca.diag(ca.vec(value))
+        if value.shape != (3, 3):
+            problem = f"the inertia of {what} has the shape {value.shape}; expected one number, three, or (3, 3)."
+            raise ModelError("wrong-shape", problem)
+        if not ca.is_equal(ca.densify(value), ca.densify(value.T), 2):
+            raise ModelError("not-symmetric", f"the inertia of {what} is not symmetric.")
+        return value
+
+    def _constant(self, value: Any, what: str) -> None:
+        self._only(value, what, ())
+        if value.is_constant() and float(ca.mmin(ca.diag(ca.densify(value)) if value.is_square() else value)) < 0:
+            raise ModelError("negative", f"{what} is negative.", where={"name": what})
+
+    def _add_energy(self, kind: str, group: dict[str, Any], given: Any, name: str, wanted: Any) -> Any:
+        own = name or f"{kind} {len(group) + 1}"
+        self._free_name(group, own, kind)
+        value = self._scalar(given, f"{kind} {own!r}" if name else f"the {kind}")
+        require_dimension(value, wanted, self._dimensions, f"{kind} {own!r}")
+        group[own] = value
+        return value
+
+    def _row(self, value: Any, owner: str, k: int) -> Constraint:
+        if value.is_op(ca.OP_LT) or value.is_op(ca.OP_LE):
+            raise ModelError(
+                "not-supported", f"constraint {owner!r} is an inequality; a row is an expression that is zero.",
+                where={"row": owner},
+            )  # fmt: skip
+        dimension_of(value, self._dimensions, f"constraint {owner!r}")
+        accelerations = ca.vertcat(self.accelerations, self._column([f"{name}.rate" for name in self.definitions]))
+        moving = ca.vertcat(self.rates, self.speeds)
+        if ca.depends_on(value, accelerations):
+            return Constraint(owner, value, ACCELERATION, k)
+        if ca.depends_on(value, moving):
+            return Constraint(owner, value, VELOCITY, k)
+        if not self.coordinate_names or not ca.depends_on(value, self.q):
+            raise ModelError(
+                "independent-constraint", f"constraint {owner!r} does not depend on any coordinate: it holds nothing.",
+                where={"row": owner},
+            )  # fmt: skip
+        return Constraint(owner, value, HOLONOMIC, k)
+
+
+def derivative_name(name: str, order: int) -> str:
+    """The symbol of a time derivative of a coordinate."""
+    return name + ("", ".rate", ".acceleration")[order] if order < 3 else f"{name}.derivative{order}"
+
+
+def rotation_about(axis: str, angle: Any) -> Any:
+    """Rotation matrix about one axis."""
+    c, s = ca.cos(angle), ca.sin(angle)
+    place = "xyz".index(axis)
+    one, two = (place + 1) % 3, (place + 2) % 3
+    R = SX(3, 3)
+    R[place, place] = 1
+    R[one, one], R[one, two], R[two, one], R[two, two] = c, -s, s, c
+    return R
+
+
+def _per_second(unit: str) -> str:
+    if not unit:
+        return ""
+    head, _, power = unit.rpartition("/s")
+    if head and power in ("", "^2", "^3"):
+        return f"{head}/s^{int(power[1:] or 1) + 1}"
+    return f"{unit}/s"
+
+
+def _number(what: str, value: Any) -> float:
+    if not is_real(value) or not math.isfinite(float(value)):
+        raise ModelError("not-a-number", f"{what} must be a finite number, got {value!r}.")
+    return float(value)
+
+
+@equations.register
+def _equations_of_system(system: System, **options: Any) -> EquationsOfMotion:
+    """Equations of a system in symbols, by Lagrange's method where it fits, else in its speeds by Kane's."""
+    from dalembert.symbolic.derivation import derive
+
+    return equations(derive(system), **options)
