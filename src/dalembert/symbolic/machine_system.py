@@ -11,6 +11,7 @@ absolute coordinates: r, and an angle or Euler parameters e with eᵀ e = 1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +52,19 @@ def system_of_mechanism(m: Mechanism, coordinates: str = "joint") -> System:
 
 
 class _Host(Absolute):
-    """Forces and rows of the machine in symbols of rotations: a rotation of the tree takes their place."""
+    """Forces and rows of the machine in symbols of rotations: a rotation of the tree takes their place.
+
+    joint_symbols : coordinates of joints of the tree with their rates; forces see them, not angles computed from poses.
+    """
+
+    joint_symbols: Mapping[str, tuple[Any, Any]] = {}
+
+    def add_joint(self, joint: Joint) -> None:
+        super().add_joint(joint)
+        for name in (f"{joint.name}.{one.name}" for one in joint.coordinates):
+            if name in self.joint_symbols:
+                value, rate = self.joint_symbols[name]
+                self.measured[name] = replace(self.measured[name], value=value, rate=rate)
 
     def _make_poses(self, parts: list[Any]) -> list[Pose]:
         if self.space.planar:
@@ -77,7 +90,7 @@ class _Converter:
         self.m, self.tree = m, tree
         self.host = _Host(m)
         self.planar = m.planar
-        self.system = System(m.name)
+        self.system = System(m.name, check_units=False)  # numbers of a machine have no units
         self.closed: set[str] = set()  # joints of the tree
         self.places: dict[int, _Place] = {}
         self.turned: dict[str, Any] = {}  # coordinates of joints of the tree
@@ -95,20 +108,15 @@ class _Converter:
         extra += [self._coordinate(name, unit, float(start)) for name, start, _, unit in host.extra]
         self.extra = ca.vertcat(SX(0, 1), *extra)
         self.extra_rates = ca.vertcat(SX(0, 1), *(s.rate(one) for one in extra))
+        host.joint_symbols = {name: (symbol, s.rate(symbol)) for name, symbol in self.turned.items()}
         forces = host.collect()
-        self._measure_tree()
         self._add_bodies()
-        other, potential = forces.other_part, forces.potential
-        if self.closed:  # forces see the joints' own coordinates, not angles that are computed from poses
-            forces = type(forces)(host)
-            forces.build()
-            other, potential = forces.other_part, forces.potential
-        if ca.depends_on(other, host.lam):
+        if ca.depends_on(forces.other_part, host.lam):
             raise ModelError(
                 "not-supported", f"machine {self.m.name!r} has friction that depends on reactions; a formalism takes "
                 "forces of the state.", Advice("Leave out {}.", Argument("formalism")),
             )  # fmt: skip
-        self._add_forces(*self._substitute([other, potential]))
+        self._add_forces(*self._substitute([forces.other_part, forces.potential]))
         self._add_rows()
         return s
 
@@ -127,7 +135,7 @@ class _Converter:
 
     # -- coordinates -------------------------------------------------------------------------------------------------
     def _unit(self, symbol: Any, name: str, unit: str) -> Any:
-        """The unit is shown, and not checked: numbers of a machine have none."""
+        """The unit is shown, and not checked."""
         self.system.units[name] = unit
         return symbol
 
@@ -142,29 +150,33 @@ class _Converter:
         ground = _Place(SX.zeros(2 if self.planar else 3), None, SX.zeros(2 if self.planar else 3), SX.zeros(1), SX(0))
         if not self.planar:
             ground = _Place(SX.zeros(3), SX.eye(3), SX.zeros(3), SX.zeros(3), None, SX([1.0, 0.0, 0.0, 0.0]))
-        found = True
-        while found and self.tree:
-            found = False
-            for joint in m.joints:
-                a, b = joint.a.body, joint.b.body
-                reached = [one.is_ground or id(one) in self.places for one in (a, b)]
-                flexible = a.flexible is not None or b.flexible is not None
-                if joint.kind not in TREE or sum(reached) != 1 or flexible:
-                    continue
-                near, far = (a, b) if reached[0] else (b, a)
-                base = ground if near.is_ground else self.places[id(near)]
-                self.places[id(far)] = self._follow(joint, base, forward=reached[0])
-                self.closed.add(joint.name)
-                found = True
-                break  # from the first joint again: the order of the model decides
-        for k, body in enumerate(m.bodies):
-            if id(body) not in self.places:
-                self.places[id(body)] = self._free(k)
+        while len(self.places) < len(m.bodies):
+            if not (self.tree and self._follow_one(ground)):
+                self._place_free(next(k for k, body in enumerate(m.bodies) if id(body) not in self.places))
+
+    def _follow_one(self, ground: _Place) -> bool:
+        """Place one more body by a joint of the tree: the first of the model that reaches one."""
+        for joint in self.m.joints:
+            a, b = joint.a.body, joint.b.body
+            reached = [one.is_ground or id(one) in self.places for one in (a, b)]
+            flexible = a.flexible is not None or b.flexible is not None
+            if joint.kind not in TREE or sum(reached) != 1 or flexible:
+                continue
+            near, far = (a, b) if reached[0] else (b, a)
+            base = ground if near.is_ground else self.places[id(near)]
+            self.places[id(far)] = self._follow(joint, base, forward=reached[0])
+            self.closed.add(joint.name)
+            return True
+        return False
+
+    def _place_free(self, k: int) -> None:
+        self.places[id(self.m.bodies[k])] = self._free(k)
 
     def _free(self, k: int) -> _Place:
         """A body with its absolute coordinates."""
         s, space, body = self.system, self.host.space, self.m.bodies[k]
-        drawn = self.host_drawn(k)
+        turn = [body.angle] if self.planar else list(quaternion_from_matrix(np.array(body.rotation)))
+        drawn = [*(body.position or (0.0,) * space.dim), *turn]
         names = [f"{body.name}.{name}" for name, _ in space.coordinates]
         symbols = [
             self._coordinate(name, unit, float(value))
@@ -177,11 +189,6 @@ class _Converter:
         e = ca.vertcat(*symbols[3:])
         s.constrain(ca.dot(e, e) - 1, f"{body.name}.e")
         return _Place(r, rotation(e), rates[:3], 4 * rate_matrix(e).T @ rates[3:], None, e)
-
-    def host_drawn(self, k: int) -> Any:
-        body, dim = self.m.bodies[k], self.host.space.dim
-        turn = [body.angle] if self.planar else list(quaternion_from_matrix(np.array(body.rotation)))
-        return [*(body.position or (0.0,) * dim), *turn]
 
     def _follow(self, joint: Joint, base: _Place, *, forward: bool) -> _Place:
         """The body behind a joint of the tree."""
@@ -222,12 +229,6 @@ class _Converter:
         return SX(value) if not ca.depends_on(SX(value), self.host.p) else ca.substitute(value, self.host.p, self.p)
 
     # -- the machine in these coordinates ------------------------------------------------------------------------------
-    def _measure_tree(self) -> None:
-        """Coordinates of joints of the tree are symbols, not angles that are computed from poses."""
-        for name, symbol in self.turned.items():
-            own = self.host.measured[name]
-            self.host.measured[name] = replace(own, value=symbol, rate=self.system.rate(symbol))
-
     def _substitute(self, values: list[Any]) -> list[Any]:
         host = self.host
         places = [self.places[id(body)] for body in self.m.bodies]
