@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML page of paragraphs, tables, figures and animations.
+"""Reports: one self-contained HTML page of paragraphs, tables, formulas, figures and animations.
 
 Figures are embedded as data, once for light screens and once for dark ones, and styles stand in the page: the file can
 be sent by itself, and asks no server for anything.
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DalembertError
 from dalembert.view.plots import themes
+from dalembert.view.reports.mathml import mathml
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +56,9 @@ img {{ max-width: 100%; height: auto; display: block; }}
 iframe {{ width: 100%; height: 44rem; box-sizing: border-box; display: block; border: 1px solid var(--line);
   border-radius: 8px; }}
 figcaption {{ color: var(--soft); font-size: 0.92rem; margin: 0.35rem 0; }}
+.formula {{ overflow-x: auto; overflow-y: hidden; margin: 0.4rem 0; padding: 0.15rem 0; }}
+math {{ font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }}
+.formula math {{ font-size: 1.1em; text-align: left; width: max-content; margin: 0; }}
 pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
 .origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
 .origin td {{ text-align: left; white-space: normal; }}
@@ -113,6 +117,13 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """A formula in LaTeX, shown as MathML; a long one scrolls."""
+
+    latex: str
+
+
+@dataclass(frozen=True)
 class Listing:
     """Short texts one under the other."""
 
@@ -148,7 +159,7 @@ class Moving:
     caption: str = ""
 
 
-Piece = Heading | Text | Verbatim | Listing | Table | Picture | Moving
+Piece = Heading | Text | Verbatim | Formula | Listing | Table | Picture | Moving
 
 
 def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any] | None = None) -> str:
@@ -189,6 +200,8 @@ def _html(piece: Piece) -> str:
             return f"<p>{escape(text)}</p>"
         case Verbatim(text):
             return f"<pre>{escape(text)}</pre>"
+        case Formula(latex):
+            return f'<div class="formula">{mathml(latex)}</div>'
         case Listing(lines):
             return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
         case Table(head, rows, caption, folded):
