@@ -130,6 +130,10 @@ class Listing:
     lines: tuple[str, ...]
 
 
+class Math(str):
+    """A cell of a table that is a formula in LaTeX."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under their heads; the first column names the row. ``folded``: words behind which it opens on a click."""
@@ -239,10 +243,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> 
     lines = []
     if head:
         lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
-    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    cells = ("".join(f"<td>{_cell(cell)}</td>" for cell in row) for row in rows)
     lines.append("<tbody>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</tbody>")
     kind = f' class="{words}"' if (words := _columns_of_words(rows)) else ""
     return f"<figure>{under}<table{kind}>" + "\n".join(lines) + "</table></figure>"
+
+
+def _cell(text: str) -> str:
+    return mathml(text, block=False) if isinstance(text, Math) else escape(text)
 
 
 def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:
