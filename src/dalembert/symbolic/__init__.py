@@ -7,6 +7,24 @@ from dalembert.core.lazy import attach
 if TYPE_CHECKING:
     from dalembert.symbolic.convert import from_sympy as from_sympy
     from dalembert.symbolic.convert import to_sympy as to_sympy
+    from dalembert.symbolic.derivation import Conserved as Conserved
+    from dalembert.symbolic.derivation import Derivation as Derivation
+    from dalembert.symbolic.derivation import Step as Step
+    from dalembert.symbolic.derivation import derive as derive
+    from dalembert.symbolic.formalisms.boltzmann_hamel import boltzmann_hamel as boltzmann_hamel
+    from dalembert.symbolic.formalisms.gauss import gauss as gauss
+    from dalembert.symbolic.formalisms.gibbs_appell import gibbs_appell as gibbs_appell
+    from dalembert.symbolic.formalisms.hamilton import hamilton as hamilton
+    from dalembert.symbolic.formalisms.kane import kane as kane
+    from dalembert.symbolic.formalisms.lagrange import euler_lagrange as euler_lagrange
+    from dalembert.symbolic.formalisms.lagrange import lagrange as lagrange
+    from dalembert.symbolic.formalisms.lagrange import lagrange_multipliers as lagrange_multipliers
+    from dalembert.symbolic.formalisms.maggi import maggi as maggi
+    from dalembert.symbolic.formalisms.newton_euler import newton_euler as newton_euler
+    from dalembert.symbolic.formalisms.penalty import penalty as penalty
+    from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
+    from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
+    from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)

@@ -300,7 +300,7 @@ def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motio
         if one.level == ACCELERATION:
             raise ModelError(
                 "wrong-level", f"row {one.name!r} is at acceleration level; it cannot be eliminated from the speeds.",
-                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.udwadia_kalaba")),
+                Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
                 where={"row": one.name},
             )  # fmt: skip
     rows = tuple(motion._ordered)
@@ -364,7 +364,7 @@ def _refuse_nonlinear(motion: Motion, rows: Sequence[Constraint]) -> None:
         if ca.depends_on(ca.jacobian(motion.rate_of_row(one), motion.v), motion.v):
             raise ModelError(
                 "not-affine", f"row {one.name!r} is not affine in the speeds: it cannot be eliminated from them.",
-                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.udwadia_kalaba")),
+                Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
                 where={"row": one.name},
             )  # fmt: skip
 

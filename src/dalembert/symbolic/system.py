@@ -480,26 +480,28 @@ class System:
         return self.symbols[name]
 
     def _differentiate(self, value: Any) -> Any:
-        result = ca.jacobian(value, self.t) if ca.depends_on(value, self.t) else SX(*value.shape)
-        for name in self.coordinate_names:
-            order = 0
-            while (own := derivative_name(name, order)) in self.symbols:
-                symbol = self.symbols[own]
-                if ca.depends_on(value, symbol):
-                    following = derivative_name(name, order + 1)
-                    if following not in self.symbols:
-                        self._new(following, "")
-                    result = result + ca.jtimes(value, symbol, self.symbols[following])
-                order += 1
-        for name in self.definitions:
-            if ca.depends_on(value, self.symbols[name]):
-                result = result + ca.jtimes(value, self.symbols[name], self.symbols[f"{name}.rate"])
-            if ca.depends_on(value, self.symbols[f"{name}.rate"]):
-                problem = (
-                    f"the rate of speed {name!r} has no derivative: write the expression with rates of coordinates."
-                )
-                raise ModelError("not-supported", problem, where={"speed": name})
-        return result
+        following = [(self.symbols[name], self._following(name)) for name in (x.name() for x in ca.symvar(value))
+                     if name not in self.parameter_values and name not in self.input_names]  # fmt: skip
+        if not following:
+            return SX(*value.shape)
+        symbols, rates = (ca.vertcat(*column) for column in zip(*following, strict=True))
+        return ca.jtimes(value, symbols, rates)
+
+    def _following(self, name: str) -> Any:
+        """The symbol of the derivative of a symbol."""
+        if name == "t":
+            return SX(1)
+        stem, order = name, 0
+        while stem not in self.coordinate_names and stem not in self.definitions:
+            stem, _, suffix = stem.rpartition(".")
+            order = {"rate": 1, "acceleration": 2}.get(suffix) or int(suffix.removeprefix("derivative"))
+        if stem in self.definitions:
+            if order:
+                problem = f"the rate of speed {stem!r} has no derivative: use rates of coordinates."
+                raise ModelError("not-supported", problem, where={"speed": stem})
+            return self.symbols[f"{stem}.rate"]
+        own = derivative_name(stem, order + 1)
+        return self.symbols[own] if own in self.symbols else self._new(own, "")
 
     def _column_of(self, given: Any, what: str) -> Any:
         value = self.expression(given, what)
