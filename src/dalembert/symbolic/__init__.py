@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.penalty import penalty as penalty
     from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
+    from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
     from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 

@@ -9,6 +9,7 @@ or derived by a formalism of `da.symbolic` in the coordinates of the joints or o
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,6 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError, require_name
-from dalembert.core.findings import Advice, Argument
 from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion, Row, equations
 from dalembert.mechanics.absolute.producer import equations_of_mechanism
 from dalembert.model import Mechanism
@@ -27,7 +27,13 @@ from dalembert.symbolic.motion import Motion
 from dalembert.symbolic.system import Constraint, System
 
 SX = ca.SX
-AS_BUILT = "newton-euler in absolute coordinates"
+AS_BUILT = "Newton-Euler equations in absolute coordinates"
+FORMALISMS = {  # names, and the files they stand in
+    "boltzmann_hamel": "boltzmann_hamel", "gauss": "gauss", "gibbs_appell": "gibbs_appell", "hamilton": "hamilton",
+    "kane": "kane", "lagrange": "lagrange", "lagrange_multipliers": "lagrange", "maggi": "maggi",
+    "newton_euler": "newton_euler", "penalty": "penalty", "udwadia_kalaba": "udwadia_kalaba",
+    "virtual_work": "virtual_work",
+}  # fmt: skip
 
 
 def from_mechanism(m: Mechanism, formalism: str | None = None, *, coordinates: str | None = None) -> Derivation:
@@ -45,7 +51,7 @@ def from_mechanism(m: Mechanism, formalism: str | None = None, *, coordinates: s
     >>> import dalembert as da
     >>> d = from_mechanism(da.read_model("pendulum"))
     >>> d
-    Derivation('pendulum' by newton-euler in absolute coordinates: 3 speeds, 2 constraint rows, ... operations)
+    Derivation('pendulum' by Newton-Euler equations in absolute coordinates: 3 speeds, 2 constraint rows, ... operations)
     >>> from_mechanism(da.read_model("pendulum"), "lagrange").M
     SX(...)
     """
@@ -53,21 +59,16 @@ def from_mechanism(m: Mechanism, formalism: str | None = None, *, coordinates: s
         raise ModelError("wrong-type", f"expected a Mechanism, got {type(m).__name__} {m!r:.80}.")
     if formalism is None and coordinates in (None, "absolute"):
         return derivation_of_equations(equations_of_mechanism(m))
-    derive = formalisms()[_known(formalism or "lagrange")]
+    derive = _function(formalism or "lagrange_multipliers")
     return derive(system_of_mechanism(m, coordinates or "joint"))
 
 
-def formalisms() -> dict[str, Callable[[System], Derivation]]:
-    """Formalisms that derive equations of a system, by name."""
-    from dalembert.symbolic import formalisms as found
-
-    return dict(found.FORMALISMS)
-
-
-def _known(name: str) -> str:
+def _function(name: str) -> Callable[[System], Derivation]:
     plain = name.replace("-", "_").replace(" ", "_")
-    require_name("formalism", plain, formalisms(), error=ModelError)
-    return plain
+    require_name("formalism", plain, FORMALISMS, error=ModelError)
+    module = importlib.import_module(f"dalembert.symbolic.formalisms.{FORMALISMS[plain]}")
+    found: Callable[[System], Derivation] = getattr(module, plain)
+    return found
 
 
 # -- equations that exist already --------------------------------------------------------------------------------------
@@ -167,7 +168,9 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
         "q": q, "v": v, "z": _column(internal), "u": _column(inputs), "p": s.p, "t": s.t, "lam": _column(lam), "a": vdot,
     }  # fmt: skip
     names = tuple(one.name() for one in ca.vertsplit(v))
-    motion = EquationsMotion(s, names, v, vdot, N, ca.densify(n), (), (), (SX(0, 1), SX(0, 1)), of_rates, (), eqs, arguments)
+    motion = EquationsMotion(
+        s, names, v, vdot, N, ca.densify(n), (), (), (SX(0, 1), SX(0, 1)), of_rates, (), eqs, arguments
+    )
     positions, rates = motion.evaluate("position")[0], motion.rates_of_rows
     kept, holonomic, moving = [], 0, 0
     for row in eqs.rows:

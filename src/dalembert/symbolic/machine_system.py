@@ -5,12 +5,15 @@ joint, turned by θ about z and displaced by d along z (in the plane along x),
 
     R_b = R_a J_a R_z(θ) J_bᵀ ,   ω_b = R_bᵀ R_a ω_a + θ̇ J_b e₃ ,   r_b = r_a + R_a (l_a + d J_a e₃) - R_b l_b .
 
-Joints that close loops, and joints of other kinds, stay as constraint rows. A body that no such joint reaches keeps its
-absolute coordinates: r, and an angle or Euler parameters e with eᵀ e = 1.
+Joints that close loops, and joints of other kinds, stay as constraint rows. A body that no such joint reaches is free:
+r, and an angle, in space three (yaw about z, then pitch about y, then roll about x; singular at a pitch of 90°). In
+absolute coordinates every body has r, and an angle or Euler parameters e with eᵀ e = 1.
 """
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +28,7 @@ from dalembert.mechanics.absolute.producer import Absolute
 from dalembert.mechanics.bodies.rigid import RigidBody
 from dalembert.mechanics.poses import Pose
 from dalembert.mechanics.rotations import conjugate, multiply, rate_matrix, rotation
-from dalembert.model import Mechanism
+from dalembert.model import Body, Mechanism
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import quaternion_from_matrix
 from dalembert.symbolic.system import System, rotation_about
@@ -88,8 +91,13 @@ class _Place:
 class _Converter:
     def __init__(self, m: Mechanism, tree: bool) -> None:
         self.m, self.tree = m, tree
-        self.host = _Host(m)
+        self.flexible = any(body.flexible is not None for body in m.bodies)
         self.planar = m.planar
+        falling = m
+        if not self.flexible:  # the system has the weight of its bodies; that of a flexible one is in its energy
+            falling = copy.copy(m)
+            falling.gravity = (0.0,) * len(m.gravity)
+        self.host = _Host(falling)
         self.system = System(m.name, check_units=False)  # numbers of a machine have no units
         self.closed: set[str] = set()  # joints of the tree
         self.places: dict[int, _Place] = {}
@@ -101,6 +109,9 @@ class _Converter:
         values = zip(host.parameters.names, self.m.parameters.values(), strict=True)
         symbols = [s.parameter(name, value) for name, value in values]
         self.p = ca.vertcat(SX(0, 1), *symbols)
+        if not self.flexible:
+            gravity = self._known(host.vector(self.m.gravity))
+            s.gravity = tuple(ca.vertsplit(ca.vertcat(gravity, SX(3 - gravity.shape[0], 1))))
         self.u = ca.vertcat(SX(0, 1), *(self._unit(s.input(name), name, unit) for name, unit in _pairs(host.inputs)))
         self._place_bodies()
         elastic = _pairs(host.coordinates)[host.first_mode[0] : host.first_mode[0] + len(self._elastic)]
@@ -178,17 +189,36 @@ class _Converter:
         turn = [body.angle] if self.planar else list(quaternion_from_matrix(np.array(body.rotation)))
         drawn = [*(body.position or (0.0,) * space.dim), *turn]
         names = [f"{body.name}.{name}" for name, _ in space.coordinates]
+        listed = list(zip(names, space.coordinates, drawn, strict=True))
         symbols = [
             self._coordinate(name, unit, float(value))
-            for name, (_, unit), value in zip(names, space.coordinates, drawn, strict=True)
+            for name, (_, unit), value in (listed if self.planar or not self.tree else listed[:3])
         ]
         r = ca.vertcat(*symbols[: space.dim])
         rates = ca.vertcat(*(s.rate(one) for one in symbols))
         if self.planar:
             return _Place(r, None, rates[:2], rates[2], symbols[2])
+        if self.tree:
+            return self._turned_freely(r, rates[:3], body)
         e = ca.vertcat(*symbols[3:])
         s.constrain(ca.dot(e, e) - 1, f"{body.name}.e")
         return _Place(r, rotation(e), rates[:3], 4 * rate_matrix(e).T @ rates[3:], None, e)
+
+    def _turned_freely(self, r: Any, v: Any, body: Body) -> _Place:
+        """A free body in joint coordinates: turned by yaw about z, pitch about y, roll about x, one after the other."""
+        s, R = self.system, np.array(body.rotation, dtype=float)
+        drawn = {
+            "yaw": math.atan2(R[1, 0], R[0, 0]), "pitch": math.asin(min(1.0, max(-1.0, -R[2, 0]))),
+            "roll": math.atan2(R[2, 1], R[2, 2]),
+        }  # fmt: skip
+        angles = [self._coordinate(f"{body.name}.{name}", "rad", value) for name, value in drawn.items()]
+        turned = s.rotation("zyx", angles)
+        e = SX([1.0, 0.0, 0.0, 0.0])
+        for axis, angle in zip((3, 2, 1), angles, strict=True):
+            half = [ca.cos(angle / 2), 0, 0, 0]
+            half[axis] = ca.sin(angle / 2)
+            e = multiply(e, ca.vertcat(*half))
+        return _Place(r, turned.matrix, v, turned.omega, None, e)
 
     def _follow(self, joint: Joint, base: _Place, *, forward: bool) -> _Place:
         """The body behind a joint of the tree."""
@@ -272,7 +302,9 @@ class _Converter:
         for k, (name, _, mass, _) in enumerate(host.extra):
             if not isinstance(mass, float) or mass:
                 own_mass = self._known(host.number(mass))
-                s.add_kinetic(0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}")
+                s.add_kinetic(
+                    0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}"
+                )
         if len(rigid) < len(host.bodies):
             flexible = [own for own in host.bodies if not isinstance(own, RigidBody)]
             columns = [own.columns for own in flexible]
@@ -282,11 +314,22 @@ class _Converter:
                 s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {own.body.name}")
 
     def _add_forces(self, other: Any, potential: Any) -> None:
-        s = self.system
-        if not ca.SX(potential).is_zero():
+        """Forces and torques on rigid bodies; along the coordinates of everything else."""
+        s, host = self.system, self.host
+        if not SX(potential).is_zero():
             s.add_potential(potential, "potential energy")
-        J = ca.jacobian(self.v, s.rates)
-        forces = ca.sparsify(J.T @ other)
+        rest = SX(ca.sparsify(other))
+        for own in host.bodies:
+            if not isinstance(own, RigidBody):
+                continue
+            dim = host.space.dim
+            force, torque = (ca.densify(rest[part, 0]) for part in (own.columns[:dim], own.columns[dim:]))
+            if not force.is_zero():
+                s.add_force(f"force on {own.body.name}", force, own.body.name)
+            if not torque.is_zero():
+                s.add_torque(f"torque on {own.body.name}", torque, own.body.name)
+            rest[own.columns, 0] = 0
+        forces = ca.sparsify(ca.jacobian(self.v, s.rates).T @ rest)
         for k, name in enumerate(s.coordinate_names):
             if forces[k, 0].nnz():
                 s.add_generalized_force(f"force along {name}", name, forces[k, 0])

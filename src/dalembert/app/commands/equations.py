@@ -73,7 +73,9 @@ def equations(
     option_values.writable(out, "--out", SUFFIXES[form])
     with terminal.waiting(f"deriving {model}"):
         mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
-        derivation = from_mechanism(mechanism, formalism, coordinates=None if coordinates is None else coordinates.value)
+        derivation = from_mechanism(
+            mechanism, formalism, coordinates=None if coordinates is None else coordinates.value
+        )
         text = write(derivation, form)
     if out is None and form is Form.html:
         out = Path(f"{mechanism.name}-equations.html")

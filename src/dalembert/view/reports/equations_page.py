@@ -49,7 +49,12 @@ def _pieces(d: Derivation) -> Iterator[Piece]:
 def _symbols(d: Derivation) -> Table:
     s = d.system
     rows = []
-    kinds = {"coordinate": s.coordinate_names, "speed": d.names, "input": s.input_names, "parameter": s.parameter_values}
+    kinds = {
+        "coordinate": s.coordinate_names,
+        "speed": d.names,
+        "input": s.input_names,
+        "parameter": s.parameter_values,
+    }
     for kind, names in kinds.items():
         for name in names:
             value = s.parameter_values.get(name)

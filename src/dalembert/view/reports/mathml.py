@@ -18,9 +18,50 @@ from html import escape
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\s+|.", re.DOTALL)
 LETTERS = dict(
     zip(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
-        "omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega varepsilon vartheta varphi varrho partial nabla infty "
-        "ell hbar".split(),
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+            "nu",
+            "xi",
+            "pi",
+            "rho",
+            "sigma",
+            "tau",
+            "upsilon",
+            "phi",
+            "chi",
+            "psi",
+            "omega",
+            "Gamma",
+            "Delta",
+            "Theta",
+            "Lambda",
+            "Xi",
+            "Pi",
+            "Sigma",
+            "Phi",
+            "Psi",
+            "Omega",
+            "varepsilon",
+            "vartheta",
+            "varphi",
+            "varrho",
+            "partial",
+            "nabla",
+            "infty",
+            "ell",
+            "hbar",
+        ],
         "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩεϑφϱ∂∇∞ℓℏ",
         strict=True,
     )
@@ -35,7 +76,32 @@ SIGNS = {
     "lvert": "|", "rvert": "|", "mapsto": "↦", "setminus": "∖",
 }  # fmt: skip
 FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp log ln min max det rank sup inf lim arg sgn".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "exp",
+        "log",
+        "ln",
+        "min",
+        "max",
+        "det",
+        "rank",
+        "sup",
+        "inf",
+        "lim",
+        "arg",
+        "sgn",
+    ]
 )
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0, "enspace": 0.5}
 ACCENTS = {"dot": "˙", "ddot": "¨", "dddot": "⃛", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
@@ -184,7 +250,9 @@ class _Reader:
         return self._script()
 
     def _function(self, name: str) -> str:
-        return f'<mi mathvariant="normal">{escape(name)}</mi>' + ("" if self._peek() in ("_", "^") else "<mo>&#8289;</mo>")
+        return f'<mi mathvariant="normal">{escape(name)}</mi>' + (
+            "" if self._peek() in ("_", "^") else "<mo>&#8289;</mo>"
+        )
 
     def _root(self) -> str:
         if self._peek() == "[":
@@ -235,7 +303,8 @@ class _Reader:
             rows.pop()
         tall = ' displaystyle="true"' if name.startswith("align") else ""
         lines = "".join(
-            "<mtr>" + "".join(f"<mtd{_side(name, k)}>{cell}</mtd>" for k, cell in enumerate(row)) + "</mtr>" for row in rows
+            "<mtr>" + "".join(f"<mtd{_side(name, k)}>{cell}</mtd>" for k, cell in enumerate(row)) + "</mtr>"
+            for row in rows
         )
         opening, closing = FENCES.get(name, ("", ""))
         return _fence(opening, f"<mtable{tall}>{lines}</mtable>", closing)
