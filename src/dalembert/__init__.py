@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dalembert.files import write_record as write_record
     from dalembert.files.export.c_export import export_c as export_c
     from dalembert.files.export.object_export import export_object as export_object
+    from dalembert.files.export.python_export import export_python as export_python
     from dalembert.files.models import read_model as read_model
     from dalembert.files.models import write_model as write_model
     from dalembert.linear import SecondOrder as SecondOrder

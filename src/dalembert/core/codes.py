@@ -98,6 +98,7 @@ CODES: dict[str, str] = {
     "not-supported": "a combination that this function does not cover",
     "too-large": "a size or a count beyond the bounds that protect memory and time",
     "no-c-code": "an operation that has no C code",
+    "no-python-code": "an operation that NumPy does not have",
     "no-machine-code": "an operation that only the interpreter evaluates",
     "not-picklable": "an object that cannot be sent to another process",
     "not-sampled": "a continuous law or observer, where a sampled one is needed",

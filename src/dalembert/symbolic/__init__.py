@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.planar.derivation import PlanarDerivation as PlanarDerivation
     from dalembert.symbolic.planar.derivation import derive_linkage as derive_linkage
     from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
+    from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
     from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 

@@ -194,10 +194,13 @@ class Absolute:
         """Make the bodies from the coordinates; returns the blocks of N of their rigid motions."""
         space, count = self.space, len(self.m.bodies)
         parts = [self.q[space.nq * k : space.nq * (k + 1)] for k in range(count)]
-        poses = space.poses_of(parts)
+        poses = self._make_poses(parts)
         twists = [space.twist(self.v[space.nv * k : space.nv * (k + 1)]) for k in range(count)]
         self.bodies = self._make_bodies(poses, twists)
         return [space.rate_matrix(x) for x in parts]
+
+    def _make_poses(self, parts: list[Any]) -> list[Pose]:
+        return self.space.poses_of(parts)
 
     def _make_bodies(self, poses: list[Pose], twists: list[Twist]) -> list[RigidBody | FloatingBody]:
         """What each body brings."""
@@ -432,7 +435,8 @@ class Absolute:
         blocks += [([first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         return scatter_blocks(blocks, self.nv)
 
-    def build(self) -> EquationsOfMotion:
+    def collect(self) -> ForceBuilder:
+        """Rows of everything that constrains, in `rows`, and the forces."""
         m = self.m
         for joint in m.joints:
             self.add_joint(joint)
@@ -448,10 +452,15 @@ class Absolute:
                 add_rotor(self, force.name, rotor)
         self._add_sticking()
         self.lam = SX.sym("lam", len(self.rows))
-        A, b = self.rows.matrix(), self.rows.right_hand_side()
-        M = self.mass_matrix()
         forces = ForceBuilder(self)
         forces.build()
+        return forces
+
+    def build(self) -> EquationsOfMotion:
+        m, space = self.m, self.space
+        forces = self.collect()
+        A, b = self.rows.matrix(), self.rows.right_hand_side()
+        M = self.mass_matrix()
         internal_rates = [*forces.internal_rates, *(self.lam[row] for row, _ in self.sticking.values())]
         f = forces.potential_part + forces.other_part
         T = 0.5 * ca.dot(self.v, M @ self.v)
