@@ -64,5 +64,5 @@ def test_a_truth_sampled_otherwise_is_interpolated_and_one_too_short_is_refused(
 @pytest.mark.parametrize(("factor", "shown"), [(0.9, False), (1.1, True)])
 def test_a_channel_that_does_not_move_has_no_relative_error(factor: float, shown: bool) -> None:
     estimate = kalman().run(pushed(50))
-    truth = Record.from_channels(estimate.time, {"speed": np.full(len(estimate.time), factor * STILL)})
+    truth = Record.from_channels(estimate.time, {"speed": factor * STILL * (-1.0) ** np.arange(len(estimate.time))})
     assert ("%" in estimate.compare(truth).table()) is shown
