@@ -172,7 +172,7 @@ class SecondOrder(Responding):
         }
         B_ = None if B is None else storage.store("B", B, n, None, "one row per coordinate", sparse=sparse,
                                                    vector="column")  # fmt: skip
-        if abs(M_ - M_.T).max() > storage.SYMMETRY_TOLERANCE * abs(M_).max():
+        if abs(M_ - M_.T).max() > storage.LIMITS.asymmetry * abs(M_).max():
             if sparse:
                 raise DataError(
                     "not-symmetric", "M is not symmetric, and a sparse system cannot be multiplied by its inverse."
@@ -208,7 +208,7 @@ class SecondOrder(Responding):
         """The same system in NumPy arrays; refuses above 5000 coordinates unless ``force`` is set."""
         if not self.is_sparse:
             return self
-        if self.nq > storage.DENSE_LIMIT and not force:
+        if self.nq > storage.LIMITS.dense and not force:
             raise DataError(
                 "too-large",
                 f"this SecondOrder has {self.nq} coordinates: a dense copy takes {8e-9 * self.nq**2:.2g} GB "

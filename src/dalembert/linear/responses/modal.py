@@ -98,7 +98,7 @@ def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = 
     modes : Modes, optional
         Real undamped modes of the system; computed when left out.
     """
-    if system.nq > storage.DENSE_LIMIT:
+    if system.nq > storage.LIMITS.dense:
         raise DataError(
             "too-large",
             f"modal damping fills all of C: {system.nq} x {system.nq} numbers. Reduce the system first "
