@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import work
-from dalembert.expressions.machine_code.native import LANES, Native, compile_native, llvm
+from dalembert.expressions.machine_code.native import Native, compile_native, llvm, machines_at_once
 from dalembert.expressions.machine_code.program import Untranslatable
 
 Array = NDArray[np.float64]
@@ -239,7 +239,7 @@ class Kernel:
     def together(self) -> Native | None:
         """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
         if self._lanes is None and not (self._settled and self.code is None):
-            self._lanes = self._compile(LANES, optimise=True)  # for so many evaluations the best code pays
+            self._lanes = self._compile(machines_at_once(), optimise=True)  # for so many evaluations the best code pays
         return self._lanes
 
     # -- batches -----------------------------------------------------------------------------------------------------
@@ -330,27 +330,40 @@ class Kernel:
 
 
 # -- several machines ------------------------------------------------------------------------------------------------
-def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
-    """`count` evaluations of every lane, each with the first result of the one before as first argument.
+class LaneLoop:
+    """A loop of several machines at once, each evaluation with the first result of the one before as first argument.
 
-    states : (lanes, n).  arguments : (n,) for all lanes, (lanes, n), or (lanes, count, n), a row per evaluation.
-    Returns (count, width, lanes).
+    most : evaluations in one call.  states : (lanes, n).
+    arguments : (n,) for all lanes, (lanes, n), or (lanes, most, n), a row per evaluation of one call.
     """
-    lanes, width = native.lanes, sum(native.main.outputs)
-    rows = np.empty((count + 1, width, lanes))
-    rows[0, : states.shape[1]] = states.T
-    given, moves = [], []
-    for a in (np.asarray(a, dtype=float) for a in arguments):
-        moves.append(a.shape[2] if a.ndim == 3 else 0)
-        given.append(np.repeat(a.reshape(-1), lanes) if a.ndim < 2 else np.ascontiguousarray(np.moveaxis(a, 0, -1)))
-    flat = rows[1:].reshape(-1)
-    starts = np.cumsum([0, *native.main.outputs])[:-1].tolist()
-    results = [flat[start * lanes :] for start in starts]
-    work = native.work()
-    strides = [width, *moves, *[width] * len(results)]
-    if count:
-        native.loop(native.table([rows[0], *given, *results], work, strides), count)
-    return rows[1:]
+
+    def __init__(self, native: Native, most: int, states: Array, *arguments: Array) -> None:
+        lanes, width = native.lanes, sum(native.main.outputs)
+        self.native, self.last = native, 0
+        self.rows = np.empty((most + 1, width, lanes))
+        self.rows[0, : states.shape[1]] = states.T
+        given, moves = [], []
+        for a in (np.asarray(a, dtype=float) for a in arguments):
+            moves.append(a.shape[2] if a.ndim == 3 else 0)
+            given.append(np.repeat(a.reshape(-1), lanes) if a.ndim < 2 else np.ascontiguousarray(np.moveaxis(a, 0, -1)))
+        flat = self.rows[1:].reshape(-1)
+        results = [flat[start * lanes :] for start in np.cumsum([0, *native.main.outputs])[:-1].tolist()]
+        self._arrays = [self.rows[0], *given, *results], native.work()
+        self._table = native.table(*self._arrays, [width, *moves, *[width] * len(results)])
+
+    def run(self, count: int) -> Array:
+        """(count + 1, width, lanes) the row to start from, then the results; the next call goes on, and overwrites."""
+        if self.last:
+            self.rows[0] = self.rows[self.last]
+        if count:
+            self.native.loop(self._table, count)
+        self.last = count
+        return self.rows[: count + 1]
+
+
+def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
+    """`count` evaluations of every lane, see `LaneLoop`. Returns (count, width, lanes)."""
+    return LaneLoop(native, count, states, *arguments).run(count)[1:]
 
 
 def start_task(task: Callable[[], Result]) -> Future[Result]:
@@ -400,19 +413,20 @@ def _fill_lanes(native: Native, arrays: list[Array], results: list[Array], first
     for start in range(first, last, rows):
         stop = min(start + rows, last)
         groups = -(-(stop - start) // lanes)
-        for lane in range(lanes):
-            for array, slot, moves in zip(arrays, given, moving, strict=True):
-                if moves and slot.size:
-                    part = array[start + lane : stop : lanes]
-                    slot[: len(part), :, lane] = part
-                    if len(part) < groups:  # the last group is filled up
-                        slot[len(part) : groups, :, lane] = array[stop - 1]
+        whole = (stop - start) // lanes
+        edge = start + whole * lanes
+        for array, slot, moves in zip(arrays, given, moving, strict=True):
+            if moves and slot.size:
+                put = slot.transpose(0, 2, 1)  # (groups, lanes, numbers)
+                put[:whole] = array[start:edge].reshape(whole, lanes, array.shape[1])
+                if edge < stop:  # the last group is filled up
+                    put[whole, : stop - edge] = array[edge:stop]
+                    put[whole, stop - edge :] = array[stop - 1]
         native.loop(table, groups)
-        for lane in range(lanes):
-            for result, slot in zip(results, found, strict=True):
-                if slot.size:
-                    part = result[start + lane : stop : lanes]
-                    part[:] = slot[: len(part), :, lane]
+        for result, slot in zip(results, found, strict=True):
+            got = slot.transpose(0, 2, 1)
+            result[start:edge].reshape(whole, lanes, result.shape[1])[:] = got[:whole]
+            result[edge:stop] = got[groups - 1, : stop - edge]
 
 
 def _size_text(argument: Any) -> str:

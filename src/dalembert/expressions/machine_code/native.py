@@ -34,7 +34,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)  # releases the interpreter lock
-LANES = 4  # machines at once: the vectors of AVX, two of NEON; eight gain little and compile twice as long
 
 
 # -- LLVM ------------------------------------------------------------------------------------------------------------
@@ -48,6 +47,12 @@ def llvm() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
+
+
+@lru_cache(maxsize=1)
+def machines_at_once() -> int:
+    """Lanes of a vector: the numbers in a register of AVX-512, or of AVX (two registers of NEON)."""
+    return 8 if llvm() is not None and llvm().get_host_cpu_features().get("avx512f") else 4
 
 
 def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = False) -> Native:

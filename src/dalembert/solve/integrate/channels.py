@@ -49,15 +49,19 @@ class Sampler:
         self.blocks: list[Array] = []
 
     def take(self, before: Array, block: Array, step_to: Callable[[Array, Array], Array]) -> None:
-        """Samples in (t of `before`, t of the last row]; `block` has one state per row."""
-        last = float(block[-1, 0])
-        slack = 1e-9 * max(float(block[-1, 1]), 0.0) + 4e-16 * abs(last)
+        """Samples in (t of `before`, t of the last row]; `block` has one state per row.
+
+        Runs that share their times have one state each in the last axis.
+        """
+        times, steps = (block[:, k].reshape(len(block), -1)[:, 0] for k in (0, 1))
+        last = float(times[-1])
+        slack = 1e-9 * max(float(steps[-1]), 0.0) + 4e-16 * abs(last)
         stop = int(np.searchsorted(self.times, last + slack, side="right"))
         if stop <= self.next:
             return
         wanted = self.times[self.next : stop]
         self.next = stop
-        t = np.concatenate(([before[0]], block[:, 0]))
+        t = np.concatenate((np.ravel(before[0])[:1], times))
         index = np.minimum(np.searchsorted(t, wanted - slack, side="left"), len(t) - 1)
         exact = np.abs(t[index] - wanted) <= slack
 
@@ -69,15 +73,16 @@ class Sampler:
         if exact.all():
             rows = states(index)
         else:
-            rows = np.empty((len(wanted), block.shape[1]))
+            rows = np.empty((len(wanted), *block.shape[1:]))
             rows[exact] = states(index[exact])
             left = np.searchsorted(t, t[index[~exact]], side="left") - 1
             rows[~exact] = step_to(states(left), wanted[~exact])
-        rows[:, 0] = wanted
+        rows[:, 0] = wanted if block.ndim == 2 else wanted[:, None]
         self.blocks.append(rows)
 
-    def samples(self) -> Samples:
-        rows = np.vstack(self.blocks)
+    def samples(self, lane: int | None = None) -> Samples:
+        """All samples; of one run where several share their times."""
+        rows = np.concatenate(self.blocks if lane is None else [block[..., lane] for block in self.blocks])
         part = {k: rows[:, a:b] for k, (a, b) in self.where.items()}
         return Samples(part["t"][:, 0], part["q"], part["v"], part["z"], part["work"][:, 0], part["a"], part["lam"])
 
