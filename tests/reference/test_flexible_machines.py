@@ -99,7 +99,8 @@ def test_a_filter_follows_the_elastic_motion_from_encoder_and_accelerometer(run)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_filter_of_a_flexible_machine_becomes_c(run, tmp_path):
     da.export_c(kalman(), tmp_path, example=run)
-    done = subprocess.run(["make", "-C", str(tmp_path), "test"], capture_output=True, text=True, check=False)
+    flags = "CFLAGS=-std=c99 -O1 -Wall -Wextra -Werror"  # newer compilers refuse what older ones warn of
+    done = subprocess.run(["make", "-C", str(tmp_path), "test", flags], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -37,6 +37,8 @@ C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main"
 )
+# Copies of no numbers, which CasADi writes with a number for a pointer: newer compilers refuse that.
+EMPTY = re.compile(r"\bcasadi_copy\([^;,]*, 0, [^;]*\);")
 HEAP = re.compile(r"\b(malloc|calloc|realloc|free|alloca)\s*\(")
 
 
@@ -136,7 +138,7 @@ def export_c(
         f"{prefix}.c": c_texts.interface(what, prefix, work),
         f"{prefix}_kernel.c": code,
         f"{prefix}_test.c": c_texts.test_program(what, prefix, vectors, REALS[real][0]),
-        "Makefile": c_texts.makefile(prefix),
+        "Makefile": c_texts.makefile(prefix, code),
         "README.md": c_texts.readme(what, prefix, real, work),
     }
     for file, text in texts.items():
@@ -302,7 +304,7 @@ def generate_code(what: CStep, prefix: str, real: str) -> tuple[str, dict[str, i
     if HEAP.search(code):
         raise ModelError("no-c-code", f"{what.title} needs memory from the heap, which a microcontroller may not have.")
     sizes = {"arg": kernel.sz_arg(), "res": kernel.sz_res(), "iw": kernel.sz_iw(), "w": kernel.sz_w()}
-    return c_texts.QUIET + code, sizes
+    return c_texts.QUIET + EMPTY.sub(";", code), sizes
 
 
 def flat(function: ca.Function, name: str) -> ca.Function:

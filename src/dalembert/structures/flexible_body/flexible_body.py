@@ -336,7 +336,8 @@ def _assemble(
         raise ModelError(
             "no-modes",
             f"flexible body {title!r} has no modes.",
-            Advice("Ask for some with {}, or use a rigid body: {}.", Argument("modes"), Call("m.add_body")),
+            Advice("Ask for some with {}.", Argument("modes")),
+            Advice("A rigid body is made by {}.", Call("m.add_body")),
             where={"body": title},
         )
     bases.refuse_rigid(body, shapes)
