@@ -29,6 +29,7 @@ from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import Method
+from dalembert.solve.integrate.newton import TOLERANCE
 from dalembert.solve.integrate.singular_poses import SingularPoses
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
@@ -46,8 +47,8 @@ class RunThresholds:
 
     # Relative change of the reactions in the last pass: friction forces are known to six digits then.
     friction: float = 1e-6
-    # Relative change of the speeds in the last Newton iteration, of at most eight: further ones would change less.
-    newton: float = 1e-8
+    # Relative change of the speeds in the last Newton iteration.
+    newton: float = TOLERANCE.accepted
     # Gap of a joint [m or rad]: runs of the test machines stay below 1e-9 with every method.
     gap: float = 1e-5
     # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
