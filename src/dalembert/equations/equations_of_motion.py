@@ -55,8 +55,8 @@ class EquationsOfMotion:
     power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
     (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,v̇,λ,z,u,p,t) -> forces and torques
     of joints;  joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a
-    linear model leaves out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb
-    friction in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of
+    linear model leaves out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in
+    motion, of Coulomb friction in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of
     a unit spin each;  tangent (q,v,z,u,p,t) -> K, D of stiff forces;  assumptions (q,v,p,t) -> one value for each of
     ``assumptions``, which does not hold where the value is above one;  mass_solve (q,p,t,x) -> M⁻¹ x, where the
     producer knows a shorter way than a factor of M.

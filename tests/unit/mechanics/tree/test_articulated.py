@@ -50,7 +50,8 @@ def test_long_chains_take_articulated_bodies_and_move_as_in_absolute_coordinates
 
 def test_operations_grow_in_proportion_to_the_number_of_joints() -> None:
     counts = [
-        da.equations(chain(count), coordinates="joint").functions["mass_solve"].n_instructions() for count in (12, 18, 24)
+        da.equations(chain(count), coordinates="joint").functions["mass_solve"].n_instructions()
+        for count in (12, 18, 24)
     ]
     # axes repeat after three joints, so that six more joints always add the same operations
     assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.02)
