@@ -41,7 +41,7 @@ def equations_of_mechanism(
         return joint_equations(m, absolute=absolute, cut=cut)
     if list(absolute) or list(cut):
         raise ModelError(
-            "wrong-combination", "options absolute and cut choose a tree of joint coordinates.",
+            "conflicting-arguments", "options absolute and cut choose a tree of joint coordinates.",
             Advice("Use them with {}.", Argument("coordinates", "joint")), where={"option": "coordinates"},
         )  # fmt: skip
     return absolute_equations(m)

@@ -424,6 +424,10 @@ class Absolute:
     def place_bodies(self) -> Placement:
         return place_mechanism(self)
 
+    def own_functions(self) -> dict[str, ca.Function]:
+        """Functions that only these coordinates have."""
+        return {}
+
     def is_carried(self, name: str) -> bool:
         """Whether a measure is part of the pose of a body that has no coordinates of its own."""
         return False
@@ -511,6 +515,7 @@ class Absolute:
         assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
         if assumptions:
             functions["assumptions"] = share("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
+        functions |= self.own_functions()
         if self.spins:
             functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]

@@ -17,13 +17,14 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion, Placement, QuaternionBlock
 from dalembert.mechanics.absolute.idle import massless_spins
-from dalembert.mechanics.absolute.producer import Absolute, without_rounding
+from dalembert.mechanics.absolute.producer import Absolute, share, without_rounding
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames
 from dalembert.mechanics.joints.motion import Motion, free, reverse
 from dalembert.mechanics.joints.reactions import reaction_of_rows
 from dalembert.mechanics.rows import Form, Measured
+from dalembert.mechanics.tree.articulated import solve_mass
 from dalembert.mechanics.tree.inverse_dynamics import inverse_dynamics
 from dalembert.mechanics.tree.links import Link, LinkBody
 from dalembert.mechanics.tree.mass import link_inertia, mass_blocks
@@ -35,6 +36,9 @@ from dalembert.model.joints import Joint
 
 SX = ca.SX
 EULER = (("e0", ""), ("e1", ""), ("e2", ""), ("e3", ""))
+# Fewest speeds for which articulated bodies take less than composite bodies and a factor of M: chains of 9, 10 and 12
+# hinges in space take 1156, 1354, 1736 operations beside 1050, 1425, 2039.
+SHORTER_THAN_FACTOR = 10
 TURNING = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
 
 
@@ -268,6 +272,14 @@ class JointCoordinates(Absolute):
                 own.add_own_forces(forces)
         efforts = inverse_dynamics(self.links, self.inertias, gravity)
         forces.add(list(efforts), [-x for x in efforts.values()], has_potential=True)
+
+    def own_functions(self) -> dict[str, ca.Function]:
+        """M⁻¹ x by articulated bodies, where the links are all that moves and no row couples them."""
+        if len(self.rows) or self.nv < SHORTER_THAN_FACTOR or self.nv != sum(len(link.columns) for link in self.links):
+            return {}
+        found = solve_mass(self.links, self.inertias, self.a)
+        rates = ca.vertcat(*(found[k] for k in range(self.nv)))
+        return {"mass_solve": share("mass_solve", [self.q, self.p, self.t, self.a], [rates])}
 
     # -- reactions and placement --------------------------------------------------------------------------------------
     @cached_property

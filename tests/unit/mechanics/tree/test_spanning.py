@@ -45,7 +45,7 @@ def test_all_joints_cut_are_absolute_coordinates() -> None:
         ({"coordinates": "polar"}, "unknown-choice"),
         ({"coordinates": "joint", "cut": ["Z"]}, "unknown-name"),
         ({"coordinates": "joint", "absolute": ["lever"]}, "unknown-name"),
-        ({"cut": ["A"]}, "wrong-combination"),
+        ({"cut": ["A"]}, "conflicting-arguments"),
         ({"tree": True}, "unknown-name"),
     ],
 )
