@@ -49,7 +49,7 @@ SX = ca.SX
 GRAVITY_NONE = (0.0, 0.0, 0.0)
 
 
-@dataclass
+@dataclass(eq=False)
 class System:
     """A mechanical system in symbols.
 
