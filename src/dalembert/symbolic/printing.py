@@ -65,7 +65,9 @@ def latex_name(name: str) -> str:
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     base, _, index = head.partition("_")
-    shown = _letters(base) if base else _upright(name)
+    if not base:
+        return _upright(name)
+    shown = _letters(base)
     below = ", ".join(part if len(part) == 1 or part.isdigit() else _upright(part) for part in (index, digits) if part)
     return f"{shown}_{{{below}}}" if below else shown
 
