@@ -315,7 +315,7 @@ class System:
         along = self._dimensions[own]
         if along is not None:
             wanted = tuple(a - b for a, b in zip(ENERGY, along, strict=True))
-            require_dimension(value, wanted, self._dimensions, f"generalized force {name!r}")  # type: ignore[arg-type]
+            require_dimension(value, wanted, self._dimensions, f"generalized force {name!r}")
         self.generalized[name] = (own, value)
 
     # -- constraints -------------------------------------------------------------------------------------------------
