@@ -122,7 +122,7 @@ def test_the_equations_of_newton_and_euler_follow_from_quasi_velocities() -> Non
 
 @pytest.mark.spec("003-C38", "003-E12")
 def test_the_equations_of_a_body_in_its_angles_are_the_corrected_ones() -> None:
-    """The three rotational equations of Genta (2009) in symbols, the one of θ with its sign corrected."""
+    """The three rotational equations of Genta (2012) in symbols, the one of θ with its sign corrected."""
     s = System("body")
     psi, theta, phi = s.coordinates("psi theta phi")
     Jx, Jy, Jz = (s.parameter(name) for name in ("Jx", "Jy", "Jz"))
