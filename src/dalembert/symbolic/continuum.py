@@ -23,7 +23,7 @@ SX = ca.SX
 HIGHEST = 4  # derivatives along x in the field equation
 
 
-@dataclass
+@dataclass(eq=False)
 class Continuum:
     """A field w(x, t) on a line, with symbols for its derivatives.
 

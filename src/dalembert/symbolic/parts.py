@@ -10,7 +10,7 @@ import casadi as ca
 SX = ca.SX
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """A rigid body or, without orientation, a particle.
 
@@ -27,7 +27,7 @@ class Body:
     omega: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Force:
     """A force (3,) in world axes at a point with the given velocity, on a body where it is known."""
 
@@ -38,7 +38,7 @@ class Force:
     place: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Torque:
     """A torque (3,) on a body, in its own axes; on ``other`` the opposite one."""
 
@@ -48,7 +48,7 @@ class Torque:
     other: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constraint:
     """A scalar that is zero on every motion, and its level."""
 
@@ -58,7 +58,7 @@ class Constraint:
     number: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Orientation:
     """A rotation matrix (3, 3), body to world, with its angular velocity (3,) in body axes."""
 
