@@ -384,9 +384,11 @@ class _Worker:
         """δẋ = G δx + H δu of all coordinates and velocities, from f̄ = 0 and the constraints of second order."""
         motion = self.motion
         A, r_x = self.numbers("second order", lambda: [ca.jacobian(self._stack(2), one) for one in (self.a, self.x)])
-        stack = np.vstack([root.f_a, A])
-        right_x = np.vstack([root.f_x, r_x])
-        right_u = np.vstack([root.f_u, np.zeros((len(A), root.f_u.shape[1]))])
+        sizes = np.linalg.norm(root.f_a, axis=1, keepdims=True)
+        sizes[sizes == 0] = 1.0
+        stack = np.vstack([root.f_a / sizes, A])
+        right_x = np.vstack([root.f_x / sizes, r_x])
+        right_u = np.vstack([root.f_u / sizes, np.zeros((len(A), root.f_u.shape[1]))])
         solved, _, rank, _ = np.linalg.lstsq(stack, -np.hstack([right_x, right_u]), rcond=1e-12)
         if rank < self.n:
             raise ModelError("singular-matrix", f"the accelerations of {self.model.root.name!r} are not determined.")
