@@ -446,7 +446,7 @@ def test_ring_and_disc_linearized_about_their_steady_run() -> None:
 def test_frequencies_of_ring_and_disc_over_slopes_and_ratios(ratio: float) -> None:
     for slope, (angle, omega) in zip((10, 30, 45, np.degrees(np.arcsin(0.8)), 60), TABLE[ratio], strict=True):
         xi = float(np.radians(slope))
-        small = max(ratio, 1e-12)  # without a disc its spin has no inertia: the limit
+        small = max(ratio, 1e-7)  # without a disc its spin has no inertia: the limit, off by as much
         assert np.degrees(steady_angle(ratio, xi)) == pytest.approx(angle, abs=6e-5)
         lin = linearize_parts(ring_and_disc(small, xi), steady_reference(small, xi), frozen=True)
         k = lin.variables.index("theta")
@@ -465,7 +465,8 @@ def test_ring_and_disc_swing_as_published() -> None:
         assert theta[round(t / 0.001)] == pytest.approx(value, abs=1e-6)
     assert theta.min() == pytest.approx(0.146796, abs=1e-6)
     assert theta.max() == pytest.approx(1.167099, abs=1e-6)
-    assert np.abs(run["theta.rate"]).max() == pytest.approx(1.32639, abs=1e-5)
+    # the published peak is that of samples 10 ms apart, which miss it by at most ½ ω² 1.33 (5 ms)² = 1.2e-4
+    assert np.abs(run["theta.rate"]).max() == pytest.approx(1.32639, abs=1.2e-4)
 
 
 # -- linear spherical pendulum -------------------------------------------------------------------------------------------
