@@ -22,8 +22,8 @@ from dalembert.symbolic.modular import (
     rigid_body,
     rolling_wheel,
     rotation,
+    speed_model,
 )
-from dalembert.symbolic.modular.linear import polynomial_in_speed
 
 WHEELBASE, TRAIL, TILT, GRAVITY = 1.02, 0.08, np.pi / 10, 9.81
 REAR, FRONT = 0.3, 0.35
@@ -92,9 +92,9 @@ def lateral(parts: Any, v: float) -> Any:
 
 @pytest.mark.spec("002-G7", "002-T15")
 def test_published_matrices_from_linearized_leaves(parts: Any) -> None:
-    found = polynomial_in_speed({v: lateral(parts, v) for v in (0.0, 1.0, 3.0, 7.0)})
+    found = speed_model({v: lateral(parts, v) for v in (0.0, 1.0, 3.0, 7.0)})
     for name, expected in PUBLISHED.items():
-        np.testing.assert_allclose(found[name], expected, atol=1e-11)
+        np.testing.assert_allclose(getattr(found, name), expected, atol=1e-11)
 
 
 def published_eigenvalues(v: float) -> Any:

@@ -25,5 +25,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.parts import Leaf as Leaf
     from dalembert.symbolic.modular.rotations import mobility as mobility
     from dalembert.symbolic.modular.rotations import rotation as rotation
+    from dalembert.symbolic.modular.speed import SpeedModel as SpeedModel
+    from dalembert.symbolic.modular.speed import speed_model as speed_model
 
 __all__ = attach(__name__)

@@ -409,25 +409,6 @@ def _place(name: str, names: Sequence[str], kind: str) -> int:
     return list(names).index(name)
 
 
-def polynomial_in_speed(models: Mapping[float, LinearModel]) -> dict[str, Array]:
-    """M, C1, K0, K2 of M z̈ + v C1 ż + (K0 + v² K2) q = 0, from models at three or more speeds; checked to fit."""
-    speeds = np.array(sorted(models))
-    if len(speeds) < 3:
-        raise DataError("too-few-samples", f"{len(speeds)} speeds; three are needed for a polynomial of degree two.")
-    stack = {key: np.array([getattr(models[v], key) for v in speeds]) for key in ("M", "D", "K")}
-    V = np.vander(speeds, 3, increasing=True)
-    fit = {key: np.linalg.lstsq(V, value.reshape(len(speeds), -1), rcond=None)[0] for key, value in stack.items()}
-    for key, value in stack.items():
-        off = float(np.abs(V @ fit[key] - value.reshape(len(speeds), -1)).max())
-        if off > 1e-8 * max(1.0, float(np.abs(value).max())):
-            raise DataError("poor-fit", f"{key} is no polynomial of degree two in the speed (off by {off:.2g}).")
-    shape = stack["M"].shape[1:], stack["K"].shape[1:]
-    return {
-        "M": fit["M"][0].reshape(shape[0]), "C1": fit["D"][1].reshape(shape[0]),
-        "K0": fit["K"][0].reshape(shape[1]), "K2": fit["K"][2].reshape(shape[1]),
-    }  # fmt: skip
-
-
 def labelled(model: LinearModel) -> dict[str, LabelledMatrix]:
     """M, D and K with their labels."""
     v, q = model.velocities, model.coordinates
