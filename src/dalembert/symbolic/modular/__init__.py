@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.labelled import LabelledMatrix as LabelledMatrix
     from dalembert.symbolic.modular.labelled import identity as identity
     from dalembert.symbolic.modular.labelled import label_sum as label_sum
+    from dalembert.symbolic.modular.leaves import attach_body as attach_body
     from dalembert.symbolic.modular.leaves import dc_motor as dc_motor
     from dalembert.symbolic.modular.leaves import particle as particle
     from dalembert.symbolic.modular.leaves import planar_body as planar_body
@@ -24,5 +25,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.parts import Leaf as Leaf
     from dalembert.symbolic.modular.rotations import mobility as mobility
     from dalembert.symbolic.modular.rotations import rotation as rotation
+    from dalembert.symbolic.modular.speed import SpeedModel as SpeedModel
+    from dalembert.symbolic.modular.speed import speed_model as speed_model
 
 __all__ = attach(__name__)

@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import eliminate, rank_of
+from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.labelled import LabelledMatrix, _known
 
 RANK = 1e-9
@@ -92,8 +92,7 @@ def choose_independent(A: Array, columns: Sequence[str], prefer: Sequence[str] =
     rank = rank_of(A)
     if not rank:
         return tuple(columns)
-    lengths = np.linalg.norm(A, axis=1, keepdims=True)
-    scaled = A / np.where(lengths > 0, lengths, 1.0)
+    scaled = scale_rows(A)
     if prefer:  # pivots by size: a small weight makes a column a pivot only where nothing else is left
         scaled = scaled * np.where([label in prefer for label in columns], 1e-6, 1.0)
     _, _, order = scipy.linalg.qr(scaled, mode="economic", pivoting=True)

@@ -128,11 +128,16 @@ def _best_pivot(
     return None if best is None else (best[1], best[2])
 
 
-def rank_of(matrix: Array, tolerance: float = 1e-9) -> int:
-    """Numerical rank of one matrix; rows are scaled to length one first."""
+def scale_rows(matrix: Array) -> Array:
+    """Rows of length one; rows that are rounding beside the others are zero."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    small = lengths <= max(1e-12 * float(lengths.max(initial=0.0)), 1e-14)
+    return np.asarray(np.where(small, 0.0, matrix / np.where(small, 1.0, lengths)))
+
+
+def rank_of(matrix: Array, tolerance: float = ZERO) -> int:
+    """Numerical rank of one matrix, its rows scaled to length one."""
     if not matrix.size:
         return 0
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    scaled = matrix / np.where(lengths > 0, lengths, 1.0)
-    values = np.linalg.svd(scaled, compute_uv=False)
-    return int((values > tolerance * max(values[0], 1e-300)).sum()) if values[0] > 0 else 0
+    values = np.linalg.svd(scale_rows(matrix), compute_uv=False)
+    return int((values > tolerance * values[0]).sum()) if values[0] > 0 else 0

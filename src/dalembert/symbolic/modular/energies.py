@@ -82,7 +82,7 @@ def _kinetic(motion: Motion, energy: Energy, path: str) -> list[Force]:
     p = _velocities_of_rates(motion, speeds, held, Q, g, raw, v)
 
     def back(expression: Any) -> Any:
-        return ca.substitute(expression, raw, g)
+        return ca.substitute(expression, raw, ca.densify(g))
 
     P = back(ca.jacobian(p, raw))
     partial = back(ca.jacobian(p, q))

@@ -50,8 +50,8 @@ def modular_equations(part: Part, **options: Any) -> EquationsOfMotion:
 
     def back(expression: Any) -> Any:
         """Without the velocities that are eliminated, nor their rates."""
-        expression = ca.substitute(expression, a, accelerations)
-        return ca.substitute(expression, v, velocities)
+        expression = ca.substitute(expression, a, ca.densify(accelerations))
+        return ca.substitute(expression, v, ca.densify(velocities))
 
     velocities = ca.vertcat(SX(0, 1), *(given.values.get(k, v[k]) for k in range(v.numel())))
     accelerations = ca.vertcat(SX(0, 1), *(

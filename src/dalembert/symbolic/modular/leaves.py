@@ -14,13 +14,13 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
-from dalembert.symbolic.modular.parts import Leaf, Part
+from dalembert.symbolic.modular.parts import Assembly, Leaf, Part
 from dalembert.symbolic.modular.rotations import (
     angular_velocity,
     quaternion_rotation,
     quaternion_spin,
     rotation,
-    skew,
+    unskew,
 )
 
 SX = ca.SX
@@ -290,11 +290,14 @@ def number(leaf: Leaf, name: str, value: Any, unit: str = "") -> Any:
     return value if isinstance(value, SX) else leaf.add_parameter(name, value, unit)
 
 
-def place_point(leaf: Part, offset: Sequence[Any], R: Any) -> Any:
-    """Velocity of a point of a body, of which v, w and the rotation matrix are known: v + R (ω × offset)."""
-    v = ca.vertcat(*(leaf[f"v{k}"] for k in AXES))
-    w = ca.vertcat(*(leaf[f"w{k}"] for k in AXES))
-    return v + R @ (skew(w) @ ca.vertcat(*offset))
+def attach_body(assembly: Assembly, name: str, place: Any, R: Any) -> None:
+    """Give the velocities of a rigid body without coordinates: its mass centre is at ``place``, its axes are R."""
+    v, w = (ca.vertcat(*(assembly[f"{name}.{s}{k}"] for k in AXES)) for s in ("v", "w"))
+    moving = v - assembly.differentiate(place)
+    turning = w - unskew(R.T @ assembly.differentiate(R))
+    for k, axis in enumerate(AXES):
+        assembly.constrain(moving[k], f"{name} v{axis}")
+        assembly.constrain(turning[k], f"{name} w{axis}")
 
 
 LEAVES: Mapping[str, Callable[..., Leaf]] = {

@@ -384,9 +384,11 @@ class _Worker:
         """δẋ = G δx + H δu of all coordinates and velocities, from f̄ = 0 and the constraints of second order."""
         motion = self.motion
         A, r_x = self.numbers("second order", lambda: [ca.jacobian(self._stack(2), one) for one in (self.a, self.x)])
-        stack = np.vstack([root.f_a, A])
-        right_x = np.vstack([root.f_x, r_x])
-        right_u = np.vstack([root.f_u, np.zeros((len(A), root.f_u.shape[1]))])
+        sizes = np.linalg.norm(root.f_a, axis=1, keepdims=True)
+        sizes[sizes == 0] = 1.0
+        stack = np.vstack([root.f_a / sizes, A])
+        right_x = np.vstack([root.f_x / sizes, r_x])
+        right_u = np.vstack([root.f_u / sizes, np.zeros((len(A), root.f_u.shape[1]))])
         solved, _, rank, _ = np.linalg.lstsq(stack, -np.hstack([right_x, right_u]), rcond=1e-12)
         if rank < self.n:
             raise ModelError("singular-matrix", f"the accelerations of {self.model.root.name!r} are not determined.")
@@ -405,25 +407,6 @@ def _place(name: str, names: Sequence[str], kind: str) -> int:
     if name not in names:
         raise DataError("unknown-name", unknown_name(kind, name, names, "the linear model"))
     return list(names).index(name)
-
-
-def polynomial_in_speed(models: Mapping[float, LinearModel]) -> dict[str, Array]:
-    """M, C1, K0, K2 of M z̈ + v C1 ż + (K0 + v² K2) q = 0, from models at three or more speeds; checked to fit."""
-    speeds = np.array(sorted(models))
-    if len(speeds) < 3:
-        raise DataError("too-few-samples", f"{len(speeds)} speeds; three are needed for a polynomial of degree two.")
-    stack = {key: np.array([getattr(models[v], key) for v in speeds]) for key in ("M", "D", "K")}
-    V = np.vander(speeds, 3, increasing=True)
-    fit = {key: np.linalg.lstsq(V, value.reshape(len(speeds), -1), rcond=None)[0] for key, value in stack.items()}
-    for key, value in stack.items():
-        off = float(np.abs(V @ fit[key] - value.reshape(len(speeds), -1)).max())
-        if off > 1e-8 * max(1.0, float(np.abs(value).max())):
-            raise DataError("poor-fit", f"{key} is no polynomial of degree two in the speed (off by {off:.2g}).")
-    shape = stack["M"].shape[1:], stack["K"].shape[1:]
-    return {
-        "M": fit["M"][0].reshape(shape[0]), "C1": fit["D"][1].reshape(shape[0]),
-        "K0": fit["K"][0].reshape(shape[1]), "K2": fit["K"][2].reshape(shape[1]),
-    }  # fmt: skip
 
 
 def labelled(model: LinearModel) -> dict[str, LabelledMatrix]:

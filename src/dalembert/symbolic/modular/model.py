@@ -23,7 +23,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.elimination import eliminate, rank_of
+from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.motion import Motion
@@ -217,8 +217,7 @@ class ModularModel:
         needed = self.regular_rank
         if not A.size or not needed:
             return RankReport(0, needed, np.inf)
-        lengths = np.linalg.norm(A, axis=1, keepdims=True)
-        found = np.linalg.svd(A / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
+        found = np.linalg.svd(scale_rows(A), compute_uv=False)
         rank = int((found > limit * found[0]).sum())
         return RankReport(rank, needed, float(found[needed - 1]) if needed <= len(found) else 0.0)
 
@@ -232,7 +231,7 @@ class ModularModel:
         A = self.at(self.jacobian(), values, t=t)
         report = self.check_rank(values, t=t)
         wrong = not np.isfinite(S.entries).all()
-        if wrong or report.is_singular or np.abs(A.entries @ S.entries).max(initial=0.0) > 1e-6:
+        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > 1e-6:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
             other = self.independent_at(values, t=t)
             advice = Advice(f"At this pose {', '.join(other)} are independent.")

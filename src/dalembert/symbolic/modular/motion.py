@@ -153,7 +153,7 @@ class Motion:
         for _ in range(HIGHEST):
             if not old or not ca.depends_on(expression, ca.vertcat(*old)):
                 return self._resolve_second(expression)
-            expression = ca.substitute(expression, ca.vertcat(*old), ca.vertcat(*new))
+            expression = ca.substitute(expression, ca.vertcat(*old), ca.densify(ca.vertcat(*new)))
         raise ModelError("algebraic-loop", "rates of variables are defined by each other.", where={"rate": str(old[0])})
 
     def _resolve_second(self, expression: Any) -> Any:
@@ -163,7 +163,7 @@ class Motion:
                 entry = part.own.variables[name].symbol
                 if times > 1 and entry.element_hash() in self._rates and ca.depends_on(expression, symbol):
                     derivative = self.differentiate(entry, times)
-                    expression = ca.substitute(expression, symbol, derivative)
+                    expression = ca.substitute(expression, symbol, ca.densify(derivative))
         return expression
 
     def _solve_part(self, part: Part, path: str) -> None:

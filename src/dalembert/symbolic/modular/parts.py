@@ -151,6 +151,19 @@ class Part:
             owner._rate_symbols[key] = ca.SX.sym(name + RATE * times)
         return owner._rate_symbols[key]
 
+    def differentiate(self, expression: Any) -> Any:
+        """Time derivative of an expression (or matrix of them), with symbols of rates in it."""
+        total = ca.jacobian(ca.vec(expression), TIME)
+        names = {symbol.element_hash() for symbol in ca.symvar(expression)}
+        for part in walk(self):
+            for variable in list(part.own.variables.values()):
+                if variable.symbol.element_hash() in names:
+                    total += ca.jacobian(ca.vec(expression), variable.symbol) * part.rate(variable.name)
+            for (name, times), symbol in list(part._rate_symbols.items()):
+                if symbol.element_hash() in names:
+                    total += ca.jacobian(ca.vec(expression), symbol) * part.rate(name, times + 1)
+        return ca.reshape(total, expression.shape)
+
     def relate(self, expression: Any, name: str = "") -> None:
         """An equation (expression = 0) that the rates of variables are solved from; equations left over constrain."""
         name = name or f"relation {len(self.own.relations) + 1}"
