@@ -50,7 +50,7 @@ def linkage() -> PlanarModel:
 
 def find_extremes(t: FloatArray, y: FloatArray) -> dict[str, float]:
     """Largest and smallest value with their times, between samples by a parabola through three of them."""
-    found = {}
+    found: dict[str, float] = {}
     for key, k in (("max", int(y.argmax())), ("min", int(y.argmin()))):
         time, value = float(t[k]), float(y[k])
         if 0 < k < len(t) - 1:
