@@ -50,7 +50,7 @@ def linkage() -> PlanarModel:
 
 def find_extremes(t: FloatArray, y: FloatArray) -> dict[str, float]:
     """Largest and smallest value with their times, between samples by a parabola through three of them."""
-    found = {}
+    found: dict[str, float] = {}
     for key, k in (("max", int(y.argmax())), ("min", int(y.argmin()))):
         time, value = float(t[k]), float(y[k])
         if 0 < k < len(t) - 1:
@@ -124,9 +124,11 @@ def _pieces(results: dict[str, Any], turn: da.Record, run: da.Record, feedback: 
         closed = new_figure(8.5, 2.8)
         ax = closed.subplots()
         least = 1e-17  # rounding may leave nothing
-        ax.semilogy(feedback.time, np.maximum(feedback["residual.velocity"], least), color=RED, label="Baumgarte (1, 1)")
-        ax.semilogy(run.time[::16], np.maximum(run["residual.velocity"][::16], least), color=BLUE, lw=1,
-                    label="closed at every sample")  # fmt: skip
+        for t, y, color, label in (
+            (feedback.time, feedback["residual.velocity"], RED, "Baumgarte (1, 1)"),
+            (run.time[::16], run["residual.velocity"][::16], BLUE, "closed at every sample"),
+        ):
+            ax.semilogy(t, np.maximum(y, least), color=color, lw=1.2, label=label)
         ax.axhline(PUBLISHED["residual"], color=GREY, ls="--", lw=1, label="published bound")
         ax.set(xlabel="time [s]", ylabel="rate of the rows [m/s]", xlim=(0.0, UNTIL), ylim=(least, 1e-3))
         log_ticks(ax.yaxis)

@@ -79,7 +79,8 @@ def study() -> Outcome:
         "rows": len(eqs.rows),
     }  # fmt: skip
     words = "One period of the path, 8 s; the trace is that of the centre of the platform."
-    moving = Moving("three-rrr", da.animate(period.resample(every=0.025), trail="platform.1", channels=list(TORQUES)), words)
+    shown = da.animate(period.resample(every=0.025), trail="platform.1", channels=list(TORQUES))
+    moving = Moving("three-rrr", shown, words)
     provenance = {"data": "Orsino (2016), 5.3.2", "seeds": "none: nothing is random", HASH: model_hash(eqs)}
     return Outcome("3-RRR robot: torques along a path", results, _pieces(results, period), provenance, moving=[moving])
 

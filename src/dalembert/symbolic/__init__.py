@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.planar.derivation import derive_linkage as derive_linkage
     from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
     from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
+    from dalembert.symbolic.planar.to_system import to_system as to_system
     from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 

@@ -20,6 +20,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations, column
+from dalembert.symbolic.printing import equations_in_latex
 
 SX = ca.SX
 RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
@@ -64,6 +65,15 @@ class PlanarDerivation:
     def equations(self) -> Any:
         """(degrees of freedom, 1) expressions that are zero in motion."""
         return self.C.T @ (self.f - self.M @ self.a)
+
+    def latex(self) -> str:
+        """A, C, M and f in LaTeX, lines of an ``aligned`` environment; long ones with their common parts named."""
+        lines = equations_in_latex([("A", self.A), ("C", self.C), ("M", self.M), ("f", self.f)])
+        aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
+        return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
 
     def evaluate(
         self, q: object = None, v: object = None, *, accelerations: object = None, inputs: object = None, t: float = 0.0

@@ -17,6 +17,7 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions import call_user
 from dalembert.symbolic.convert import from_sympy, is_sympy
+from dalembert.symbolic.planar.element import locate_center
 from dalembert.symbolic.planar.node_names import GROUND, body_name, join_node, split_node, split_pair
 
 SX = ca.SX
@@ -245,10 +246,7 @@ class PlanarModel:
 
     def _existing(self, node: Node, what: str) -> Node:
         body, k = node
-        if body not in self.bodies:
-            problem = f"{what}: {unknown_name('body', body, self.bodies, f'model {self.name!r}')}"
-            raise ModelError("unknown-name", problem, where={"body": body})
-        count = len(self.bodies[body].places)
+        count = len(self._body(body, what).places)
         if k > count:
             problem = f"{what}: body {body!r} has {count or 'no'} node{'s' * (count != 1)}, so there is no {body}.{k}."
             raise ModelError("unknown-name", problem, where={"node": f"{body}.{k}"})
@@ -408,6 +406,9 @@ class PlanarModel:
             problem = f"joint {name!r} is between body {a[0]!r} and itself."
             raise ModelError("same-body", problem, where={"joint": name})
         self._check_owner(name, "joint")
+        if input and self.inputs.get(input, (None, unit))[1] != unit:
+            problem = f"joint {name!r}: input {input!r} is there already, in {self.inputs[input][1] or 'no unit'}."
+            raise ModelError("unit-mismatch", problem, where={"joint": name, "input": input})
         if input and input not in self.inputs:
             self.add_input(input, unit)
         coordinate, rate = (self._new(f"{name}.{c}") for c in channels)
@@ -467,23 +468,36 @@ class PlanarModel:
         wanted = call_user(motion, what, self.time) if callable(motion) else motion
         self.drivers[name] = (value, self.expression(wanted, what))
 
-    def add_force(self, name: str, node: str, force: Sequence[Any]) -> None:
-        """A force at a node, in axes of the world [N]: two numbers, expressions or names of inputs."""
+    def add_force(self, name: str, at: object, force: Sequence[Any]) -> None:
+        """A force in axes of the world [N]: two numbers, expressions or names of inputs.
+
+        at : a node, ``"2.1"``, or a body: its centre of mass.
+        """
         self._check_owner(name, "force")
-        body, k = self.node(node, f"force {name!r}")
         if isinstance(force, str) or not isinstance(force, (Sequence, np.ndarray)) or len(force) != 2:
             raise ModelError("wrong-shape", f"force {name!r} must have two components, got {force!r}.")
         value = ca.vertcat(*(self.expression(x, f"force {name!r}") for x in force))
-        self.efforts.append(Effort(name, self.bodies[body].velocities[k - 1], value))
+        if isinstance(at, str) and "." in at:
+            body, k = self.node(at, f"force {name!r}")
+            velocity = self.bodies[body].velocities[k - 1]
+        else:
+            own = self._body(at, f"force {name!r}")
+            i, j = own.between
+            velocity = locate_center(own.velocities[i - 1], own.velocities[j - 1], *own.center)
+        self.efforts.append(Effort(name, velocity, value))
 
-    def add_torque(self, name: str, body: object, torque: Any) -> None:
-        """A torque on a body [N m]: a number, an expression or the name of an input."""
+    def add_torque(self, name: str, body: object, torque: Any, *, against: object = GROUND) -> None:
+        """A torque on a body, against another [N m]: a number, an expression or the name of an input."""
         self._check_owner(name, "torque")
-        own = body_name(body)
-        if own not in self.bodies:
-            problem = f"torque {name!r}: {unknown_name('body', own, self.bodies, f'model {self.name!r}')}"
-            raise ModelError("unknown-name", problem, where={"body": own})
-        self.efforts.append(Effort(name, self.bodies[own].rate, self.expression(torque, f"torque {name!r}")))
+        own, other = (self._body(one, f"torque {name!r}") for one in (body, against))
+        self.efforts.append(Effort(name, own.rate - other.rate, self.expression(torque, f"torque {name!r}")))
+
+    def _body(self, given: object, what: str) -> PlanarBody:
+        name = body_name(given)
+        if name not in self.bodies:
+            problem = f"{what}: {unknown_name('body', name, self.bodies, f'model {self.name!r}')}"
+            raise ModelError("unknown-name", problem, where={"body": name})
+        return self.bodies[name]
 
     def add_sensor(self, name: str, expression: Any, unit: str = "") -> None:
         """An output: an expression of variables, inputs and time."""

@@ -30,14 +30,8 @@ from dalembert.equations import (
 )
 from dalembert.symbolic.planar.drawing import describe_scene
 from dalembert.symbolic.planar.element import locate_center, rotate, turn
-from dalembert.symbolic.planar.model import (
-    PRISMATIC,
-    REVOLUTE,
-    PlanarBody,
-    PlanarModel,
-    check_is_complete,
-    names_of_nodes,
-)
+from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, PlanarBody, check_is_complete, names_of_nodes
+from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with the equations that are registered here
 from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.reduction import OPEN, Reduction
 
@@ -130,6 +124,7 @@ class PlanarEquations:
                 kinetic += 0.5 * body.inertia * self.reduce(body.rate, what) ** 2
             potential -= body.mass * ca.dot(m.gravity, self.reduce(self.center(body), what))
             f += ca.jtimes(velocity, self.v, body.mass * m.gravity, True)
+        self.weight = f
         for speed in m.own_speeds.values():
             kinetic += 0.5 * speed.inertia * speed.symbol**2
         efforts = [(effort.velocity, effort.value, effort.name) for effort in m.efforts]
@@ -137,7 +132,7 @@ class PlanarEquations:
         efforts += [(x.symbol, x.force, name) for name, x in m.own_speeds.items() if not x.force.is_zero()]
         for velocity, value, name in efforts:
             what = f"the force {name!r}"
-            f += ca.jtimes(self.reduce(velocity, what), self.v, self.reduce(value, what), True)
+            f = f + ca.jtimes(self.reduce(velocity, what), self.v, self.reduce(value, what), True)
         self.M = ca.sparsify(ca.jacobian(ca.gradient(kinetic, self.v), self.v))
         self.f, self.kinetic, self.potential = f, kinetic, potential
 

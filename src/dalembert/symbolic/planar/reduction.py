@@ -129,11 +129,11 @@ class Reduction:
         self.variables: list[Variable] = []
         replaced: list[tuple[Any, Any]] = []
         for node, root in self.roots.items():
-            own, one = (self._symbols(x) for x in (node, root))
+            own, other = (self._symbols(x) for x in (node, root))
             if root[0] == GROUND:
                 replaced += [(own[0], SX(self.drawn(node))), (own[1], SX.zeros(2))]
             elif node != root:
-                replaced += list(zip(own, one, strict=True))
+                replaced += list(zip(own, other, strict=True))
             else:
                 stem = join_node(node)
                 self.variables += [
@@ -141,9 +141,10 @@ class Reduction:
                     for k, c in enumerate("xy")
                 ]
         for body in m.bodies.values():
-            root = self.turning[body.name]
-            if root != body.name:
-                angle, rate = (SX(0), SX(0)) if root == GROUND else (m.bodies[root].angle, m.bodies[root].rate)
+            turning = self.turning[body.name]
+            if turning != body.name:
+                one = m.bodies[turning]
+                angle, rate = (SX(0), SX(0)) if turning == GROUND else (one.angle, one.rate)
                 replaced += [(body.angle, angle + self.offset(body.name)), (body.rate, rate)]
             elif body.name != GROUND and self.has_angle(body.name):
                 self.variables.append(
@@ -155,12 +156,12 @@ class Reduction:
             a, b = m.bodies[joint.a[0]], m.bodies[joint.b[0]]
             if joint.kind != REVOLUTE:
                 start = ca.dot(self.direction(joint, drawn=True), self.drawn(joint.b) - self.drawn(joint.a))
-                stem = (f"{joint.name}.displacement", f"{joint.name}.speed", "m")
-                self.variables.append(Variable(*stem, joint.coordinate, joint.rate, start))
+                names = (f"{joint.name}.displacement", f"{joint.name}.speed", "m")
+                self.variables.append(Variable(*names, joint.coordinate, joint.rate, start))
             elif joint.input:
                 start = self.shapes[b.name][0] - self.shapes[a.name][0]
-                stem = (f"{joint.name}.angle", f"{joint.name}.rate", "rad")
-                self.variables.append(Variable(*stem, joint.coordinate, joint.rate, start))
+                names = (f"{joint.name}.angle", f"{joint.name}.rate", "rad")
+                self.variables.append(Variable(*names, joint.coordinate, joint.rate, start))
             elif self.has_angle(a.name) and self.has_angle(b.name):
                 replaced += [(joint.coordinate, b.angle - a.angle), (joint.rate, b.rate - a.rate)]
         self._replaced = replaced

@@ -102,6 +102,20 @@ def test_forces_and_torques_of_expressions_act_as_those_of_the_same_mechanism() 
     assert found["crank.rate"] == pytest.approx(expected["crank.rate"], rel=SAME)
 
 
+def test_a_force_on_a_body_acts_at_its_centre_and_a_torque_against_another_body() -> None:
+    powers = []
+    for add in (
+        lambda m: (m.add_force("F", "coupler", (3.0, -2.0)), m.add_torque("T", "rocker", 0.7, against="coupler")),
+        lambda m: (m.add_force("F", "coupler.1", (1.5, -1.0)), m.add_force("G", "coupler.2", (1.5, -1.0)),
+                   m.add_torque("T", "rocker", 0.7), m.add_torque("U", "coupler", -0.7)),
+    ):  # fmt: skip
+        m = four_bar()
+        add(m)
+        eqs = da.equations(m)
+        powers.append(da.forward_dynamics(eqs, da.assemble(eqs, velocity={"A.angle": 2.0}))["A.rate"])
+    assert powers[0] == pytest.approx(powers[1], rel=1e-11)
+
+
 def test_small_motions_have_the_modes_of_the_same_mechanism(eqs: Any, twin: Any) -> None:
     found, expected = (da.linearize(one, at=da.equilibrium(one)).modes().eigenvalues for one in (eqs, twin))
     assert found == pytest.approx(expected, rel=1e-8)
