@@ -63,9 +63,10 @@ def chain(kind: str, q: Any, rates: Any, p: Any) -> tuple[Any, list[Any], list[A
     bodies, loads = [], []
     for k, axis in enumerate(hinges(kind, len(q))):
         own = me.ReferenceFrame(f"B{k}")
-        direction = (frame.x, frame.y, frame.z)[axis]
-        own.orient_axis(frame, direction, q[k])
-        own.set_ang_vel(frame, rates[k] * direction)
+        base = N if kind == "planar" else frame
+        direction = (base.x, base.y, base.z)[axis]
+        own.orient_axis(base, direction, q[k])
+        own.set_ang_vel(base, rates[k] * direction)
         centre = point.locatenew(f"C{k}", c * own.x)
         centre.v2pt_theory(point, N, own)
         bodies.append(me.RigidBody(f"link{k}", centre, own, m, (me.inertia(own, Ix, Iy, Iz), centre)))
