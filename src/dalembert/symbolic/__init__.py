@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
+    from dalembert.symbolic.continuum import Continuum as Continuum
+    from dalembert.symbolic.continuum import FieldEquation as FieldEquation
+    from dalembert.symbolic.continuum import field_equation as field_equation
     from dalembert.symbolic.convert import from_sympy as from_sympy
     from dalembert.symbolic.convert import to_sympy as to_sympy
     from dalembert.symbolic.derivation import Conserved as Conserved
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
     from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
     from dalembert.symbolic.system import Orientation as Orientation
+    from dalembert.symbolic.parts import Orientation as Orientation
+    from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
     from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)

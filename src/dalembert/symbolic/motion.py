@@ -23,7 +23,8 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
-from dalembert.symbolic.system import Constraint, System
+from dalembert.symbolic.parts import Constraint
+from dalembert.symbolic.system import System
 
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided

@@ -35,68 +35,22 @@ from dalembert.symbolic.dimensions import (
     dimension_of_unit,
     require_dimension,
 )
+from dalembert.symbolic.parts import (
+    Body,
+    Constraint,
+    Force,
+    Orientation,
+    Torque,
+    derivative_name,
+    per_second,
+    rotation_about,
+)
 
 SX = ca.SX
 GRAVITY_NONE = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Body:
-    """A rigid body or, without orientation, a particle.
-
-    position : (3,) of the mass centre, world axes.  rotation : (3, 3) body to world, or None.
-    velocity, omega : (3,) of the mass centre in world axes, and ω in body axes; of rates or speeds.
-    """
-
-    name: str
-    mass: Any
-    inertia: Any
-    position: Any
-    velocity: Any
-    rotation: Any = None
-    omega: Any = None
-
-
-@dataclass(frozen=True)
-class Force:
-    """A force (3,) in world axes at a point with the given velocity, on a body where it is known."""
-
-    name: str
-    vector: Any
-    velocity: Any
-    body: str = ""
-    place: Any = None
-
-
-@dataclass(frozen=True)
-class Torque:
-    """A torque (3,) on a body, in its own axes; on ``other`` the opposite one."""
-
-    name: str
-    vector: Any
-    body: str
-    other: str = ""
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """A scalar that is zero on every motion, and its level."""
-
-    name: str
-    expression: Any
-    level: str
-    number: int = 0
-
-
-@dataclass(frozen=True)
-class Orientation:
-    """A rotation matrix (3, 3), body to world, with its angular velocity (3,) in body axes."""
-
-    matrix: Any
-    omega: Any
-
-
-@dataclass
+@dataclass(eq=False)
 class System:
     """A mechanical system in symbols.
 
@@ -160,8 +114,8 @@ class System:
     def coordinate(self, name: str, unit: str = "", drawn: float = 0.0) -> Any:
         """A generalized coordinate; ``drawn`` is its value in the pose as drawn, where a run starts by default."""
         symbol = self._new(name, unit)
-        self._new(f"{name}.rate", _per_second(unit))
-        self._new(f"{name}.acceleration", _per_second(_per_second(unit)))
+        self._new(f"{name}.rate", per_second(unit))
+        self._new(f"{name}.acceleration", per_second(per_second(unit)))
         self.coordinate_names.append(name)
         self.drawn[name] = _number(f"the drawn value of {name!r}", drawn)
         return symbol
@@ -209,7 +163,7 @@ class System:
                 "unit-mismatch", f"speed {name!r} has the unit {unit!r}, its definition another one.",
                 where={"speed": name},
             )  # fmt: skip
-        self._new(f"{name}.rate", _per_second(unit))
+        self._new(f"{name}.rate", per_second(unit))
         self.definitions[name] = value
         return symbol
 
@@ -632,31 +586,6 @@ class System:
                 where={"row": owner},
             )  # fmt: skip
         return Constraint(owner, value, HOLONOMIC, k)
-
-
-def derivative_name(name: str, order: int) -> str:
-    """The symbol of a time derivative of a coordinate."""
-    return name + ("", ".rate", ".acceleration")[order] if order < 3 else f"{name}.derivative{order}"
-
-
-def rotation_about(axis: str, angle: Any) -> Any:
-    """Rotation matrix about one axis."""
-    c, s = ca.cos(angle), ca.sin(angle)
-    place = "xyz".index(axis)
-    one, two = (place + 1) % 3, (place + 2) % 3
-    R = SX(3, 3)
-    R[place, place] = 1
-    R[one, one], R[one, two], R[two, one], R[two, two] = c, -s, s, c
-    return R
-
-
-def _per_second(unit: str) -> str:
-    if not unit:
-        return ""
-    head, _, power = unit.rpartition("/s")
-    if head and power in ("", "^2", "^3"):
-        return f"{head}/s^{int(power[1:] or 1) + 1}"
-    return f"{unit}/s"
 
 
 def _number(what: str, value: Any) -> float:

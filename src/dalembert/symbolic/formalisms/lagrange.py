@@ -66,7 +66,7 @@ def euler_lagrange(system: System, lagrangian: Any) -> Any:
     >>> s = System("oscillator")
     >>> x = s.coordinate("x")
     >>> euler_lagrange(s, s.rate(x) ** 2 / 2 - 3 * x**2 / 2)
-    SX((x.acceleration+(3*x)))
+    SX((x.acceleration-(-3*x)))
     """
     L = system.expression(lagrangian, "the Lagrangian")
     return system.rate(ca.gradient(L, system.rates)) - ca.gradient(L, system.q)
