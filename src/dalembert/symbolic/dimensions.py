@@ -67,6 +67,8 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
     if isinstance(known, Unchecked):
         return ANY
     arguments = ca.symvar(SX(expression))
+    if all(known.get(one.name()) is ANY for one in arguments):  # numbers may stand for quantities, too
+        return ANY
     f = ca.Function("dimensions", arguments, [SX(expression)])
     registers: dict[int, Any] = {}
     named: dict[int, tuple[str, ...]] = {}  # the symbols of every register, for a message

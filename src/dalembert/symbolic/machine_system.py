@@ -151,7 +151,9 @@ class _Converter:
         return symbol
 
     def _coordinate(self, name: str, unit: str, drawn: float = 0.0) -> Any:
-        symbol = self.system.coordinate(name, drawn=drawn)
+        start = {**self.m.start.get("guess", {}), **self.m.start.get("position", {})}  # as the model begins
+        known = start.get(name, start.get(name.removesuffix(".angle").removesuffix(".displacement"), drawn))
+        symbol = self.system.coordinate(name, drawn=float(known))
         rate = f"{unit or 1}/s"
         self.system.units |= {name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"}
         return symbol
