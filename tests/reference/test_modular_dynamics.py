@@ -725,7 +725,7 @@ def test_bodies_with_redundant_angles_a_quaternion_and_axes_of_space_turn_alike(
                     {"coordinates": "zxy"}, {"coordinates": "zxy", "redundant": True}):  # fmt: skip
         body = rigid_body("B", inertia=(0.3, 0.5, 0.7), gravity=(0, 0, 0), **options)  # type: ignore[arg-type]
         eqs = da.equations(body)
-        zero = {name: 0.0 for name in eqs.coordinates.names} | {"qt": 1.0}
+        zero = dict.fromkeys(eqs.coordinates.names, 0.0) | {"qt": 1.0}
         speeds = {f"w{k}": w[i] for i, k in enumerate("xyz")}
         speeds |= {"phi.rate": w[0], "theta.rate": w[1], "psi.rate": w[2]}  # at zero angles
         start = eqs.state([zero[k] for k in eqs.coordinates.names], [speeds.get(k, 0.0) for k in eqs.speeds.names])

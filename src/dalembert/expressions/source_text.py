@@ -14,7 +14,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.program import Untranslatable
 
 ATOM, POWER, SIGN, PRODUCT, SUM, COMPARISON = range(6)  # how loosely the parts of a text hold together
 LONG = 100  # letters; a longer expression gets a name

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.expressions.source_text import PYTHON, C, read_values, write_values
 
 X, Y = ca.SX.sym("x"), ca.SX.sym("y")

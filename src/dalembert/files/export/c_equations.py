@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError
 from dalembert.equations import ARGUMENTS, EquationsOfMotion
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.expressions.source_text import C, read_values, write_values
 from dalembert.files.export.c_texts import comment
 from dalembert.files.export.python_export import FUNCTIONS, Written

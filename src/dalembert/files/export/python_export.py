@@ -24,7 +24,7 @@ from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, equations
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.expressions.source_text import PYTHON, read_values, write_values
 
 FRICTION_PASSES, FRICTION_TOLERANCE = 50, 1e-9

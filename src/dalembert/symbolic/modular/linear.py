@@ -174,7 +174,7 @@ def linearize_parts(
 
 def _complete_accelerations(model: ModularModel, reference: Mapping[str, float], point: list[Array], t: float) -> None:
     labels = model.motion.labels(2)
-    if any(label in reference for label in labels) or not np.any(point[1]) and not labels:
+    if any(label in reference for label in labels) or (not np.any(point[1]) and not labels):
         return
     values = {name: value for name, value in reference.items()}
     found = model.accelerations(values, t=t)
