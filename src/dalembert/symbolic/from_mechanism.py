@@ -19,7 +19,7 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError, require_name
 from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion, Row, equations
-from dalembert.mechanics.absolute.producer import equations_of_mechanism
+from dalembert.mechanics.equations_of_mechanism import equations_of_mechanism
 from dalembert.model import Mechanism
 from dalembert.symbolic.derivation import Conserved, Derivation, Step
 from dalembert.symbolic.machine_system import system_of_mechanism
