@@ -219,16 +219,16 @@ def test_odd_names_are_drawn_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("how", "code", "shown"),
     [
-        (lambda run: plot(run, "A.angel"), r"Did you mean 'A\.angle'"),
-        (lambda run: plot(run, "energy", against="tme"), "no channel named 'tme'"),
-        (lambda run: plot(run, "energy", against="tip"), "is a vector; take one of tip.x, tip.y"),
-        (lambda run: plot(run.to_pandas()), "takes a Record, not a DataFrame"),
+        (lambda run: plot(run, "A.angel"), "unknown-name", "'A.angle'"),
+        (lambda run: plot(run, "energy", against="tme"), "unknown-name", "'tme'"),
+        (lambda run: plot(run, "energy", against="tip"), "wrong-shape", "tip.x, tip.y"),
+        (lambda run: plot(run.to_pandas()), "wrong-type", "DataFrame"),
     ],
 )
-def test_a_plot_of_what_is_not_there_is_refused(how, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(DataError, match=message):
+def test_a_plot_of_what_is_not_there_is_refused(how, code: str, shown: str) -> None:  # type: ignore[no-untyped-def]
+    with raises(DataError, code, shown):
         how(pendulum())
 
 
