@@ -102,7 +102,7 @@ def test_what_is_no_linear_system_or_has_no_sample_time_is_refused():
 
 def test_without_python_control_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(MissingExtraError, match=r"dalembert\[control\]"):
+    with raises(MissingExtraError, "missing-extra", "dalembert[control]"):
         plant().to_control()
 
 

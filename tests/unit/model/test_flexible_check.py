@@ -11,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening, StrainGauge
 from dalembert.model.flexible_check import still_nodes
+from tests.helpers.findings import raises
 
 RHO = 2700.0
 
@@ -173,7 +174,7 @@ def test_bad_data_is_refused_with_body_and_number(kind: str) -> None:
 def test_suspected_units_name_their_factor() -> None:
     fields = sums()
     in_millimetres(fields)
-    with pytest.raises(da.errors.ModelError, match=r"mm and t.*factor of 1e\+12"):
+    with raises(da.errors.ModelError, "suspect-units", "mm", "1e+12"):
         FlexibleBodyData(**fields)
 
 

@@ -128,3 +128,8 @@ def test_progress_is_reported_and_an_interrupt_reaches_the_caller() -> None:
 @pytest.mark.parametrize(("ratio", "factor"), [(0.751, 0.1), (0.749, 1.0), (0.251, 1.0), (0.249, 4.0)])
 def test_the_damping_follows_the_ratio_at_its_edges(ratio: float, factor: float) -> None:
     assert Damping(good=0.1, fair=1.0, poor=4.0).accept(1e-3, ratio) == pytest.approx(1e-3 * factor)
+
+
+@pytest.mark.parametrize(("ratio", "factor"), [(0.76, 0.1), (0.74, 0.5), (0.26, 0.5), (0.24, 2.0)])
+def test_damping_changes_with_the_ratio_of_actual_to_predicted_reduction(ratio: float, factor: float) -> None:
+    assert Damping(good=0.1, fair=0.5, poor=2.0).accept(1.0, ratio) == factor

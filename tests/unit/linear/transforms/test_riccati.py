@@ -226,5 +226,5 @@ def test_two_halves_are_the_whole():
 
 
 def test_doubling_that_does_not_end_says_so():
-    with pytest.raises(ConvergenceError, match="border"):
+    with raises(ConvergenceError, "no-convergence"):
         doubling.limit((np.eye(2), np.zeros((2, 2)), np.eye(2)))

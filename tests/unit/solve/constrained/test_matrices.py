@@ -11,6 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.constrained import matrices as mx
+from dalembert.solve.constrained.matrices import RANK_TOLERANCE, SINGULAR_MASS, is_singular, rank_of
 from tests.helpers.findings import raises
 
 ROUNDING = 1e-12
@@ -195,3 +196,16 @@ def test_the_augmented_lagrangian_says_when_it_does_not_settle():
     M, f, A, b = problem()
     with raises(da.errors.ConvergenceError, "no-convergence"):
         mx.augmented_lagrangian(M, f, A, b, penalty=1e-3, iterations=5)
+
+
+@pytest.mark.parametrize(("factor", "singular"), [(0.9, True), (1.1, False)])
+def test_a_mass_matrix_is_singular_below_an_eigenvalue_whatever_its_units(factor: float, singular: bool) -> None:
+    # unit diagonal and correlation c: the smallest eigenvalue is 1 - c, known to 1e-16
+    c = 1.0 - factor * SINGULAR_MASS
+    units = np.diag([1.0, 1e4])
+    assert is_singular(units @ np.array([[1.0, c], [c, 1.0]]) @ units) is singular
+
+
+@pytest.mark.parametrize(("factor", "rank"), [(0.9, 1), (1.1, 2)])
+def test_a_singular_value_counts_relative_to_the_largest(factor: float, rank: int) -> None:
+    assert rank_of(np.array([50.0, 50.0 * factor * RANK_TOLERANCE])) == rank

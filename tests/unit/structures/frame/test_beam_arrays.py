@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, assemble, solve_static
+from dalembert.structures.frame.beam_arrays import EDGE, VERTICAL, _cut, orient
 from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
@@ -105,3 +109,19 @@ def test_every_member_of_a_set_may_have_its_own_height_direction():
     f.add_beams(["x", "y"], ["a1", "a2"], ["a2", "a3"], **BEAM, up=[[0, 0, 1], [1, 0, 0]])
     with raises(ModelError, "parallel", "'y'"):
         assemble(f)
+
+
+@pytest.mark.parametrize(("factor", "up"), [(0.9, 0), (1.1, 2)])
+def test_a_beam_that_is_vertical_to_a_millionth_has_its_height_along_x(factor: float, up: int) -> None:
+    beams: Any = SimpleNamespace(ups=[None], properties=SimpleNamespace(offsets=None))
+    space: Any = SimpleNamespace(planar=False)
+    axes = orient(space, beams, np.zeros((1, 3)), np.array([[0.0, factor * VERTICAL, 1.0]]))
+    height = axes.R[0, 1]
+    assert abs(height[0]) == pytest.approx(1.0 if up == 0 else 0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(("factor", "jumps"), [(0.9, 0), (1.1, 1)])
+def test_a_load_that_starts_at_the_end_of_an_element_makes_no_jump(factor: float, jumps: int) -> None:
+    one = np.ones(6)
+    found = _cut(1.0 - factor * EDGE, 2.0, one, one, np.zeros((3, 2, 6)), 0.5)
+    assert len({element for element, _, _ in found}) == jumps
