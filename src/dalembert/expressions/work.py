@@ -20,8 +20,8 @@ from dalembert.expressions.machine_code.matrix_graph import LOOP_PRODUCT, SPLIT
 
 STATEMENT = 10  # operations that a statement of a matrix graph costs beside its entries, on each engine
 LOOP = 30  # operations of a loop over entries
-# Operations to compile up to which the best code is made at once, in 0.7 s at most. Runs are repeated: this is for them,
-# not for the sum of making and running, and reaches to the extended filter of a four-bar (13 000).
+# Operations to compile up to which the best code is made at once, in 0.7 s at most. This serves runs that are repeated,
+# not the sum of making and running, and reaches to the extended filter of a four-bar (13 000).
 SMALL = 15_000
 FREE = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST} | SPLIT
 
