@@ -42,16 +42,17 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     from dalembert.solve.integrate.channels import observation
 
     llvm()
+    x = ca.SX.sym("x")
+    begin = making(ca.Function("least", [x], [x]), optimise=False)
     lines = []
     for name in MACHINES:
         eqs = da.equations(da.read_model(name))
         for function in (eqs.functions["rows"], observation(eqs)[0].function, forward_function(eqs)):
-            lines.append(measure(function, Kernel, compile_native))
-    names = ("interpreter_ns", "native_ns", "fast_us", "best_us")
-    costs = dict(zip(names, np.median(np.array(lines), axis=0).tolist(), strict=True))
-    emit(costs)
-    emit({"note": f"code takes {costs['fast_us']:.1f} µs per operation to make, the best code {costs['best_us']:.1f}"})
-    x = ca.SX.sym("x")
+            lines.append(measure(function, begin))
+    found = {name: [line[name] for line in lines] for name in lines[0]} | {"begin_ms": [1e3 * begin]}
+    costs = {name: (float(np.median(values)), min(values), max(values)) for name, values in found.items()}
+    emit({"costs": costs, "native_ns": costs["native_ns"][0], "interpreter_ns": costs["interpreter_ns"][0]})
+    emit({"note": "; ".join(f"{name} {m:.3g} ({low:.3g} to {high:.3g})" for name, (m, low, high) in costs.items())})
     native = compile_native(ca.Function("least", [x], [x]), optimise=True)
     arrays = [np.zeros(1), np.zeros(1)]
     call = native.trigger(arrays, native.work())
@@ -62,18 +63,46 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     emit(cold_call(da, Kernel))
 
 
-def measure(function: Any, Kernel: Any, compile_native: Any) -> tuple[float, float, float, float]:
-    """ns per operation interpreted and native; µs per operation to make fast code and the best."""
-    kernel, size = Kernel(function), function.n_instructions()
+def measure(function: Any, begin: float) -> dict[str, float]:
+    """ns per operation, interpreted, in fast code, in the best and in lanes; µs to make each over the one before.
+
+    begin : seconds of a compilation, whatever its size.
+    """
+    from dalembert.expressions import Kernel, count_work
+    from dalembert.expressions.machine_code.native import compile_native, machines_at_once
+
+    kernel, size, lanes = Kernel(function), count_work(function), machines_at_once()
+    rng = np.random.default_rng(0)
     for slot in kernel._inputs:
-        slot[:] = np.random.default_rng(0).uniform(0.2, 0.8, slot.size)
+        slot[:] = rng.uniform(0.2, 0.8, slot.size)
     interpreted = per_call(kernel._run)
-    making = [
-        min(cpu_time(lambda b=best: compile_native(function, optimise=b))[0] for _ in range(2)) for best in (0, 1)
-    ]
-    code = compile_native(function)
-    native = per_call(code.trigger([*kernel._inputs, *kernel._outputs], code.work()))
-    return 1e9 * interpreted / size, 1e9 * native / size, 1e6 * making[0] / size, 1e6 * making[1] / size
+    made = [making(function, optimise=best, at=at) for best, at in ((False, 1), (True, 1), (True, lanes))]
+    times = []
+    for code in (compile_native(function), compile_native(function, optimise=True)):
+        times.append(per_call(code.trigger([*kernel._inputs, *kernel._outputs], code.work())))
+    together = kernel.together()
+    arrays = [np.repeat(slot, lanes) for slot in (*kernel._inputs, *kernel._outputs)]
+    work = together.work()
+    table = together.table(arrays, work, [0] * len(arrays))
+    times.append(per_call(lambda: together.loop(table, 64)) / 64 / lanes)
+    numbers, batch = sum(slot.size for slot in (*kernel._inputs, *kernel._outputs)), 512
+    rows = [np.repeat(slot[None, :], batch, axis=0) for slot in kernel._inputs]
+    packed = per_call(lambda: kernel.many(*rows)) / batch - times[2]
+    gains = {"interpreter_ns": interpreted, "native_ns": times[0], "best_gain_ns": times[0] - times[1],
+             "lanes_gain_ns": times[1] - times[2]}  # fmt: skip
+    costs = {"fast_us": made[0] - begin, "best_us": made[1] - begin, "lanes_us": made[2] - made[1]}
+    return {
+        **{name: 1e9 * value / size.executed for name, value in gains.items()},
+        **{name: 1e6 * value / size.compiled for name, value in costs.items()},
+        "pack_ns": 1e9 * packed / numbers,
+    }
+
+
+def making(function: Any, *, optimise: bool, at: int = 1) -> float:
+    """CPU seconds to make code, best of two.  at : machines at once."""
+    from dalembert.expressions.machine_code.native import compile_native
+
+    return min(cpu_time(lambda: compile_native(function, lanes=at, optimise=optimise))[0] for _ in range(2))
 
 
 def per_call(call: Callable[[], Any], seconds: float = 0.05) -> float:

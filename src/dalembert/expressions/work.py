@@ -20,9 +20,9 @@ from dalembert.expressions.machine_code.matrix_graph import LOOP_PRODUCT, SPLIT
 
 STATEMENT = 10  # operations that a statement of a matrix graph costs beside its entries, on each engine
 LOOP = 30  # operations of a loop over entries
-SMALL = (
-    15_000  # operations to compile (a filter of a four-bar has 13 000): the best code is made at once, in 0.7 s at most
-)
+# Operations to compile up to which the best code is made at once, in 0.7 s at most. This serves runs that are repeated,
+# not the sum of making and running, and reaches to the extended filter of a four-bar (13 000).
+SMALL = 15_000
 FREE = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST} | SPLIT
 
 
@@ -31,8 +31,19 @@ class EngineCosts:
     """CPU seconds of the engines, by operation.
 
     Measured by ``python -m benchmarks --only engine`` on functions of 26 to 75 000 operations of the machines of the
-    library (AMD EPYC, LLVM 20): the interpreter took 4 to 11 ns per operation, code 0.2 to 0.8, and to make it 5 ms
-    and 11 to 26 µs per operation, for the best code 8 ms and 41 to 77 µs.
+    library, LLVM 20. They depend on the processor; the values are those of the first, where code pays sooner.
+
+                                   AMD EPYC, 4 lanes      Intel Xeon with AVX-512, 8 lanes, busy: median (range)
+        interpreted [ns]           4 to 11                2.6 (2.0 to 5.8)
+        native [ns]                0.2 to 0.8             0.32 (0.15 to 1.8)
+        to make code [µs]          11 to 26               14 (9 to 53), and 3.6 ms
+        to make the best [µs]      41 to 77               41 (29 to 209)
+        gain of the best [ns]      factor 1.1 to 1.4      0.06 (-0.06 to 0.46); 0.38 where code leaves the second cache
+        lanes: to make, gain       20 µs, 0.8 ns, roughly 3.6 µs (-12 to 29), 0.15 ns (0.06 to 1.1)
+        to pack a number [ns]      16 (older packing)     3.6 (1.9 to 15)
+
+    On the second, code is made after a third of the time that would be best, which costs at most four times the best
+    choice in hindsight instead of twice. Lanes pay above 20 operations per number on the first, 24 on the second.
     """
 
     call: float = 0.2e-6  # of an evaluation on the interpreter, whatever its size

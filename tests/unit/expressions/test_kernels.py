@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import pickle
@@ -353,3 +354,26 @@ kernel.expect(10**6)
 print(kernel.code is not None, np.array_equal(kernel([1.0, 2.0])[0], np.array(kernel.function([1.0, 2.0])).ravel()))
 """
     assert python(text, PATH="") == ["[None, None, None, None]", "True True"]
+
+
+# -- loops that go on ------------------------------------------------------------------------------------------------
+def test_a_loop_of_several_machines_goes_on_where_it_stopped() -> None:
+    states, p = np.random.default_rng(1).normal(size=(4, 2)), np.array([9.81, 0.5])
+    loop = kernels.LaneLoop(compile_native(step(), lanes=4), 10, states, np.array([0.3]), p)
+    blocks = [loop.run(count).copy() for count in (10, 3, 1, 10)]
+    for before, after in itertools.pairwise(blocks):
+        assert_same_bits(after[0], before[-1])
+    found = np.concatenate([block[1:] for block in blocks])
+    for k in range(4):
+        assert_same_bits(found[:, :, k], looped(24, states[k], 0.3, p))
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_run_fills_the_rows_it_is_given(native: bool) -> None:
+    kernel = made_native(step()) if native else Kernel(step())
+    rows = np.full((31, 5), np.nan)
+    for first in (0, 10, 20):
+        state = [0.1, -0.2] if first == 0 else rows[first, :2]
+        found = kernel.run(10, state, 0.3, [9.81, 0.5], rows=rows[first : first + 11])
+        assert np.shares_memory(found, rows)
+    assert_same_bits(rows[1:], looped(30, [0.1, -0.2], 0.3, [9.81, 0.5]))

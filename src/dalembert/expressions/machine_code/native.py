@@ -58,7 +58,7 @@ def machines_at_once() -> int:
 def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = False) -> Native:
     """Machine code of a function; raises `Untranslatable` where a part of it runs on the interpreter only.
 
-    lanes : machines at once.  optimise : code that is 1.1 to 1.4 times faster and takes three times as long to make.
+    lanes : machines at once.  optimise : code that is 1.04 to 1.5 times faster and takes three times as long to make.
     """
     if llvm() is None:
         raise Untranslatable("the package llvmlite cannot be imported")

@@ -66,7 +66,7 @@ class Sampler:
         exact = np.abs(t[index] - wanted) <= slack
 
         def states(at: Any) -> Array:
-            found = block[at - 1]
+            found: Array = block[at - 1]
             found[at == 0] = before
             return found
 

@@ -71,7 +71,7 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
             first, last = max(first, source.time[0]), min(last, source.time[-1])
         elif callable(source):
             expression = _time_function(source, name)
-            entries.append(lambda t, constants, f=expression: f(t))
+            entries.append(partial(_call, expression))
             key.append(("function", expression.serialize()))
         else:
             try:
@@ -82,7 +82,7 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
                 ) from None
             if not np.isfinite(values[k]):
                 raise DataError("not-finite", f"input {name!r} is not finite.")
-            entries.append(lambda t, constants, k=k: constants[k])
+            entries.append(partial(_constant, k))
             key.append("constant")
 
     def make() -> ca.Function:
@@ -124,6 +124,14 @@ def _channel(record: Record, name: str, unit: str) -> Array:
         raise DataError("not-finite", f"input {name!r}: the record has gaps (values that are not finite).")
     factor = conversion(record.units[name], unit, f"input {name!r}")
     return channel if factor == 1.0 else factor * channel
+
+
+def _constant(k: int, t: object, constants: Any) -> Any:
+    return constants[k]
+
+
+def _call(function: ca.Function, t: object, constants: object) -> Any:
+    return function(t)
 
 
 def _table(time: Array, channel: Array, t: object, constants: object) -> Any:

@@ -166,7 +166,7 @@ class _Lanes:
 
 
 class _InStep(_Lanes):
-    """Runs of a fixed step in the lanes of one thread: all are at the same time, and their samples are taken at once."""
+    """Runs of a fixed step in the lanes of one thread: all are at the same time, so samples are taken at once."""
 
     def go(self) -> list[tuple[int, Samples]]:
         sound = [int(k) for k in self.waiting[::-1] if np.isfinite(self.columns[k]).all()]

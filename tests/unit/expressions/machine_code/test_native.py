@@ -19,6 +19,7 @@ import pytest
 
 import dalembert as da
 from dalembert.expressions import Kernel
+from dalembert.expressions.machine_code import native
 from dalembert.expressions.machine_code.native import compile_native
 from tests.helpers.native_code import assert_native_equals_interpreter, assert_same_bits, random_rows
 
@@ -221,3 +222,11 @@ def test_an_interrupt_while_compiling_leaves_a_usable_kernel() -> None:
 def test_large_code_has_the_bits_of_the_interpreter() -> None:
     function = work(5000)
     assert_native_equals_interpreter(function, random_rows(function, 8))
+
+
+def test_addresses_are_those_that_arrays_report() -> None:
+    whole = np.zeros((6, 4))
+    fixed = whole.view()
+    fixed.flags.writeable = False
+    for array in (whole, whole[2:, 1:], whole.T, whole[:0], fixed, np.zeros(3, dtype=np.int64)):
+        assert native.address_of(array) == array.__array_interface__["data"][0]

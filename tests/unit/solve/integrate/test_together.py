@@ -105,3 +105,18 @@ def test_no_runs_give_nothing(machine: da.EquationsOfMotion) -> None:
     given = starts(machine, 2)
     none = Starts(0.0, given.q[:0], given.v[:0], given.z[:0], given.p[:0])
     assert runs_together(machine, da.RK4(step=0.01), read_inputs(machine, None), none, 0.5, TIMES) == []
+
+
+@pytest.mark.parametrize("method", [da.RK4(step=0.013), da.GeneralizedAlpha(step=0.01)], ids=repr)
+def test_the_length_of_a_block_changes_no_bit(
+    machine: da.EquationsOfMotion, method: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, inputs = starts(machine, 9), read_inputs(machine, None)
+    results = []
+    for numbers in (together.IN_CACHE, 1000, 1):  # one block, some steps each, single steps
+        monkeypatch.setattr(together, "IN_CACHE", numbers)
+        results.append(runs_together(machine, method, inputs, given, 0.5, TIMES))
+    for runs in zip(*results, strict=True):
+        for one in runs:
+            assert one is not None
+            assert_same_bits(one.v, runs[0].v)
