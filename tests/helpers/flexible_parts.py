@@ -101,3 +101,27 @@ def swing(picture: BodyPicture | None = None, *, spatial: bool = False, until: f
     """A run of the pendulum from a level start."""
     eqs = da.equations(pendulum(picture, spatial=spatial))
     return da.simulate(eqs, until, start=da.assemble(eqs, {"A.angle": 0.0}), every=0.005, progress=False)
+
+
+def stiffened_swing(planar: bool = True) -> Record:
+    """A soft strip with geometric stiffness and a bob at its tip, which bends by a tenth of its length."""
+    from dalembert.structures import Frame, Section, flexible_body
+
+    frame = Frame("strip", planar=planar)
+    frame.add_points(["root", "tip"], [[0.0, 0.0], [LENGTH, 0.0]] if planar else [[0.0] * 3, [LENGTH, 0.0, 0.0]])
+    frame.add_beam("strip", "root", "tip", section=Section.rectangle(0.002, 0.03), material="steel", elements=8)
+    data = flexible_body(frame, basis="clamped", fixed="root", modes=2, stiffening="forces", damping=0.02)
+    m = da.Mechanism("strip", planar=planar)
+    strip = m.add_flexible_body("rod", data)
+    place = (LENGTH, 0) if planar else (LENGTH, 0, 0)
+    bob = m.add_body("bob", mass=0.15, inertia=1e-5, position=place)
+    if planar:
+        m.add_fixed("wall", m.ground.at(0, 0), strip.at("root"))
+        m.add_fixed("B", strip.at("tip"), bob.at(0, 0))
+    else:
+        m.add_fixed("wall", m.ground.frame(0, 0, 0), strip.frame("root"))
+        m.add_fixed("B", strip.frame("tip"), bob.frame(0, 0, 0))
+    m.add_sensor("tip", da.position(strip.at("tip")))
+    eqs = da.equations(m)
+    method = da.GeneralizedAlpha(step=1e-3)
+    return da.simulate(eqs, 0.3, start=da.assemble(eqs), method=method, every=0.005, progress=False)
