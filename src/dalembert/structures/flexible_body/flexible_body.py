@@ -220,6 +220,10 @@ def _raw_shapes(
         return shapes, clamped, shapes.shape[1]
     by_name = {node.name: node for node in nodes}
     chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
+    twice = [name for k, name in enumerate(interfaces or ()) if name in list(interfaces or ())[:k]]
+    if twice:
+        problem = f"flexible body {structure.name!r}: interface {twice[0]!r} is given twice."
+        raise ModelError("duplicate", problem, where={"body": structure.name, "node": twice[0]})
     points = [node.point for node in chosen if node.point is not None and node.point not in plan.held]
     if plan.attached is not None and plan.attached.point in points and _holds(body, plan.attached):
         points.remove(plan.attached.point)  # its static shapes would move the frame

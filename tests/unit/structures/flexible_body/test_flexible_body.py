@@ -366,6 +366,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown reference": ({"reference": "D"}, "unknown-name"),
     "unknown point": ({"nodes": ["A", "D"]}, "unknown-name"),
     "node twice": ({"nodes": ["A", "A"]}, "duplicate"),
+    "interface twice": ({"interfaces": ["C", "C"]}, "duplicate"),
     "node off the mesh": ({"nodes": {"A": "A", "x": (0.3, 0.3, 0.3)}}, "off-mesh"),
     "free and fixed": ({"basis": "free", "fixed": "A"}, "conflicting-arguments"),
     "clamped nowhere": ({"basis": "clamped"}, "missing-argument"),
