@@ -241,12 +241,10 @@ def _expected_modes(plan: _Plan, modes: Any, vibrations: int, shapes: int, stati
     """
     if modes is not None and np.ndim(modes) == 2:
         return list(range(1, (shapes + 1) // 2 + 1))[:COMPARED]
-    if plan.basis == "craig-bampton":
-        return list(range(1, max(vibrations, 1) + 1))[:COMPARED]
     numbers = sorted(int(number) for number in modes) if np.ndim(modes) == 1 else list(range(1, vibrations + 1))
-    if static:  # one of them may come between the modes that were left out
+    if static or plan.basis == "craig-bampton":  # other shapes may come between the modes that were left out
         numbers = [number for place, number in enumerate(numbers, 1) if number == place]
-    return numbers[:COMPARED]
+    return (numbers or [1] * (plan.basis == "craig-bampton"))[:COMPARED]
 
 
 def _tie_frame(body: ElasticModel, plan: _Plan, shapes: FloatArray) -> FloatArray:

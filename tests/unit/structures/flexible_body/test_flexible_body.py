@@ -498,6 +498,7 @@ def test_anything_else_is_no_source() -> None:
         {"basis": "clamped", "fixed": "A", "modes": 3, "reference": "C"},
         {"basis": "free", "modes": 2, "static": "C"},
         {"modes": 0},
+        {"modes": [1, 3]},
         {"modes": 1, "interfaces": ["A", "C"]},
         {"modes": 3, "reference": "mean axis"},
     ),
