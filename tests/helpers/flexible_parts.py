@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import dalembert as da
@@ -125,3 +127,34 @@ def stiffened_swing(planar: bool = True) -> Record:
     eqs = da.equations(m)
     method = da.GeneralizedAlpha(step=1e-3)
     return da.simulate(eqs, 0.3, start=da.assemble(eqs), method=method, every=0.005, progress=False)
+
+
+def spatial_four_bar(modes: int, **drive: Any) -> da.Mechanism:
+    """Crank, flexible coupler and rocker on a tilted axis; as drawn the axes of the universal joint are parallel.
+
+    drive : of a driver of the crank, which turns all the way round.
+    """
+    from dalembert.structures import BeamGauge, Frame, Section, flexible_body
+
+    def strip(name: str, length: float) -> FlexibleBodyData:
+        frame = Frame(name)
+        frame.add_points(["a", "middle", "b"], [[0, 0, 0], [length / 2, 0, 0], [length, 0, 0]])
+        for start, end in (("a", "middle"), ("middle", "b")):
+            frame.add_beam(start, start, end, section=Section.rectangle(0.006, 0.02), material="aluminium", elements=4)
+        gauges = {"gauge": BeamGauge(beam="middle", x=0.0, y=0.003)}
+        return flexible_body(frame, modes=modes, damping=0.01, interfaces=["a", "b"], gauges=gauges)
+
+    m = da.Mechanism("spatial four-bar")
+    crank = m.add_body("crank", mass=0.3, inertia=da.box(0.1, 0.02, 0.02), position=(0.05, 0, 0))
+    coupler = m.add_flexible_body("coupler", strip("coupler", 0.6), position=(0.1, 0, 0))
+    rocker = m.add_flexible_body("rocker", strip("rocker", 0.35), position=(0.4, 0.3, 0))
+    m.add_revolute("A", m.ground.frame(0, 0, 0, axis=(0, 0, 1)), crank.frame(-0.05, 0, 0, axis=(0, 0, 1)))
+    m.add_spherical("B", crank.at(0.05, 0, 0), coupler.at("a"))
+    m.add_universal("C", coupler.frame("b"), rocker.frame("b", axis=(0, 1, 0)))
+    m.add_revolute("D", m.ground.frame(0.4, 0.3, 0, axis=(1, 0.2, 0.1)), rocker.frame("a", axis=(0, 1, 0)))
+    m.add_sensor("middle", da.position(coupler.at("middle")))
+    m.add_sensor("bending", da.deflection(coupler.at("middle"), start=coupler.at("a"), end=coupler.at("b")))
+    m.add_sensor("strain", da.strain(coupler, "gauge"))
+    if drive:
+        m.add_driver("motor", "A.angle", **drive)
+    return m
