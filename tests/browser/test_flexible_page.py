@@ -183,3 +183,21 @@ def test_a_joint_that_the_scale_draws_apart_has_a_line_between_its_sides(visit: 
         seen.read(f"dalembert.actor.world('rod', [{LENGTH / 2}, 0, 0]).toArray()"), abs=1e-4
     )
     seen.quiet()
+
+
+def test_a_bent_body_is_drawn_shorter_and_joints_stay_closed(browser: Any, tmp_path: Path) -> None:
+    """A strip with geometric stiffness: its last vertex is where the bob is, at its lowest and in any scale."""
+    run = flexible_parts.stiffened_swing(planar=False)
+    lowest = float(run.time[np.argmin(run["tip.z"])])
+    da.animate(run, tmp_path / "strip.html", fps=200)
+    seen = Visit(browser, (tmp_path / "strip.html").as_uri() + f"#t={lowest}")
+    for stop in (4, 12):
+        seen.slide("#deformation-scale input", stop)
+        now = np.reshape(seen.read(NOW), (-1, 3))
+        assert now[:, 0].max() < LENGTH - 1e-3
+        tip = seen.read(f"dalembert.actor.world('rod', [{LENGTH}, 0, 0]).toArray()")
+        if stop == 4:
+            assert tip == pytest.approx(seen.read("dalembert.positions().bob"), abs=1e-5)
+            assert now[np.argmax(now[:, 0])] == pytest.approx(tip, abs=1e-5)
+    assert not seen.said  # fixed joints have no symbol, and no complaint about it
+    seen.context.close()

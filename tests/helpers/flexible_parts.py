@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import dalembert as da
@@ -101,3 +103,58 @@ def swing(picture: BodyPicture | None = None, *, spatial: bool = False, until: f
     """A run of the pendulum from a level start."""
     eqs = da.equations(pendulum(picture, spatial=spatial))
     return da.simulate(eqs, until, start=da.assemble(eqs, {"A.angle": 0.0}), every=0.005, progress=False)
+
+
+def stiffened_swing(planar: bool = True) -> Record:
+    """A soft strip with geometric stiffness and a bob at its tip, which bends by a tenth of its length."""
+    from dalembert.structures import Frame, Section, flexible_body
+
+    frame = Frame("strip", planar=planar)
+    frame.add_points(["root", "tip"], [[0.0, 0.0], [LENGTH, 0.0]] if planar else [[0.0] * 3, [LENGTH, 0.0, 0.0]])
+    frame.add_beam("strip", "root", "tip", section=Section.rectangle(0.002, 0.03), material="steel", elements=8)
+    data = flexible_body(frame, basis="clamped", fixed="root", modes=2, stiffening="forces", damping=0.02)
+    m = da.Mechanism("strip", planar=planar)
+    strip = m.add_flexible_body("rod", data)
+    place = (LENGTH, 0) if planar else (LENGTH, 0, 0)
+    bob = m.add_body("bob", mass=0.15, inertia=1e-5, position=place)
+    if planar:
+        m.add_fixed("wall", m.ground.at(0, 0), strip.at("root"))
+        m.add_fixed("B", strip.at("tip"), bob.at(0, 0))
+    else:
+        m.add_fixed("wall", m.ground.frame(0, 0, 0), strip.frame("root"))
+        m.add_fixed("B", strip.frame("tip"), bob.frame(0, 0, 0))
+    m.add_sensor("tip", da.position(strip.at("tip")))
+    eqs = da.equations(m)
+    method = da.GeneralizedAlpha(step=1e-3)
+    return da.simulate(eqs, 0.3, start=da.assemble(eqs), method=method, every=0.005, progress=False)
+
+
+def spatial_four_bar(modes: int, **drive: Any) -> da.Mechanism:
+    """Crank, flexible coupler and rocker on a tilted axis; as drawn the axes of the universal joint are parallel.
+
+    drive : of a driver of the crank, which turns all the way round.
+    """
+    from dalembert.structures import BeamGauge, Frame, Section, flexible_body
+
+    def strip(name: str, length: float) -> FlexibleBodyData:
+        frame = Frame(name)
+        frame.add_points(["a", "middle", "b"], [[0, 0, 0], [length / 2, 0, 0], [length, 0, 0]])
+        for start, end in (("a", "middle"), ("middle", "b")):
+            frame.add_beam(start, start, end, section=Section.rectangle(0.006, 0.02), material="aluminium", elements=4)
+        gauges = {"gauge": BeamGauge(beam="middle", x=0.0, y=0.003)}
+        return flexible_body(frame, modes=modes, damping=0.01, interfaces=["a", "b"], gauges=gauges)
+
+    m = da.Mechanism("spatial four-bar")
+    crank = m.add_body("crank", mass=0.3, inertia=da.box(0.1, 0.02, 0.02), position=(0.05, 0, 0))
+    coupler = m.add_flexible_body("coupler", strip("coupler", 0.6), position=(0.1, 0, 0))
+    rocker = m.add_flexible_body("rocker", strip("rocker", 0.35), position=(0.4, 0.3, 0))
+    m.add_revolute("A", m.ground.frame(0, 0, 0, axis=(0, 0, 1)), crank.frame(-0.05, 0, 0, axis=(0, 0, 1)))
+    m.add_spherical("B", crank.at(0.05, 0, 0), coupler.at("a"))
+    m.add_universal("C", coupler.frame("b"), rocker.frame("b", axis=(0, 1, 0)))
+    m.add_revolute("D", m.ground.frame(0.4, 0.3, 0, axis=(1, 0.2, 0.1)), rocker.frame("a", axis=(0, 1, 0)))
+    m.add_sensor("middle", da.position(coupler.at("middle")))
+    m.add_sensor("bending", da.deflection(coupler.at("middle"), start=coupler.at("a"), end=coupler.at("b")))
+    m.add_sensor("strain", da.strain(coupler, "gauge"))
+    if drive:
+        m.add_driver("motor", "A.angle", **drive)
+    return m

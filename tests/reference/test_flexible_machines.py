@@ -12,6 +12,7 @@ import pytest
 import dalembert as da
 from benchmarks.flexible import zigzag
 from dalembert.structures import Frame, Section, flexible_body
+from tests.helpers.flexible_parts import spatial_four_bar
 
 LENGTH, HEIGHT, WIDTH = 0.6, 0.003, 0.03
 
@@ -178,3 +179,61 @@ def test_a_closed_loop_of_twenty_beams_whips_with_steps_of_a_millisecond():
     assert energy.max() < energy[0] * (1 + 1e-6)
     assert energy[-1] > 0.5 * energy[0]
     assert run["residual.position"].max() < 1e-9
+
+
+@pytest.fixture(scope="module")
+def loop():
+    """Two turns of the crank of a four-bar in space with flexible coupler and rocker, and its equations."""
+    eqs = da.equations(spatial_four_bar(3, motion=lambda t: 12.0 * t))
+    start = da.assemble(eqs, elastic="static")
+    method = da.GeneralizedAlpha(step=2e-4)
+    return eqs, da.simulate(eqs, 1.0, start=start, method=method, every=1e-3, progress=False)
+
+
+def test_a_loop_in_space_turns_round_and_bends_by_its_inertia(loop):
+    """Twice the modes change the bending by 1 %; energy balances to the second order of the steps."""
+    _, run = loop
+    assert run["A.angle"][-1] == pytest.approx(12.0, abs=1e-9)
+    finer = da.equations(spatial_four_bar(6, motion=lambda t: 12.0 * t))
+    start = da.assemble(finer, elastic="static")
+    other = da.simulate(finer, 1.0, start=start, method=da.GeneralizedAlpha(step=2e-4), every=1e-3, progress=False)
+    largest = np.abs(run["bending.z"]).max()
+    assert 2e-4 < largest < 5e-3
+    assert run["bending.z"] == pytest.approx(other["bending.z"], abs=0.01 * largest)
+    assert np.abs(run["energy.balance"]).max() < 1e-4 * np.ptp(run["energy"])
+
+
+def test_a_loop_in_space_has_the_same_modes_at_static_rest_by_both_ways():
+    eqs = da.equations(spatial_four_bar(3, motion=0.3))
+    one, other = da.assemble(eqs, elastic="static"), da.equilibrium(eqs)
+    found = [da.linearize(eqs, at=state).modes().frequencies for state in (one, other)]
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+    assert found[0][0] > 10.0  # nothing swings: the crank is held
+
+
+def test_a_loop_in_space_goes_through_inverse_dynamics_files_pickles_and_pictures(loop, tmp_path):
+    """Efforts from the accelerations of the run; the first samples have those of splines at their end."""
+    eqs, run = loop
+    found = da.inverse_dynamics(eqs, run)
+    late = run.time > 0.01
+    assert found["motor.effort"][late] == pytest.approx(
+        run["motor.effort"][late], abs=0.01 * np.ptp(run["motor.effort"])
+    )
+    da.write_record(run, tmp_path / "run.nc")
+    again = da.read_record(tmp_path / "run.nc")
+    assert np.array_equal(again.data, run.data) and again.scene == run.scene
+    copy = pickle.loads(pickle.dumps(eqs))  # noqa: S301 (made here)
+    short = da.simulate(copy, 0.02, start=da.assemble(copy, elastic="static"), method=da.GeneralizedAlpha(step=2e-4),
+                        every=1e-3, progress=False)  # fmt: skip
+    assert short["strain"] == pytest.approx(run["strain"][:21], abs=1e-15)
+    page = da.animate(again, tmp_path / "page.html", fps=1000, trail=["middle", "coupler.middle", "C"])
+    trails = {trail["name"]: trail["points"] for trail in page._data["trails"]}
+    assert trails["coupler.middle"] == pytest.approx(trails["middle"], abs=1e-6)
+
+
+def test_inverse_dynamics_of_a_loop_names_the_bodies_that_follow_from_forces():
+    eqs = da.equations(spatial_four_bar(2))
+    with pytest.raises(da.errors.ModelError) as caught:
+        da.inverse_dynamics(eqs, {"A.angle": lambda t: 12.0 * t}, times=np.linspace(0, 0.1, 5))
+    assert caught.value.code == "free-to-move"
+    assert "'coupler', 'rocker'" in str(caught.value) and "da.simulate" in str(caught.value)

@@ -124,6 +124,7 @@ CODES: dict[str, str] = {
     "joint-open": "a joint that is not closed",
     "friction-unsettled": "friction and reactions that do not settle on common values",
     "step-too-small": "a time step that fell to the rounding of the time",
+    "fast-vibration": "explicit steps as short as a fast elastic vibration asks for",
     "stiff-friction": "regularised friction that makes many short steps",
     "comparison-event": "an event that compares, where it must cross zero",
     "constant-event": "an event whose value is constant",

@@ -164,12 +164,14 @@ class SceneNode:
     """A place of a flexible body where joints, springs and forces act.
 
     translation, rotation : displacement [m] and small rotation [rad] per unit of every elastic coordinate, body axes.
+    second : displacement of second order, ηᵀ C η [m]: the (m, m) numbers of C for x, for y and for z; empty without.
     """
 
     name: str
     point: Place = ORIGIN
     translation: tuple[Place, ...] = ()
     rotation: tuple[Place, ...] = ()
+    second: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -361,6 +363,8 @@ def _check_flexible(flexible: SceneFlexible, what: str) -> None:
     for node in flexible.nodes:
         if len(node.translation) != count or len(node.rotation) != count:
             raise _Damaged(f"node {node.name!r} of {what} must have {count} translations and rotations")
+        if node.second and [len(row) for row in node.second] != [count**2] * 3:
+            raise _Damaged(f"node {node.name!r} of {what} must have {count**2} numbers of second order for each axis")
 
 
 def _as(kind: type[Any]) -> Read:

@@ -179,7 +179,12 @@ def _definite(data: FlexibleBodyData) -> list[Finding]:
             found.append(finding(data, "not-positive-definite", problem, eigenvalue=value))
     if found or not data.modes:
         return found
-    size = np.sqrt(np.maximum(np.diagonal(data.modal_mass), 0.0))
+    negative = np.flatnonzero(np.diagonal(data.modal_mass) < 0.0)
+    if len(negative):
+        value = float(data.modal_mass[negative[0], negative[0]])
+        problem = f"the modal mass of mode {negative[0] + 1} is negative, {value:.4g}."
+        return [finding(data, "not-positive-definite", problem, mode=int(negative[0]) + 1, value=value)]
+    size = np.sqrt(np.diagonal(data.modal_mass))
     still = np.flatnonzero(size <= 0.0)
     if len(still):
         problem = f"mode {still[0] + 1} moves no mass ({len(still)} such modes)."

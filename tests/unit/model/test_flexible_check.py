@@ -136,6 +136,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
     "negative mass": (put("mass", lambda mass: -float(mass)), "not-positive"),
     "indefinite inertia": (put("inertia", entry((0, 0), -1.0)), "not-positive-definite"),
     "indefinite modal mass": (put("modal_mass", lambda M: M + np.array([[0, 5.0], [5.0, 0]])), "not-positive-definite"),
+    "negative modal mass": (put("modal_mass", entry((1, 1), -1.0)), "not-positive-definite"),
     "indefinite damping": (put("damping", lambda D: -D), "not-positive-definite"),
     "negative stiffness": (put("stiffness", lambda K: -K), "negative-eigenvalue"),
     "modes not independent": (put("modal_mass", lambda M: np.ones((2, 2))), "rank-deficient"),

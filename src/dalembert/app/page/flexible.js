@@ -119,11 +119,20 @@ export class Flexible {
     return moved.clone().sub(t).sub(turn.cross(rest)).multiplyScalar(scale - 1);
   }
 
+  // displacement of second order of a node, never enlarged: joints stay closed in any scale
+  second(node) {
+    const { m, eta } = this, v = new THREE.Vector3();
+    node.second.forEach((C, c) => { let sum = 0; for (let i = 0; i < m; i++) if (eta[i] !== 0) for (let j = 0; j < m; j++) sum += eta[i] * C[m * i + j] * eta[j]; v.setComponent(c, sum); });
+    return v;
+  }
+
   // a point of the picture, in axes of the body
   pointAt(k, scale) {
     const rest = new THREE.Vector3().fromArray(this.data.points, 3 * k), moved = new THREE.Vector3();
     for (let mode = 0; mode < this.m; mode++) moved.addScaledVector(new THREE.Vector3().fromArray(this.data.modes, 3 * (mode * this.n + k)), this.eta[mode]);
-    return rest.clone().add(moved).add(this.extra(rest, moved, scale));
+    const { bent, weights, nodes } = this.data, at = rest.clone().add(moved).add(this.extra(rest, moved, scale));
+    bent.forEach((node, j) => at.addScaledVector(this.second(nodes[node]), weights[k * bent.length + j]));
+    return at;
   }
   // the point nearest to the middle of the body
   middle(scale) {
@@ -143,7 +152,7 @@ export class Flexible {
   }
   sum(vectors) { const v = new THREE.Vector3(); vectors.forEach(([x, y, z], k) => { v.x += x * this.eta[k]; v.y += y * this.eta[k]; v.z += z * this.eta[k]; }); return v; }
   // displacement of a node as it is drawn
-  shift(point, scale) { const node = this.node(point), moved = node && this.sum(node.translation); return node ? moved.clone().add(this.extra(new THREE.Vector3(...point), moved, scale)) : new THREE.Vector3(); }
+  shift(point, scale) { const node = this.node(point), moved = node && this.sum(node.translation); return node ? moved.clone().add(this.extra(new THREE.Vector3(...point), moved, scale)).add(this.second(node)) : new THREE.Vector3(); }
   // turn of a node as it is drawn: the slope of a line is enlarged, not its angle
   turn(point, scale) {
     const node = this.node(point);
@@ -154,12 +163,13 @@ export class Flexible {
 
   // put all corners where the elastic coordinates have them; colours by displacement where `largest` [m] is given
   draw(scale, largest = 0) {
-    const { data: { points, modes }, n, m, moved, now, eta } = this, tint = new THREE.Color(), [t, r] = this.held();
+    const { data: { points, modes, bent, weights, nodes }, n, m, moved, now, eta } = this, seconds = bent.map(node => this.second(nodes[node])), tint = new THREE.Color(), [t, r] = this.held();
     moved.fill(0);
     for (let mode = 0; mode < m; mode++) { const from = 3 * n * mode, factor = eta[mode]; if (factor !== 0) for (let k = 0; k < 3 * n; k++) moved[k] += factor * modes[from + k]; }
     for (let k = 0; k < n; k++) {
       const i = 3 * k, x = points[i], y = points[i + 1], z = points[i + 2], held = [t.x + r.y * z - r.z * y, t.y + r.z * x - r.x * z, t.z + r.x * y - r.y * x];
       for (let c = 0; c < 3; c++) { moved[i + c] -= held[c]; now[i + c] = points[i + c] + held[c] + scale * moved[i + c]; }
+      seconds.forEach((v, j) => { const w = weights[k * bent.length + j]; now[i] += w * v.x; now[i + 1] += w * v.y; now[i + 2] += w * v.z; });
     }
     const share = k => Math.hypot(moved[3 * k], moved[3 * k + 1], moved[3 * k + 2]) / largest;
     for (const { geometry, owner, act } of this.parts) {

@@ -70,7 +70,7 @@ export function drawJoint(machine, joint) {
     if (joint.axis) block.rotation.z = Math.atan2(joint.axis[1], joint.axis[0]);
     block.position.z = (low + high) / 2 + 0.2 * thick;
     group.add(block);
-  } else if (!planar) group.add(...spatialJoint(machine, joint, square, s, steel));
+  } else if (!planar) for (const part of spatialJoint(machine, joint, square, s, steel)) group.add(part);
   if (joint.radius) group.clear(); // a rolling body touches the ground at another point
   if (slotted && joint.other && joint.other.axis) slot(machine, joint);
   if (joint.lines) strokes(machine, joint);

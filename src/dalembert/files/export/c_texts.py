@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-# Lines of a kernel above which compilers take very long with -O2: 230 000 lines (a filter of two flexible links in
-# space) took GCC 12 more than four minutes, with -O1 two.
-LONG = 100_000
+# Lines of a kernel above which compilers take very long with -O2: 94 000 lines (a filter of two flexible links in the
+# plane) took GCC 12 175 s on a busy machine and with -O1 78 s, of which 20 s were its own.
+LONG = 50_000
 QUIET = """/* Written by dalembert; do not edit. Not every kernel uses all its parameters. */
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -97,7 +97,13 @@ def _flexible_body(body: Body, data: FlexibleBodyData) -> SceneBody:
     if body.planar:  # as joints of a planar machine name their places
         places = places * [1.0, 1.0, 0.0]
     nodes = tuple(
-        SceneNode(node.name, drawn_place(place), _vectors(node.translation), _vectors(node.rotation))
+        SceneNode(
+            node.name,
+            drawn_place(place),
+            _vectors(node.translation),
+            _vectors(node.rotation),
+            _second_order(data, node.name, body.planar),
+        )
         for node, place in zip(data.nodes, places, strict=True)
     )
     order = _along(places)
@@ -113,6 +119,15 @@ def _flexible_body(body: Body, data: FlexibleBodyData) -> SceneBody:
     chain = tuple((k, k + 1) for k in range(len(order) - 1))
     named = {node.name: node.point for node in nodes}
     return SceneBody(body.name, tuple(nodes[k].point for k in order), chain, named, flexible=flexible)
+
+
+def _second_order(data: FlexibleBodyData, node: str, planar: bool) -> tuple[tuple[float, ...], ...]:
+    """-½ K of the stiffening by forces at a node, as the equations move it; empty without."""
+    forces = None if data.stiffening is None else data.stiffening.forces.get(node)
+    if forces is None:
+        return ()
+    kept = np.array([1.0, 1.0, 0.0 if planar else 1.0])[:, None, None]
+    return tuple(tuple(row) for row in _rounded(-0.5 * kept * forces).reshape(3, -1).tolist())
 
 
 def _along(places: FloatArray) -> list[int]:

@@ -32,6 +32,7 @@ from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.newton import TOLERANCE
 from dalembert.solve.integrate.singular_poses import SingularPoses
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
+from dalembert.solve.integrate.vibrations import find_fastest_vibration
 from dalembert.solve.position.assemble import check_start
 
 CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
@@ -53,7 +54,7 @@ class RunThresholds:
     gap: float = 1e-5
     # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
     smallest_step: float = 1e-14
-    # Steps after which a run with regularised friction gets advice: a second of work.
+    # Steps after which a run with regularised friction or fast vibrations gets advice: a second of work.
     many_steps: int = 10_000
     # 400 attempts in a row must cover more than this share of the time left, or the run has come to a stop.
     attempts: int = 400
@@ -88,6 +89,7 @@ class Run:
         self.reports = callable(progress)  # to a function, which may want to end the run
         self.friction = depends_on_reactions(eqs)
         self.advice = ""
+        self.vibrations_seen = False
         self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
 
     def _bind(self) -> None:
@@ -396,7 +398,7 @@ class Run:
         )
 
     def _advise(self, before: Array, block: Array) -> None:
-        """Say once that regularised friction makes many steps, and what does not.
+        """Say once that regularised friction or a fast vibration makes many steps, and what does not.
 
         Judged at every thousandth step: how many steps one call makes depends on the machine.
         """
@@ -426,6 +428,27 @@ class Run:
             )
             self.advice = str(warning)
             warnings.warn(warning, stacklevel=6)
+        if not self.advice and not self.vibrations_seen:
+            self.vibrations_seen = True
+            self._advise_of_vibrations(x, steps)
+
+    def _advise_of_vibrations(self, x: Array, steps: int) -> None:
+        q, v, z = (x[slice(*self.where[n])] for n in "qvz")
+        found = find_fastest_vibration(self.eqs, q, v, z, float(x[0]))
+        if found is None or not found.limits(float(x[1])):
+            return
+        fast, slow = found.omega / (2 * np.pi), found.lowest / (2 * np.pi)
+        warning = SimulationWarning(
+            "fast-vibration",
+            f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: explicit steps of {x[1]:.1e} s follow the "
+            f"vibration of the flexible body {found.body!r} at {fast:.4g} Hz (the lowest is at {slow:.4g} Hz).",
+            Advice("Use {}, with a step that your motion allows.", Argument("method", Call("da.GeneralizedAlpha"))),
+            Advice("Or make fast modes quasi-static by {} of the body.", Argument("cutoff")),
+            where={"time": float(x[0]), "body": found.body},
+            evidence={"steps": steps, "frequency": fast, "lowest": slow},
+        )
+        self.advice = str(warning)
+        warnings.warn(warning, stacklevel=7)
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "

@@ -219,6 +219,10 @@ def _raw_shapes(
         return shapes, clamped, shapes.shape[1]
     by_name = {node.name: node for node in nodes}
     chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
+    twice = [name for k, name in enumerate(interfaces or ()) if name in list(interfaces or ())[:k]]
+    if twice:
+        problem = f"flexible body {structure.name!r}: interface {twice[0]!r} is given twice."
+        raise ModelError("duplicate", problem, where={"body": structure.name, "node": twice[0]})
     points = [node.point for node in chosen if node.point is not None and node.point not in plan.held]
     if plan.attached is not None and plan.attached.point in points and _holds(body, plan.attached):
         points.remove(plan.attached.point)  # its static shapes would move the frame
@@ -236,12 +240,10 @@ def _expected_modes(plan: _Plan, modes: Any, vibrations: int, shapes: int, stati
     """
     if modes is not None and np.ndim(modes) == 2:
         return list(range(1, (shapes + 1) // 2 + 1))[:COMPARED]
-    if plan.basis == "craig-bampton":
-        return list(range(1, max(vibrations, 1) + 1))[:COMPARED]
     numbers = sorted(int(number) for number in modes) if np.ndim(modes) == 1 else list(range(1, vibrations + 1))
-    if static:  # one of them may come between the modes that were left out
+    if static or plan.basis == "craig-bampton":  # other shapes may come between the modes that were left out
         numbers = [number for place, number in enumerate(numbers, 1) if number == place]
-    return numbers[:COMPARED]
+    return (numbers or [1] * (plan.basis == "craig-bampton"))[:COMPARED]
 
 
 def _tie_frame(body: ElasticModel, plan: _Plan, shapes: FloatArray) -> FloatArray:

@@ -31,6 +31,8 @@ from dalembert.structures.solid.stresses import SolidGroup
 class BeamGauge:
     """A gauge on a beam, at x [m] from its start and (y, z) [m] from the centroid, in the axes of its section.
 
+    In space the y of a section is the direction ``up`` of its beam, upward along global z when left out.
+
     quantity : "strain" along the beam, or "curvature" about its local axis ``about`` ("y" or "z") [1/m].
     beam : its name in the frame; left out for a continuous beam.
     """

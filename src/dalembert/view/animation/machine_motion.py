@@ -2,7 +2,8 @@
 
 A place of a rigid body moves with its pose. A node of a flexible body at u₀ stands at u₀ + S η in the axes of the frame
 and is turned by exp(H η) beside them, with its translation S and rotation H of the scene; points of the body's picture
-have their own modes.
+have their own modes. Where geometric stiffness moves nodes to second order, ηᵀ C η, the points between them follow by
+weights that fall with the square of the distance.
 """
 
 from __future__ import annotations
@@ -84,14 +85,27 @@ class MachineMotion:
         count = len(flexible.coordinates)
         modes = [points3(node.translation) if node is not None else np.zeros((count, 3)) for node in nodes]
         shapes = np.array(modes).reshape(len(rest), count, 3)
-        return self.carry(name, rest + np.einsum("kf,nkc->fnc", self.elastic(name), shapes))
+        local = rest + np.einsum("kf,nkc->fnc", self.elastic(name), shapes)
+        for k, node in enumerate(nodes):
+            if node is not None and node.second:
+                local[:, k] += self._second(name, node)
+        return self.carry(name, local)
+
+    def _second(self, name: str, node: SceneNode) -> Array:
+        """(F, 3) displacement of second order of a node."""
+        eta = self.elastic(name)
+        return np.asarray(np.einsum("if,cij,jf->fc", eta, np.reshape(node.second, (3, len(eta), -1)), eta))
 
     def picture_points(self, name: str, numbers: Sequence[int]) -> Array:
         """(F, n, 3) points of the picture of a flexible body in the world, by their numbers."""
         flexible = self.body(name).flexible
         assert flexible is not None
         rest, modes = picture_modes(flexible)
-        return self.carry(name, rest[numbers] + np.einsum("kf,knc->fnc", self.elastic(name), modes[:, numbers]))
+        local = rest[numbers] + np.einsum("kf,knc->fnc", self.elastic(name), modes[:, numbers])
+        bent, weights = second_weights(flexible)
+        for node, weight in zip(bent, weights.T, strict=True):
+            local += weight[numbers][None, :, None] * self._second(name, flexible.nodes[node])[:, None, :]
+        return self.carry(name, local)
 
     def carry(self, name: str, local: Array) -> Array:
         """(F, n, 3) in the world from places (F or 1, n, 3) in axes of the frame."""
@@ -121,6 +135,17 @@ def picture_modes(flexible: SceneFlexible) -> tuple[Array, Array]:
     """Points (n, 3) of the picture of a flexible body and their modes (m, n, 3)."""
     points = points3(flexible.points)
     return points, np.asarray(flexible.modes, dtype=np.float64).reshape(len(flexible.modes), len(points), 3)
+
+
+def second_weights(flexible: SceneFlexible) -> tuple[list[int], Array]:
+    """Numbers of the nodes with a displacement of second order, and its share at every point of the picture (n, k)."""
+    bent = [k for k, node in enumerate(flexible.nodes) if node.second]
+    points = points3(flexible.points)
+    if not bent:
+        return [], np.zeros((len(points), 0))
+    square = np.stack([np.sum((points - np.array(node.point)) ** 2, axis=1) for node in flexible.nodes], axis=1)
+    share = 1.0 / np.maximum(square, 1e-18 * max(float(square.max(initial=0.0)), 1e-300))
+    return bent, np.asarray(share[:, bent] / share.sum(axis=1, keepdims=True))
 
 
 def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:

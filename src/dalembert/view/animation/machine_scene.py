@@ -28,6 +28,7 @@ from dalembert.view.animation.machine_motion import (
     joint_motions,
     machine_motion,
     picture_modes,
+    second_weights,
     spread,
 )
 
@@ -137,13 +138,15 @@ def _flexible(body: SceneBody, flexible: SceneFlexible, scene: Scene, values: Ar
     """A flexible body as the page wants it; ``values`` (m, F) are its elastic coordinates.
 
     ``held`` (m, 6) is the motion of its joints that deformations are enlarged beside, ``largest`` the largest
-    displacement of a point of its picture beside this motion [m].
+    displacement of a point of its picture beside this motion [m]. ``bent`` are the nodes with a displacement of second
+    order, ``weights`` (n, k) its shares at the points; it is never enlarged.
     """
     points, modes = picture_modes(flexible)
     sides = [side for joint in scene.joints for side in (joint, joint.other) if side is not None]
     held = joint_motions(flexible, [side.point for side in sides if side.body == body.name])
     beside = modes - held[:, None, :3] - np.cross(held[:, None, 3:], points[None])
     some = values[:, :: max(1, values.shape[1] // _COMPARED)]
+    bent, weights = second_weights(flexible)
     sizes = [float(np.linalg.norm(np.tensordot(eta, beside, 1), axis=1).max(initial=0.0)) for eta in some.T]
     return {
         "points": points,
@@ -152,9 +155,11 @@ def _flexible(body: SceneBody, flexible: SceneFlexible, scene: Scene, values: Ar
         "triangles": np.array(flexible.triangles, dtype=np.int64).reshape(-1, 3),
         "nodes": [
             {"name": node.name, "point": list(node.point), "translation": [*map(list, node.translation)],
-             "rotation": [*map(list, node.rotation)]}
+             "rotation": [*map(list, node.rotation)], "second": [*map(list, node.second)]}
             for node in flexible.nodes
         ],
+        "bent": bent,
+        "weights": weights,
         "values": values,
         "held": held,
         "largest": max(sizes, default=0.0),

@@ -118,3 +118,16 @@ def test_a_machine_bent_at_rest_moves_about_its_bent_state() -> None:
     rest = da.equilibrium(eqs)
     assert data["bodies"][0]["flexible"]["values"][:, 0] == pytest.approx([rest["rod.mode1"], rest["rod.mode2"]])
     assert rest["rod.mode1"] != pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_state_that_does_not_rest_is_drawn_as_it_stands() -> None:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    state = da.assemble(da.equations(m), {"hinge.angle": 0.3})
+    data = da.animate(state)._data
+    assert data["kind"] == "machine" and data["frames"] == 1 and "modes" not in data
+    with raises(da.errors.ModelError, "not-at-rest"):
+        da.animate(state, modes=2)
+    m.add_driver("motor", "hinge.angle", 0.3)
+    assert da.animate(da.assemble(da.equations(m)))._data["frames"] == 1  # nothing is free to move

@@ -119,3 +119,16 @@ def test_elastic_coordinates_that_are_missing_are_named(run: Record) -> None:
 def test_elastic_coordinates_are_plotted_by_their_names(run: Record) -> None:
     figure = da.plot(run, "rod.mode1", "rod.mode2.rate")
     assert len(figure.axes) == 2
+
+
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+def test_the_shortening_of_a_bent_body_is_drawn(planar: bool) -> None:
+    """Geometric stiffness by forces moves the tip to second order, here by a millimetre; joints would gape by it."""
+    run = flexible_parts.stiffened_swing(planar)
+    motion = machine_motion(run)
+    linear = motion.points("rod", [(LENGTH, 0, 0)])[:, 0] - motion._second("rod", flexible(run).nodes[1])
+    assert np.abs(linear - sensed(run, "tip")).max() > 1e-3
+    assert motion.points("rod", [(LENGTH, 0, 0)])[:, 0] == pytest.approx(sensed(run, "tip"), abs=1e-7)
+    last = int(np.argmax(np.array(flexible(run).points)[:, 0]))
+    assert motion.picture_points("rod", [last])[:, 0] == pytest.approx(sensed(run, "tip"), abs=1e-7)
+    assert motion.origins("bob") == pytest.approx(sensed(run, "tip"), abs=1e-6)

@@ -1,0 +1,72 @@
+"""The fastest elastic vibration of a machine at a state: what makes explicit steps short.
+
+With the stiffness K and the inertia M of the producer, and the motions Z that the rows A leave free, A Z = 0,
+
+    Zᵀ K Z x = ω² Zᵀ M Z x .
+
+An explicit step follows the largest ω, also where this vibration is too small to matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.solve.constrained.matrices import complement
+
+
+@dataclass(frozen=True)
+class VibrationLimits:
+    """When the steps of an explicit method are those of a vibration."""
+
+    # Step times ω: an explicit method of order five to eight takes up to 6 where stability limits it, and down to
+    # 0.3 where the vibration itself has to be followed to 1e-8.
+    step: float = 10.0
+    # ω over the lowest of the elastic vibrations: below it all of them are of interest.
+    spread: float = 5.0
+    # Speeds of the machine: dense matrices of this size take a second.
+    largest: int = 600
+
+
+LIMITS = VibrationLimits()
+
+
+@dataclass(frozen=True)
+class FastVibration:
+    """The fastest and the slowest elastic vibration [rad/s], and the body that takes most part in the fastest."""
+
+    omega: float
+    lowest: float
+    body: str
+
+    def limits(self, step: float) -> bool:
+        """Whether steps of this length [s] follow the vibration."""
+        return step * self.omega < LIMITS.step and self.omega > LIMITS.spread * self.lowest
+
+
+def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array, t: float) -> FastVibration | None:
+    """None where the machine has no elastic coordinates, or is too large to look."""
+    if "tangent" not in eqs.functions or not eqs.placement.held or eqs.nv > LIMITS.largest:
+        return None
+    still = np.zeros(eqs.nu)
+    Z = complement(eqs.kernel("rows")(q, v, z, still, eqs.p, t)[0])
+    K = eqs.kernel("tangent")(q, v, z, still, eqs.p, t)[0]
+    M = eqs.kernel("inertia")(q, eqs.p, t)[0]
+    if not Z.shape[1]:
+        return None
+    mass = Z.T @ M @ Z
+    values, vectors = np.linalg.eigh(mass)
+    kept = values > 1e-12 * values[-1]  # massless directions follow without vibration
+    scaled = Z @ (vectors[:, kept] / np.sqrt(values[kept]))
+    squares, shapes = np.linalg.eigh(scaled.T @ K @ scaled)
+    elastic = squares > 1e-9 * squares[-1]
+    if not squares[-1] > 0.0:
+        return None
+    rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
+    columns = [eqs.speeds.index[rates[name]] for name in eqs.placement.held]
+    worst = int(np.argmax(np.abs((scaled @ shapes[:, -1])[columns])))
+    body = eqs.placement.held[worst].rpartition(".")[0]
+    return FastVibration(float(np.sqrt(squares[-1])), float(np.sqrt(squares[elastic][0])), body)
