@@ -7,7 +7,9 @@ A producer gives inertia and forces, and of the rest what its machine has. What 
 
 P is the power of everything that V does not hold; with M(q) its term E_q q̇ cancels the Coriolis forces in f.
 A producer of large machines may give the ``tangent`` K, D: what matters of -∂f/∂ξ (dq = N dξ) and -∂f/∂v to implicit
-steps, whose iteration corrects the rest. Without it they differentiate everything.
+steps, whose iteration corrects the rest. Without it they differentiate everything. Where its functions call others that
+many bodies share, it gives the ``balance`` M v̇ - f - Aᵀλ, φ, φ̇, A v̇ - b of these steps and their ``matrices`` M, A too,
+and the steps call as well.
 A producer that knows a shorter way than a factor of M gives ``mass_solve``: M⁻¹ a. It is taken where there are no rows.
 """
 
@@ -45,6 +47,8 @@ ARGUMENTS = {  # of every function of the equations, in order
     "friction": "q v p t lam",
     "spins": "q p t",
     "tangent": "q v z u p t",
+    "balance": "q v a lam z u p t",
+    "matrices": "q v z u p t",
     "assumptions": "q v p t",
     "mass_solve": "q p t a",
 }

@@ -97,7 +97,7 @@ class _Converter:
         if not self.flexible:  # the system has the weight of its bodies; that of a flexible one is in its energy
             falling = copy.copy(m)
             falling.gravity = (0.0,) * len(m.gravity)
-        self.host = _Host(falling)
+        self.host = _Host(falling, kernels=False)
         self.system = System(m.name, check_units=False)  # numbers of a machine have no units
         self.closed: set[str] = set()  # joints of the tree
         self.places: dict[int, _Place] = {}

@@ -29,13 +29,14 @@ SX = ca.SX
 
 def general_rows(host: Absolute, owner: str, level: str, expression: Any) -> tuple[int, ...]:
     """Rows of any expression: φ(q,t), or c(q,v,t)."""
-    rate = expression
+    rate = expression = host.flat(expression)
+    N = host.flat(host.N)
     if level == HOLONOMIC:
-        A = ca.jacobian(expression, host.q) @ host.N
+        A = ca.jacobian(expression, host.q) @ N
         rate = A @ host.v + ca.jacobian(expression, host.t)
     else:
         A = ca.jacobian(expression, host.v)
-    bias = ca.jtimes(rate, host.q, host.qdot) + ca.jacobian(rate, host.t)
+    bias = ca.jtimes(rate, host.q, N @ host.v) + ca.jacobian(rate, host.t)
     phi = expression if level == HOLONOMIC else SX.zeros(0, 1)
     return host.rows.add(owner, [level] * expression.shape[0], Form.of_matrix(A), -bias, phi, rate)
 
@@ -124,7 +125,7 @@ def add_user_constraint(host: Absolute, constraint: UserConstraint) -> None:
     if constraint.level == "acceleration":
         accelerations = {name: host.a[k] for k, name in enumerate(host.speeds.names)}
     given = call_user(constraint.function, what, host.view(accelerations))
-    residual = as_column(given, what, host.p_symbols)
+    residual = host.flat(as_column(given, what, host.p_symbols))
     if residual.shape[0] == 0:
         raise ModelError("empty", f"{what} returns nothing.", where=where)
     depends = ca.vertcat(host.z, host.u)

@@ -38,6 +38,7 @@ from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_d
 from dalembert.mechanics.absolute.placement import place_mechanism
 from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.mechanics.bodies.attachment import Attachment
+from dalembert.mechanics.bodies.body_kernels import CallList, SharedBody, repeats_bodies
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.bodies.rigid import Ground, RigidBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
@@ -97,9 +98,11 @@ def dry_friction(m: Mechanism) -> list[DryFriction]:
 class Absolute:
     """Collects the expressions of one mechanism; `build` turns them into equations."""
 
-    def __init__(self, m: Mechanism, *, sticking: bool = False) -> None:
+    def __init__(self, m: Mechanism, *, sticking: bool = False, kernels: bool | None = None) -> None:
         m.check()
         self.m = m
+        self.calls: CallList | None = None
+        self._kernels = repeats_bodies(m.bodies, m.planar) if kernels is None else kernels
         self.dry = dry_friction(m)
         self.exact = [d for d in self.dry if d.speed is None] if sticking else []
         self.sticking: dict[tuple[str, str], tuple[int, Any]] = {}  # row and direction of sliding
@@ -173,6 +176,8 @@ class Absolute:
         self.q, self.v, self.a = sym("q", self.nq), sym("v", self.nv), sym("a", self.nv)
         self.z, self.u = sym("z", len(self.internal)), sym("u", len(self.inputs))
         self.p, self.t = sym("p", len(self.parameters)), sym("t")
+        if self._kernels:
+            self.calls = CallList(self.q, self.v)
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
         self.ground = Ground(self)
         self.bodies: list[Any] = []
@@ -213,7 +218,8 @@ class Absolute:
                 continue
             count = body.flexible.modes
             eta, rate = self.q[i : i + count], self.v[j : j + count]
-            bodies.append(FloatingBody(self, body, pose, twist, eta, rate, range(j, j + count)))
+            own = (self, body, pose, twist, eta, rate, range(j, j + count))
+            bodies.append(FloatingBody(*own) if self.calls is None else SharedBody(*own, i))
             i, j = i + count, j + count
         return bodies
 
@@ -432,6 +438,17 @@ class Absolute:
         """Whether a measure is part of the pose of a body that has no coordinates of its own."""
         return False
 
+    # -- functions of bodies ----------------------------------------------------------------------------------------
+    def flat(self, expression: Any) -> Any:
+        """An expression of coordinates and speeds alone, for derivatives by them."""
+        return expression if self.calls is None else self.calls.flat(expression)
+
+    def _function(self, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
+        if self.calls is None:
+            plain = name in ("kinematics", "inertia")  # of bodies apart from each other: nothing in common
+            return ca.Function(name, inputs, outputs) if plain else share(name, inputs, outputs)
+        return self.calls.function(share, name, inputs, outputs)
+
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
         blocks = [(own.columns, own.mass_block()) for own in self.bodies]
@@ -485,39 +502,44 @@ class Absolute:
             return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
 
         columns = {key: column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias")}
-        F = ca.Function
+        F = self._function
         functions = {
             "kinematics": F("kinematics", [q, p, t], [self.N, SX.zeros(self.nq)]),
             "inertia": F("inertia", [q, p, t], [M]),
-            "forces": share("forces", [q, v, z, u, p, t, lam], [f]),
-            "position": share("position", [q, p, t], [self.rows.positions()]),
-            "rates": share("rates", [q, v, p, t], [self.rows.velocities()]),
-            "rows": share("rows", [q, v, z, u, p, t], [A, b]),
-            "internal": share("internal", [q, v, z, u, p, t, lam], [column(internal_rates)]),
-            "outputs": share("outputs", [q, v, a, lam, z, u, p, t], [outputs.value]),
-            "energy": share("energy", [q, v, z, p, t], [T, forces.potential]),
-            "power": share("power", [q, v, z, u, p, t, lam], [power]),
-            "measures": share("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
-            "reactions": share("reactions", [q, v, a, lam, z, u, p, t], [reactions.value]),
-            "joint_axes": share("joint_axes", [q, p, t], [joint_axes(self)]),
+            "forces": F("forces", [q, v, z, u, p, t, lam], [f]),
+            "position": F("position", [q, p, t], [self.rows.positions()]),
+            "rates": F("rates", [q, v, p, t], [self.rows.velocities()]),
+            "rows": F("rows", [q, v, z, u, p, t], [A, b]),
+            "internal": F("internal", [q, v, z, u, p, t, lam], [column(internal_rates)]),
+            "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value]),
+            "energy": F("energy", [q, v, z, p, t], [T, forces.potential]),
+            "power": F("power", [q, v, z, u, p, t, lam], [power]),
+            "measures": F("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
+            "reactions": F("reactions", [q, v, a, lam, z, u, p, t], [reactions.value]),
+            "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)]),
         }
+        if self.calls is not None:  # together, so that what they have in common is evaluated once
+            sums = [M @ a - f - A.T @ lam, self.rows.positions(), self.rows.velocities(), A @ a - b]
+            functions["balance"] = F("balance", [q, v, a, lam, z, u, p, t], sums)
+            functions["matrices"] = F("matrices", [q, v, z, u, p, t], [M, A])
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
-            functions["friction"] = share("friction", [q, v, p, t, lam], limits)
+            functions["friction"] = F("friction", [q, v, p, t, lam], limits)
         elastic = [own.tangent() for own in self.bodies if isinstance(own, FloatingBody) and own.data.modes]
         if elastic:
             K = scatter_blocks([(modes, K) for modes, K, _ in elastic], self.nv)
             D = scatter_blocks([(modes, D) for modes, _, D in elastic], self.nv)
-            K = K - ca.jacobian(forces.applied, q) @ self.N
-            D = D - ca.jacobian(forces.applied, v)
+            applied = self.flat(forces.applied)
+            K = K - ca.jacobian(applied, q) @ self.flat(self.N)
+            D = D - ca.jacobian(applied, v)
             K, D = ca.substitute([K, D], [lam], [SX.zeros(lam.shape)])  # friction without its load
-            functions["tangent"] = share("tangent", [q, v, z, u, p, t], [ca.sparsify(K), ca.sparsify(D)])
+            functions["tangent"] = F("tangent", [q, v, z, u, p, t], [ca.sparsify(K), ca.sparsify(D)])
         assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
         if assumptions:
-            functions["assumptions"] = share("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
+            functions["assumptions"] = F("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
         functions |= self.own_functions()
         if self.spins:
-            functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
+            functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
         infos = [
             JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)

@@ -32,6 +32,7 @@ no more is known, in a form whose M is a sum of squares and whose energy is kept
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -228,12 +229,20 @@ class FloatingBody:
         planar = host.space.planar
         self._R = ca.diagcat(pose.R, SX(1)) if planar else pose.R
         self._kept = [0, 1, 5, *range(6, 6 + self.data.modes)] if planar else list(range(6 + self.data.modes))
-        self.terms = FloatingTerms(self.data, eta, rate, ca.vertcat(SX.zeros(2), twist.w) if planar else twist.w)
         self._attached: dict[str, Attachment] = {}
+
+    @cached_property
+    def terms(self) -> FloatingTerms:
+        w = ca.vertcat(SX.zeros(2), self.twist.w) if self.host.space.planar else self.twist.w
+        return FloatingTerms(self.data, self.eta, self.rate, w)
 
     def mass_block(self) -> Expr:
         """Of `columns`."""
         return self.terms.mass_block(self._R)[self._kept, self._kept]
+
+    def velocity_forces(self) -> Expr:
+        """On `columns`."""
+        return self.terms.velocity_forces(self._R)[self._kept]
 
     def add_weight(self, forces: ForceBuilder, gravity: Expr) -> None:
         terms, planar = self.terms, self.host.space.planar
@@ -246,7 +255,7 @@ class FloatingBody:
 
     def add_own_forces(self, forces: ForceBuilder) -> None:
         """Forces of its motion, which do no work with the change of its inertia; elasticity and damping."""
-        forces.add(self.columns, self.terms.velocity_forces(self._R)[self._kept], has_potential=True)
+        forces.add(self.columns, self.velocity_forces(), has_potential=True)
         if not self.data.modes:
             return
         modes, K, D = self.tangent()
@@ -287,7 +296,7 @@ class FloatingBody:
         """A node, or the frame itself where the body is given instead of a place."""
         name = "" if isinstance(place, Body) else self.body.node_at(place.coordinates)
         if name not in self._attached:
-            self._attached[name] = self._attach(name)
+            self._attached[name] = self.attach_node(name) if name else self._attach_frame()
         return self._attached[name]
 
     def displacement(self, name: str) -> Expr:
@@ -311,12 +320,15 @@ class FloatingBody:
         row = next(one.row for one in self.data.gauges if one.name == name)
         return constant(row) @ self.eta
 
-    def _attach(self, name: str) -> Attachment:
+    def _attach_frame(self) -> Attachment:
+        space, p = self.host.space, self.host.euler_parameters(self.body)
+        return Attachment(space, self.pose, self.twist, SX.zeros(space.dim), self.columns[: space.nv], p)
+
+    def attach_node(self, name: str) -> Attachment:
+        """A node as carrier."""
         host, space, pose, twist = self.host, self.host.space, self.pose, self.twist
         dim, nothing = space.dim, SX.zeros(space.dim)
         p = host.euler_parameters(self.body)
-        if not name:
-            return Attachment(space, pose, twist, nothing, self.columns[: space.nv], p)
         node, eta, rate = self.data.node(name), self.eta, self.rate
         moved, S, curved = self._displacement(name)
         own = SX(ca.DM(node.place[:dim])) + moved

@@ -70,7 +70,7 @@ class JointCoordinates(Absolute):
         bearing = {name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
         self.carriers = {branch.joint.name for branch in self.branches if branch.joint is not None}
-        super().__init__(m, sticking=sticking)
+        super().__init__(m, sticking=sticking, kernels=False)
         self.spins = []
 
     def has_rows(self, joint: Joint) -> bool:

@@ -338,6 +338,7 @@ def _with_fixed_modes(
     made = {
         name: function.call([getattr(at, part) for part in ARGUMENTS[name].split()])
         for name, function in full.functions.items()
+        if name not in ("balance", "matrices")  # of all rows
     }
     place = made["measures"][0]
     held = s.p[len(full.parameters) :]

@@ -25,6 +25,7 @@ from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import DataError
 from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion, Symbols
 from dalembert.expressions import Array, Expr
+from dalembert.solve.constrained.block_elimination import BlockElimination
 from dalembert.solve.constrained.elimination import Elimination, SymmetricElimination, joint_row_weight
 from dalembert.solve.constrained.solve import normalised, projection_function
 from dalembert.solve.constrained.structure import massless_directions
@@ -103,6 +104,31 @@ def move(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any
     change = N @ xi
     Nm, nm = eqs.functions["kinematics"](q + 0.5 * (change + h * n), p, t + h / 2)
     result = ca.densify(q + Nm @ xi + h * nm)
+    return _turn(eqs, q, change, result)
+
+
+def shared_move(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any:
+    """`move` by matrix expressions: flat but for counters of turns, whose rates need the nodes of bodies."""
+    s, x, length = eqs.symbols(), SX.sym("xi", eqs.nv), SX.sym("h")
+    counters = [counter.coordinate for counter in eqs.counters]
+    N, n = eqs.functions["kinematics"](s.q, s.p, s.t)
+    change = ca.densify(N @ x)
+    change[counters] = 0
+    middle = s.q + 0.5 * (change + length * n)
+    Nm, nm = eqs.functions["kinematics"](middle, s.p, s.t + length / 2)
+    result = ca.densify(s.q + Nm @ x + length * nm)
+    result[counters] = s.q[counters]
+    ends = ca.Function("move", [s.q, x, s.p, s.t, length], [middle, _turn(eqs, s.q, change, result)], {"cse": True})
+    middle, result = ends(q, xi, p, t, h)
+    if counters:
+        N, n = eqs.functions["kinematics"](middle, p, t + h / 2)
+        result[counters] += N[counters, :] @ xi + h * n[counters]
+    return result
+
+
+def _turn(eqs: EquationsOfMotion, q: Any, change: Any, result: Any) -> Any:
+    """`result` with every rotation by the exponential map."""
+    result = SX(result)
     for block in eqs.quaternions:
         rows = list(range(block.part.start, block.part.stop))
         turn = change[rows]
@@ -120,6 +146,11 @@ def uses_tangent(eqs: EquationsOfMotion) -> bool:
     return "tangent" in eqs.functions and eqs.nz == 0 and massless_directions(eqs) is None
 
 
+def shares_bodies(eqs: EquationsOfMotion) -> bool:
+    """Whether the equations call functions that their bodies share, and the steps do so too."""
+    return uses_tangent(eqs) and "balance" in eqs.functions
+
+
 class AlphaStepper:
     """Builds the step; the method's own states are the accelerations α and their counterpart for z."""
 
@@ -128,7 +159,8 @@ class AlphaStepper:
         self.column = Column(eqs, inputs, events, own=eqs.nv + eqs.nz)
         self.layout = self.column.layout
         key = ("generalized alpha functions", index)
-        self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
+        make = self._shared_functions if shares_bodies(eqs) else self._functions
+        self.place, self.residual, self.factor, self.solve = eqs.cached(key, make)
         self.known = self._known()
         self.limits = newton_limits(eqs, positions=index == 3 and bool(eqs.holonomic_rows))
         corrections = TANGENT_CORRECTIONS if uses_tangent(eqs) else CORRECTIONS
@@ -189,6 +221,37 @@ class AlphaStepper:
             ca.Function("factor", [X, *base], [factors], cse),
             self._solver(elimination, turns.shape[0]),
         )
+
+    def _shared_functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
+        """The same in calls of the functions of the equations, which share those of their bodies."""
+        eqs, F = self.eqs, self.eqs.functions
+        nv, nl = eqs.nv, len(eqs.rows)
+        sizes = {"unknown": nv + nl, "q": eqs.nq, "xi": nv, "v": nv, "z": 0, "own": nv, "multiples": 5, "u": eqs.nu,
+                 "p": len(eqs.parameters), "t": 1, "h": 1, "short": 1}  # fmt: skip
+        X, *base = (MX.sym(name, size) for name, size in sizes.items())
+        q, xi, v, z, own, multiples, u, p, t, h, short = base
+        a, lam = X[:nv], X[nv:]
+        h2, h1, _, share, _ = ca.vertsplit(multiples)
+        q1, v1, t1 = shared_move(eqs, q, xi + h2 * a, p, t, h), v + h1 * a, t + h
+        place = ca.Function("place", [X, *base], [ca.densify(x) for x in (q1, v1, z, own + share * a)])
+        q1, v1, _, _ = place(X, *base)
+        balance, phi, rates, plain = F["balance"](q1, v1, a, lam, z, u, p, t1)
+        level = self._levels()(phi, rates, plain, h2, h1)
+        gap = ca.if_else(short, plain, level) if nl else level
+        residual = ca.Function("residual", [X, *base], [ca.densify(ca.vertcat(balance, gap))])
+        (M, A), (K, D) = (F[name](q1, v1, z, u, p, t1) for name in ("matrices", "tangent"))
+        E = M + h1 * (D + D.T) / 2 + h2 * (K + K.T) / 2
+        elimination = BlockElimination(E.sparsity(), A.sparsity())
+        factors = elimination.factor(E.nz[:], A.nz[:])
+        factor = ca.Function("factor", [X, *base], [factors])
+        return place, residual, factor, elimination.solve
+
+    def _levels(self) -> ca.Function:
+        """(φ, rates, A v̇ - b, h², h) -> joint rows at the level that they are kept at."""
+        eqs = self.eqs
+        phi, rates = SX.sym("phi", len(eqs.holonomic_rows)), SX.sym("rates", len(eqs.rate_rows))
+        plain, h2, h1 = SX.sym("plain", len(eqs.rows)), SX.sym("h2"), SX.sym("h1")
+        return ca.Function("levels", [phi, rates, plain, h2, h1], [self._choose_level(phi, rates, plain, h2, h1)])
 
     def _differentiate(
         self, s: Symbols, xi: Any, q1: Any, v1: Any, z1: Any, y: Any, A: Any, weight: Any, at: tuple[Any, ...],
@@ -259,17 +322,20 @@ class AlphaStepper:
     def _gaps(self, q: Any, v: Any, a: Any, A: Any, b: Any, p: Any, t: Any, h2: Any, h1: Any) -> Any:
         """The joint rows at the level they are kept at, in units of acceleration."""
         eqs = self.eqs
-        phi = eqs.functions["position"](q, p, t)
-        rates = eqs.functions["rates"](q, v, p, t)
+        return self._choose_level(
+            eqs.functions["position"](q, p, t), eqs.functions["rates"](q, v, p, t), A @ a - b, h2, h1
+        )
+
+    def _choose_level(self, phi: Any, rates: Any, plain: Any, h2: Any, h1: Any) -> Any:
         entries: list[Any] = []
         position = rate = 0
-        for k, row in enumerate(eqs.rows):
+        for k, row in enumerate(self.eqs.rows):
             if row.level == HOLONOMIC and self.index == 3:
                 entries.append(phi[position] / h2)
             elif row.level in (HOLONOMIC, VELOCITY):
                 entries.append(rates[rate] / h1)
             else:
-                entries.append(A[k, :] @ a - b[k])
+                entries.append(plain[k])
             position += row.level == HOLONOMIC
             rate += row.level in (HOLONOMIC, VELOCITY)
         return ca.vertcat(*entries) if entries else SX.zeros(0, 1)
