@@ -478,7 +478,7 @@ class Absolute:
         return forces
 
     def build(self) -> EquationsOfMotion:
-        m, space = self.m, self.space
+        m = self.m
         forces = self.collect()
         A, b = self.rows.matrix(), self.rows.right_hand_side()
         M = self.mass_matrix()
