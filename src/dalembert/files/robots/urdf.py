@@ -395,7 +395,8 @@ def _build(
     for joint in joints:
         if joint.kind == "floating":
             continue  # the child is free
-        near, axes = joint.origin, np.array(axes_from(joint.axis.tolist(), None, f"axis of joint {joint.name!r}"))
+        near = joint.origin
+        axes: FloatArray = np.array(axes_from(joint.axis.tolist(), None, f"axis of joint {joint.name!r}"))
         a = bodies[joint.parent].frame(*near.place.tolist(), rotation=(near.axes @ axes).tolist())
         b = bodies[joint.child].frame(0.0, 0.0, 0.0, rotation=axes.tolist())
         kind = KINDS.get(joint.kind, "planar")

@@ -77,7 +77,7 @@ def parse_xml(content: bytes, shown: str) -> Node:
         stack[-1].children.append(node)
         stack.append(node)
 
-    def document_type(*_: object) -> None:
+    def document_type(*_: object) -> int:
         raise refuse("document types and entities")
 
     parser.StartElementHandler = start
