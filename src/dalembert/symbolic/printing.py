@@ -65,7 +65,9 @@ def latex_name(name: str) -> str:
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     base, _, index = head.partition("_")
-    shown = _letters(base) if base else _upright(name)
+    if not base:
+        return _upright(name)
+    shown = _letters(base)
     below = ", ".join(part if len(part) == 1 or part.isdigit() else _upright(part) for part in (index, digits) if part)
     return f"{shown}_{{{below}}}" if below else shown
 
@@ -147,8 +149,8 @@ def python_function(
 ) -> str:
     """A Python function that evaluates expressions with the module ``math`` alone.
 
-    arguments : symbols of every argument, a sequence.  results : expressions by name; columns are lists, matrices are
-    lists of rows, and several results are a tuple.
+    arguments : symbols of every argument, a sequence.  results : expressions by name; those with a capital letter are
+    matrices, lists of rows, the others are columns, lists. Several results are a tuple.
     """
     columns = {key: ca.vertcat(SX(0, 1), *symbols) for key, symbols in arguments.items()}
     values = [ca.densify(SX(one)) for one in results.values()]
@@ -170,7 +172,7 @@ def python_function(
             texts[o[0]] = f"x{k}"
         else:
             raise ModelError("not-supported", f"operation {code} of the expression graph has no Python text.")
-    returned = [_nested(own, f.size_out(k)) for k, own in enumerate(entries)]
+    returned = [_nested(own, f.size_out(k), key[0].isupper()) for k, (key, own) in enumerate(zip(results, entries))]
     shown = ", ".join(returned)
     about = [f'    """{sentence}"""'] if sentence else []
     return "\n".join([f"def {name}({', '.join(keys)}):", *about, *lines, f"    return {shown}", ""])
@@ -181,11 +183,9 @@ def _constant(value: float) -> str:
     return {"nan": "math.nan", "inf": "math.inf", "-inf": "-math.inf"}.get(text, f"({text})" if value < 0 else text)
 
 
-def _nested(entries: Sequence[str], shape: tuple[int, int]) -> str:
+def _nested(entries: Sequence[str], shape: tuple[int, int], matrix: bool) -> str:
     rows, columns = shape
-    if shape == (1, 1):
-        return entries[0]
-    if columns == 1:
+    if not matrix:
         return f"[{', '.join(entries)}]"
     lists = (f"[{', '.join(entries[j * rows + i] for j in range(columns))}]" for i in range(rows))
     return f"[{', '.join(lists)}]"
