@@ -128,7 +128,7 @@ def test_a_filter_estimates_what_that_of_the_file_does(name: str) -> None:
         )
         found.append(ekf.run(measured).record[COORDINATE[name]])
     assert np.abs(found[0] - found[1]).max() < 1e-6
-    # the filter holds the input over a sample: an acceleration of up to 0.3 N m · 4 rad/s · 5 ms / 0.01 kg m² / 2, which
+    # the filter holds the input over a sample: an acceleration of up to 0.3 N m · 4 rad/s · 5 ms / 0.01 kg m² / 2, that
     # would make 0.04 rad in 0.5 s; corrections leave less, but at dead points the stroke does not show the crank
     assert np.abs(found[0] - runs(name)[1][COORDINATE[name]]).max() < 5e-3
 
