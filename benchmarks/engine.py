@@ -37,7 +37,7 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
 
     import dalembert as da
     from dalembert.expressions import Kernel
-    from dalembert.expressions.native import compile_native, llvm
+    from dalembert.expressions.machine_code.native import compile_native, llvm
     from dalembert.solve.constrained.solve import forward_function
     from dalembert.solve.integrate.channels import observation
 

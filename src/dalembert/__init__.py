@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from dalembert.expressions import where as where
     from dalembert.files import read_flexible_body as read_flexible_body
     from dalembert.files import read_record as read_record
+    from dalembert.files import read_urdf as read_urdf
     from dalembert.files import write_flexible_body as write_flexible_body
     from dalembert.files import write_record as write_record
     from dalembert.files.export.c_export import export_c as export_c
     from dalembert.files.export.object_export import export_object as export_object
+    from dalembert.files.export.python_export import export_python as export_python
     from dalembert.files.models import read_model as read_model
     from dalembert.files.models import write_model as write_model
     from dalembert.linear import SecondOrder as SecondOrder
@@ -83,7 +85,7 @@ if TYPE_CHECKING:
     from dalembert.solve.motion.kinematics import kinematics as kinematics
     from dalembert.solve.motion.minimum_coordinates import equations as equations
     from dalembert.solve.position.assemble import assemble as assemble
-    from dalembert.solve.position.mobility import check as check
+    from dalembert.solve.position.check import check as check
     from dalembert.solve.position.mobility import mobility as mobility
     from dalembert.solve.rest.equilibrium import equilibrium as equilibrium
     from dalembert.solve.rest.linearize import linearize as linearize

@@ -46,9 +46,9 @@ def test_a_drag_zooms_the_plots_a_hover_reads_them_and_a_double_click_shows_all(
     assert desk.read("[dalembert.plots.from, dalembert.plots.to]") == pytest.approx([0.5, 1.5], abs=0.01)
     assert desk.read("dalembert.time") == 0.0  # a zoom is no click
     mouse.move(*at(desk, 0.5))
-    told = desk.read("dalembert.plots.told")
-    assert told[0].replace("t ", "").startswith(("1 ", "0.99", "1.00"))
-    assert told[1].startswith("A.rate")  # of the angle that is measured first, which turns on and on
+    readings = desk.read("dalembert.plots.readings")
+    assert readings[0].replace("t ", "").startswith(("1 ", "0.99", "1.00"))
+    assert readings[1].startswith("A.rate")  # of the angle that is measured first, which turns on and on
     mouse.click(*at(desk, 0.5))
     assert desk.read("dalembert.time") == pytest.approx(1.0, abs=0.01)
     assert desk.page.locator("#whole").is_visible()

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.expressions.native import Native, compile_native
+from dalembert.expressions.machine_code.native import Native, compile_native
 
 Array = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ import pytest
 import dalembert as da
 from dalembert.equations import ARGUMENTS
 from dalembert.expressions import Kernel
-from dalembert.expressions.native import compile_native
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.native import compile_native
+from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.files.models import list_models, read_model
 from dalembert.solve.integrate.method import METHODS
 from tests.helpers import filter_machines

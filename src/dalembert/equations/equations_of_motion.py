@@ -49,16 +49,17 @@ class EquationsOfMotion:
     A producer fills in the names of coordinates and speeds and the functions of inertia and forces; everything else has
     a default. ``functions`` holds one CasADi function per line of the module's equations:
 
-    kinematics (q,p,t) -> N, n;  inertia (q,p,t) -> M;  forces (q,v,z,u,p,t,λ) -> f;  position (q,p,t) -> φ;
-    rates (q,v,p,t) -> φ̇ and c, one entry per holonomic or velocity row;  rows (q,v,z,u,p,t) -> A, b;
-    internal (q,v,z,u,p,t,λ) -> g;  outputs (q,v,v̇,λ,z,u,p,t) -> y;  energy (q,v,z,p,t) -> T, V;
-    power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
-    (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints;
-    joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a linear model
-    leaves out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb
-    friction in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of
-    a unit spin each;  tangent (q,v,z,u,p,t) -> K, D of stiff forces;  assumptions (q,v,p,t) -> one value for each of
-    ``assumptions``, which does not hold where the value is above one.
+    kinematics (q,p,t) -> N, n;  inertia (q,p,t) -> M;  forces (q,v,z,u,p,t,λ) -> f;  position (q,p,t) -> φ; rates
+    (q,v,p,t) -> φ̇ and c, one entry per holonomic or velocity row;  rows (q,v,z,u,p,t) -> A, b; internal
+    (q,v,z,u,p,t,λ) -> g;  outputs (q,v,v̇,λ,z,u,p,t) -> y;  energy (q,v,z,p,t) -> T, V; power (q,v,z,u,p,t,λ) ->
+    power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias (named coordinates with ṡ = S v +
+    ..., s̈ = S v̇ + bias);  reactions (q,v,v̇,λ,z,u,p,t) -> forces and torques of joints;  joint_axes (q,p,t) ->
+    world axes of the joints, side by side;  remainder (q,v,u,p,t) -> forces that a linear model leaves out, of
+    equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb friction in
+    joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of a unit
+    spin each;  tangent (q,v,z,u,p,t) -> K, D of stiff forces;  assumptions (q,v,p,t) -> one value for each of
+    ``assumptions``, which does not hold where the value is above one;  mass_solve (q,p,t,x) -> M⁻¹ x, where the
+    producer knows a shorter way than a factor of M.
 
     `equations.functions` derives those that are left out, and ṡ, S and bias of measures given by s alone. The mass
     matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
@@ -84,6 +85,7 @@ class EquationsOfMotion:
     measures: Channels = NONE
     measure_rates: Channels = NONE
     recorded_measures: tuple[int, ...] = ()
+    carried_measures: tuple[int, ...] = ()  # recorded too: poses of bodies that are no coordinates
     # constraint rows and their owners
     rows: tuple[Row, ...] = ()
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
@@ -159,6 +161,12 @@ class EquationsOfMotion:
         return [k for k, row in enumerate(self.rows) if row.level != ACCELERATION]
 
     @cached_property
+    def known_rows(self) -> list[int]:
+        """Rows whose right side b neither inputs nor internal states change."""
+        changed = {row for argument in (2, 3) for row in self.functions["rows"].jac_sparsity(1, argument).row()}
+        return [k for k in range(len(self.rows)) if k not in changed]
+
+    @cached_property
     def counted_angles(self) -> dict[str, str]:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
@@ -176,7 +184,7 @@ class EquationsOfMotion:
     def p(self) -> Array:
         return np.array(self.parameter_values, dtype=float)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 of names, units, expressions, parameter values and the pose drawn: the identity of the model.
 
@@ -269,6 +277,7 @@ class EquationsOfMotion:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.pop("_kernels", None)
+        state.pop("content_hash", None)  # of this version of CasADi
         return state
 
     def cached(self, key: object, make: Callable[[], Any]) -> Any:

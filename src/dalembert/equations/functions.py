@@ -8,6 +8,7 @@ A producer gives inertia and forces, and of the rest what its machine has. What 
 P is the power of everything that V does not hold; with M(q) its term E_q q̇ cancels the Coriolis forces in f.
 A producer of large machines may give the ``tangent`` K, D: what matters of -∂f/∂ξ (dq = N dξ) and -∂f/∂v to implicit
 steps, whose iteration corrects the rest. Without it they differentiate everything.
+A producer that knows a shorter way than a factor of M gives ``mass_solve``: M⁻¹ a. It is taken where there are no rows.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ ARGUMENTS = {  # of every function of the equations, in order
     "energy": "q v z p t",
     "power": "q v z u p t lam",
     "measures": "q v p t",
-    "reactions": "q v lam p t",
+    "reactions": "q v a lam z u p t",
     "joint_axes": "q p t",
     "remainder": "q v u p t",
     "friction": "q v p t lam",
     "spins": "q p t",
     "tangent": "q v z u p t",
     "assumptions": "q v p t",
+    "mass_solve": "q p t a",
 }
 
 
@@ -220,7 +222,7 @@ def _check_shapes(eqs: EquationsOfMotion, given: Functions) -> None:
         "energy": ((1, 1), (1, 1)), "power": ((1, 1),),
         "measures": ((measured, 1), (measured, 1), (measured, nv), (measured, 1)),
         "reactions": ((len(eqs.reaction_channels), 1),), "tangent": ((nv, nv), (nv, nv)),
-        "assumptions": ((len(eqs.assumptions), 1),),
+        "assumptions": ((len(eqs.assumptions), 1),), "mass_solve": ((nv, 1),),
     }  # fmt: skip
     for name, function in given.items():
         found = tuple(function.size_out(k) for k in range(function.n_out()))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
+    from dalembert.estimate.algebra.steady_gain import SteadyGain as SteadyGain
     from dalembert.estimate.engine.consistency import Consistency as Consistency
     from dalembert.estimate.engine.consistency import chi_square_band as chi_square_band
     from dalembert.estimate.engine.consistency import mean_nees as mean_nees
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.metrics import compare as compare
     from dalembert.estimate.engine.sensed_inputs import SensedInputs as SensedInputs
     from dalembert.estimate.engine.sensed_inputs import sense_inputs as sense_inputs
-    from dalembert.estimate.engine.steady_gain import SteadyGain as SteadyGain
     from dalembert.estimate.engine.stepper import FilterStepper as FilterStepper
     from dalembert.estimate.filters.extended_kalman import ExtendedKalman as ExtendedKalman
     from dalembert.estimate.filters.extended_kalman_bucy import ExtendedKalmanBucy as ExtendedKalmanBucy

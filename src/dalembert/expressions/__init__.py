@@ -3,10 +3,8 @@
 Nobody else touches buffers, instructions or machine code. A `Kernel` is one function with NumPy arrays at its border;
 a `Quantity` is a number that may stay symbolic in a model.
 
-    kernels      interpreted first, native once that pays; loops, batches in lanes and on all cores
-    program      CasADi functions as programs, apart from any processor
-    llvm_code    programs as LLVM code
-    native       LLVM code as machine code in this process
+    kernels         interpreted first, native once that pays; loops, batches in lanes and on all cores
+    machine_code/   CasADi functions as programs, programs as LLVM code, LLVM code as machine code in this process
 """
 
 from dalembert.expressions.calling import call_user, of_time, one_value
@@ -16,6 +14,7 @@ from dalembert.expressions.kernels import (
     Array,
     Expr,
     Kernel,
+    LaneLoop,
     cores,
     run_together,
     spread_over_cores,
@@ -51,6 +50,7 @@ __all__ = [
     "Expr",
     "FLAT_LIMIT",
     "Kernel",
+    "LaneLoop",
     "Quantity",
     "absolute",
     "acos",

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.expressions.kernels import interpreted
-from dalembert.expressions.native import llvm
+from dalembert.expressions.machine_code.native import llvm
 
 
 def engine() -> str:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import work
-from dalembert.expressions.native import LANES, Native, compile_native, llvm
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.native import Native, compile_native, llvm, machines_at_once
+from dalembert.expressions.machine_code.program import Untranslatable
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -69,7 +69,8 @@ class Kernel:
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
         self._look: float = FIRST_LOOK  # evaluations at which the engine is looked at again
-        self.width = sum(a.size for a in self._outputs)
+        self._starts = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()  # of the results in a row of `run`
+        self.width = self._starts[-1]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"function": self.function}
@@ -158,15 +159,18 @@ class Kernel:
         return csc_matrix((values, sparsity.row(), sparsity.colind()), shape=sparsity.shape)
 
     # -- loops -------------------------------------------------------------------------------------------------------
-    def run(self, count: int, state: Any, *arguments: Any) -> Array:
+    def run(self, count: int, state: Any, *arguments: Any, rows: Array | None = None) -> Array:
         """Evaluate `count` times, each with the first result of the one before as first argument.
 
         Every other argument is (n,) for all or (count, n), a row per evaluation. Returns (count, width): all results
         of an evaluation in a row, one after the other.
+
+        rows : (count + 1, width) where the results go, after a row whose state is replaced; None for memory of its own.
         """
         try:
             arrays, strides = self._rows(count, arguments)
-            rows = np.empty((count + 1, max(self.width, self._inputs[0].size)))
+            if rows is None:
+                rows = np.empty((count + 1, max(self.width, self._inputs[0].size)))
             rows[0, : self._inputs[0].size] = np.asarray(state, dtype=float).reshape(-1)
         except (TypeError, ValueError) as error:
             raise DataError("wrong-shape", self._misfit((state, *arguments))) from error
@@ -206,8 +210,7 @@ class Kernel:
         for slot, array, stride in zip(self._inputs[1:], arrays, strides, strict=True):
             if not stride:
                 slot[:] = array.reshape(-1)
-        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
-        parts = list(zip(bounds[:-1], bounds[1:], self._outputs, strict=True))
+        parts = list(zip(self._starts[:-1], self._starts[1:], self._outputs, strict=True))
         run, first = self._run, self._inputs[0]
         for k in range(count):
             first[:] = rows[k, :size]
@@ -222,11 +225,8 @@ class Kernel:
         self, native: Native, state: Array, arrays: list[Array], strides: list[int], rows: Array, count: int
     ) -> None:
         """The loop in native code: the state of an evaluation is the row before its results."""
-        width = rows.strides[0] // rows.itemsize // native.lanes
-        bounds = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()
-        flat = rows.reshape(-1)
-        results = [flat[start * native.lanes :] for start in bounds[:-1]]
-        work = native.work()
+        width, flat, work = rows.shape[1], rows.reshape(-1), native.work()
+        results = [flat[start:] for start in self._starts[:-1]]
         table = native.table([state, *arrays, *results], work, [width, *strides, *[width] * len(results)])
         native.loop(table, count)
 
@@ -239,7 +239,7 @@ class Kernel:
     def together(self) -> Native | None:
         """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
         if self._lanes is None and not (self._settled and self.code is None):
-            self._lanes = self._compile(LANES, optimise=True)  # for so many evaluations the best code pays
+            self._lanes = self._compile(machines_at_once(), optimise=True)  # for so many evaluations the best code pays
         return self._lanes
 
     # -- batches -----------------------------------------------------------------------------------------------------
@@ -264,9 +264,7 @@ class Kernel:
 
     def _batch(self, arrays: Sequence[Array]) -> int:
         """Number of rows of a batch; every two-dimensional argument has it (or one row, for all alike)."""
-        batch = max((a.shape[0] for a in arrays if a.ndim == 2 and a.shape[0] != 1), default=-1)
-        if batch < 0:
-            batch = 1
+        batch = max([a.shape[0] for a in arrays if a.ndim == 2 and a.shape[0] != 1], default=1)
         for slot, array in zip(self._inputs, arrays, strict=True):
             shape = array.shape
             fits = not shape or shape[-1] in (1, slot.size)
@@ -286,7 +284,8 @@ class Kernel:
                 self._interpret(results, arrays, batch)
             return
         fill = _fill_lanes if native.lanes > 1 else _fill_rows
-        threads = min(cores(), batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
+        threads = min(batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
+        threads = min(threads, cores()) if threads > 1 else 1
         if threads == 1:
             fill(native, arrays, results, 0, batch)
             return
@@ -331,27 +330,40 @@ class Kernel:
 
 
 # -- several machines ------------------------------------------------------------------------------------------------
-def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
-    """`count` evaluations of every lane, each with the first result of the one before as first argument.
+class LaneLoop:
+    """A loop of several machines at once, each evaluation with the first result of the one before as first argument.
 
-    states : (lanes, n).  arguments : (n,) for all lanes, (lanes, n), or (lanes, count, n), a row per evaluation.
-    Returns (count, width, lanes).
+    most : evaluations in one call.  states : (lanes, n).
+    arguments : (n,) for all lanes, (lanes, n), or (lanes, most, n), a row per evaluation of one call.
     """
-    lanes, width = native.lanes, sum(native.main.outputs)
-    rows = np.empty((count + 1, width, lanes))
-    rows[0, : states.shape[1]] = states.T
-    given, moves = [], []
-    for a in (np.asarray(a, dtype=float) for a in arguments):
-        moves.append(a.shape[2] if a.ndim == 3 else 0)
-        given.append(np.repeat(a.reshape(-1), lanes) if a.ndim < 2 else np.ascontiguousarray(np.moveaxis(a, 0, -1)))
-    flat = rows[1:].reshape(-1)
-    starts = np.cumsum([0, *native.main.outputs])[:-1].tolist()
-    results = [flat[start * lanes :] for start in starts]
-    work = native.work()
-    strides = [width, *moves, *[width] * len(results)]
-    if count:
-        native.loop(native.table([rows[0], *given, *results], work, strides), count)
-    return rows[1:]
+
+    def __init__(self, native: Native, most: int, states: Array, *arguments: Array) -> None:
+        lanes, width = native.lanes, sum(native.main.outputs)
+        self.native, self.last = native, 0
+        self.rows = np.empty((most + 1, width, lanes))
+        self.rows[0, : states.shape[1]] = states.T
+        given, moves = [], []
+        for a in (np.asarray(a, dtype=float) for a in arguments):
+            moves.append(a.shape[2] if a.ndim == 3 else 0)
+            given.append(np.repeat(a.reshape(-1), lanes) if a.ndim < 2 else np.ascontiguousarray(np.moveaxis(a, 0, -1)))
+        flat = self.rows[1:].reshape(-1)
+        results = [flat[start * lanes :] for start in np.cumsum([0, *native.main.outputs])[:-1].tolist()]
+        self._arrays = [self.rows[0], *given, *results], native.work()
+        self._table = native.table(*self._arrays, [width, *moves, *[width] * len(results)])
+
+    def run(self, count: int) -> Array:
+        """(count + 1, width, lanes) the row to start from, then the results; the next call goes on, and overwrites."""
+        if self.last:
+            self.rows[0] = self.rows[self.last]
+        if count:
+            self.native.loop(self._table, count)
+        self.last = count
+        return self.rows[: count + 1]
+
+
+def run_together(native: Native, count: int, states: Array, *arguments: Array) -> Array:
+    """`count` evaluations of every lane, see `LaneLoop`. Returns (count, width, lanes)."""
+    return LaneLoop(native, count, states, *arguments).run(count)[1:]
 
 
 def start_task(task: Callable[[], Result]) -> Future[Result]:
@@ -373,11 +385,12 @@ def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first:
     for size, array in zip(native.main.inputs, arrays, strict=True):
         moves = array.ndim == 2 and len(array) > 1
         part = array[first:last] if moves else array.reshape(-1)
-        in_place = part.shape[-1] == size and (size < 2 or part.strides[-1] == part.itemsize)
-        if not in_place or (moves and part.strides[0] % part.itemsize):
+        step = part.strides[0] if moves else 0
+        if part.shape[-1] != size or (size > 1 and part.strides[-1] != 8) or step % 8:
             part = np.ascontiguousarray(np.broadcast_to(part, (last - first, size) if moves else (size,)))
+            step = 8 * size if moves else 0
         given.append(part)
-        strides.append(part.strides[0] // part.itemsize if moves else 0)
+        strides.append(step // 8)
     work = native.work()
     parts = [result[first:last] for result in results]
     native.loop(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)
@@ -400,19 +413,20 @@ def _fill_lanes(native: Native, arrays: list[Array], results: list[Array], first
     for start in range(first, last, rows):
         stop = min(start + rows, last)
         groups = -(-(stop - start) // lanes)
-        for lane in range(lanes):
-            for array, slot, moves in zip(arrays, given, moving, strict=True):
-                if moves and slot.size:
-                    part = array[start + lane : stop : lanes]
-                    slot[: len(part), :, lane] = part
-                    if len(part) < groups:  # the last group is filled up
-                        slot[len(part) : groups, :, lane] = array[stop - 1]
+        whole = (stop - start) // lanes
+        edge = start + whole * lanes
+        for array, slot, moves in zip(arrays, given, moving, strict=True):
+            if moves and slot.size:
+                put = slot.transpose(0, 2, 1)  # (groups, lanes, numbers)
+                put[:whole] = array[start:edge].reshape(whole, lanes, array.shape[1])
+                if edge < stop:  # the last group is filled up
+                    put[whole, : stop - edge] = array[edge:stop]
+                    put[whole, stop - edge :] = array[stop - 1]
         native.loop(table, groups)
-        for lane in range(lanes):
-            for result, slot in zip(results, found, strict=True):
-                if slot.size:
-                    part = result[start + lane : stop : lanes]
-                    part[:] = slot[: len(part), :, lane]
+        for result, slot in zip(results, found, strict=True):
+            got = slot.transpose(0, 2, 1)
+            result[start:edge].reshape(whole, lanes, result.shape[1])[:] = got[:whole]
+            result[edge:stop] = got[groups - 1, : stop - edge]
 
 
 def _size_text(argument: Any) -> str:

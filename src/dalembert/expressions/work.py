@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.expressions.program import LOOP_PRODUCT, SPLIT
+from dalembert.expressions.machine_code.matrix_graph import LOOP_PRODUCT, SPLIT
 
 STATEMENT = 10  # operations that a statement of a matrix graph costs beside its entries, on each engine
 LOOP = 30  # operations of a loop over entries

@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from dalembert.files.models import write_model as write_model
     from dalembert.files.records.records import read_record as read_record
     from dalembert.files.records.records import write_record as write_record
+    from dalembert.files.robots.urdf import read_urdf as read_urdf
 
 __all__ = attach(__name__)

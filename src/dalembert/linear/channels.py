@@ -1,13 +1,29 @@
-"""Names and units of the channels of a linear system."""
+"""Form of a linear system, names and units of its channels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from dalembert.linear.second_order import SecondOrder
+    from dalembert.linear.state_space import StateSpace
+
+
+def is_second_order(system: object) -> TypeIs[SecondOrder]:
+    """Whether a system is a SecondOrder; for functions behind its methods, which cannot import the class."""
+    return getattr(system, "form", None) == "second-order"
+
+
+def is_state_space(system: object) -> TypeIs[StateSpace]:
+    """Whether a system is a StateSpace."""
+    return getattr(system, "form", None) == "state-space"
 
 
 def places(kind: str, names: Sequence[str], known: Sequence[str], where: str) -> list[int]:

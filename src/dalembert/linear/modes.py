@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import matching, names_or_numbered
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.notebook import small_table
 from dalembert.core.tables import columns as table_columns
-from dalembert.core.text import complex_text, counted, listed
+from dalembert.core.text import complex_text, counted, listed, small_table
 from dalembert.linear.channels import places
 from dalembert.numerics import ties
 

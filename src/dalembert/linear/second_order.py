@@ -13,7 +13,7 @@ States of the first-order form are positions first, (x, x′); Genta has velocit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -35,8 +35,6 @@ from dalembert.linear.responding import Responding
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
 
-# Largest sparse system that is made dense without ``force``: 5000 x 5000 doubles are 200 MB each.
-DENSE_LIMIT = 5000
 # Sparse systems up to this size, and searches for more than half of all modes, are quicker and safer when dense.
 SMALL = 300
 DEFAULT_COUNT = 20
@@ -78,6 +76,7 @@ class SecondOrder(Responding):
     ('left', 'right', 'left.rate', 'right.rate')
     """
 
+    form: ClassVar[str] = "second-order"
     M: Matrix
     C: Matrix
     G: Matrix
@@ -173,7 +172,7 @@ class SecondOrder(Responding):
         }
         B_ = None if B is None else storage.store("B", B, n, None, "one row per coordinate", sparse=sparse,
                                                    vector="column")  # fmt: skip
-        if abs(M_ - M_.T).max() > storage.SYMMETRY_TOLERANCE * abs(M_).max():
+        if abs(M_ - M_.T).max() > storage.LIMITS.asymmetry * abs(M_).max():
             if sparse:
                 raise DataError(
                     "not-symmetric", "M is not symmetric, and a sparse system cannot be multiplied by its inverse."
@@ -209,7 +208,7 @@ class SecondOrder(Responding):
         """The same system in NumPy arrays; refuses above 5000 coordinates unless ``force`` is set."""
         if not self.is_sparse:
             return self
-        if self.nq > DENSE_LIMIT and not force:
+        if self.nq > storage.LIMITS.dense and not force:
             raise DataError(
                 "too-large",
                 f"this SecondOrder has {self.nq} coordinates: a dense copy takes {8e-9 * self.nq**2:.2g} GB "

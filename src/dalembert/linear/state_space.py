@@ -7,7 +7,7 @@ discrete   (dt in s)      x[k+1] = A x[k] + B u[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,7 @@ class StateSpace(Responding):
     [0.125, 0.5]
     """
 
+    form: ClassVar[str] = "state-space"
     A: FloatArray
     B: FloatArray
     C: FloatArray

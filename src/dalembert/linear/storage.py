@@ -8,6 +8,7 @@ n x n matrix dense.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,22 @@ from dalembert.core.arguments import square as square_matrix
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 
-# Asymmetry, relative to the largest entry, up to which a matrix counts as symmetric (or skew) and is made exactly so:
-# far above rounding of any assembly, far below a modelling mistake.
-SYMMETRY_TOLERANCE = 1e-9
-# Skew part that from_full treats as rounding: keeping it would exclude the exact symmetric solvers.
-SPLIT_TOLERANCE = 1e-12
+
+@dataclass(frozen=True)
+class StorageLimits:
+    """Matrices that are rounded or refused."""
+
+    # asymmetry, relative to the largest entry, up to which a matrix is made exactly symmetric (or skew): matrices in
+    # files with ten digits leave 5e-10; a mistake in one entry leaves its share of the largest, and the error names it
+    asymmetry: float = 1e-9
+    # skew part of a full matrix that is rounding, relative to its largest entry: sums of some thousand products leave
+    # 1e3 ε; keeping it would exclude the exact symmetric solvers
+    skew: float = 1e-12
+    # coordinates of a sparse system that is made dense unless it is forced: 5000 x 5000 doubles are 200 MB
+    dense: int = 5000
+
+
+LIMITS = StorageLimits()
 
 
 def is_sparse(*values: Any) -> bool:
@@ -81,7 +93,7 @@ def part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse:
     if sparse and _same_pattern(array, turned) and np.array_equal(array.data, sign * turned.data):
         return array  # exact already, as most assemblies make it: no further copies
     odd = abs(array - sign * turned)
-    if odd.max() > SYMMETRY_TOLERANCE * abs(array).max():
+    if odd.max() > LIMITS.asymmetry * abs(array).max():
         i, j = _largest(odd)
         kind = "symmetric" if sign > 0 else "skew-symmetric"
         raise DataError(
@@ -96,7 +108,7 @@ def part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse:
 def split(full: Matrix) -> tuple[Matrix, Matrix]:
     """Symmetric and skew part; the latter exactly 0 where it is rounding."""
     symmetric, skew = 0.5 * (full + full.T), 0.5 * (full - full.T)
-    if abs(skew).max() <= SPLIT_TOLERANCE * abs(full).max():
+    if abs(skew).max() <= LIMITS.skew * abs(full).max():
         skew = 0.0 * skew
     return symmetric, skew
 

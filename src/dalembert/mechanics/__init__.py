@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
-    from dalembert.mechanics.absolute.producer import equations as equations
+    from dalembert.mechanics.equations_of_mechanism import equations as equations
 
 __all__ = attach(__name__)

@@ -333,4 +333,7 @@ def input_unit(m: Mechanism, name: str) -> str:
         if name in force.inputs():
             target = next(iter(force.given("coordinate")), None)
             units.add(force.input_unit(None if target is None else names.get(target, target) in turning))
+    for driver in m.drivers:
+        if name == driver.input:
+            units.add("rad/s^2" if names.get(driver.coordinate, driver.coordinate) in turning else "m/s^2")
     return units.pop() if len(units) == 1 else ""

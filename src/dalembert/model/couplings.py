@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Scalar, is_number, name_of, nonzero, number
 from dalembert.model.options import Option
@@ -77,11 +78,12 @@ class Coupler:
 
 @dataclass(frozen=True)
 class Driver:
-    """Prescribed motion of a coordinate: coordinate = motion(t)."""
+    """Prescribed motion of a coordinate: coordinate = motion(t), or its acceleration = an input."""
 
     name: str
     coordinate: str
     motion: Any
+    input: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,16 +139,33 @@ class CouplingMethods:
         """Couple a turning and a sliding joint: displacement = radius * angle + offset."""
         return self.add_coupler("rack and pinion", name, pinion, rack, radius, offset)
 
-    def add_driver(self, name: str, coordinate: str | Joint, motion: object) -> Driver:
+    def add_driver(self, name: str, coordinate: str | Joint, motion: object = None, *, input: str = "") -> Driver:
         """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number, a function of time or a Record.
 
         ``"plate.rotation"`` prescribes the orientation of a body in space: a `da.rotation`, a rotation vector or a
         quaternion, or a function of time that gives one; ``"plate.pose"`` its x, y, z followed by one of these. Three
         drivers of ``"plate.rx"``, ``"plate.ry"`` and ``"plate.rz"`` do the same, with an effort each. A Record of up to
         1000 samples prescribes them by splines of degree five; before and after its times the coordinate is held.
+
+        ``input`` instead of a motion: the name of an input channel that is the acceleration of the coordinate [m/s²,
+        rad/s²]. A measured base excitation of any length is an input of a run, and linear models have it too.
         """
         driven = name_of(coordinate, f"driver {name!r}: coordinate")
         what = f"motion of driver {name!r}"
+        if (motion is None) == (not input):
+            raise ModelError(
+                "missing-argument" if motion is None else "conflicting-arguments",
+                f"driver {name!r} prescribes a motion, or an acceleration by an input: one of them.",
+                Advice("Give {}.", Argument("motion"), Argument("input")),
+                where={"driver": name},
+            )
+        if input:
+            if driven.endswith((".rotation", ".pose", *ROTATION_VECTOR)):
+                problem = f"driver {name!r}: an input can be the acceleration of one coordinate, not of {driven!r}."
+                raise ModelError("not-supported", problem, where={"driver": name})
+            driver = Driver(name, driven, None, input)
+            self.drivers.append(driver)
+            return driver
         if isinstance(motion, Record):
             from dalembert.model.recorded import interpolate_motion
 

@@ -82,7 +82,7 @@ class BodyPicture:
 class FiniteElementValues:
     """What the model that the data was made of says of itself, for `FlexibleBodyData.check`.
 
-    mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model does not tell;
+    mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model has none;
     rigid_modes : motions that its stiffness leaves free, None where unknown.  coordinates : how many are free.
     frequencies : of the model held as the modes hold it, not at all where ``free`` [Hz], or None.  source : its name.
     shapes : (N, m) modes of all coordinates of the model, or None.
@@ -151,9 +151,10 @@ class FlexibleBodyData:
 
     def out_of_plane_modes(self) -> list[int]:
         """Numbers (from one) of the modes that move mass or nodes out of the plane of x and y."""
-        along = np.abs(np.diagonal(self.products[2, 2]))
         total = np.maximum(np.abs(np.diagonal(self.modal_mass)), 1e-300)
-        turned = np.zeros(self.modes)
+        along = np.maximum(np.abs(np.diagonal(self.products[2, 2])), self.translation[2] ** 2 / self.mass)
+        moved = np.abs([node.translation for node in self.nodes])
+        turned = moved[:, 2].max(axis=0) / np.maximum(moved.max(axis=(0, 1)), 1e-300)
         for node in self.nodes:
             own = np.abs(node.rotation).max(axis=0)
             tilt = np.abs(node.rotation[:2]).max(axis=0)

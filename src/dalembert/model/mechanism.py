@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.notebook import small_table
+from dalembert.core.text import small_table
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, not_negative, read_inertia, read_mesh, rotation_matrix, vector
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
@@ -257,8 +257,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         return sensor
 
     def inputs(self) -> list[str]:
-        """Names of the input channels, in the order of the forces that use them."""
-        return list(dict.fromkeys(channel for force in self.forces for channel in force.inputs()))
+        """Names of the input channels, in the order of the forces, then of the drivers that use them."""
+        driven = [driver.input for driver in self.drivers if driver.input]
+        return list(dict.fromkeys([*(channel for force in self.forces for channel in force.inputs()), *driven]))
 
     def problems(self) -> list[Finding]:
         """Everything wrong with the description, found without mathematics; empty when it is sound."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.notebook import small_table
+from dalembert.core.text import small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
     check_data,
@@ -256,8 +256,9 @@ class Record:
                 f"a record is indexed by channel name, not by {type(name).__name__}.",
                 Advice("For samples use {}.", Call("Record.between")),
             )
-        picked = [self[part] for part in name]
-        return freeze(np.column_stack(picked) if picked else np.empty((len(self), 0)))
+        if all(isinstance(part, str) and part in self._columns for part in name):
+            return freeze(self._data.take([self._columns[part] for part in name], axis=1))
+        return freeze(np.column_stack([self[part] for part in name]))
 
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""

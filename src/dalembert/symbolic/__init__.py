@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
+    from dalembert.symbolic import modular as modular
     from dalembert.symbolic.continuum import Continuum as Continuum
     from dalembert.symbolic.continuum import FieldEquation as FieldEquation
     from dalembert.symbolic.continuum import field_equation as field_equation
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.penalty import penalty as penalty
     from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
+    from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
+    from dalembert.symbolic.parts import Orientation as Orientation
     from dalembert.symbolic.planar.derivation import PlanarDerivation as PlanarDerivation
     from dalembert.symbolic.planar.derivation import derive_linkage as derive_linkage
     from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
     from dalembert.symbolic.planar.to_system import to_system as to_system
-    from dalembert.symbolic.system import Orientation as Orientation
-    from dalembert.symbolic.parts import Orientation as Orientation
     from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
+    from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)

@@ -22,6 +22,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY, Row, equations_from_expressions
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
+from dalembert.expressions import Kernel
 from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
 from dalembert.symbolic.printing import count_operations, equations_in_latex, latex_name, python_function
 from dalembert.symbolic.system import System
@@ -176,6 +177,13 @@ class Derivation:
         return _conserved(in_rates(self.system))
 
     # -- numbers -------------------------------------------------------------------------------------------------------
+    @cached_property
+    def kernel(self) -> Kernel:
+        """(q, v, u, p, t) -> M, f, A, b on arrays, in the order of coordinates, speeds, inputs and parameters."""
+        s = self.system
+        parts = [SX(one) for one in (self.M, self.f, self.A, self.b)]
+        return Kernel(ca.Function("derived", [s.q, self.v, s.u, s.p, s.t], parts, {"cse": True}))
+
     def solve(
         self,
         coordinates: Mapping[str, float],

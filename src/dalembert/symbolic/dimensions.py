@@ -32,6 +32,10 @@ _PLAIN = {
 }  # fmt: skip
 
 
+class Unchecked(dict[str, "Dimension | None"]):
+    """Dimensions of symbols among which numbers stand for quantities: nothing is checked."""
+
+
 def dimension_of_unit(unit: str, what: str) -> Dimension | None:
     """The dimension of an SI unit; None of an empty one. ``what`` has this unit, for the message."""
     if not unit:
@@ -60,7 +64,11 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
 
     Raises ModelError where terms of a sum do not fit, naming the symbols of both.
     """
+    if isinstance(known, Unchecked):
+        return ANY
     arguments = ca.symvar(SX(expression))
+    if all(known.get(one.name()) is ANY for one in arguments):  # numbers may stand for quantities, too
+        return ANY
     f = ca.Function("dimensions", arguments, [SX(expression)])
     registers: dict[int, Any] = {}
     named: dict[int, tuple[str, ...]] = {}  # the symbols of every register, for a message

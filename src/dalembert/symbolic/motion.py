@@ -29,6 +29,7 @@ from dalembert.symbolic.system import System
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
 RANK = 1e-9  # singular value, as a share of the largest, below which it counts as zero at such a point
+CLOSING, LONGEST = 50, 0.5  # steps that close the rows at a random point, and the largest change of a coordinate in one
 LARGEST_INVERSE = 3  # a larger block is solved by elimination
 
 
@@ -218,17 +219,51 @@ class Motion:
 
     # -- numbers -----------------------------------------------------------------------------------------------------
     def sample(self, expressions: Sequence[Any], count: int = SAMPLES) -> list[list[Any]]:
-        """Values of expressions of (q, v, inputs, p, t) at random points; parameters without a value are random too."""
+        """Values of expressions of (q, v, inputs, p, t) at random points that fulfil the holonomic rows, where they can.
+
+        Parameters without a value are random too.
+        """
         s = self.system
         f = ca.Function("sample", [s.q, self.v, s.u, s.p, s.t], [ca.densify(SX(one)) for one in expressions])
         random = np.random.default_rng(20)
         found = []
         for _ in range(count):
             p = [random.uniform(0.5, 1.5) if x is None else x for x in s.parameter_values.values()]
-            q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.uniform(0.2, 0.9, s.q.shape[0])
+            q = self._pose(random.uniform(0.2, 0.9, s.q.shape[0]), p, 0.3)
             values = f.call([q, random.normal(size=self.nv), random.normal(size=s.u.shape[0]), p, 0.3])
             found.append([np.array(one) for one in values])
         return found
+
+    @cached_property
+    def _residuals(self) -> ca.Function | None:
+        """(q, p, t) -> residuals of all holonomic rows, and their derivatives by q."""
+        s = self.system
+        rows = [one.expression for one in (*self.constraints, *self.eliminated) if one.level == HOLONOMIC]
+        phi = ca.vertcat(SX(0, 1), *rows)
+        return ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)]) if rows else None
+
+    def _pose(self, away: Any, p: Any, t: float) -> Any:
+        """The drawn pose and a step away from it, closed by Gauss-Newton; a shorter step where that one does not close."""
+        drawn = np.array([self.system.drawn[name] for name in self.system.coordinate_names])
+        if self._residuals is None:
+            return drawn + away
+        for share in (1.0, 0.3, 0.05):
+            closed = self._close(drawn + share * away, p, t)
+            if closed is not None:
+                return closed
+        return drawn + away
+
+    def _close(self, q: Any, p: Any, t: float) -> Any:
+        assert self._residuals is not None
+        for _ in range(CLOSING):
+            phi, J = (np.array(one) for one in self._residuals(q, p, t))
+            if not (np.isfinite(phi).all() and np.isfinite(J).all()):
+                return None
+            step = np.linalg.lstsq(J, -phi[:, 0], rcond=RANK)[0]
+            q = q + step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
+            if np.abs(step).max() < 1e-12:
+                return q
+        return None
 
 
 def in_rates(system: System) -> Motion:

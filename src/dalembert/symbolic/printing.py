@@ -45,31 +45,50 @@ GREEK = frozenset(
 )
 
 
+# last words of names that have a letter in formulas, and the dots on it
+WORDS = {
+    "angle": ("\\theta", 0), "displacement": ("s", 0), "x": ("x", 0), "y": ("y", 0), "z": ("z", 0), "vx": ("x", 1),
+    "vy": ("y", 1), "vz": ("z", 1),
+}  # fmt: skip
+DOTS = {"rate": 1, "speed": 1, "acceleration": 2}
+
+
 def latex_name(name: str) -> str:
     """The name of a symbol in LaTeX: ``theta.rate`` is a θ with a dot, ``m_1`` has an index.
 
     Examples
     --------
-    >>> latex_name("theta.rate"), latex_name("rod.mass"), latex_name("m1")
-    ('\\\\dot{\\\\theta}', '\\\\mathrm{mass}_{\\\\mathrm{rod}}', 'm_{1}')
+    >>> latex_name("theta.rate"), latex_name("rod.mass"), latex_name("m1"), latex_name("crank.angle.rate")
+    ('\\\\dot{\\\\theta}', '\\\\mathrm{mass}_{\\\\mathrm{rod}}', 'm_{1}', '\\\\dot{\\\\theta}_{\\\\mathrm{crank}}')
     """
     stem, _, last = name.rpartition(".")
-    if stem and last in ("rate", "acceleration"):
-        return ("\\dot{" if last == "rate" else "\\ddot{") + latex_name(stem) + "}"
     if stem and last == "momentum":
         return f"p_{{{latex_name(stem)}}}"
     if stem and last.startswith("derivative"):
         return f"{latex_name(stem)}^{{({last.removeprefix('derivative')})}}"
-    if stem:
-        return f"{latex_name(last)}_{{{_upright(stem)}}}"
-    head = name.rstrip("0123456789")
-    digits = name[len(head) :]
+    letter, dots, below = _parts(name)
+    dotted = f"\\{'d' * dots}ot{{{letter}}}" if dots else letter
+    return f"{dotted}_{{{', '.join(below)}}}" if below else dotted
+
+
+def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
+    """Letter, dots above it and words below it."""
+    stem, _, last = name.rpartition(".")
+    if stem and last in DOTS:
+        letter, dots, below = _parts(stem)
+        return letter, dots + DOTS[last], below
+    owner = (_upright(stem),) if stem else ()
+    if stem and last in WORDS:
+        return (*WORDS[last], owner)
+    if stem and len(last) == 2 and last[0] == "w" and last[1] in "xyz":
+        return "\\omega", 0, (last[1], *owner)
+    head = last.rstrip("0123456789")
     base, _, index = head.partition("_")
-    if not base:
-        return _upright(name)
-    shown = _letters(base)
-    below = ", ".join(part if len(part) == 1 or part.isdigit() else _upright(part) for part in (index, digits) if part)
-    return f"{shown}_{{{below}}}" if below else shown
+    shown = _letters(base) if base else _upright(last)
+    if len(base) > 1 and shown.startswith("\\mathrm"):
+        return _upright(last), 0, owner  # a word, with its underscores
+    own = (part for part in (index, last[len(head) :]) if part)
+    return shown, 0, (*(part if len(part) == 1 or part.isdigit() else _upright(part) for part in own), *owner)
 
 
 def _letters(text: str) -> str:

@@ -30,6 +30,7 @@ from dalembert.symbolic.dimensions import (
     FORCE,
     LENGTH,
     POWER,
+    Unchecked,
     dimension_of,
     dimension_of_unit,
     require_dimension,
@@ -57,6 +58,7 @@ class System:
     ----------
     name : of the system.
     gravity : (2,) or (3,) acceleration in world axes [m/s²], numbers or expressions, on every body with mass.
+    check_units : whether sums and energies are checked against the units of their symbols.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class System:
 
     name: str = "system"
     gravity: Sequence[Any] = GRAVITY_NONE
+    check_units: bool = True
     t: Any = field(default_factory=lambda: SX.sym("t"), init=False)
     bodies: dict[str, Body] = field(default_factory=dict, init=False)
     forces: dict[str, Force] = field(default_factory=dict, init=False)
@@ -94,6 +97,8 @@ class System:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError("bad-name", f"the name of a system must be a text, got {self.name!r}.")
+        if not self.check_units:
+            self._dimensions = Unchecked()
         self.symbols["t"] = self.t
         self._dimensions["t"] = None  # sin(t) is common: its factor of 1 rad/s is a plain number
         self.gravity = tuple(ca.vertsplit(self._vector(self.gravity, "gravity", time=True)))

@@ -15,7 +15,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import Kernel, kernels, work
-from dalembert.expressions.native import compile_native
+from dalembert.expressions.machine_code.native import compile_native
 from tests.helpers.engines import use_engine
 from tests.helpers.findings import raises
 from tests.helpers.native_code import assert_same_bits
@@ -242,11 +242,13 @@ def test_arguments_need_not_be_contiguous(monkeypatch: pytest.MonkeyPatch) -> No
                 assert_same_bits(ours, theirs)
 
 
-def test_one_or_two_of_a_batch_are_not_worth_four_lanes() -> None:
+def test_a_batch_of_half_the_lanes_is_not_worth_them() -> None:
     kernel = Kernel(example())
     kernel.expect(10**7)
-    assert kernel.together() is not None and kernel.code is not None
-    for size, alone in ((1, True), (2, True), (3, False), (9, False)):
+    lanes = kernel.together()
+    assert lanes is not None and kernel.code is not None
+    half = lanes.lanes // 2
+    for size, alone in ((1, True), (half, True), (half + 1, False), (9, False)):
         before = kernel.evaluations
         kernel.many(np.ones((size, 3)), np.ones(2), [], 1.0)
         assert (kernel.evaluations > before) == alone

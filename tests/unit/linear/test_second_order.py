@@ -9,6 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
+from dalembert.linear.second_order import BAND_ROUNDING, _choose
 from tests.helpers.findings import raises
 
 CHAIN = np.array([[2.0, -1.0], [-1.0, 2.0]])
@@ -110,3 +111,9 @@ def test_bad_input_is_refused_with_its_culprit(case):
     make, code, *shown = case
     with raises(DataError, code, *shown):
         make()
+
+
+@pytest.mark.parametrize(("factor", "count"), [(0.9, 2), (1.1, 0)])
+def test_frequencies_at_the_ends_of_a_band_are_in_it(factor: float, count: int) -> None:
+    low, high = 1.0 - factor * BAND_ROUNDING, 2.0 * (1.0 + factor * BAND_ROUNDING)
+    assert len(_choose(1j * np.array([low, high]), None, 0.0, (1.0, 2.0))) == count

@@ -11,7 +11,7 @@ import dalembert as da
 from dalembert.equations import State
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
-from dalembert.loop.sampled import sample_chunks, sampled_run
+from dalembert.loop.sampled import sample_graph, sampled_run
 from tests.helpers.engines import ENGINES, engine
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
@@ -275,7 +275,7 @@ def test_a_block_more_or_less_changes_nothing(start: Any, monkeypatch: pytest.Mo
     upright = da.Event("upright", lambda s: s["hinge.angle"], action=da.Switch(parameters={"load": 0.15}))
     records = []
     for numbers in (1_000_000, 500):
-        monkeypatch.setattr(sample_chunks, "LARGEST_BLOCK", numbers)
+        monkeypatch.setattr(sample_graph, "LARGEST_BLOCK", numbers)
         machine = cart_pendulum()
         begin = machine.state(start.q, start.v)
         records.append(da.simulate(machine, 2.0, start=begin, controller=LAW, noise=noise, events=upright,

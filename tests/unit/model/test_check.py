@@ -355,7 +355,7 @@ JOINTS: list[Case] = [
         ("unknown-name", "'d'", "'hing'", "Did you mean 'hinge'"),
     ),
     ("a driver of a number", lambda m, r: m.add_driver("d", 3, 0), ("bad-name", "'d'", "3")),
-    ("a driver without a motion", lambda m, r: m.add_driver("d", "hinge", None), ("wrong-type", "'d'", "None")),
+    ("a driver without a motion", lambda m, r: m.add_driver("d", "hinge", None), ("missing-argument", "'d'", "input")),
     (
         "two drivers of one coordinate",
         lambda m, r: (m.add_driver("d", "hinge", 0), m.add_driver("e", "hinge.angle", 0)),

@@ -268,7 +268,7 @@ export class Plots {
     ctx.beginPath(); ctx.moveTo(x, 4); ctx.lineTo(x, this.height - 22); ctx.stroke();
     ctx.setLineDash([]);
     const rows = [["t", short(t, 5) + " s", null], ...this.listed().slice(0, 10).map(({ name, color }) => [name, this.reading(names.indexOf(name), t), color])];
-    this.told = rows.map(([name, value]) => `${name} ${value}`);
+    this.readings = rows.map(([name, value]) => `${name} ${value}`);
     ctx.font = FONT; ctx.textBaseline = "middle";
     const left = Math.max(...rows.map(([name]) => ctx.measureText(name).width)), wide = left + Math.max(...rows.map(row => ctx.measureText(row[1]).width)) + 44, high = 16 * rows.length + 8;
     const a = x + 12 + wide > this.width ? x - 12 - wide : x + 12, b = Math.min(Math.max(y - high / 2, 2), this.height - high - 2);

@@ -79,11 +79,11 @@ class Estimate:
             deviations=Record(
                 time, np.sqrt(np.maximum(results[:, where.variance], 0.0)), reported.names, reported.units, **about
             ),
-            states=results[:, where.filter_state][:, : model.nx].copy(), smoothed=False, _packed=None,
+            states=results[:, : model.nx], smoothed=False, _packed=None,
             _filter_states=None if lean else results[:, where.filter_state],
             innovations=np.where(measured, results[:, where.innovation], np.nan),
             spreads=np.where(measured, results[:, where.spread], np.nan),
-            nis=results[:, where.nis].copy(), measured=np.maximum(count - filter_.explained, 0),
+            nis=results[:, where.nis], measured=np.maximum(count - filter_.explained, 0),
             log_likelihood=float(likelihood), data=data, filter=filter_, start=m, seconds=float(seconds), status=status,
         )  # fmt: skip
 

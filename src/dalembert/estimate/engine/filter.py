@@ -19,9 +19,9 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, State
 from dalembert.estimate.algebra.matrices import pack, triangle, unpack_numbers
 from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
+from dalembert.estimate.algebra.steady_gain import hidden_modes
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.sensed_inputs import read_inputs
-from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.stepper import FilterStepper
 from dalembert.estimate.models.process import SAME_TIME, InitialState, Names, Process, Variances, has_channels, process
 from dalembert.expressions import Array, Expr, Kernel

@@ -338,12 +338,12 @@ class FilterCode:
     def sample(self) -> Kernel:
         return Kernel(row_function(self.function))
 
-    def samples(self, m: Array, data: Array, p: Array) -> Array:
+    def samples(self, m: Array, data: Array, p: Array, rows: Array | None = None) -> Array:
         """Results of all samples, one per row.
 
-        data : (k, nd) rows of u before, u now, y, measured, t, Δt.
+        data : (k, nd) rows of u before, u now, y, measured, t, Δt.  rows : where the results go, see `Kernel.run`.
         """
-        return self.sample.run(len(data), m, data, p)
+        return self.sample.run(len(data), m, data, p, rows=rows)
 
 
 def measured_columns(recursion: Recursion) -> slice:

@@ -39,8 +39,9 @@ def run(
         dt = float(np.median(np.diff(record.time)))
     nu = filter_.process.nu
     m = filter_.initial_filter_state(start, P0, dt, data[0, :nu], float(record.time[0]))
-    results = np.empty((len(record), kept_columns(filter_, len(record)).size))
-    done = march(filter_, m, data, results, record.time, progress)
+    rows = np.empty((len(record) + 1, kept_columns(filter_, len(record)).size))
+    done = march(filter_, m, data, rows, record.time, progress)
+    results = rows[1:]
     seconds = clock.process_time() - began
     if isinstance(done, int):
         return Estimate._of(filter_, record, results, m, seconds, "complete")
@@ -62,7 +63,7 @@ def kept_columns(filter_: Filter, count: int) -> Any:
 def march(
     filter_: Filter, m: Array, data: Array, results: Array, time: Array, progress: Any
 ) -> int | tuple[int, ConvergenceError | Interrupted]:
-    """Fill `results`. Returns the number of samples, or the number of usable ones and the error."""
+    """Fill all rows of `results` but the first. Returns the number of samples, or that of usable ones and the error."""
     native, p, N = filter_.native, filter_.model.numbers, len(data)
     monitor = DivergenceMonitor(filter_)
     converged = filter_.converged_filter()
@@ -74,9 +75,11 @@ def march(
             while done < N:
                 rows = data[done : done + BLOCK]
                 constant = converged is not None and converged.ready(rows)
-                block = converged.samples(m, rows) if converged and constant else native.samples(m, rows, p)
-                last = done + len(block)
-                results[done:last] = block[:, columns] if len(columns) < block.shape[1] else block
+                last = done + len(rows)
+                place = results[done : last + 1] if len(columns) == native.columns.size else None
+                block = converged.samples(m, rows) if converged and constant else native.samples(m, rows, p, place)
+                if place is None or constant:
+                    results[done + 1 : last + 1] = block[:, columns]
                 wrong = monitor.find(block, rows, m, last == N)
                 if wrong is not None:
                     at, why = wrong

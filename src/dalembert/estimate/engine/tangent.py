@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 SX, MX = ca.SX, ca.MX
+# Singular values of a projector are 0, or 1 and more; exact derivatives leave 1e-13 of a zero. This is between them.
 SAME = 1e-6
 
 

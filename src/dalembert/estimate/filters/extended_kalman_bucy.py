@@ -33,11 +33,11 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
+from dalembert.estimate.algebra.steady_gain import hidden_modes
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names, no_steady_covariance
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import Expressions, keep_measured
-from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.tangent import slope_of_shift, transform_covariance
 from dalembert.estimate.filters.extended_kalman import ExtendedKalman
 from dalembert.estimate.filters.riccati_element import sweep

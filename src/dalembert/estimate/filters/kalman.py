@@ -29,10 +29,10 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_left, solve_positive, triangular
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack, unpack_factor
 from dalembert.estimate.algebra.noise import root
+from dalembert.estimate.algebra.steady_gain import SteadyGain, hidden_modes, steady_gain
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import Expressions, keep_measured
-from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes, steady_gain
 from dalembert.estimate.filters.converged_filter import ConvergedFilter, can_converge
 from dalembert.expressions import Array, Expr
 

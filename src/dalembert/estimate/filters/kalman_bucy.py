@@ -34,10 +34,10 @@ from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack
 from dalembert.estimate.algebra.noise import covariance
+from dalembert.estimate.algebra.steady_gain import SteadyGain, hidden_modes
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
-from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes
 from dalembert.estimate.filters.kalman import Kalman
 from dalembert.estimate.models.process import (
     InitialState,

@@ -1,6 +1,6 @@
 """Poses where the measured inputs do not determine the independent coordinates (Palomba 2016, ch. 2).
 
-At a dead point S loses rank and z̈ = (SᵀS)⁻¹Sᵀ(u - Ṡż) blows up. Inside a set Ω around such poses the constraint is
+At a dead point S loses rank and z̈ = (SᵀS)⁻¹Sᵀ(u - Ṡż) is unbounded. Inside a set Ω around such poses the constraint is
 not used; the chain of integrators is kept and its highest derivative walks at random:
 
     z_k = z + Δt ż ,   ż_k = ż + Δt z̈ ,   z̈_k = z̈ + δ             (eqs. 2.20, 2.21 there let the whole state walk)

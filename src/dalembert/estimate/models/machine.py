@@ -402,7 +402,7 @@ class MachineFunctions:
         kinetic, potential = F["energy"](q, v, z, p, t)
         return {
             "sensor": F["outputs"](q, v, a, lam, z, u, p, t), "measure": value, "rate": rate, "q": q, "v": v, "z": z,
-            "d": d, "reaction": F["reactions"](q, v, lam, p, t), "energy": ca.vertcat(kinetic, potential),
+            "d": d, "reaction": F["reactions"](q, v, a, lam, z, u, p, t), "energy": ca.vertcat(kinetic, potential),
         }  # fmt: skip
 
     def outputs(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:

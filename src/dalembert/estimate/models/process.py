@@ -33,7 +33,7 @@ Variances = (  # a covariance: a number, the diagonal, a matrix, variances by na
 )
 InitialState = Mapping[str, float] | Sequence[float] | Array | State | None  # None: that of the model
 SX = ca.SX
-SAME_TIME = 1e-9  # relative
+SAME_TIME = 1e-9  # relative: rounding of 1/rate and of written decimals; over 1e6 samples clocks differ by 0.001 of one
 ARGUMENTS = {
     "step": "x u p t dt",
     "rate": "x u p t",

@@ -22,8 +22,8 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
+from dalembert.structures.assembly.damping import damping_of
 from dalembert.structures.assembly.structure import DIRECTIONS, rigid_motions
-from dalembert.structures.flexible_body.flexible_body import damping_of
 from dalembert.structures.flexible_body.inertia_integrals import clean, sum_bodies
 
 

@@ -1,6 +1,6 @@
 """Steps of observers and controllers as C99 for a microcontroller: no heap, no input or output, fixed sizes.
 
-A folder gets ``NAME.h`` (types, sizes, names and units), ``NAME.c`` (the interface), ``NAME_kernel.c`` (the step, as
+Equations of motion and derivations of them are written by `c_equations`. Of a step, a folder gets ``NAME.h`` (types, sizes, names and units), ``NAME.c`` (the interface), ``NAME_kernel.c`` (the step, as
 CasADi writes it), ``NAME_test.c`` (reference steps computed here; returns 0 where the C code agrees), a ``Makefile``
 and a ``README.md``.
 """
@@ -23,9 +23,10 @@ import numpy as np
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.equations import Channels
+from dalembert.equations import Channels, EquationsOfMotion, equations
 from dalembert.expressions import Array, Kernel
 from dalembert.files.export import c_texts
+from dalembert.files.export.c_equations import equations_texts
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.record import Record
 
@@ -36,6 +37,8 @@ C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main"
 )
+# Copies of no numbers, which CasADi writes with a number for a pointer: newer compilers refuse that.
+EMPTY = re.compile(r"\bcasadi_copy\([^;,]*, 0, [^;]*\);")
 HEAP = re.compile(r"\b(malloc|calloc|realloc|free|alloca)\s*\(")
 
 
@@ -96,12 +99,12 @@ def export_c(
     real: str = "double",
     example: Record | None = None,
 ) -> CExport:
-    """Write the step of an observer or of a controller as C99.
+    """Write the step of an observer or of a controller, or equations of motion, as C99.
 
     Parameters
     ----------
-    step : a sampled controller (with ``law()``, or a `Law`), or a sampled observer (with ``observer_step(dt)``, or an
-        `ObserverStep`).
+    step : a sampled controller (with ``law()``, or a `Law`), a sampled observer (with ``observer_step(dt)``, or an
+        `ObserverStep`), equations of motion, or a derivation of them.
     folder : where the files go; made if it is not there.
     name : prefix of everything in C; by default the law's or observer's own.
     dt : sampling interval of an observer that has none of its own [s].
@@ -115,6 +118,16 @@ def export_c(
     """
     if real not in REALS:
         raise DataError("unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
+    eqs = equations_of(step)
+    if eqs is not None:
+        given = [key for key, value in (("dt", dt), ("example", example)) if value is not None]
+        given += ["real"] * (real != "double")
+        if given:
+            raise DataError(
+                "ineffective-argument",
+                f"equations have no step, and are written in doubles: {given[0]} has no meaning.",
+            )
+        return write_equations(eqs, folder, name)
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else checked_name(name)
     target = make_folder(folder)
@@ -125,7 +138,7 @@ def export_c(
         f"{prefix}.c": c_texts.interface(what, prefix, work),
         f"{prefix}_kernel.c": code,
         f"{prefix}_test.c": c_texts.test_program(what, prefix, vectors, REALS[real][0]),
-        "Makefile": c_texts.makefile(prefix),
+        "Makefile": c_texts.makefile(prefix, code),
         "README.md": c_texts.readme(what, prefix, real, work),
     }
     for file, text in texts.items():
@@ -133,6 +146,22 @@ def export_c(
     size = REALS[real][1]
     bytes_of_work = size * work["w"] + 4 * work["iw"] + 8 * (work["arg"] + work["res"])
     return CExport(target, prefix, tuple(target / file for file in texts), size * len(what.memory), bytes_of_work)
+
+
+def equations_of(given: object) -> EquationsOfMotion | None:
+    """Equations of motion, or those of a derivation; None for anything else."""
+    if isinstance(given, EquationsOfMotion):
+        return given
+    return None if equations.dispatch(type(given)) is equations.dispatch(object) else equations(given)
+
+
+def write_equations(eqs: EquationsOfMotion, folder: str | os.PathLike[str], name: str | None) -> CExport:
+    prefix = identifier(eqs.name) if name is None else checked_name(name)
+    texts = equations_texts(eqs, prefix)
+    target = make_folder(folder)
+    for file, text in texts.items():
+        write_text(target / file, text)
+    return CExport(target, prefix, tuple(target / file for file in texts), 0, 0)
 
 
 def make_folder(folder: str | os.PathLike[str]) -> Path:
@@ -275,7 +304,7 @@ def generate_code(what: CStep, prefix: str, real: str) -> tuple[str, dict[str, i
     if HEAP.search(code):
         raise ModelError("no-c-code", f"{what.title} needs memory from the heap, which a microcontroller may not have.")
     sizes = {"arg": kernel.sz_arg(), "res": kernel.sz_res(), "iw": kernel.sz_iw(), "w": kernel.sz_w()}
-    return c_texts.QUIET + code, sizes
+    return c_texts.QUIET + EMPTY.sub(";", code), sizes
 
 
 def flat(function: ca.Function, name: str) -> ca.Function:

@@ -13,8 +13,8 @@ from pathlib import Path
 from dalembert.core.atomic_files import write_bytes, write_text
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.expressions.objects import ObjectCode, Processor, emit_object, find_target
-from dalembert.expressions.program import Untranslatable
+from dalembert.expressions.machine_code.objects import ObjectCode, Processor, emit_object, find_target
+from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.files.export import c_texts
 from dalembert.files.export.c_export import (
     REALS,

@@ -238,6 +238,8 @@ class Document:
         }
 
     def driver(self, driver: Any) -> dict[str, Any]:
+        if driver.input:
+            return {"coordinate": driver.coordinate, "input": driver.input}
         what = f"the motion of driver {driver.name!r}"
         motion = driver.motion
         shown: Any

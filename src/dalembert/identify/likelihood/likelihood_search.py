@@ -26,7 +26,7 @@ from dalembert.identify.likelihood.modal_likelihood import (
     products_from_samples,
     residuals_vanish,
 )
-from dalembert.identify.likelihood.parametrisation import LEAST_DECAY, MOST_DECAY, normalise
+from dalembert.identify.likelihood.parametrisation import LIMITS, normalise
 from dalembert.numerics.least_squares import Damping, Reason, Step, minimise
 
 Segments = tuple[FloatArray, ...]
@@ -156,7 +156,9 @@ class LikelihoodSearch:
         g = likelihood.gradient(point.model.C, precision, point.score.cross)
         # a pole at the border of the allowed ring is fixed if the step would leave it
         decay, push = point.model.poles.real, g[:, -1, 0]
-        free[:, -1, 0] &= ~((decay <= -MOST_DECAY) & (push < 0.0) | (decay >= -LEAST_DECAY) & (push > 0.0))
+        free[:, -1, 0] &= ~(
+            (decay <= -LIMITS.most_decay) & (push < 0.0) | (decay >= -LIMITS.least_decay) & (push > 0.0)
+        )
         S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
         return free, S, g[free]
 
@@ -230,7 +232,7 @@ def _move(model: ModalModel, step: FloatArray) -> tuple[ModalModel, FloatArray]:
     applied = step.copy()
     decay = model.poles.real + step[:, -1, 0]
     decay = np.where(decay > 0.1 * model.poles.real, 0.1 * model.poles.real, decay)
-    decay = np.clip(decay, -MOST_DECAY, -LEAST_DECAY)
+    decay = np.clip(decay, -LIMITS.most_decay, -LIMITS.least_decay)
     applied[:, -1, 0] = decay - model.poles.real
     wave = model.poles.imag + step[:, -1, 1]
     inside = np.where(model.real, model.poles.imag, np.clip(wave, 0.1 * model.poles.imag, None))

@@ -10,7 +10,7 @@ so that one likelihood serves both.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,13 +20,24 @@ from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
 from dalembert.linear.eigen.roots import DEFECTIVE, balance_matrix
 from dalembert.numerics import ties
 
-# Relative distance by which the poles of a defective matrix are separated.
-SPREAD = 1e-6
-# Poles stay inside this ring of decays per sample: slower ones do not decay over a record of 1e9 samples, faster ones
-# have 5 % left after one sample.
-LEAST_DECAY, MOST_DECAY = 1e-9, 3.0
-# A pair with an imaginary part of λ below this, 60 samples per period and more, may be two real poles.
-SLOW = 0.1
+
+@dataclass(frozen=True)
+class PoleLimits:
+    """Poles that a search can begin with; decays are those of one sample, -ln |λ|."""
+
+    # perturbation that separates coinciding poles, relative to the largest entry of A: a double pole moves by its root,
+    # 1e-3, and the condition of its vectors becomes the inverse of that, 1e3, far below DEFECTIVE; the data decide the
+    # rest
+    separation: float = 1e-6
+    # a slower pole has lost nothing after a record of 1e8 samples; BORDER of `refine` reports poles near it
+    least_decay: float = 1e-9
+    # a faster pole has less than 5 % left after one sample: e^-3
+    most_decay: float = 3.0
+    # largest imaginary part of λ of a pair that may be two real poles: 60 samples per period and more
+    slow: float = 0.1
+
+
+LIMITS = PoleLimits()
 
 
 def modal_model(
@@ -39,12 +50,12 @@ def modal_model(
     real = values.imag == 0.0
     b[real], c[:, real] = b[real].real, c[:, real].real
     c = np.where(real, c, 2.0 * c)
-    poles = np.log(np.where(values == 0.0, np.exp(-MOST_DECAY), values).astype(complex))
-    outside = poles.real > -LEAST_DECAY
-    moved = int(np.count_nonzero(poles.real > LEAST_DECAY))
+    poles = np.log(np.where(values == 0.0, np.exp(-LIMITS.most_decay), values).astype(complex))
+    outside = poles.real > -LIMITS.least_decay
+    moved = int(np.count_nonzero(poles.real > LIMITS.least_decay))
     changes: tuple[str, ...] = (f"{moved} poles of the initial model moved inside the unit circle",) if moved else ()
     changes += ("coinciding poles of the initial model separated",) if spread else ()
-    poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -MOST_DECAY, -LEAST_DECAY)
+    poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -LIMITS.most_decay, -LIMITS.least_decay)
     weights = np.hstack([b, np.zeros((len(b), segments))])
     return normalise(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
 
@@ -57,7 +68,7 @@ def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     size = max(float(np.abs(balanced).max()), 1e-3)
     spread = np.diag(np.linspace(-1.0, 1.0, len(A))) + np.diag(np.linspace(0.3, 1.0, len(A) - 1), -1)
     for step in (0.0, 1.0, 10.0, 100.0, 1000.0):
-        trial = balanced + step * SPREAD * size * spread
+        trial = balanced + step * LIMITS.separation * size * spread
         values, V = np.linalg.eig(trial)
         if np.linalg.cond(V) < DEFECTIVE:
             return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0
@@ -83,7 +94,7 @@ def change_pole_kinds(model: ModalModel) -> list[ModalModel]:
             mean, half = 0.5 * (A[i, i] + A[j, j]), 0.5 * abs(A[i, i] - A[j, j]) + 0.05
             joined[i, i], joined[j, j], joined[i, j], joined[j, i] = mean, mean, half, -half
     for i in pairs:
-        if abs(A[i, i + 1]) < SLOW:  # [[a, w], [-w, a]] becomes [[a, w], [w, a]]: poles a ± w
+        if abs(A[i, i + 1]) < LIMITS.slow:  # [[a, w], [-w, a]] becomes [[a, w], [w, a]]: poles a ± w
             parted[i, i + 1] = parted[i + 1, i] = max(abs(A[i, i + 1]), 0.01)
     result = []
     for changed in (joined, parted):

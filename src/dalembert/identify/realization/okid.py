@@ -33,8 +33,6 @@ from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
 Start = Literal["unknown", "rest"]
-# Residuals below this part of the outputs are rounding: the data have no noise.
-EXACT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,9 @@ class ObserverLimits:
     samples_per_unknown: int = 4
     # More than half of the energy of an input in samples that are past only.
     lost_energy: float = 0.5
+    # Residuals below this part of the outputs are rounding, so the data have no noise: least squares leave ε times the
+    # condition of the regressors, up to 1e6; converters of 24 bits leave 6e-8.
+    exact: float = 1e-9
 
 
 LIMITS = ObserverLimits()
@@ -327,7 +328,7 @@ def choose_order(factor: Triangle, least: int = 1) -> tuple[int, FloatArray, boo
         spread = np.maximum(np.linalg.eigvalsh(S), np.finfo(float).eps ** 2)
         values[p - 1] = N * np.log(spread).sum() + 2.0 * ny * factor.columns(p)
     values -= values.min()
-    exact = np.flatnonzero(left[least - 1 :] < EXACT)
+    exact = np.flatnonzero(left[least - 1 :] < LIMITS.exact)
     if exact.size:
         return int(exact[0]) + least, values, True
     return int(np.argmin(values[least - 1 :])) + least, values, False

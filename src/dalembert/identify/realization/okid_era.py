@@ -17,7 +17,8 @@ from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
-from dalembert.identify.realization.okid import EXACT, ObserverMarkov, Start, find_observer
+from dalembert.identify.realization.okid import LIMITS as OBSERVER
+from dalembert.identify.realization.okid import ObserverMarkov, Start, find_observer
 from dalembert.identify.realization.realize import HankelWindow, realize
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import report_findings
@@ -117,7 +118,7 @@ def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Tria
     best = attempt(None)
     found, observer = best
     left = measure_unexplained(found, data)
-    if left <= PLAYBACK.too_long * float(np.mean(observer.relative_residual**2)) + EXACT:
+    if left <= PLAYBACK.too_long * float(np.mean(observer.relative_residual**2)) + OBSERVER.exact:
         return best
     p = observer.order // 2
     while p >= max(1, -(-(order or found.order) // data.ny)):

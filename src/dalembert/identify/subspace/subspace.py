@@ -32,7 +32,7 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-# Singular values relative to the largest that are rounding.
+# Singular values relative to the largest that are rounding: n ε, and n = 1800 rows (30 of 60 channels) give 4e-13.
 RANK = 1e-12
 
 

@@ -36,9 +36,20 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(np.float64).eps)
 DENSE = 1000  # coordinates of a sparse system that is judged through all its eigenvalues
-SURE = 100.0
-# Widest disc of uncertainty, relative to ‖A‖: a quadruple eigenvalue is split by ε^(1/4).
-WIDEST = 1e-3
+
+
+@dataclass(frozen=True)
+class DoubtLimits:
+    """Discs around eigenvalues within which rounding may have moved them, relative to ‖A‖."""
+
+    # multiple of the first-order bound ε √m / |yᴴx|: 1600 eigenvalues of 400 random matrices of order 2 to 6, half of
+    # them nearly defective, differed from those of 50 digits by 4.3 times the bound at most, 99 % of them by 1.7
+    sure: float = 100.0
+    # largest disc: a quadruple eigenvalue is split by ε^(1/4) = 1e-4, and ten times that is allowed
+    widest: float = 1e-3
+
+
+DOUBT = DoubtLimits()
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
 
@@ -135,7 +146,7 @@ def judge(A: FloatArray, *, discrete: bool = False) -> Stability:
     values, left, right = scipy.linalg.eig(A, left=True, right=True)
     overlap = np.abs(np.einsum("ik,ik->k", left.conj(), right))
     norm = float(np.linalg.norm(A, 2))
-    doubt = np.minimum(SURE * EPS * np.sqrt(m) * norm / np.maximum(overlap, EPS), WIDEST * norm)
+    doubt = np.minimum(DOUBT.sure * EPS * np.sqrt(m) * norm / np.maximum(overlap, EPS), DOUBT.widest * norm)
     tolerance = 100.0 * m * EPS * max(norm, 1.0 if discrete else 0.0)
     beyond = np.abs(values) - 1.0 if discrete else values.real
     unsure = np.abs(beyond) <= np.maximum(doubt, tolerance)

@@ -15,7 +15,7 @@ verify the other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -26,14 +26,16 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units
+from dalembert.linear.channels import input_units, is_second_order
 from dalembert.linear.eigen import quadratic
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_varying, require_finite, uniform_step
 from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import modal_basis
-from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
 
 # Off-diagonal modal damping, relative to the largest, that is rounding: then the modes uncouple. Likewise the
 # difference of repeated ω², relative to the largest: such modes may be rotated among themselves.
@@ -97,6 +99,7 @@ def duhamel(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> oscillator = SecondOrder(1.0, 4.0, C=0.2, B=[1.0], coordinates="x", inputs="f")
     >>> duhamel(oscillator, {"f": 1.0}, times=[0.0, 3.0])["x"].round(7)
     array([0.       , 0.0752229])
@@ -247,7 +250,7 @@ def _convolve(
 
 def _uncouple(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes (n, k) of unit modal mass, modal damping and stiffness (k,)."""
-    if not isinstance(system, SecondOrder):
+    if not is_second_order(system):
         raise DataError(
             "wrong-type",
             f"duhamel needs a SecondOrder, got {type(system).__name__}.",

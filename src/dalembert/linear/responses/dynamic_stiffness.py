@@ -19,7 +19,7 @@ resonance with its frequency, even where the selected inputs do not excite it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -30,9 +30,11 @@ from dalembert.linear import storage
 from dalembert.linear.eigen.massless import SINGULAR
 from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.responses.frequency_response import both_units
-from dalembert.linear.second_order import SecondOrder
-from dalembert.linear.state_space import StateSpace
 from dalembert.numerics.sparse_factor import Factor
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
+    from dalembert.linear.state_space import StateSpace
 
 # Numbers processed together: 64 MB of complex doubles.
 CHUNK = 4_000_000

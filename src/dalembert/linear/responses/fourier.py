@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,15 +23,17 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.linear import storage
-from dalembert.linear.channels import places
+from dalembert.linear.channels import is_second_order, is_state_space, places
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.excitation import HOLDS, call_signal
 from dalembert.linear.responses.harmonic import frequency_response
 from dalembert.linear.responses.superposition import modal_frequency_response
-from dalembert.linear.second_order import SecondOrder
-from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 from dalembert.record.checks import numbers
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
+    from dalembert.linear.state_space import StateSpace
 
 # A harmonic of the load below this, relative to the largest, is rounding and is ignored.
 NEGLIGIBLE = 1e-14
@@ -268,17 +270,18 @@ def periodic_response(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> mass = SecondOrder(1.0, 4.0, C=0.2, B=[1.0], coordinates="x", inputs="f")
     >>> steady = periodic_response(mass, {"f": [1.0, -1.0]}, 2 * np.pi, harmonics=5, hold="zero")
     >>> abs(steady["x"]).round(6)[[1, 3, 5]]
     array([0.423473, 0.084278, 0.012112])
     """
     T = positive_number("the period [s]", period)
-    if not isinstance(system, (SecondOrder, StateSpace)):
+    if not (is_second_order(system) or is_state_space(system)):
         raise DataError(
             "wrong-type", f"periodic_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
         )
-    if isinstance(system, StateSpace) and system.dt is not None:
+    if is_state_space(system) and system.dt is not None:
         raise DataError(
             "sample-time-mismatch",
             "a periodic response needs a continuous system.",
@@ -289,7 +292,7 @@ def periodic_response(
     kept = None
     chosen = modes
     if modes is not None:
-        if not isinstance(system, SecondOrder):
+        if not is_second_order(system):
             raise DataError(
                 "not-supported",
                 "modes belong to a SecondOrder.",
@@ -307,7 +310,7 @@ def periodic_response(
         part = np.flatnonzero(driven & ((w == 0.0) == still))
         if len(part):
             model = system
-            if still and isinstance(system, SecondOrder) and storage.nonzero(system.K_loss):
+            if still and is_second_order(system) and storage.nonzero(system.K_loss):
                 model = system.replace(K_loss=None)
             H = _transfer(model, w[part], chosen, static_correction)
             amplitudes[part] = np.einsum("fyu,fu->fy", H, loads[part])

@@ -8,7 +8,7 @@ y₀ = (C (s I - A)⁻¹ B + D) u₀,   s = iω, or e^{iω dt}
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -20,11 +20,13 @@ from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units, places
+from dalembert.linear.channels import input_units, is_second_order, is_state_space, places
 from dalembert.linear.responses.dynamic_stiffness import solve_resolvent, solve_second_order
 from dalembert.linear.responses.frequency_response import KINDS, FrequencyResponse, check_frequencies
-from dalembert.linear.second_order import SecondOrder
-from dalembert.linear.state_space import StateSpace
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
+    from dalembert.linear.state_space import StateSpace
 
 # Largest number of coordinates used as inputs or outputs without names.
 ALL_COORDINATES = 100
@@ -67,15 +69,16 @@ def frequency_response(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> pair = SecondOrder(np.eye(2), [[2, -1], [-1, 2]], C=0.1 * np.eye(2), coordinates=["left", "right"])
     >>> fr = frequency_response(pair, [0.0, 1.0], inputs="left")
     >>> abs(fr["right", "left"]).round(4)
     array([0.3333, 4.9938])
     """
     w = check_frequencies(frequencies)
-    if isinstance(system, StateSpace):
+    if is_state_space(system):
         return _of_state_space(system, w, kind, inputs, outputs)
-    if not isinstance(system, SecondOrder):
+    if not is_second_order(system):
         raise DataError(
             "wrong-type", f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
         )
@@ -110,6 +113,7 @@ def harmonic_response(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> mass = SecondOrder(1.0, 4.0, C=0.4, B=[1.0], coordinates="x", inputs="force")
     >>> harmonic_response(mass, 2.0, {"force": 0.8j})
     {'x': (1+0j)}
@@ -143,7 +147,7 @@ class Ports:
     """Inputs and outputs of a second-order system: forces F (n, nu) and rows of the outputs."""
 
     def __init__(self, system: SecondOrder, kind: str, inputs: Names, outputs: Names) -> None:
-        if not isinstance(system, SecondOrder):
+        if not is_second_order(system):
             raise DataError("wrong-type", f"this needs a SecondOrder, got {type(system).__name__}.")
         require_name("kind of frequency response", kind, KINDS)
         self.system, self.kind = system, kind

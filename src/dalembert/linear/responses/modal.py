@@ -15,7 +15,7 @@ mode-acceleration method: the same motion as x = K⁻¹(B u - M Φ η″ - C Φ 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,9 @@ from dalembert.core.errors import DataError
 from dalembert.linear import storage
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.superposition import modal_basis, static_residual
-from dalembert.linear.second_order import DENSE_LIMIT, SecondOrder
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
 
 # Off-diagonal terms of C̄ below this, relative to √(c̄_ii c̄_jj) or the largest, are rounding of the shapes.
 UNCOUPLED = 1e-9
@@ -62,6 +64,7 @@ def modal(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> chain = SecondOrder(np.eye(2), [[2, -1], [-1, 2]], C=[[0.3, 0], [0, 0]])
     >>> modal(chain).C.round(3).tolist()
     [[0.15, 0.15], [0.15, 0.15]]
@@ -95,7 +98,7 @@ def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = 
     modes : Modes, optional
         Real undamped modes of the system; computed when left out.
     """
-    if system.nq > DENSE_LIMIT:
+    if system.nq > storage.LIMITS.dense:
         raise DataError(
             "too-large",
             f"modal damping fills all of C: {system.nq} x {system.nq} numbers. Reduce the system first "

@@ -14,7 +14,7 @@ inertia of N balances, by a bordered solve:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -26,11 +26,14 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
+from dalembert.linear.channels import is_second_order
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.dynamic_stiffness import resonance, solve_second_order, sparse_solve
 from dalembert.linear.responses.frequency_response import FrequencyResponse, check_frequencies
 from dalembert.linear.responses.harmonic import Names, Ports, mirror
-from dalembert.linear.second_order import SecondOrder
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
 
 # Columns of shapes below this, after the others are projected out, do not extend the span.
 SPAN_TOLERANCE = 1e-8
@@ -82,6 +85,7 @@ def modal_frequency_response(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> chain = SecondOrder(np.eye(3), [[2, -1, 0], [-1, 2, -1], [0, -1, 1]])
     >>> low = Modes(chain.modes().eigenvalues[:1], chain.modes().shapes[:, :1])
     >>> modal_frequency_response(chain, low, [0.0], inputs="x1", outputs="x3").values.real.round(12).item()
@@ -119,7 +123,7 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
         symbol: np.asarray(getattr(system, symbol) @ V) for symbol in ("Y_position", "Y_velocity", "Y_acceleration")
     }
     names = {*system.inputs, *system.outputs}
-    reduced = SecondOrder(
+    reduced = type(system)(
         project.pop("M"), project.pop("K"), **project, B=np.asarray((system.B.T @ V).T), **read,
         D=storage.dense(system.D), coordinates=numbered("mode", V.shape[1]), inputs=system.inputs,
         outputs=system.outputs, units={name: unit for name, unit in system.units.items() if name in names},
@@ -192,12 +196,13 @@ def frequency_grid(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> grid = frequency_grid(SecondOrder(1.0, 4.0, C=0.02), 1.0, 10.0, points=50)
     >>> bool(np.abs(grid - 2.0).min() < 1e-3), len(grid) > 50
     (True, True)
     """
     one_of("spacing", spacing, ("log", "linear"))
-    if not isinstance(system, SecondOrder):
+    if not is_second_order(system):
         raise DataError("wrong-type", f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
     low, high = real_number("low", low), real_number("high", high)
     points, per_mode = whole_number("points", points), whole_number("per_mode", per_mode)

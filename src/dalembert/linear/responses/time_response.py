@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -23,16 +23,20 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units, place
+from dalembert.linear.channels import input_units, is_second_order, is_state_space, place
 from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_held, require_finite
 from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
-from dalembert.linear.second_order import SecondOrder
-from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 from dalembert.record.checks import check_time
+
+if TYPE_CHECKING:
+    from dalembert.linear.second_order import SecondOrder
+    from dalembert.linear.state_space import StateSpace
+
+    System: TypeAlias = SecondOrder | StateSpace
 
 # Condition of the eigenvectors up to which the modal sum loses no more than four digits of sixteen.
 EIGENVECTOR_CONDITION = 1e4
@@ -40,7 +44,6 @@ EIGENVECTOR_CONDITION = 1e4
 SPARSE_LIMIT = 500
 HOLD_NAMES = {"zero": "zero-order hold", "first": "first-order hold"}
 
-System = SecondOrder | StateSpace
 Start = Mapping[str, float] | ArrayLike | None
 
 
@@ -85,6 +88,7 @@ def response(
 
     Examples
     --------
+    >>> from dalembert.linear import StateSpace
     >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], states=["position", "speed"], inputs="push")
     >>> response(cart, {"push": 2.0}, times=[0.0, 1.0, 2.0])["position"]
     array([0., 1., 4.])
@@ -129,6 +133,7 @@ def free_response(
 
     Examples
     --------
+    >>> from dalembert.linear import SecondOrder
     >>> mass = SecondOrder(1.0, np.pi**2, coordinates="x")
     >>> free_response(mass, {"x": 1.0}, [0.5, 1.0])["x"].round(12) + 0.0
     array([ 0., -1.])
@@ -154,6 +159,7 @@ def step_response(
 
     Examples
     --------
+    >>> from dalembert.linear import StateSpace
     >>> lag = StateSpace(-1.0, 1.0)
     >>> step_response(lag, [0.0, np.log(2.0)])["x1"].round(12)
     array([0. , 0.5])
@@ -175,7 +181,8 @@ def impulse_response(
 
     Examples
     --------
-    >>> mass = SecondOrder(2.0, 0.0, B=[1.0], coordinates="x", inputs="blow")
+    >>> from dalembert.linear import SecondOrder
+    >>> mass = SecondOrder(2.0, 0.0, B=[1.0], coordinates="x", inputs="impact")
     >>> impulse_response(mass, [0.0, 3.0])["x"]
     array([0. , 1.5])
     """
@@ -224,7 +231,7 @@ class _Plan:
         """Initial state of ``system`` from that of the source."""
         if self.basis is None:
             return initial_state(start, self.system.states, self.where)
-        assert isinstance(self.source, SecondOrder)
+        assert is_second_order(self.source)
         names = self.source.coordinates
         z = initial_state(start, [*names, *(f"{name}.rate" for name in names)], self.where)
         # M-weighted projection
@@ -255,7 +262,7 @@ class _Plan:
 
 
 def _require_system(system: object) -> None:
-    if not isinstance(system, (SecondOrder, StateSpace)):
+    if not (is_second_order(system) or is_state_space(system)):
         raise DataError("wrong-type", f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
 
 
@@ -265,7 +272,7 @@ def _input_name(system: System, name: str | None) -> str:
 
 
 def _plan(system: System, modes: Modes | int | None, static_correction: bool) -> _Plan:
-    if isinstance(system, StateSpace):
+    if is_state_space(system):
         if modes is not None:
             raise DataError(
                 "not-supported",

@@ -32,7 +32,7 @@ from dalembert.solve.integrate.method import OneStep, check_method
 
 MX = ca.MX
 SX = ca.SX
-SAME = 1e-9
+SAME = 1e-9  # of a step: an interval of n steps is written with rounding; one step more would be this long
 
 
 class MachinePlant:

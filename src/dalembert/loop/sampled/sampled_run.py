@@ -20,7 +20,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.loop.names import reference_channel
 from dalembert.loop.noise import Noise
-from dalembert.loop.sampled.sample_chunks import Chunks
+from dalembert.loop.sampled.sample_graph import Chunks
 from dalembert.loop.singularity import THRESHOLDS, UNTIL_THEN, is_unbounded, singularity_error
 from dalembert.loop.wiring import Loop
 from dalembert.record import Record

@@ -52,7 +52,7 @@ def add_coupler(host: Absolute, coupler: Coupler) -> None:
 
 
 def add_driver(host: Absolute, driver: Driver) -> None:
-    """coordinate - motion(t) = 0."""
+    """coordinate - motion(t) = 0, or its acceleration - input = 0."""
     if driver.coordinate not in host.names and driver.coordinate.endswith((".rotation", ".pose")):
         _add_pose_driver(host, driver)
         return
@@ -60,6 +60,11 @@ def add_driver(host: Absolute, driver: Driver) -> None:
         _add_component_driver(host, driver)
         return
     measured = host.measure(driver.coordinate)
+    if driver.input:
+        host.row_units[driver.name] = "N m" if measured.unit == "rad" else "N"
+        wanted, none = host.u[host.inputs.index[driver.input]], SX.zeros(0, 1)
+        host.rows.add(driver.name, [ACCELERATION], measured.form, wanted - measured.bias, none, none)
+        return
     target = _target(host, driver)
     speed = ca.jacobian(target, host.t)
     acceleration = ca.jacobian(speed, host.t)

@@ -139,7 +139,7 @@ class SpanningTree:
         body = np.eye(n + 1)
         if side.body != _GROUND:
             own = q[self.size * side.body : self.size * (side.body + 1)]
-            body[:n, :n] = _plane_rotation(own[2]) if self.planar else _rotation(own[3:])
+            body[:n, :n] = _plane_rotation(own[2]) if self.planar else rotation_matrix(own[3:])
             body[:n, n] = own[:n]
         return body @ self._local(side)
 
@@ -160,7 +160,7 @@ def _plane_rotation(angle: float) -> Array:
     return np.array([[c, -s], [s, c]])
 
 
-def _rotation(p: Array) -> Array:
+def rotation_matrix(p: Array) -> Array:
     w, x, y, z = p / np.linalg.norm(p)
     return np.array(
         [

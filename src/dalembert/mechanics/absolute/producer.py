@@ -22,11 +22,9 @@ from dalembert.equations import (
     DryFriction,
     EquationsOfMotion,
     JointInfo,
+    Placement,
     QuaternionBlock,
     TurnCounter,
-)
-from dalembert.equations import (
-    equations as equations,
 )
 from dalembert.expressions import Quantity
 from dalembert.mechanics.absolute.constraints import (
@@ -44,7 +42,7 @@ from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.bodies.rigid import Ground, RigidBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
-from dalembert.mechanics.joints.reactions import all_reactions, joint_axes
+from dalembert.mechanics.joints.reactions import all_reactions, joint_axes, reaction_of_rows
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rows import Form, Measured, RowSet
 from dalembert.mechanics.sensors.output import build_outputs
@@ -116,11 +114,11 @@ class Absolute:
         self.joints: dict[str, tuple[Joint, tuple[int, ...], dict[str, Any]]] = {}
 
     # -- layout -----------------------------------------------------------------------------------------------------
-    def _layout(self) -> None:
-        m, space = self.m, self.space
-        self.nb = len(m.bodies)
+    def _name_states(self) -> None:
+        """Names of everything that does not depend on the choice of coordinates of rigid motions."""
+        m = self.m
         self.elastic = {id(b): mode_names(b) for b in m.bodies if b.flexible is not None}
-        elastic = [name for names in self.elastic.values() for name in names]
+        self.modes = [name for names in self.elastic.values() for name in names]
         self.extra = [(v.name, v.start, 0.0, "") for v in m.variables]  # name, start, mass, unit
         for joint in m.joints:
             units = {c.name: c.unit for c in joint.coordinates}
@@ -136,50 +134,73 @@ class Absolute:
             for joint in m.joints
             for k, c in enumerate(joint.coordinates)
             if c.unit == "rad" and not m.planar and c.name not in dict(joint.declaration.variables)
+            if self.has_rows(joint)
         ]
-        self.first_mode = (space.nq * self.nb, space.nv * self.nb)  # places of elastic coordinates and rates
-        self.first_extra = (self.first_mode[0] + len(elastic), self.first_mode[1] + len(elastic))
-        self.nq = self.first_extra[0] + len(self.extra) + len(self.turning)
-        self.nv = self.first_extra[1] + len(self.extra)
         # while a coordinate sticks nothing moves: the impulse that holds it lets error control see a changing load
         internal += [(f"{d.sliding}.holding", f"{d.unit} s") for d in self.exact]
         self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
         self.inputs = Channels(m.inputs(), [input_unit(m, name) for name in m.inputs()])
         parameters = [*m.parameters, *(d.sliding for d in self.exact)]
         self.parameters = Channels(parameters, [""] * len(parameters))
+
+    def has_rows(self, joint: Joint) -> bool:
+        """Whether constraint rows close the joint."""
+        return True
+
+    def _layout(self) -> None:
+        self._name_states()
+        elastic = self.modes
+        coordinates, speeds = self.rigid_channels()
+        self.first_mode = (len(coordinates), len(speeds))  # places of elastic coordinates and rates
+        self.first_extra = (self.first_mode[0] + len(elastic), self.first_mode[1] + len(elastic))
+        self.nq = self.first_extra[0] + len(self.extra) + len(self.turning)
+        self.nv = self.first_extra[1] + len(self.extra)
         self.coordinates = Channels(
-            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates]
+            [name for name, _ in coordinates]
             + elastic
             + [e[0] for e in self.extra]
             + [f"{joint.name}.{joint.coordinates[k][0]}.turned" for joint, k in self.turning],
-            [u for _ in m.bodies for _, u in space.coordinates]
+            [unit for _, unit in coordinates]
             + [""] * len(elastic)
             + [e[3] for e in self.extra]
             + ["rad"] * len(self.turning),
         )
         self.speeds = Channels(
-            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.speeds]
-            + [f"{name}.rate" for name in (*elastic, *(e[0] for e in self.extra))],
-            [u for _ in m.bodies for _, u in space.speeds]
-            + ["1/s"] * len(elastic)
-            + [f"{e[3] or 1}/s" for e in self.extra],
+            [name for name, _ in speeds] + [f"{name}.rate" for name in (*elastic, *(e[0] for e in self.extra))],
+            [unit for _, unit in speeds] + ["1/s"] * len(elastic) + [f"{e[3] or 1}/s" for e in self.extra],
         )
         sym = SX.sym
         self.q, self.v, self.a = sym("q", self.nq), sym("v", self.nv), sym("a", self.nv)
         self.z, self.u = sym("z", len(self.internal)), sym("u", len(self.inputs))
         self.p, self.t = sym("p", len(self.parameters)), sym("t")
         self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
-        nq, nv = space.nq, space.nv
-        parts = [self.q[nq * k : nq * (k + 1)] for k in range(self.nb)]
-        poses = space.poses_of(parts)
-        twists = [space.twist(self.v[nv * k : nv * (k + 1)]) for k in range(self.nb)]
-        self.ground, self.bodies = Ground(self), self._make_bodies(poses, twists)
-        blocks = [space.rate_matrix(x) for x in parts]
+        self.ground = Ground(self)
+        self.bodies: list[Any] = []
+        blocks = self.move_bodies()
         self._joint_parts = self._evaluate_joints()
         turned = [self._turning_rate(joint, k) for joint, k in self.turning]
         others = SX.eye(self.nv - self.first_mode[1])
         self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, others), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
+
+    # -- what absolute coordinates decide; joint coordinates decide it in their own way ------------------------------
+    def rigid_channels(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Names and units of the coordinates and of the speeds of all rigid motions."""
+        bodies, space = self.m.bodies, self.space
+        coordinates = [(f"{b.name}.{c}", unit) for b in bodies for c, unit in space.coordinates]
+        return coordinates, [(f"{b.name}.{c}", unit) for b in bodies for c, unit in space.speeds]
+
+    def move_bodies(self) -> list[Any]:
+        """Make the bodies from the coordinates; returns the blocks of N of their rigid motions."""
+        space, count = self.space, len(self.m.bodies)
+        parts = [self.q[space.nq * k : space.nq * (k + 1)] for k in range(count)]
+        poses = self._make_poses(parts)
+        twists = [space.twist(self.v[space.nv * k : space.nv * (k + 1)]) for k in range(count)]
+        self.bodies = self._make_bodies(poses, twists)
+        return [space.rate_matrix(x) for x in parts]
+
+    def _make_poses(self, parts: list[Any]) -> list[Pose]:
+        return self.space.poses_of(parts)
 
     def _make_bodies(self, poses: list[Pose], twists: list[Twist]) -> list[RigidBody | FloatingBody]:
         """What each body brings."""
@@ -313,18 +334,28 @@ class Absolute:
     def _turns(self, joint: Joint, k: int, angle: object) -> Any:
         """Whole turns to add to an angle that the kernel gives up to a turn."""
         if self.space.planar:
-            return self._whole_turns(joint)
+            return self.whole_turns(joint)
         turned = self.q[self.coordinates.index[f"{joint.name}.{joint.coordinates[k][0]}.turned"]]
         return math.tau * ca.floor((turned - angle) / math.tau + 0.5)
 
     @staticmethod
-    def _whole_turns(joint: Joint) -> float:
+    def whole_turns(joint: Joint) -> float:
         """Turns that the kernel loses from the angles of the joint's frames, since it takes their axes only."""
         given = float(joint.b.angle) - float(joint.a.angle)
         kept = math.remainder(float(joint.b.angle), math.tau) - math.remainder(float(joint.a.angle), math.tau)
         return math.tau * round((given - kept) / math.tau)
 
     def _variables_as_measures(self) -> None:
+        one, zero = SX(1), SX(0)
+        self.measure_bodies()
+        elastic = [(name, "") for names in self.elastic.values() for name in names]
+        for k, (name, unit) in enumerate([*elastic, *((e[0], e[3]) for e in self.extra)]):
+            i, j = (first + k for first in self.first_mode)
+            form = Form([0], [j], [one], 1)
+            self.measured[name] = Measured(self.q[i], self.v[j], form, zero, unit, f"{name}.rate")
+
+    def measure_bodies(self) -> None:
+        """Coordinates of the bodies as measures."""
         space, nq, nv = self.space, self.space.nq, self.space.nv
         one, zero = SX(1), SX(0)
         for k, body in enumerate(self.m.bodies):
@@ -340,11 +371,6 @@ class Absolute:
                     unit,
                     f"{body.name}.{space.speeds[i][0]}",
                 )
-        elastic = [(name, "") for names in self.elastic.values() for name in names]
-        for k, (name, unit) in enumerate([*elastic, *((e[0], e[3]) for e in self.extra)]):
-            i, j = (first + k for first in self.first_mode)
-            form = Form([0], [j], [one], 1)
-            self.measured[name] = Measured(self.q[i], self.v[j], form, zero, unit, f"{name}.rate")
 
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
@@ -375,6 +401,37 @@ class Absolute:
     def view(self, accelerations: dict[str, Any] | None = None) -> StateView:
         return StateView(self.t, self.lookup, self.known_names, self.attach, accelerations)
 
+    # -- more that the choice of coordinates decides ------------------------------------------------------------------
+    def add_body_forces(self, forces: ForceBuilder, gravity: Any) -> None:
+        """Weight, elasticity and the forces of the bodies' own motion."""
+        for own in self.bodies:
+            own.add_weight(forces, gravity)
+        for own in self.bodies:
+            own.add_own_forces(forces)
+
+    def reaction(self, name: str) -> tuple[Any, Any, Any]:
+        """(force, torque) of a joint on its second body at the joint's point, world axes; and the joint's axes."""
+        return reaction_of_rows(self, name)
+
+    def quaternion_blocks(self) -> list[QuaternionBlock]:
+        space = self.space
+        return [
+            QuaternionBlock(body.name, space.nq * k + space.dim, space.nv * k + space.dim)
+            for k, body in enumerate(self.m.bodies)
+            if not space.planar
+        ]
+
+    def place_bodies(self) -> Placement:
+        return place_mechanism(self)
+
+    def own_functions(self) -> dict[str, ca.Function]:
+        """Functions that only these coordinates have."""
+        return {}
+
+    def is_carried(self, name: str) -> bool:
+        """Whether a measure is part of the pose of a body that has no coordinates of its own."""
+        return False
+
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
         blocks = [(own.columns, own.mass_block()) for own in self.bodies]
@@ -382,8 +439,9 @@ class Absolute:
         blocks += [([first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         return scatter_blocks(blocks, self.nv)
 
-    def build(self) -> EquationsOfMotion:
-        m, space = self.m, self.space
+    def collect(self) -> ForceBuilder:
+        """Rows of everything that constrains, in `rows`, and the forces."""
+        m = self.m
         for joint in m.joints:
             self.add_joint(joint)
         self._variables_as_measures()
@@ -398,10 +456,15 @@ class Absolute:
                 add_rotor(self, force.name, rotor)
         self._add_sticking()
         self.lam = SX.sym("lam", len(self.rows))
-        A, b = self.rows.matrix(), self.rows.right_hand_side()
-        M = self.mass_matrix()
         forces = ForceBuilder(self)
         forces.build()
+        return forces
+
+    def build(self) -> EquationsOfMotion:
+        m, space = self.m, self.space
+        forces = self.collect()
+        A, b = self.rows.matrix(), self.rows.right_hand_side()
+        M = self.mass_matrix()
         internal_rates = [*forces.internal_rates, *(self.lam[row] for row, _ in self.sticking.values())]
         f = forces.potential_part + forces.other_part
         T = 0.5 * ca.dot(self.v, M @ self.v)
@@ -435,7 +498,7 @@ class Absolute:
             "energy": share("energy", [q, v, z, p, t], [T, forces.potential]),
             "power": share("power", [q, v, z, u, p, t, lam], [power]),
             "measures": share("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
-            "reactions": share("reactions", [q, v, lam, p, t], [reactions.value]),
+            "reactions": share("reactions", [q, v, a, lam, z, u, p, t], [reactions.value]),
             "joint_axes": share("joint_axes", [q, p, t], [joint_axes(self)]),
         }
         if forces.limits:
@@ -452,10 +515,10 @@ class Absolute:
         assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
         if assumptions:
             functions["assumptions"] = share("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
+        functions |= self.own_functions()
         if self.spins:
             functions["spins"] = share("spins", [q, p, t], list(spin_directions(self, self.spins)))
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
-        joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [
             JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
             for (j, rows, _), first in zip(self.joints.values(), reactions.first, strict=True)
@@ -474,12 +537,8 @@ class Absolute:
             rows=tuple(self.rows.tags),
             joints=tuple(infos),
             functions=functions,
-            placement=place_mechanism(self),
-            quaternions=tuple(
-                QuaternionBlock(body.name, space.nq * k + space.dim, space.nv * k + space.dim)
-                for k, body in enumerate(m.bodies)
-                if not space.planar
-            ),
+            placement=self.place_bodies(),
+            quaternions=tuple(self.quaternion_blocks()),
             counters=tuple(
                 TurnCounter(self.nq - len(self.turning) + k, names.index(name)) for k, name in enumerate(counted)
             ),
@@ -488,7 +547,8 @@ class Absolute:
             ),
             shorthands={short: full for short, full in self.names.items() if short != full},
             reaction_channels=Channels(reactions.names, reactions.units),
-            recorded_measures=tuple(joint_coordinates),
+            recorded_measures=tuple(k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints),
+            carried_measures=tuple(k for k, name in enumerate(names) if self.is_carried(name)),
             friction_joints=tuple(j for f in m.forces for j in FORCE_EQUATIONS[f.kind].reactions(f)),
             dry=tuple(
                 replace(
@@ -505,8 +565,7 @@ class Absolute:
         )
 
 
-@equations.register
-def equations_of_mechanism(m: Mechanism) -> EquationsOfMotion:
+def absolute_equations(m: Mechanism) -> EquationsOfMotion:
     """Equations of a mechanism in absolute coordinates."""
     eqs = Absolute(m).build()
     if all(d.speed is not None for d in eqs.dry):

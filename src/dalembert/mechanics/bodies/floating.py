@@ -12,11 +12,21 @@ A point stands at u = u₀ + S η in the frame. With the invariants of `Flexible
 
     F = ω_x (products_zy - products_yz) + ω_y (products_xz - products_zx) + ω_z (products_yx - products_xy)
 
-Rows and columns of r̈ are turned into world axes. Geometric stiffening is a displacement of second order in η: a node
-moves by -½ ηᵀ K_F η, the first moment by ½ ηᵀ K_a η and the inertia by -ηᵀ K_ab η (K: stiffness per unit of the node's
-force, of the frame's acceleration, of ω_a ω_b). Then T and the work of all forces stay exact functions of η, and the
-stiffness under any load, also of joints, follows from them: the equations above hold with these m c, J and G_t, the
-first rows get -η̇ᵀ K_a η̇, the last ones -Σ ω_a ω_b K_ab η.
+Rows and columns of r̈ are turned into world axes.
+
+Geometric stiffening is a displacement of second order in η: a node moves by -½ ηᵀ K_F η, the first moment by ½ ηᵀ K_a η
+(K: stiffness per unit of the node's force, of the frame's acceleration). Work of forces and weight are exact functions
+of it, so the stiffness under any force, also of joints, follows. The inertia takes from it what is linear in η, since
+no more is known, in a form whose M is a sum of squares and whose energy is kept exactly:
+
+- accelerations: the kinetic energy is that of speeds v* = v + Y η̇ of the frame, Y (6, m) linear in η and such that
+  r̈ and η̈ are coupled by ηᵀK_a: Z Y = (ηᵀK_a, 0) with the inertia Z of the undeformed body. With X = (1 Y; 0 1) then
+  M = Xᵀ M(η) X, positive as M(η) is, and the forces of the motion are Xᵀ(h* - M(η) b*): h* those of ω* = ω + φ,
+  φ = Y_r η̇, with φ × (ω* × m c + G_t η̇) besides, since the axes turn with ω; b* = (ω × Y_t η̇ + Ẏ_t η̇, Ẏ_r η̇).
+- rotation: -Σ ω_a ω_b K_ab η acts on η and, so that both do no work together, Σ_b ω_b ηᵀ K_ab η̇ (half of it where
+  a ≠ b) about axis a. The terms -ηᵀK_abη of the inertia that an exact displacement of second order would have are left
+  out: beside modes that nearly contain the rotation of the frame they alone, without their counterparts in M_e, which
+  are fourth moments of the modes, would make M indefinite. What Y turns of the inertia of ω is taken off K_ab.
 """
 
 from __future__ import annotations
@@ -27,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
@@ -57,7 +68,12 @@ class LinearRange:
 
 
 RANGE = LinearRange()
+FLAT = 1e-12  # of the largest: inertia that is rounding
 ROUNDING = 1e-14  # of the largest moment: a rotary inertia below it is the difference of equal sums
+
+
+def cross_matrix(v: FloatArray) -> FloatArray:
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def constant(values: Any) -> Expr:
@@ -70,27 +86,26 @@ class FloatingTerms:
 
     def __init__(self, data: FlexibleBodyData, eta: Expr, rate: Expr, w: Expr) -> None:
         self.data, self.eta, self.rate, self.w = data, eta, rate, w
+        own_w = w
         m = data.modes
         products = [[constant(data.products[a, b]) for b in range(3)] for a in range(3)]
         # rows d_ab (1, m)
         self._d = [[constant(data.moments[a, b]) + eta.T @ products[a][b] for b in range(3)] for a in range(3)]
         self._products = products
-        stiffening = data.stiffening
-        self._by_acceleration: list[Expr] = []
-        self.second_order = SX.zeros(3)  # η̇ᵀ K_a η̇
         self.translation = constant(data.translation) if m else SX(3, 0)
         self.first_moment = SX(ca.DM(data.first_moment)) + self.translation @ eta
-        if stiffening is not None and stiffening.acceleration is not None:
-            self._by_acceleration = [constant(K) for K in stiffening.acceleration]
-            bent = ca.vertcat(*(eta.T @ K for K in self._by_acceleration))
-            self.first_moment = self.first_moment + 0.5 * (bent @ eta)
-            self.translation = self.translation + bent
-            self.second_order = ca.vertcat(*(rate.T @ K @ rate for K in self._by_acceleration))
-        self.centrifugal: dict[str, Expr] = {}
-        if stiffening is not None and stiffening.centrifugal is not None:
-            self.centrifugal = {
-                name: constant(K) for name, K in zip(CENTRIFUGAL, stiffening.centrifugal, strict=True) if K.any()
-            }
+        stiffening, kinds = data.stiffening, np.zeros((6, m, m))
+        self.following: Following | None = None
+        if stiffening is not None:
+            kinds = kinds if stiffening.centrifugal is None else np.asarray(stiffening.centrifugal)
+            if stiffening.acceleration is not None and stiffening.acceleration.any():
+                self.following = Following(data, stiffening.acceleration, eta, rate)
+                kinds = kinds - self.following.centrifugal
+                w = self.w = w + self.following.Y[3:, :] @ rate
+        self.own_w, self.centrifugal = (
+            own_w,
+            {name: constant(K) for name, K in zip(CENTRIFUGAL, kinds, strict=True) if K.any()},
+        )
         self.inertia, self.inertia_rate = self._inertia()
         d = self._d
         rotary = data.rotation - data.moments[[1, 2, 0], [2, 0, 1]] + data.moments[[2, 0, 1], [1, 2, 0]]
@@ -107,27 +122,30 @@ class FloatingTerms:
                 Pd[a, b] = Pd[b, a] = (d[a][b] + d[b][a]) @ rate
         J = SX(ca.DM(data.inertia)) + ca.trace(P) * SX.eye(3) - P
         Jd = ca.trace(Pd) * SX.eye(3) - Pd
-        for name, K in self.centrifugal.items():
-            a, b = AXES.index(name[0]), AXES.index(name[1])
-            half = 1.0 if a == b else 0.5
-            for i, j in {(a, b), (b, a)}:
-                J[i, j] = J[i, j] - half * (eta.T @ K @ eta)
-                Jd[i, j] = Jd[i, j] - 2 * half * (eta.T @ K @ rate)
         return J, Jd
 
     def mass_block(self, R: Expr) -> Expr:
         """(6 + m, 6 + m), the first three in world axes."""
         lever = R @ skew(self.first_moment).T
         shift = ca.sparsify(R @ self.translation)
-        return ca.sparsify(
-            ca.blockcat(
-                [
-                    [self.data.mass * SX.eye(3), lever, shift],
-                    [lever.T, self.inertia, self.rotation],
-                    [shift.T, self.rotation.T, constant(self.data.modal_mass) if self.data.modes else SX(0, 0)],
-                ]
-            )
+        plain = ca.blockcat(
+            [
+                [self.data.mass * SX.eye(3), lever, shift],
+                [lever.T, self.inertia, self.rotation],
+                [shift.T, self.rotation.T, constant(self.data.modal_mass) if self.data.modes else SX(0, 0)],
+            ]
         )
+        if self.following is not None:
+            X = self._follow(R)
+            plain = X.T @ plain @ X
+        return ca.sparsify(plain)
+
+    def _follow(self, R: Expr) -> Expr:
+        """X (6 + m, 6 + m): the first three rows in world axes."""
+        assert self.following is not None
+        X, Y = SX.eye(6 + self.data.modes), self.following.Y
+        X[:3, 6:], X[3:6, 6:] = R @ Y[:3, :], Y[3:, :]
+        return X
 
     def velocity_forces(self, R: Expr) -> Expr:
         """(6 + m,): what the motion itself asks for, the first three in world axes."""
@@ -139,9 +157,62 @@ class FloatingTerms:
             elastic = elastic - w[b] * sum((w[a] * d[a][b].T for a in range(3)), SX.zeros(self.data.modes))
         for axis, (a, b) in enumerate(((2, 1), (0, 2), (1, 0))):
             elastic = elastic - 2 * w[axis] * (ca.sparsify(self._products[a][b] - self._products[b][a]) @ rate)
+        forces = ca.vertcat(-(R @ moving), -turning, elastic)
+        if self.following is not None:
+            forces = self._follow_forces(R, forces)
+        own = self.own_w
         for name, K in self.centrifugal.items():
-            elastic = elastic - w[AXES.index(name[0])] * w[AXES.index(name[1])] * (K @ self.eta)
-        return ca.vertcat(-(R @ (moving + self.second_order)), -turning, elastic)
+            a, b = AXES.index(name[0]), AXES.index(name[1])
+            forces[6:] = forces[6:] - own[a] * own[b] * (K @ self.eta)
+            work = 0.5 * (self.eta.T @ K @ rate)
+            forces[3 + a] = forces[3 + a] + work * own[b]
+            forces[3 + b] = forces[3 + b] + work * own[a]
+        return forces
+
+    def _follow_forces(self, R: Expr, forces: Expr) -> Expr:
+        """Xᵀ(h* - M(η) b*)."""
+        assert self.following is not None
+        c, G, rate = self.first_moment, self.translation, self.rate
+        moved, turned = ca.vertsplit(self.following.Y @ rate, [0, 3, 6])
+        change_t, change_r = ca.vertsplit(self.following.change, [0, 3, 6])
+        change_t = change_t + ca.cross(self.own_w, moved)
+        forces = ca.densify(forces)
+        own = ca.cross(turned, ca.cross(self.w, c) + G @ rate)
+        forces[:3] = forces[:3] + R @ (own - self.data.mass * change_t + ca.cross(c, change_r))
+        forces[3:6] = forces[3:6] - ca.cross(c, change_t) - self.inertia @ change_r
+        forces[6:] = forces[6:] - G.T @ change_t - self.rotation.T @ change_r
+        return self._follow(R).T @ forces
+
+    def weight(self, g: Expr) -> tuple[Expr, Expr]:
+        """First moment of the deformed body with its displacement of second order, and its weight on η; g (3,)."""
+        moment, along = self.first_moment, self.translation
+        if self.following is not None:
+            moment, along = moment + 0.5 * (self.following.bent @ self.eta), along + self.following.bent
+        return moment, ca.densify(along.T @ g)
+
+
+class Following:
+    """The rigid motion Y η̇ that goes with a deformation under acceleration.
+
+    bent : ηᵀK_a (3, m).  Y : (6, m).  change : Ẏ η̇.  centrifugal : (6, m, m), what Y makes of ω_a ω_b at η = 0.
+    """
+
+    def __init__(self, data: FlexibleBodyData, acceleration: FloatArray, eta: Expr, rate: Expr) -> None:
+        K = [constant(one) for one in acceleration]
+        self.bent = ca.vertcat(*(eta.T @ one for one in K))
+        c = cross_matrix(data.first_moment)
+        Z = np.block([[data.mass * np.eye(3), -c], [c, data.inertia]])
+        by_force = np.linalg.pinv(Z, rcond=FLAT, hermitian=True)[:, :3]
+        by_force = np.where(np.abs(by_force) > FLAT * np.abs(by_force).max(), by_force, 0.0)
+        self.Y = constant(by_force) @ self.bent
+        self.change = constant(by_force) @ ca.vertcat(*(rate.T @ one @ rate for one in K))
+        self.centrifugal = np.zeros((6, *acceleration.shape[1:]))
+        for k, name in enumerate(CENTRIFUGAL):
+            i, j = (np.eye(3)[AXES.index(axis)] for axis in name)
+            pairs = ((i, j),) if name[0] == name[1] else ((i, j), (j, i))
+            force = sum(np.cross(x, np.cross(y, data.first_moment)) for x, y in pairs)
+            torque = sum(np.cross(x, data.inertia @ y) for x, y in pairs)
+            self.centrifugal[k] = np.einsum("a,amn->mn", by_force.T @ np.concatenate([force, torque]), acceleration)
 
 
 class FloatingBody:
@@ -167,11 +238,10 @@ class FloatingBody:
     def add_weight(self, forces: ForceBuilder, gravity: Expr) -> None:
         terms, planar = self.terms, self.host.space.planar
         g = self._R.T @ (ca.vertcat(gravity, 0) if planar else gravity)
-        weight = ca.vertcat(
-            self._R @ (self.data.mass * g), ca.cross(terms.first_moment, g), ca.densify(terms.translation.T @ g)
-        )
+        moment, elastic = terms.weight(g)
+        weight = ca.vertcat(self._R @ (self.data.mass * g), ca.cross(moment, g), elastic)
         forces.add(self.columns, weight[self._kept], has_potential=True)
-        fallen = self.data.mass * ca.dot(gravity, self.pose.r) + ca.dot(g, terms.first_moment)
+        fallen = self.data.mass * ca.dot(gravity, self.pose.r) + ca.dot(g, moment)
         forces.potential = forces.potential - fallen
 
     def add_own_forces(self, forces: ForceBuilder) -> None:

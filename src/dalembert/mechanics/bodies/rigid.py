@@ -42,7 +42,7 @@ class RigidBody:
         moving = number(self.body.mass) * SX.eye(space.dim)
         if space.planar:
             return ca.diagcat(moving, SX(number(self.body.inertia)))
-        inertia = self._inertia()
+        inertia = self.inertia()
         if self._massless is not None:  # any inertia makes an idle spin keep its speed
             e = self._massless
             size = ca.trace(inertia)
@@ -51,7 +51,8 @@ class RigidBody:
             inertia = inertia + ca.if_else(lacking, any_size, 0.0) * (e @ e.T)
         return ca.diagcat(moving, inertia)
 
-    def _inertia(self) -> Expr:
+    def inertia(self) -> Expr:
+        """As the model gives it, body axes."""
         rows = [ca.horzcat(*[self.host.number(c) for c in row]) for row in self.body.inertia]
         return SX(ca.vertcat(*rows))
 
@@ -63,7 +64,7 @@ class RigidBody:
     def add_own_forces(self, forces: ForceBuilder) -> None:
         """The gyroscopic torque, which does no work."""
         if not self.host.space.planar:
-            torque = -ca.cross(self.twist.w, self._inertia() @ self.twist.w)
+            torque = -ca.cross(self.twist.w, self.inertia() @ self.twist.w)
             forces.add(self.columns[3:], torque, has_potential=True)
 
 

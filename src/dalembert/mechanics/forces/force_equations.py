@@ -168,7 +168,4 @@ class ForceBuilder:
         for force in host.m.forces:
             FORCE_EQUATIONS[force.kind].act(self, force)
         self.applied = self.potential_part + self.other_part
-        for own in host.bodies:
-            own.add_weight(self, gravity)
-        for own in host.bodies:
-            own.add_own_forces(self)
+        host.add_body_forces(self, gravity)

@@ -8,7 +8,6 @@ import casadi as ca
 
 from dalembert.equations import DryFriction
 from dalembert.mechanics.forces.force_equations import FORCE_EQUATIONS, ForceBuilder, ForceEquations
-from dalembert.mechanics.joints.reactions import reaction_of
 from dalembert.model.forces.friction import Friction
 from dalembert.model.joints import Joint
 
@@ -20,7 +19,7 @@ NO_LOAD = 1e-24  # [N²] under the root of a reaction: its derivative exists wit
 def act(builder: ForceBuilder, friction: Friction) -> None:
     host = builder.host
     joint = host.joints[friction.joint][0]
-    reaction, _, axes = reaction_of(host, friction.joint)
+    reaction, _, axes = host.reaction(friction.joint)
     local = axes.T @ reaction
     sliding = any(unit == "m" for _, _, unit in joint.coordinates)
     coulomb, viscous = host.number(friction.coulomb), host.number(friction.viscous)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import casadi as ca
+
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
+from dalembert.mechanics.joints.motion import JointMotion, Motion, half_turn, move, turn_z
+from dalembert.mechanics.poses import Space
+
+SX = ca.SX
 
 
 def rows(s: Sides) -> list[Expr]:
@@ -20,4 +26,16 @@ def relative(values: Sequence[float], planar: bool) -> Array:
     return transform(planar, angle=values[1], shift=(0.0, 0.0, values[0]))
 
 
-JOINT_EQUATIONS.register("cylindrical", JointEquations(rows, coordinates=coordinates, relative=relative, axial=True))
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+    z = SX(ca.DM([0.0, 0.0, 1.0]))
+    none = SX(3, 1)
+    return move(
+        space, 2, R=turn_z(space, s[1]), p=ca.sparsify(z * s[0]), S=ca.horzcat(none, z), P=ca.horzcat(z, none),
+        quaternion=half_turn(s[1]),
+    )  # fmt: skip
+
+
+JOINT_EQUATIONS.register(
+    "cylindrical",
+    JointEquations(rows, coordinates=coordinates, relative=relative, axial=True, motion=JointMotion(motion)),
+)

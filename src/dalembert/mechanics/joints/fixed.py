@@ -6,6 +6,7 @@ import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, coincide, nearest_turn
+from dalembert.mechanics.joints.motion import JointMotion, weld
 
 
 def rows(s: Sides) -> list[Expr]:
@@ -14,4 +15,4 @@ def rows(s: Sides) -> list[Expr]:
     return [s.d, *s.square(), ca.dot(s.E[:, 0], s.G[:, 1])]
 
 
-JOINT_EQUATIONS.register("fixed", JointEquations(rows, relative=coincide, rigid=True))
+JOINT_EQUATIONS.register("fixed", JointEquations(rows, relative=coincide, rigid=True, motion=JointMotion(weld)))

@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert.core.registry import Registry
 from dalembert.expressions import Array, Expr
+from dalembert.mechanics.joints.motion import JointMotion
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.model import BodyFrame
 from dalembert.model.joints import Joint
@@ -136,6 +137,7 @@ class JointEquations:
     balls : sides (0, 1) whose body turns freely about the joint's point.  rigid : whether it leaves no rotation at all.
     residual : φ, world axes and point of a joint with unknowns of its own, in terms of the whole machine; takes the
         place of `rows`.
+    motion : the motion it allows, by its coordinates; None where no tree in joint coordinates can hold it.
     """
 
     rows: Callable[[Sides], list[Expr]] | None = None
@@ -148,6 +150,7 @@ class JointEquations:
     balls: tuple[int, ...] = ()
     rigid: bool = False
     residual: Callable[[Absolute, Joint], tuple[Expr, Expr, Expr]] | None = None
+    motion: JointMotion | None = None
 
 
 JOINT_EQUATIONS: Registry[JointEquations] = Registry(

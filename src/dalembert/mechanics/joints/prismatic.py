@@ -6,6 +6,10 @@ import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, nearest_turn, slide
+from dalembert.mechanics.joints.motion import JointMotion, Motion, move
+from dalembert.mechanics.poses import Space
+
+SX = ca.SX
 
 
 def rows(s: Sides) -> list[Expr]:
@@ -18,4 +22,11 @@ def coordinates(s: Sides) -> list[Expr]:
     return [s.along()]
 
 
-JOINT_EQUATIONS.register("prismatic", JointEquations(rows, coordinates=coordinates, relative=slide, rigid=True))
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+    P = SX(ca.DM([1.0, 0.0] if space.planar else [0.0, 0.0, 1.0]))
+    return move(space, 1, p=ca.sparsify(P * s[0]), P=P)
+
+
+JOINT_EQUATIONS.register(
+    "prismatic", JointEquations(rows, coordinates=coordinates, relative=slide, rigid=True, motion=JointMotion(motion))
+)

@@ -25,8 +25,8 @@ class Reactions:
     first: list[int]
 
 
-def reaction_of(host: Absolute, name: str) -> tuple[Expr, Expr, Expr]:
-    """(force, torque) of a joint on its second body at the joint's point, world axes; and the joint's axes."""
+def reaction_of_rows(host: Absolute, name: str) -> tuple[Expr, Expr, Expr]:
+    """(force, torque) of a joint that rows close, on its second body at its point, world axes; and its axes."""
     joint, rows, place = host.joints[name]
     lam = host.lam[list(rows)]
     side = 1 if not joint.b.body.is_ground else 0
@@ -53,7 +53,7 @@ def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Expr, st
     axes = ("x", "y", "z")
     for name in host.joints:
         firsts.append(len(names))
-        force, torque, _ = reaction_of(host, name)
+        force, torque, _ = host.reaction(name)
         names += [f"{name}.force.{axes[k]}" for k in range(host.space.dim)]
         units += ["N"] * host.space.dim
         turns = ["z"] if host.space.planar else list(axes)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import casadi as ca
+
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
+from dalembert.mechanics.joints.motion import JointMotion, Motion, half_turn, move, turn_z
+from dalembert.mechanics.poses import Space
+
+SX = ca.SX
 
 
 def rows(s: Sides) -> list[Expr]:
@@ -20,6 +26,14 @@ def relative(values: Sequence[float], planar: bool) -> Array:
     return transform(planar, angle=values[0])
 
 
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+    S = SX(1) if space.planar else SX(ca.DM([0.0, 0.0, 1.0]))
+    return move(space, 1, R=turn_z(space, s[0]), S=S, quaternion=half_turn(s[0]), angle=s[0])
+
+
 JOINT_EQUATIONS.register(
-    "revolute", JointEquations(rows, coordinates=coordinates, relative=relative, hinge=True, axial=True)
+    "revolute",
+    JointEquations(
+        rows, coordinates=coordinates, relative=relative, hinge=True, axial=True, motion=JointMotion(motion)
+    ),
 )

@@ -10,10 +10,14 @@ import numpy as np
 
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
+from dalembert.mechanics.joints.motion import JointMotion, Motion, half_turn, move, turn_z
+from dalembert.mechanics.poses import Space
+from dalembert.mechanics.rotations import multiply
 from dalembert.model import BodyFrame
 from dalembert.model.bodies import axes_from
 from dalembert.model.joints import Joint
 
+SX = ca.SX
 _PARALLEL = 1e-6  # sine of the angle between the two axes below which a drawing does not show where zero is
 
 
@@ -53,4 +57,20 @@ def frames(joint: Joint) -> tuple[BodyFrame, BodyFrame]:
     return a, b
 
 
-JOINT_EQUATIONS.register("universal", JointEquations(rows, coordinates=coordinates, relative=relative, frames=frames))
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+    """A turn about e₃, the pose at zero, a turn about g₃."""
+    square = SX(ca.sparsify(ca.DM(relative((), planar=False)[:3, :3])))
+    c, n = ca.cos(s[1]), ca.sin(s[1])
+    S = ca.vertcat(ca.horzcat(n, 0), ca.horzcat(c, 0), ca.horzcat(0, 1))
+    product = w[0] * w[1]
+    quaternion = multiply(multiply(half_turn(s[0]), SX(ca.DM([0.5, 0.5, 0.5, 0.5]))), half_turn(s[1]))
+    return move(
+        space, 2, R=turn_z(space, s[0]) @ square @ turn_z(space, s[1]), S=S,
+        S_bias=ca.vertcat(c * product, -n * product, 0), quaternion=quaternion,
+    )  # fmt: skip
+
+
+JOINT_EQUATIONS.register(
+    "universal",
+    JointEquations(rows, coordinates=coordinates, relative=relative, frames=frames, motion=JointMotion(motion)),
+)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import casadi as ca
 
-from dalembert.mechanics.joints.reactions import reaction_of
 from dalembert.mechanics.sensors.output import AXES, OUTPUTS, MachineQuantities, Output
 from dalembert.model.sensors.reaction import ReactionMeasure
 
 
 def reaction(machine: MachineQuantities, measure: ReactionMeasure) -> Output:
     space = machine.host.space
-    force, torque, axes = reaction_of(machine.host, str(measure.joint))
+    force, torque, axes = machine.host.reaction(str(measure.joint))
     if measure.axes == "joint":
         force = axes.T @ force
         torque = torque if space.planar else axes.T @ torque

@@ -115,7 +115,10 @@ class Evaluation:
                 following = found - ca.fmax(ca.fmin(theta, 5), -5) * (found - old)
             previous = (found, residual)
             lam = following
-        a, last = self.factor.accelerations(self.forces(lam), self.b, k)
+        if not eqs.rows and "mass_solve" in eqs.functions:
+            a, last = eqs.functions["mass_solve"](s.q, s.p, s.t, self.forces(lam)), lam
+        else:
+            a, last = self.factor.accelerations(self.forces(lam), self.b, k)
         if passes:
             change = ca.norm_inf(last - lam) / (1 + ca.norm_inf(last))
         *_, zdot, power = self._at

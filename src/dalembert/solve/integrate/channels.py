@@ -42,46 +42,57 @@ class Sampler:
     A time between two steps is reached by one shorter step of the same method from the left: as exact as the run.
     """
 
-    def __init__(self, layout: Layout, times: Array, step_to: Callable[[Array, Array], Array]) -> None:
+    def __init__(self, layout: Layout, times: Array) -> None:
         self.where = layout.starts
         self.times = times
-        self.step_to = step_to
         self.next = 0
         self.blocks: list[Array] = []
 
-    def take(self, before: Array, block: Array) -> None:
-        """Samples in (t of `before`, t of the last row]; `block` has one state per row."""
-        last = float(block[-1, 0])
-        slack = 1e-9 * max(float(block[-1, 1]), 0.0) + 4e-16 * abs(last)
+    def take(self, before: Array, block: Array, step_to: Callable[[Array, Array], Array]) -> None:
+        """Samples in (t of `before`, t of the last row]; `block` has one state per row.
+
+        Runs that share their times have one state each in the last axis.
+        """
+        times, steps = (block[:, k].reshape(len(block), -1)[:, 0] for k in (0, 1))
+        last = float(times[-1])
+        slack = 1e-9 * max(float(steps[-1]), 0.0) + 4e-16 * abs(last)
         stop = int(np.searchsorted(self.times, last + slack, side="right"))
         if stop <= self.next:
             return
         wanted = self.times[self.next : stop]
         self.next = stop
-        t = np.concatenate(([before[0]], block[:, 0]))
+        t = np.concatenate((np.ravel(before[0])[:1], times))
         index = np.minimum(np.searchsorted(t, wanted - slack, side="left"), len(t) - 1)
         exact = np.abs(t[index] - wanted) <= slack
 
         def states(at: Any) -> Array:
-            return np.where((at > 0)[:, None], block[at - 1], before)
+            found = block[at - 1]
+            found[at == 0] = before
+            return found
 
         if exact.all():
             rows = states(index)
         else:
-            rows = np.empty((len(wanted), block.shape[1]))
+            rows = np.empty((len(wanted), *block.shape[1:]))
             rows[exact] = states(index[exact])
             left = np.searchsorted(t, t[index[~exact]], side="left") - 1
-            rows[~exact] = self.step_to(states(left), wanted[~exact])
-        rows[:, 0] = wanted
+            rows[~exact] = step_to(states(left), wanted[~exact])
+        rows[:, 0] = wanted if block.ndim == 2 else wanted[:, None]
         self.blocks.append(rows)
 
-    def samples(self) -> Samples:
-        rows = np.vstack(self.blocks)
+    def samples(self, lane: int | None = None) -> Samples:
+        """All samples; of one run where several share their times."""
+        rows = np.concatenate(self.blocks if lane is None else [block[..., lane] for block in self.blocks])
         part = {k: rows[:, a:b] for k, (a, b) in self.where.items()}
         return Samples(part["t"][:, 0], part["q"], part["v"], part["z"], part["work"][:, 0], part["a"], part["lam"])
 
 
 # --- channels ------------------------------------------------------------------------------------------------------
+
+
+def _recorded(eqs: EquationsOfMotion) -> list[int]:
+    """Measures that records hold."""
+    return [*eqs.recorded_measures, *eqs.carried_measures]
 
 
 def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[str, ...]]:
@@ -91,14 +102,14 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
         s = eqs.symbols()
         F = eqs.functions
         value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
-        chosen = list(eqs.recorded_measures)
+        chosen = _recorded(eqs)
         kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
         phi = F["position"](s.q, s.p, s.t)
         rates = F["rates"](s.q, s.v, s.p, s.t)
         parts = [
             value[chosen],
             rate[chosen],
-            F["reactions"](s.q, s.v, s.lam, s.p, s.t),
+            F["reactions"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             kinetic,
             potential,
@@ -162,7 +173,7 @@ def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array,
     kernel, _, _, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t.reshape(-1, 1)
     (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time)
-    first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
+    first = derived.shape[1] - eqs.nv - len(_recorded(eqs)) - 4
     energy = derived[:, first] + derived[:, first + 1]
     gained = (energy - samples.work).reshape(runs, -1)
     balance = (gained - gained[:, :1]).reshape(-1)

@@ -119,7 +119,7 @@ class EventView:
             (eqs.measures.names, value),
             (eqs.measure_rates.names, rate),
             (eqs.outputs.names, F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t)),
-            (eqs.reaction_channels.names, F["reactions"](s.q, s.v, s.lam, s.p, s.t)),
+            (eqs.reaction_channels.names, F["reactions"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t)),
             (("energy.kinetic", "energy.potential"), ca.vertcat(kinetic, potential)),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -56,22 +57,21 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
     for name in given:
         if name not in eqs.inputs.index:
             raise ModelError("unknown-name", unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
-    t, constants = MX.sym("t"), MX.sym("constants", eqs.nu)
     values = np.zeros(eqs.nu)
-    entries: list[Any] = []
+    entries: list[Callable[[Any, Any], Any]] = []  # of time and constants
     key: list[Any] = []
     first, last = -np.inf, np.inf
     for k, name in enumerate(eqs.inputs.names):
         source = given.get(name, eqs.resting_inputs.get(name, 0.0))
         if isinstance(source, Record):
             channel = _channel(source, name, eqs.inputs.units[k])
-            entries.append(_table(source.time, channel, t))
+            entries.append(partial(_table, source.time, channel))
             digest = hashlib.sha256(channel.tobytes() + source.time.tobytes()).hexdigest()
             key.append(("record", digest))
             first, last = max(first, source.time[0]), min(last, source.time[-1])
         elif callable(source):
             expression = _time_function(source, name)
-            entries.append(expression(t))
+            entries.append(lambda t, constants, f=expression: f(t))
             key.append(("function", expression.serialize()))
         else:
             try:
@@ -82,11 +82,12 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
                 ) from None
             if not np.isfinite(values[k]):
                 raise DataError("not-finite", f"input {name!r} is not finite.")
-            entries.append(constants[k])
+            entries.append(lambda t, constants, k=k: constants[k])
             key.append("constant")
 
     def make() -> ca.Function:
-        column = ca.vertcat(*entries) if entries else MX(0, 1)
+        t, constants = MX.sym("t"), MX.sym("constants", eqs.nu)
+        column = ca.vertcat(*(entry(t, constants) for entry in entries)) if entries else MX(0, 1)
         return ca.Function("inputs", [t, constants], [ca.densify(column)])
 
     function = eqs.cached(("input function", tuple(key)), make)
@@ -125,7 +126,7 @@ def _channel(record: Record, name: str, unit: str) -> Array:
     return channel if factor == 1.0 else factor * channel
 
 
-def _table(time: Array, channel: Array, t: object) -> Any:
+def _table(time: Array, channel: Array, t: object, constants: object) -> Any:
     if len(time) < 2:
         return MX(float(channel[0]))
     return ca.interpolant("table", "linear", [time], channel)(t)

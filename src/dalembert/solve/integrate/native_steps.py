@@ -74,7 +74,7 @@ class NativeSteps:
     def to(self, states: Array, times: Array, constants: Array | None = None, *, p: Array | None = None) -> Array:
         """One step from each column to its own time; `constants` has one row per column where inputs are held.
 
-        p : parameters other than those of the equations.
+        p : parameters other than those of the equations, the same for all columns or one row each.
 
         It is shorter than a step that was accepted, so its error is not controlled again: near a dead point error
         control would reduce steps that a longer step had passed.
@@ -82,7 +82,8 @@ class NativeSteps:
         c, p = self.constants if constants is None else constants, self.p if p is None else p
         rows = self.kernel.many(states, p, c, times[:, None], self.unchecked)[0]
         for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
-            rows[k] = self.reach(rows[k], float(times[k]), None if constants is None else constants[k], p=p)
+            own = p if p.ndim == 1 else p[k]
+            rows[k] = self.reach(rows[k], float(times[k]), None if constants is None else constants[k], p=own)
         if self.iterates:  # v̇ and λ of an implicit step belong to a step of full length: solve for them again
             part = {name: rows[:, a:b] for name, (a, b) in self.layout.starts.items()}
             state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]

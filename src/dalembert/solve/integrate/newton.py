@@ -31,6 +31,9 @@ class NewtonTolerance:
 
     # Speeds, relative to 1 + |v|: ten thousand steps together stay below 1e-8.
     speed: float = 1e-12
+    # Speeds in the last correction, relative to 1 + |v|, up to which a step counts as converged: further corrections
+    # would change less.
+    accepted: float = 1e-8
     # Multipliers, relative to 1 + |λ|: a hundredth of what a run accepts for friction that depends on them.
     multiplier: float = 1e-8
     # Rounding of positions in the joint rows, relative to 1 + |q|: 1 to 10 in runs of the library's machines.

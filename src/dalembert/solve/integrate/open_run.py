@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DataError, SimulationWarning
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.record import Record
-from dalembert.solve.integrate.assumptions import report_assumptions
 from dalembert.solve.integrate.events import Event, as_events
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.method import Method, check_method
@@ -80,3 +80,27 @@ def sample_times(begin: float, end: float, every: Any, step: float | None) -> Ar
     else:
         times[-1] = end
     return times
+
+
+def report_assumptions(eqs: EquationsOfMotion, run: Record, stacklevel: int = 1) -> None:
+    """Warn of every assumption that does not hold at some sample of the run."""
+    if not eqs.assumptions:
+        return
+
+    recorded = set(run.names)
+
+    def columns(names: tuple[str, ...]) -> Array:
+        return np.column_stack([run[name] if name in recorded else np.zeros(len(run.time)) for name in names])
+
+    states = columns(eqs.coordinates.names), columns(eqs.speeds.names)
+    values = eqs.kernel("assumptions").many(*states, eqs.p, np.asarray(run.time)[:, None])[0]
+    excess = np.reshape(values, (len(run.time), -1))
+    found = []
+    for k, finding in enumerate(eqs.assumptions):
+        worst = int(np.argmax(excess[:, k]))
+        if excess[worst, k] > 1:
+            time = float(run.time[worst])
+            problem = f"{finding.problem} (at most at t = {time:.4g} s)."
+            evidence = {**finding.evidence, "excess": float(excess[worst, k])}
+            found.append(replace(finding, problem=problem, where={**finding.where, "time": time}, evidence=evidence))
+    SimulationWarning.report(found, stacklevel + 1)

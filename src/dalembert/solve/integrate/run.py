@@ -29,6 +29,7 @@ from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import Method
+from dalembert.solve.integrate.newton import TOLERANCE
 from dalembert.solve.integrate.singular_poses import SingularPoses
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
@@ -46,8 +47,8 @@ class RunThresholds:
 
     # Relative change of the reactions in the last pass: friction forces are known to six digits then.
     friction: float = 1e-6
-    # Relative change of the speeds in the last Newton iteration, of at most eight: further ones would change less.
-    newton: float = 1e-8
+    # Relative change of the speeds in the last Newton iteration.
+    newton: float = TOLERANCE.accepted
     # Gap of a joint [m or rad]: runs of the test machines stay below 1e-9 with every method.
     gap: float = 1e-5
     # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
@@ -112,7 +113,7 @@ class Run:
             self._bind()
         h = self.method.initial_step(self.end - begin.t)
         x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
-        self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
+        self.sampler = Sampler(self.steps.layout, times)
         self.span = self.end - begin.t
         self.steps.plan(times, self.span)
         self.monitor = EventMonitor(self.events, self.steps.layout, self.own)
@@ -310,10 +311,10 @@ class Run:
                     self._check(row)
                 except ConvergenceError:
                     if k:
-                        self.sampler.take(before, block[:k].copy())
+                        self.sampler.take(before, block[:k].copy(), self.steps.to)
                     raise
             raise
-        self.sampler.take(before, block)
+        self.sampler.take(before, block, self.steps.to)
 
     def _check(self, x: Array) -> None:
         change = float(x[self.where["change"][0]])
@@ -496,7 +497,7 @@ class Run:
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
-        inputs = np.vstack(
+        inputs = np.concatenate(
             [
                 inputs.values(eqs, samples.t[a:b])
                 for (_, eqs, inputs), a, b in zip(self.segments, bounds[:-1], bounds[1:], strict=True)

@@ -8,13 +8,15 @@ motion open, and reactions and energy may jump. With rows of unit length Â the 
 falls there like 2 log |t - t*|; rows that are redundant everywhere only add a nearly constant term. One native call per
 chunk evaluates g at all steps. A minimum that is sharp at the length of the steps, as that of |t - t*| is and that of a
 smooth positive function is not, is located with states of the run in between, and counts where the smallest singular
-value that is not zero everywhere goes below NEAR_SINGULAR.
+value that is not zero everywhere goes below the limit of `mobility`.
 """
 
 from __future__ import annotations
 
+import operator
 import warnings
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import casadi as ca
@@ -25,7 +27,8 @@ from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
-from dalembert.solve.position.mobility import NEAR_SINGULAR, scaled_rows
+from dalembert.solve.position.mobility import LIMITS as MOBILITY
+from dalembert.solve.position.mobility import scaled_rows
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class SingularPoses:
             return
         where = steps.layout.starts
         if not len(self.states):
-            self.states, self.values = before[None, :].copy(), self._values(where, before[None, :])
+            q, v, z, t = (before[a:b] for a, b in (where[name] for name in ("q", "v", "z", "t")))
+            self.states, self.values = before[None, :].copy(), self.kernel.raw(q, v, z, self.eqs.p, t)[0].copy()
         times = np.concatenate((self.states[-1:, 0], block[:, 0]))
         accepted = np.diff(times) > 0
         if not accepted.all():
@@ -83,10 +87,11 @@ class SingularPoses:
         if g[k] > self.best:
             self.best, self.known_rank = float(g[k]), None
             self.most_regular = (last[k] if k < len(last) else block[k - len(last)]).copy()
-        middle, sides = g[1:-1], np.maximum(g[:-2], g[2:])
-        lowest = (middle < g[:-2]) & (middle <= g[2:])
-        sharp = (middle < sides + 2 * np.log(LIMITS.sharp)) | (middle < self.best + 2 * np.log(LIMITS.lowest))
-        candidates = np.flatnonzero(lowest & sharp) + 1
+        falls = g[1:] < g[:-1]
+        lowest = np.flatnonzero(falls[:-1] & (g[1:-1] <= g[2:])) + 1
+        sides = np.maximum(g[lowest - 1], g[lowest + 1])
+        limit = np.maximum(sides + 2 * np.log(LIMITS.sharp), self.best + 2 * np.log(LIMITS.lowest))
+        candidates = lowest[g[lowest] < limit]
         self.states = np.vstack((last, block if len(candidates) else block[-2:]))
         for place in candidates:
             self._locate(steps, int(place))
@@ -133,11 +138,11 @@ class SingularPoses:
             minimize_scalar(square, bounds=span, method="bounded", options={"xatol": 1e-9 * (span[1] - span[0])}).x
         )
         U, singular, _ = np.linalg.svd(self._rows(where, at(t)))
-        if singular[rank - 1] > NEAR_SINGULAR * singular[0]:
+        if singular[rank - 1] > MOBILITY.near_singular * singular[0]:
             return
         if self.found and t - self.found[-1]["time"] <= span[1] - span[0]:  # one pass, noise of tiny steps
             return
-        left_over = int(np.count_nonzero(singular > NEAR_SINGULAR * singular[0]))
+        left_over = int(np.count_nonzero(singular > MOBILITY.near_singular * singular[0]))
         weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be distinguished here
         owners = dict.fromkeys(
             row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > LIMITS.share * weight.max()
@@ -210,7 +215,9 @@ def _volume(eqs: EquationsOfMotion) -> Kernel:
         unit = ca.sparsify(ca.diag(1 / length) @ A)
         G = ca.triu(ca.sparsify(unit @ unit.T)) + LIMITS.epsilon * ca.SX.eye(len(eqs.rows))
         pivots = ca.ldl(ca.triu2symm(G))[0]
-        value = ca.sum1(ca.log(ca.fmax(ca.densify(ca.vec(pivots)), 1e-30)))
+        floored = ca.fmax(ca.densify(ca.vec(pivots)), 1e-30)  # each at most 1 + ε: ten multiply to a normal number
+        groups = ca.vertsplit(floored, [*range(0, len(eqs.rows), 10), len(eqs.rows)])
+        value = sum(ca.log(reduce(operator.mul, ca.vertsplit(group))) for group in groups)
         function = ca.Function("volume", [s.q, s.v, s.z, s.p, s.t], [value], {"cse": True})
         return Kernel(function)
 

@@ -8,12 +8,13 @@ asked for it makes it alone, with all that `Run` has to report.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array, cores, run_together, spread_over_cores
+from dalembert.expressions import Array, LaneLoop, cores, run_together, spread_over_cores
 from dalembert.solve.integrate.channels import Sampler, Samples
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep
@@ -22,6 +23,7 @@ from dalembert.solve.integrate.run import STRETCHES, THRESHOLDS
 
 BLOCK = 256  # attempts between two looks at runs with error control
 LARGEST = 2_000_000  # numbers in a block of all lanes: 16 MB
+IN_CACHE = 262_144  # numbers in a block of runs in step: 2 MB, a second cache
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ def runs_together(
     found: list[Samples | None] = [None] * len(starts)
 
     def work(k: int) -> None:
-        for number, samples in _Lanes(steps, method, code, starts, end, times, columns, parts[k]).go():
+        runs = (_Lanes if method.step is None else _InStep)(steps, method, code, starts, end, times, columns, parts[k])
+        for number, samples in runs.go():
             found[number] = samples
 
     spread_over_cores(work, groups)
@@ -111,12 +114,18 @@ class _Lanes:
                 if not self._sound(run, block):
                     runs[lane] = self._next()
                     continue
-                run.sampler.take(run.x, block)
+                run.sampler.take(run.x, block, partial(self.steps.to, p=self.starts.p[run.number]))
                 run.x = block[-1].copy()
                 if run.x[0] >= self.end:
                     done.append((run.number, run.sampler.samples()))
                     runs[lane] = self._next()
         return done
+
+    def _converged(self, x: Array) -> Any:
+        """Whether iterations and step sizes of columns, one per row, allow to go on."""
+        limit = THRESHOLDS.newton if self.method.iterates else THRESHOLDS.friction
+        smallest = THRESHOLDS.smallest_step * np.maximum(1.0, np.abs(x[:, 0]))
+        return ~((x[:, self.where["change"][0]] > limit) | ((x[:, 0] < self.end) & (x[:, 1] < smallest)))
 
     def _next(self) -> _LaneRun | None:
         """The next run that waits and whose first state is sound."""
@@ -124,14 +133,14 @@ class _Lanes:
             number = int(self.waiting.pop())
             x = self.columns[number]
             if np.isfinite(x).all():
-                return _LaneRun(number, x.copy(), self._sampler(number, x), 0)
+                return _LaneRun(number, x.copy(), self._sampler(x), 0)
         return None
 
-    def _sampler(self, number: int, x: Array) -> Sampler:
-        p = self.starts.p[number]
-        sampler = Sampler(self.steps.layout, self.times, lambda states, at: self.steps.to(states, at, p=p))
-        if self.times[0] <= x[0] + 1e-12 * max(1.0, abs(x[0])):
-            sampler.blocks.append(x[None, :].copy())
+    def _sampler(self, x: Array) -> Sampler:
+        sampler = Sampler(self.steps.layout, self.times)
+        t = float(np.ravel(x[0])[0])
+        if self.times[0] <= t + 1e-12 * max(1.0, abs(t)):
+            sampler.blocks.append(x[None].copy())
             sampler.next = 1
         return sampler
 
@@ -149,14 +158,42 @@ class _Lanes:
         x = block[-1]
         if not np.isfinite(x).all():
             return False
-        change = x[self.where["change"][0]]
-        if change > (THRESHOLDS.newton if self.method.iterates else THRESHOLDS.friction):
-            return False
-        if x[0] < self.end and x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
+        if not self._converged(x[None, :])[0]:
             return False
         run.tried = 0 if x[0] - run.x[0] > self.stretch else run.tried + len(block)
         budget = self.method.attempts
         return budget is None or run.tried < budget
+
+
+class _InStep(_Lanes):
+    """Runs of a fixed step in the lanes of one thread: all are at the same time, and their samples are taken at once."""
+
+    def go(self) -> list[tuple[int, Samples]]:
+        sound = [int(k) for k in self.waiting[::-1] if np.isfinite(self.columns[k]).all()]
+        lanes = self.code.lanes
+        return [one for k in range(0, len(sound), lanes) for one in self._team(sound[k : k + lanes])]
+
+    def _team(self, numbers: list[int]) -> list[tuple[int, Samples]]:
+        """Runs from their first state to the end."""
+        there = [*numbers, *numbers[:1] * (self.code.lanes - len(numbers))]  # an idle lane repeats another
+        x, p = self.columns[there], self.starts.p[there]
+        most = max(IN_CACHE // x.size, 1)
+        loop = LaneLoop(self.code, most, x, p, self.steps.constants, np.array(self.end), self.numbers)
+        sampler = self._sampler(x.T)
+        sound = np.ones(len(there), dtype=bool)
+        while x[0, 0] < self.end and sound.any():
+            rows = loop.run(min(self._attempts(x[:1]), most))
+            x = rows[-1].T.copy()
+            sound &= np.isfinite(x).all(axis=1) & (x[:, 0] == x[0, 0]) & self._converged(x)
+            sampler.take(rows[0], rows[1:], partial(self._step_to, p))
+        return [(number, sampler.samples(lane)) for lane, number in enumerate(numbers) if sound[lane]]
+
+    def _step_to(self, p: Array, states: Array, times: Array) -> Array:
+        """One step of every lane to each of the times.  states : (times, width, lanes)."""
+        count, width, lanes = states.shape
+        columns = states.transpose(2, 0, 1).reshape(-1, width)
+        found = self.steps.to(columns, np.tile(times, lanes), p=np.repeat(p, count, axis=0))
+        return found.reshape(lanes, count, width).transpose(1, 2, 0)
 
 
 @dataclass

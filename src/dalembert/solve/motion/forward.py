@@ -48,7 +48,7 @@ class Reaction:
     """What a joint does to its second body, at the joint's point.
 
     force (2 or 3,) [N] and torque (1 or 3,) [N m] in world axes and in the axes of the joint's first frame; `unique`
-    says whether the joints decide it (redundant joints share their load in ways the equations cannot tell).
+    says whether the joints decide it (redundant joints share their load in ways the equations do not determine).
     """
 
     force: Array
@@ -82,6 +82,7 @@ class ForwardSolution:
     acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
     free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus what is not ideal.
     control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
+    loads : values of the equations' reaction channels.
     reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
     self_stress : (rows, k), orthonormal multipliers that push nothing, of k redundant rows: λ + self_stress h gives the
         same motion for every h (k,).
@@ -100,6 +101,7 @@ class ForwardSolution:
     force: Array
     control: Array
     efforts: Mapping[str, float]
+    loads: Array
     reactions: Mapping[str, Reaction]
     unique: Mapping[str, bool]
     self_stress: Array
@@ -117,8 +119,7 @@ class ForwardSolution:
                 k = channels.index[name]
                 return float(np.reshape(S, (-1, eqs.nv))[k] @ self.acceleration + bias[k])
         if name in eqs.reaction_channels.index:
-            (values,) = eqs.kernel("reactions")(s.q, s.v, self.lam, eqs.p, s.t)
-            return float(values[eqs.reaction_channels.index[name]])
+            return float(self.loads[eqs.reaction_channels.index[name]])
         known = (*eqs.speeds.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.reaction_channels.names)
         raise DataError(
             "unknown-name", unknown_name("acceleration or reaction", name, known, f"a solution of {eqs.name!r}")
@@ -281,6 +282,9 @@ def forward_dynamics(
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
     unique = _unique(eqs, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
+    (loads,) = eqs.kernel("reactions")(
+        state.q, state.v, acceleration, lam, state.z, system.u, eqs.p, state.t
+    )  # fmt: skip
     force, control = A.T @ lam + given, S.T @ efforts
     residuals = {
         "motion": _share(M @ acceleration - f - force - control, M @ acceleration, f, force, control),
@@ -301,7 +305,8 @@ def forward_dynamics(
         force=force,
         control=control,
         efforts=dict(zip(map(eqs.full_name, accelerations or ()), map(float, efforts), strict=True)),
-        reactions=_reactions(eqs, state, lam, unique),
+        loads=loads,
+        reactions=_reactions(eqs, state, loads, unique),
         unique=unique,
         self_stress=Z,
         rank=Rank(len(eqs.rows), len(eqs.rows) - Z.shape[1], eqs.nv - len(eqs.rows) + Z.shape[1], tolerance),
@@ -505,11 +510,10 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Sys
     )
 
 
-def _reactions(eqs: EquationsOfMotion, state: State, lam: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
+def _reactions(eqs: EquationsOfMotion, state: State, values: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
     first = next((joint.name for joint in eqs.joints if joint.reaction >= 0), None)
     if first is None:
         return {}
-    (values,) = eqs.kernel("reactions")(state.q, state.v, lam, eqs.p, state.t)
     dim = sum(name.startswith(f"{first}.force.") for name in eqs.reaction_channels.names)
     turns = 1 if dim == 2 else 3
     axes = None
@@ -523,5 +527,5 @@ def _reactions(eqs: EquationsOfMotion, state: State, lam: Array, unique: Mapping
         torque = values[joint.reaction + dim : joint.reaction + dim + turns]
         E = np.eye(dim) if axes is None else axes[:, dim * k : dim * (k + 1)]
         local = torque if turns == 1 else E.T @ torque
-        result[joint.name] = Reaction(force, torque, E.T @ force, local, unique[joint.name])
+        result[joint.name] = Reaction(force, torque, E.T @ force, local, unique.get(joint.name, True))
     return result

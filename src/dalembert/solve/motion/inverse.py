@@ -133,8 +133,14 @@ class _ForceBalance:
         chosen = [eqs.inputs.index[name] for name in names]
         f, g = eqs.functions["forces"], eqs.functions["internal"]
         in_forces = _columns(f, 3)
+        pattern = eqs.functions["rows"].jac_sparsity(1, 3)
+        self.prescribed = {  # inputs that are the acceleration of a driver, with its row
+            column: row
+            for row, column in zip(pattern.row(), pattern.get_col(), strict=True)
+            if eqs.rows[row].owner in eqs.drivers and column not in in_forces
+        }
         self.direct = [k for k in chosen if k in in_forces]
-        self.behind = [k for k in chosen if k not in in_forces]
+        self.behind = [k for k in chosen if k not in in_forces and k not in self.prescribed]
         feeds: dict[int, list[int]] = {}  # input -> internal states it feeds
         pattern = g.jac_sparsity(0, 3)
         for row, column in zip(pattern.row(), pattern.get_col(), strict=True):
@@ -143,7 +149,7 @@ class _ForceBalance:
             if k not in feeds:
                 raise ModelError(
                     "undetermined-force",
-                    f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion can tell its value.",
+                    f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion determines its value.",
                 )
         pushing = _columns(f, 2)
         for k, name in enumerate(eqs.internal.names):
@@ -175,7 +181,8 @@ class _ForceBalance:
             A, _ = F["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
             f = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
             residual = F["inertia"](s.q, s.p, s.t) @ s.a - f - A.T @ s.lam
-            W = ca.jacobian(f, ca.vertcat(s.z, s.u[self.direct]))
+            chosen = s.u[self.direct] if self.direct else SX(0, 1)  # u[[]] of one input is 1 x 0
+            W = ca.jacobian(f, ca.vertcat(s.z, chosen))
             L = (A.T + ca.jacobian(f, s.lam))[:, self.rows]
             unknown = ca.vertcat(s.z, s.u, s.lam)
             affine = not unknown.shape[0] or ca.jacobian(ca.vertcat(ca.vec(W), ca.vec(L)), unknown).nnz() == 0
@@ -191,6 +198,8 @@ class _ForceBalance:
         z, u, lam, residual = (np.concatenate([p[i] for p in parts]) for i in range(4))
         if self.behind:
             self._inputs_behind(poses, z, u, lam)
+        if self.prescribed:
+            self._prescribed_accelerations(poses, z, u)
         idle = self._idle(poses)
         freedom = max(p[4] for p in parts) - len(idle)
         return _Solution(
@@ -323,6 +332,20 @@ class _ForceBalance:
             u[:, self.behind] += change
             if not np.abs(change).max(initial=0.0) > 1e-12 * (1 + np.abs(u).max(initial=0.0)):
                 break
+
+    def _prescribed_accelerations(self, poses: Poses, z: Array, u: Array) -> None:
+        """Inputs that are accelerations of drivers, from the motion: A v̇ = b(u), b = u + b₀."""
+        eqs, rows = self.eqs, list(self.prescribed.values())
+
+        def make() -> Kernel:
+            s = eqs.symbols()
+            A, b = eqs.functions["rows"](s.q, s.v, s.z, ca.DM.zeros(eqs.nu), s.p, s.t)
+            wanted = ca.densify((A @ s.a - b)[rows])
+            return Kernel(build_function("prescribed", [s.q, s.v, s.a, s.z, s.p, s.t], [wanted]))
+
+        kernel = eqs.cached(("inverse prescribed", tuple(rows)), make)
+        (found,) = kernel.many(poses.q, poses.v, poses.a, z, eqs.p, poses.t.reshape(-1, 1))
+        u[:, list(self.prescribed)] = found.reshape(len(poses.t), -1)
 
 
 def _columns(function: ca.Function, argument: int) -> set[int]:

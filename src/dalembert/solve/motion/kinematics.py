@@ -292,6 +292,20 @@ class _MotionAnalysis:
         if not null.shape[1]:
             return
         S = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, float(self.times[0]))[2]
+        elastic = S[[eqs.measures.index[name] for name in eqs.placement.held]]
+        if elastic.shape[0] and not null_space(elastic @ null).shape[1]:
+            bodies = ", ".join(dict.fromkeys(repr(name.rpartition(".")[0]) for name in eqs.placement.held))
+            raise ModelError(
+                "free-to-move",
+                f"the motion of the joints of {eqs.name!r} leaves {null.shape[1]} elastic coordinates free, those of "
+                f"{bodies}: they follow from the forces.",
+                Advice("Prescribe the joints by {}.", Call("m.add_driver")),
+                Advice("Then {} integrates the elastic motion and records the effort of each driver.",
+                       Call("da.simulate")),
+                Advice("A run that has all coordinates is a motion too."),
+                where={"bodies": bodies},
+                evidence={"free": null.shape[1]},
+            )  # fmt: skip
         freely = np.abs(S @ null).max(axis=1, initial=0.0)
         joints = [eqs.measures.names[k] for k in eqs.recorded_measures if freely[k] > 1e-6]
         size = np.linalg.norm(null, axis=1)
@@ -306,13 +320,6 @@ class _MotionAnalysis:
             Call("m.add_driver"),
             Argument("motion"),
         )
-        elastic = {eqs.measure_rates.names[eqs.measures.index[name]] for name in eqs.placement.held}
-        if elastic.issuperset(speeds):
-            problem += " Elastic coordinates follow from the forces, not from the motion of the joints."
-            advice = Advice(
-                "Prescribe the joints by {} and use {}: it integrates the elastic motion, and records the effort of "
-                "each driver.", Call("m.add_driver"), Call("da.simulate"),
-            )  # fmt: skip
         raise ModelError("free-to-move", problem, advice)
 
     def _poses(self, every: int) -> Poses:

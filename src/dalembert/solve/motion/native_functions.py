@@ -26,8 +26,8 @@ class Analysis:
     def __init__(self, eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = ()) -> None:
         self.eqs, self.targets, self.held = eqs, targets, held
         self.prescribed = target_function(eqs, targets)
-        functions = eqs.functions["rows"]
-        if any(functions.jac_sparsity(1, k).nnz() for k in (2, 3)):
+        known = set(eqs.known_rows)
+        if any(k not in known and row.owner not in eqs.drivers for k, row in enumerate(eqs.rows)):
             raise ModelError(
                 "not-supported", "kinematics: an acceleration-level constraint depends on inputs or internal states."
             )
@@ -106,10 +106,11 @@ class Analysis:
         N, n = F["kinematics"](q, p, t)
         w = SX.sym("w", eqs.nv)
         spin_bias = ca.substitute(ca.jtimes(E @ w, q, N @ v + n), w, v) if self.held else SX.zeros(0, 1)
-        J, right = ca.sparsify(ca.vertcat(A, H, E)), ca.vertcat(b, dds - bias, -spin_bias)
+        known = eqs.known_rows  # an acceleration that an input decides is prescribed by the motion instead
+        J, right = ca.sparsify(ca.vertcat(A[known, :], H, E)), ca.vertcat(b[known], dds - bias, -spin_bias)
         a = SX.zeros(eqs.nv)
         if J.shape[0]:
-            if factor is None or len(eqs.rate_rows) < len(eqs.rows):
+            if factor is None or eqs.rate_rows != known:
                 factor = ConstraintFactor(SX.eye(eqs.nv), J)
             for _ in range(2):
                 a = a + factor.correction(J @ a - right, 2)

@@ -121,6 +121,7 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
 def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> tuple[Array, Array]:
     rates, error = differentiate(time, q, 1)
     N, n = eqs.kernel("kinematics").many(q, eqs.p, time.reshape(-1, 1))
+    N = N.reshape(len(time), eqs.nq, eqs.nv)  # also of one coordinate
     found = [np.zeros((len(time), eqs.nv)) for _ in range(2)]
     rows_of = ca.DM(eqs.functions["kinematics"].sparsity_out(0), 1)
     for columns in diagonal_blocks((rows_of.T @ rows_of).sparsity()):  # N is one block per body
@@ -150,11 +151,12 @@ def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
             missed = F["rates"](s.q, s.v, s.p, s.t)
             factor = ConstraintFactor(SX.eye(eqs.nv), A[rated, :])
             v = v + factor.correction(missed, 2)
-        if eqs.rows:
+        known = eqs.known_rows  # accelerations that inputs decide are those of the record
+        if known:
             A, b = F["rows"](s.q, v, *zero, s.p, s.t)
-            if len(rated) < len(eqs.rows) or F["rows"].jac_sparsity(0, 1).nnz():
-                factor = ConstraintFactor(SX.eye(eqs.nv), A)
-            a = a + factor.correction(A @ a - b, 2)
+            if known != rated or F["rows"].jac_sparsity(0, 1).nnz():
+                factor = ConstraintFactor(SX.eye(eqs.nv), A[known, :])
+            a = a + factor.correction((A @ a - b)[known], 2)
         close = ca.Function("close", [s.q, s.p, s.t], [ca.densify(q), gap])
         settle = ca.Function("settle", [s.q, s.v, s.a, s.p, s.t], [ca.densify(v), ca.densify(a)])
         return Kernel(close), Kernel(settle)

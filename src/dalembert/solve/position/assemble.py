@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_matrix, identity, vstack
+from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
@@ -201,8 +201,11 @@ class _JointGaps:
         self.turned = {owner: np.array(x.quaternion, dtype=float) for owner, x in turned.items()}
         self.parts = [blocks[owner].part for owner in turned]
         self.columns = [column for owner in turned for column in blocks[owner].columns]
-        self.chosen = [eqs.measures.index[name] for name in wanted]
-        self.values = np.array(list(wanted.values()))
+        # elastic coordinates have their value already and do not move
+        self.still = [held_column(eqs, name) for name in eqs.placement.held if name in wanted]
+        free = {name: value for name, value in wanted.items() if name not in eqs.placement.held}
+        self.chosen = [eqs.measures.index[name] for name in free]
+        self.values = np.array(list(free.values()))
         self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
 
     def residual(self, q: Array) -> Array:
@@ -219,14 +222,21 @@ class _JointGaps:
         A = eqs.kernel("rows").sparse(0, q, self.zero_v, self.zero_z, self.zero_u, eqs.p, self.t)
         if len(eqs.holonomic_rows) < len(eqs.rows):
             A = A[eqs.holonomic_rows, :]
-        if not self.chosen and not self.columns:
-            return A
-        S = eqs.kernel("measures").sparse(2, q, self.zero_v, eqs.p, self.t)
-        return vstack((A, S[self.chosen, :], identity(eqs.nv, format="csr")[self.columns, :])).tocsc()
+        if self.chosen or self.columns:
+            S = eqs.kernel("measures").sparse(2, q, self.zero_v, eqs.p, self.t)
+            A = vstack((A, S[self.chosen, :], identity(eqs.nv, format="csr")[self.columns, :])).tocsc()
+        if self.still:
+            moving = np.ones(eqs.nv)
+            moving[self.still] = 0.0
+            A = (A @ diags(moving)).tocsc()
+        return A
 
     def move(self, q: Array, change: Array) -> Array:
         N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
-        return normalised_numbers(self.eqs, q + N @ change)
+        step = N @ change
+        counted = [counter.coordinate for counter in self.eqs.counters]
+        step[counted] = np.where(np.isfinite(step[counted]), step[counted], 0.0)  # angles without a meaning here
+        return normalised_numbers(self.eqs, q + step)
 
     def owner(self, index: int) -> str:
         count = len(self.eqs.holonomic_rows)
@@ -237,6 +247,11 @@ class _JointGaps:
         if index >= count + len(self.chosen):
             return f"the prescribed orientation of {list(self.turned)[(index - count - len(self.chosen)) // 3]!r}"
         return f"the prescribed coordinate {self.eqs.measures.names[self.chosen[index - count]]!r}"
+
+
+def held_column(eqs: EquationsOfMotion, name: str) -> int:
+    """The speed of an elastic coordinate, by number."""
+    return eqs.speeds.index[eqs.measure_rates.names[eqs.measures.index[name]]]
 
 
 def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
@@ -276,6 +291,10 @@ def _close(
     restarts: int,
 ) -> Array:
     problem = _JointGaps(eqs, wanted, turned, t)
+    q0 = q0.copy()
+    for name in eqs.placement.held:
+        if name in wanted:
+            q0[eqs.coordinates.index[name]] = wanted[name]
     tolerance = LIMITS.tolerance * (1 + float(np.abs(q0).max(initial=0.0)))
     q, gap = _iterate(problem, q0, tolerance)
     if gap <= tolerance:
@@ -286,6 +305,7 @@ def _close(
     for k in range(restarts):
         spread = 0.05 * 1.25**k
         shift = random.normal(size=eqs.nv) * spread
+        shift[problem.still] = 0.0
         q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance)
         if gap <= tolerance:
             return q

@@ -1,4 +1,4 @@
-"""Degrees of freedom: counted, and true; redundant joints; distance to singular poses; one check of everything.
+"""Degrees of freedom: counted, and true; redundant joints; distance to singular poses.
 
     count  ν = d n - Σ (d - k) J(k)        (Chebychev-Gruebler-Kutzbach)
     true   n_v - rank A                    (rank decided from singular values)
@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.errors import AssemblyError, DalembertError, DataError, ModelError, unknown_name
+from dalembert.core.errors import AssemblyError, DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
-from dalembert.model import Mechanism
 from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.solve.constrained import matrices
@@ -27,10 +26,26 @@ from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import acceleration_name
 from dalembert.solve.position.tangent import speed_numbers
 
-RANK_TOLERANCE = 1e-9  # of the scaled rows, relative; joints are closed to 1e-12 before
-INVOLVED = 1e-6  # share of a left null vector that makes a joint part of a redundancy
-NEAR_SINGULAR = 1e-4  # smallest singular value that earns a warning
-PROBE = 1e-2  # rad (or times the arm, m): how far a neighbouring pose is looked for
+
+@dataclass(frozen=True)
+class MobilityLimits:
+    """Limits of the judgement of rows; rows have unit length and arms are scaled to one, so they are pure numbers."""
+
+    # singular value, relative to the largest, up to which rows depend on each other: joints are closed to 1e-12, which
+    # moves the rows by as much, and a thousand rows add up
+    rank: float = 1e-9
+    # share of a left null vector from which a joint takes part in a redundancy: rows outside it have rounding there,
+    # some 1e-16 over the singular value that counts (1e-9 at least), so 1e-7
+    involved: float = 1e-6
+    # singular value, relative to the largest, below which a pose is near a singular one: constraint forces are ten
+    # thousand times the loads there, and a step that closes joints to 1e-12 knows speeds to 1e-8
+    near_singular: float = 1e-4
+    # distance of the neighbouring pose [rad, or times the arm, m] whose rank is compared: a simple dead point has a
+    # singular value of this size there, far above `rank`
+    probe: float = 1e-2
+
+
+LIMITS = MobilityLimits()
 
 
 def gruebler(bodies: int, freedoms: Mapping[int, int], *, planar: bool) -> int:
@@ -110,7 +125,7 @@ def scaled_rows(eqs: EquationsOfMotion, A: Array) -> Array:
     return result
 
 
-def _rows_at(eqs: EquationsOfMotion, state: State, *, scaled: bool = True) -> Array:
+def rows_at(eqs: EquationsOfMotion, state: State, *, scaled: bool = True) -> Array:
     A = eqs.kernel("rows")(state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[0]
     A = np.reshape(A, (len(eqs.rows), eqs.nv))
     if not np.isfinite(A).all():
@@ -125,7 +140,7 @@ def mobility(
     *,
     basis: str = "partition",
     independent: Iterable[str] | None = None,
-    tolerance: float = RANK_TOLERANCE,
+    tolerance: float = LIMITS.rank,
 ) -> Mobility:
     """Degrees of freedom, counted and true, and the joints that are redundant.
 
@@ -146,7 +161,7 @@ def mobility(
     1
     """
     state = state_or_rest(eqs, state, weightless=True)
-    A, plain = _rows_at(eqs, state), _rows_at(eqs, state, scaled=False)
+    A, plain = rows_at(eqs, state), rows_at(eqs, state, scaled=False)
     values = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
     rank = matrices.rank_of(values, tolerance)
     redundant: tuple[str, ...] = ()
@@ -154,7 +169,7 @@ def mobility(
     if rank < len(eqs.rows):
         weight = np.linalg.norm(matrices.left_null_space(A, tolerance), axis=1)
         owners = [row.owner for row in eqs.rows]
-        redundant = tuple(dict.fromkeys(o for o, w in zip(owners, weight, strict=True) if w > INVOLVED))
+        redundant = tuple(dict.fromkeys(o for o, w in zip(owners, weight, strict=True) if w > LIMITS.involved))
         extra = [owners[k] for k in _surplus_rows(A, rank)]
         surplus = tuple((owner, extra.count(owner)) for owner in dict.fromkeys(extra))
     chosen = matrices.independent_columns(A, tolerance)[0]
@@ -189,19 +204,19 @@ def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tole
     q, t = np.array(state.q), state.t
     if S.shape[1]:
         direction = S @ random.normal(size=S.shape[1])
-        direction *= PROBE / float(np.abs(direction).max())
+        direction *= LIMITS.probe / float(np.abs(direction).max())
         N = np.reshape(eqs.kernel("kinematics")(q, eqs.p, t)[0], (eqs.nq, eqs.nv))
         q = normalised_numbers(eqs, q + N @ direction)
     else:
-        t += PROBE
+        t += LIMITS.probe
     try:
         near = assemble(eqs, start=eqs.state(q, state.v, state.z, t), t=t)
     except AssemblyError:
         return None
-    return matrices.rank_of(np.linalg.svd(_rows_at(eqs, near), compute_uv=False), tolerance) > rank
+    return matrices.rank_of(np.linalg.svd(rows_at(eqs, near), compute_uv=False), tolerance) > rank
 
 
-def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = RANK_TOLERANCE) -> Record:
+def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = LIMITS.rank) -> Record:
     """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run.
 
     Returns a Record with channels ``rank``, ``dof``, ``distance`` (smallest singular value that counts) and
@@ -261,77 +276,3 @@ def _residuals(
         force = np.array([np.linalg.norm(x) for x in along])
         found |= {"residual.force": force, "residual.combined": np.hypot(missed, force)}
     return found
-
-
-@dataclass(frozen=True)
-class Report:
-    """What `da.check` found; prints everything."""
-
-    name: str
-    problems: tuple[str, ...]
-    warnings: tuple[str, ...]
-    mobility: Mobility | None
-
-    @property
-    def ok(self) -> bool:
-        return not self.problems
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    def __repr__(self) -> str:
-        lines = [f"Check of {self.name!r}: {'sound' if self.ok else f'{len(self.problems)} problem(s)'}"]
-        lines += [f"  problem: {text}" for text in self.problems]
-        lines += [f"  warning: {text}" for text in self.warnings]
-        if self.mobility is not None:
-            lines.append(repr(self.mobility))
-        return "\n".join(lines)
-
-
-def check(m: Mechanism) -> Report:
-    """Look a machine over: every problem of its description at once, then its freedoms and redundant joints.
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> m = da.Mechanism("pendulum", planar=True)
-    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
-    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
-    >>> da.check(m).ok
-    True
-    """
-    if not isinstance(m, Mechanism):
-        raise ModelError("wrong-type", f"only a Mechanism can be checked, got {type(m).__name__}.")
-    found = tuple(one.text() for one in m.problems())
-    if found:
-        return Report(m.name, found, (), None)
-    from dalembert.mechanics import equations  # not needed by a run, which asks for the rank only
-
-    try:
-        eqs = equations(m)
-        state = assemble(eqs)
-        result = mobility(eqs, state)
-        M = np.reshape(eqs.kernel("inertia")(state.q, eqs.p, state.t)[0], (eqs.nv, eqs.nv))
-        matrices.realizability(M, _rows_at(eqs, state), eqs.speeds.names)
-    except DalembertError as error:
-        return Report(m.name, (str(error),), (), None)
-    return Report(m.name, (), tuple(_warnings(m, result)), result)
-
-
-def _warnings(m: Mechanism, found: Mobility) -> list[str]:
-    texts = []
-    massless = [body.name for body in m.bodies if float(body.mass) == 0]
-    if massless:
-        texts.append(f"bodies without mass, held by their joints: {', '.join(massless)}.")
-    if found.singular:
-        texts.append("the drawing shows a singular pose: more can move there than nearby.")
-    elif found.redundant:
-        texts.append(
-            f"{found.rows - found.rank} redundant constraint row(s); reactions of "
-            f"{', '.join(found.redundant)} are not unique."
-        )
-    if found.distance < NEAR_SINGULAR:
-        texts.append(f"the drawing is near a singular pose (smallest singular value {found.distance:.1e}).")
-    if found.dof == 0 and not m.drivers:
-        texts.append("nothing can move: no degree of freedom is left.")
-    return texts

@@ -328,7 +328,7 @@ class RecordMotion:
         return float((error / np.where(error > 0, np.maximum(size, error), 1.0)).max())
 
     def warn(self) -> None:
-        """Warn of accelerations that the samples do not tell."""
+        """Warn of accelerations that the samples do not determine."""
         if self.estimated_error > DOUBT:
             warnings.warn(
                 MotionWarning(
@@ -443,7 +443,7 @@ def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Call
     values = [record[n] if n in record.names else np.array([0.0, 1.0]) for n in names]
     rounding = 1e-9 * (np.array([np.abs(x).max() for x in values]) + sizes.max()) + 1e-12
     if (most * float(np.diff(record.time).max()) > 0.25 * np.array([np.ptp(x) for x in values])).any():
-        return none  # fewer than twelve samples per period of an oscillation: a spline cannot tell
+        return none  # fewer than twelve samples per period of an oscillation: a spline cannot follow
     for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + 10 * errors + rounding):
         where = int(np.argmax(gaps[:, k]))
         warnings.warn(

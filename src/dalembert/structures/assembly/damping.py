@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.structures.assembly.materials import is_number
 
@@ -104,6 +104,31 @@ def damping_matrix(damping: Damping | None, M: sp.csc_array, K: sp.csc_array, C:
             evidence={"coordinates": n, "limit": MODAL_LIMIT},
         )
     return sp.csc_array(C + _modal(np.atleast_1d(np.asarray(damping.ratios, float)), M.toarray(), K.toarray()))
+
+
+def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatArray:
+    """(m, m) damping matrix of the modal coordinates of a flexible body; numbers are damping ratios."""
+    if damping is None:
+        return np.zeros_like(K)
+    if isinstance(damping, Rayleigh):
+        return np.asarray(damping.alpha * M + damping.beta * K)
+    given: Damping = damping if isinstance(damping, ModalDamping) else ModalDamping(
+        float(damping) if np.ndim(damping) == 0 else tuple(float(value) for value in damping)
+    )  # fmt: skip
+    assert isinstance(given, ModalDamping)
+    ratios = np.atleast_1d(np.asarray(given.ratios, dtype=np.float64))
+    if len(ratios) not in (1, len(K)):
+        raise ModelError(
+            "wrong-shape",
+            f"flexible body {title!r}: {len(ratios)} damping ratios for {len(K)} modes.",
+            Advice("Give one ratio for all modes, or one each."),
+            where={"body": title},
+            evidence={"ratios": len(ratios), "modes": len(K)},
+        )
+    squares, shapes = scipy.linalg.eigh(K, M)
+    momenta = M @ shapes
+    rates = 2 * np.resize(ratios, len(K)) * np.sqrt(np.maximum(squares, 0.0))
+    return np.asarray((momenta * rates) @ momenta.T)
 
 
 def _modal(ratios: FloatArray, M: FloatArray, K: FloatArray) -> FloatArray:

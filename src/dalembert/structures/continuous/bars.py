@@ -32,6 +32,7 @@ from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.continuous.continuous_modes import ContinuousModes
 from dalembert.structures.continuous.end_conditions import End
+from dalembert.structures.continuous.modal_system import modal_system
 
 HELD = {"free": End(), "fixed": End(spring=math.inf, rotational_spring=math.inf)}
 _OTHER_NAMES = {"clamped": "fixed", "held": "fixed"}
@@ -193,8 +194,6 @@ class LineBody:
 
         Quantities: displacement, velocity, acceleration, absolute acceleration, slope (strain, twist), force (torque).
         """
-        from dalembert.structures.continuous.modal_system import modal_system
-
         return modal_system(
             self.modes(modes), forces_at=forces_at, distributed=distributed, base=base, outputs_at=outputs_at,
             quantity=quantity, damping=damping, units=self._units,

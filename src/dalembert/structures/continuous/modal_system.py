@@ -10,7 +10,7 @@ added exactly: the difference between the static flexibility of the continuum an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,10 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear import SecondOrder
-from dalembert.structures.continuous.bars import LineModes
 from dalembert.structures.continuous.beam_modes import BeamModes
+
+if TYPE_CHECKING:
+    from dalembert.structures.continuous.bars import LineModes
 
 Places = Mapping[str, Any] | Sequence[float] | None
 Loads = Mapping[str, Callable[[FloatArray], ArrayLike]] | None

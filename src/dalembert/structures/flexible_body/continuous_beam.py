@@ -27,6 +27,7 @@ from dalembert.model.flexible import (
     StrainGauge,
 )
 from dalembert.numerics import ties
+from dalembert.structures.assembly.damping import damping_of
 from dalembert.structures.beams.elements import gauss
 from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
@@ -42,8 +43,6 @@ def beam_data(
     beam: Beam, name: str, modes: Any, nodes: Any, damping: Any, stiffening: Any, gauges: Any
 ) -> FlexibleBodyData:
     """Data of the lowest elastic modes of a beam."""
-    from dalembert.structures.flexible_body.flexible_body import damping_of
-
     found, kept = _elastic_modes(beam, name, modes)
     x, weights = _gauss_places(beam, int(kept.max()) + 1)
     ends = np.array([0.0, beam.length])

@@ -11,21 +11,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.errors import ModelError
+from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.model.flexible import FlexibleBodyData
+from dalembert.record import Record
 from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.assembly.structure import Structure, assemble
 
 
-def recover_deformation(source: Any, body_data: FlexibleBodyData, eta: ArrayLike) -> StaticSolution:
+def recover_deformation(
+    source: Any,
+    body_data: FlexibleBodyData,
+    eta: ArrayLike | Record,
+    *,
+    body: str | None = None,
+    at: float | None = None,
+) -> StaticSolution:
     """The model that a flexible body was made of, deformed by its elastic coordinates.
 
     Parameters
     ----------
     source : the `Frame`, `Solid` or `Structure` of the data.
     body_data : made with ``keep_shapes=True``.
-    eta : (m,) elastic coordinates, for instance those of a run at one time.
+    eta : (m,) elastic coordinates, or a run of a machine with the body.
+    body : its name in the machine, for a run; the name of the data when left out.
+    at : time of the run [s].
 
     Returns
     -------
@@ -52,6 +62,11 @@ def recover_deformation(source: Any, body_data: FlexibleBodyData, eta: ArrayLike
             Advice("Make them with {}.", Argument("keep_shapes", True)),
             where={"body": body_data.name},
         )
+    if isinstance(eta, Record):
+        eta = _elastic_coordinates(eta, body_data, body or body_data.name, at)
+    elif body is not None or at is not None:
+        problem = "body and time belong to a run; elastic coordinates were given."
+        raise ModelError("ineffective-argument", problem, where={"body": body_data.name})
     coordinates = np.asarray(eta, dtype=np.float64)
     if coordinates.shape != (body_data.modes,) or not np.isfinite(coordinates).all():
         raise ModelError(
@@ -69,3 +84,18 @@ def recover_deformation(source: Any, body_data: FlexibleBodyData, eta: ArrayLike
         )
     u = shapes @ coordinates
     return StaticSolution(structure, u, structure.K @ u, {})
+
+
+def _elastic_coordinates(run: Record, data: FlexibleBodyData, body: str, at: float | None) -> list[float]:
+    """Those of a body of a run at one time."""
+    if at is None:
+        problem = f"flexible body {body!r}: a run deforms it at every time, take one."
+        raise ModelError("missing-argument", problem, Advice("Give {}.", Argument("at")), where={"body": body})
+    names = [f"{body}.mode{k + 1}" for k in range(data.modes)]
+    missing = [name for name in names if name not in run.names]
+    if missing:
+        known = list(dict.fromkeys(name.rpartition(".mode")[0] for name in run.names if name.endswith(".mode1")))
+        problem = f"the run has no {missing[0]!r}: {unknown_name('flexible body', body, known, 'the run')}"
+        raise ModelError("unknown-name", problem, Advice("Give {}.", Argument("body")), where={"body": body})
+    values = run.select(*names).at(at)
+    return [values[name] for name in names]

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
-from dalembert.structures.assembly.damping import Damping, ModalDamping, Rayleigh
+from dalembert.structures.assembly.damping import damping_of
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
@@ -117,10 +116,11 @@ def flexible_body(
     plan = _plan(title, body, found, basis, fixed, reference, own)
     statics: Statics | None = None
     if own is not None:
-        raw = own
+        raw, vibrations = own, 0
     else:
         _check_modes(title, body, modes)
-        raw, statics = _raw_shapes(body, found, plan, modes, up_to, interfaces)
+        raw, statics, vibrations = _raw_shapes(body, found, plan, modes, up_to, interfaces)
+    expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, raw.shape[1], bool(static))
     if static:
         forces = _unit_loads(title, found, static)
         raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
@@ -128,7 +128,10 @@ def flexible_body(
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     kinds = wanted_kinds(title, stiffening)
-    return _assemble(title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes, statics)
+    known = _frequencies(body, plan, expected)
+    return _assemble(
+        title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes, statics, known
+    )
 
 
 class _Plan:
@@ -204,20 +207,41 @@ def _is_held(body: ElasticModel, node: Node) -> bool:
 def _raw_shapes(
     body: ElasticModel, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
     interfaces: Sequence[str] | None,
-) -> tuple[FloatArray, Statics | None]:  # fmt: skip
+) -> tuple[FloatArray, Statics | None, int]:  # fmt: skip
+    """Shapes (N, k), factors for static shapes, and how many of the shapes are vibration modes."""
     structure = body.structure
     held = bases.free_places(structure, plan.held)
     if plan.basis == "free":
-        return bases.free_modes(body, modes, up_to), None
+        shapes = bases.free_modes(body, modes, up_to)
+        return shapes, None, shapes.shape[1]
     if plan.basis == "clamped":
-        return bases.clamped_modes(body, held, modes, up_to)
+        shapes, clamped = bases.clamped_modes(body, held, modes, up_to)
+        return shapes, clamped, shapes.shape[1]
     by_name = {node.name: node for node in nodes}
     chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
     points = [node.point for node in chosen if node.point is not None and node.point not in plan.held]
     if plan.attached is not None and plan.attached.point in points and _holds(body, plan.attached):
         points.remove(plan.attached.point)  # its static shapes would move the frame
         held = bases.free_places(structure, [*plan.held, plan.attached.point])
-    return bases.fixed_interface_modes(body, held, bases.free_places(structure, points), modes, up_to)
+    masters = bases.free_places(structure, points)
+    shapes, statics = bases.fixed_interface_modes(body, held, masters, modes, up_to)
+    return shapes, statics, shapes.shape[1] - len(masters)
+
+
+def _expected_modes(plan: _Plan, modes: Any, vibrations: int, shapes: int, static: bool) -> list[int]:
+    """Numbers from 1 of the modes of the model whose frequencies the body must have.
+
+    Vibration modes of the model that are kept have their exact frequency (Rayleigh and Ritz), those of static shapes
+    and of the highest interface shapes are above any of the model. Of own shapes the lower half is good.
+    """
+    if modes is not None and np.ndim(modes) == 2:
+        return list(range(1, (shapes + 1) // 2 + 1))[:COMPARED]
+    if plan.basis == "craig-bampton":
+        return list(range(1, max(vibrations, 1) + 1))[:COMPARED]
+    numbers = sorted(int(number) for number in modes) if np.ndim(modes) == 1 else list(range(1, vibrations + 1))
+    if static:  # one of them may come between the modes that were left out
+        numbers = [number for place, number in enumerate(numbers, 1) if number == place]
+    return numbers[:COMPARED]
 
 
 def _tie_frame(body: ElasticModel, plan: _Plan, shapes: FloatArray) -> FloatArray:
@@ -305,14 +329,15 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
 def _assemble(
     title: str, body: ElasticModel, distribution: MassDistribution, nodes: Sequence[Node], made: Diagonal, plan: _Plan,
     damping: Any, kinds: Sequence[str], gauges: Any, own: bool, keep_shapes: bool,
-    statics: Statics | None,
+    statics: Statics | None, known: tuple[FloatArray | None, bool],
 ) -> FlexibleBodyData:  # fmt: skip
     shapes = made.shapes
     if not shapes.shape[1]:
         raise ModelError(
             "no-modes",
             f"flexible body {title!r} has no modes.",
-            Advice("Ask for some with {}, or use a rigid body: {}.", Argument("modes"), Call("m.add_body")),
+            Advice("Ask for some with {}.", Argument("modes")),
+            Advice("A rigid body is made by {}.", Call("m.add_body")),
             where={"body": title},
         )
     bases.refuse_rigid(body, shapes)
@@ -321,7 +346,7 @@ def _assemble(
     unit = np.eye(shapes.shape[1])
     if not own and np.abs(integrals.modal_mass - unit).max() < UNIT:
         integrals = replace(integrals, modal_mass=unit)
-    frequencies, free = _frequencies(body, plan, min(shapes.shape[1], COMPARED))
+    frequencies, free = known
     values = FiniteElementValues(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
@@ -346,51 +371,27 @@ def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
     return FlexibleNode(name=node.name, place=node.place, translation=both[:3], rotation=both[3:])
 
 
-def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatArray:
-    """(m, m) damping matrix of the modal coordinates."""
-    if damping is None:
-        return np.zeros_like(K)
-    if isinstance(damping, Rayleigh):
-        return np.asarray(damping.alpha * M + damping.beta * K)
-    given: Damping = damping if isinstance(damping, ModalDamping) else ModalDamping(
-        float(damping) if np.ndim(damping) == 0 else tuple(float(value) for value in damping)
-    )  # fmt: skip
-    assert isinstance(given, ModalDamping)
-    ratios = np.atleast_1d(np.asarray(given.ratios, dtype=np.float64))
-    if len(ratios) not in (1, len(K)):
-        raise ModelError(
-            "wrong-shape",
-            f"flexible body {title!r}: {len(ratios)} damping ratios for {len(K)} modes.",
-            Advice("Give one ratio for all modes, or one each."),
-            where={"body": title},
-            evidence={"ratios": len(ratios), "modes": len(K)},
-        )
-    squares, shapes = scipy.linalg.eigh(K, M)
-    momenta = M @ shapes
-    rates = 2 * np.resize(ratios, len(K)) * np.sqrt(np.maximum(squares, 0.0))
-    return np.asarray((momenta * rates) @ momenta.T)
-
-
-def _frequencies(body: ElasticModel, plan: _Plan, count: int) -> tuple[FloatArray | None, bool]:
-    """Of the model, held as the modes hold it [Hz], and whether that is not at all."""
+def _frequencies(body: ElasticModel, plan: _Plan, numbers: Sequence[int]) -> tuple[FloatArray | None, bool]:
+    """Of modes of the model by number, held as the modes hold it [Hz], and whether that is not at all."""
     free = plan.reference == "mean axis" or plan.basis == "free"
-    if len(body.structure.free) > SMALL or not (free or body.held or plan.held or plan.attached):
+    held = free or body.held or plan.held or plan.attached
+    if len(body.structure.free) > SMALL or not numbers or not held:
         return None, False
     if free:
-        shapes = bases.free_modes(body, count, None)
+        shapes = bases.free_modes(body, list(numbers), None)
     else:
         points = list(plan.held)
-        if plan.basis != "clamped" and plan.attached is not None:
-            if plan.attached.point is None or not _holds(body, plan.attached):
-                return None, False
+        if plan.attached is not None and plan.attached.point not in points and not _is_held(body, plan.attached):
+            if plan.basis == "clamped" or plan.attached.point is None or not _holds(body, plan.attached):
+                return None, False  # the frame is at a node that the modes of the model move
             points.append(plan.attached.point)
-        shapes, _ = bases.clamped_modes(body, bases.free_places(body.structure, points), count, None)
+        shapes, _ = bases.clamped_modes(body, bases.free_places(body.structure, points), list(numbers), None)
     M, K = bases.project(body, shapes)
     return np.asarray(np.sqrt(np.maximum(np.diagonal(K) / np.diagonal(M), 0.0)) / (2 * np.pi)), free
 
 
 def _rigid_inertia(body: ElasticModel) -> FloatArray:
-    """(3, 3) about the origin, from RᵀMR; what a planar structure does not tell is not a number."""
+    """(3, 3) about the origin, from RᵀMR; entries that a planar structure does not contain are NaN."""
     matrix, names = body.structure.inertia(), body.structure.rigid_names
     inertia = np.full((3, 3), np.nan)
     at = [(names.index(f"r{way}"), k) for k, way in enumerate("xyz") if f"r{way}" in names]

@@ -12,7 +12,7 @@ its mass is a product with the matrix m and exact.
 Lumped: half of a beam element at each end with its rotary inertia; a solid has diagonal masses in the proportion of
 the diagonal of m (Hinton, Rock and Zienkiewicz 1976). Both routes converge to each other with the mesh.
 
-A mass matrix alone, with rotations coupled to displacements of other points, does not tell along which axis the points
+A mass matrix alone, with rotations coupled to displacements of other points, does not show along which axis the points
 inside an element move. Then what the matrix determines comes from it (`Totals`), the rest from masses at the points.
 """
 

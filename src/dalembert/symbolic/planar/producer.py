@@ -279,7 +279,9 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
     )  # fmt: skip
     if not reactions:
         return made
-    forces = ca.Function("reactions", [e.q, e.v, lam, e.p, m.time], [column([value for *_, value in reactions])])
+    z, a = SX.sym("z", 0), SX.sym("a", e.v.shape[0])
+    arguments = [e.q, e.v, a, lam, z, e.u, e.p, m.time]
+    forces = ca.Function("reactions", arguments, [column([value for *_, value in reactions])])
     directions = ca.Function("joint_axes", [e.q, e.p, m.time], [ca.densify(ca.horzcat(SX(2, 0), *axes))])
     return replace(
         made, functions={**made.functions, "reactions": forces, "joint_axes": directions},

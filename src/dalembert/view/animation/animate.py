@@ -69,7 +69,8 @@ def animate(
     Parameters
     ----------
     thing : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, or a Mechanism,
-        its equations or one of its States, whose mode shapes are shown (of a machine about its rest, or the State);
+        its equations or one of its States, whose mode shapes are shown (of a machine about its rest, or the State; a
+        State that is neither at rest nor steady is drawn as it stands);
         Modes, Buckling or a response together with ``structure``.
     path : the page to write, ``.html``; left out, the animation is only returned (and shown by a notebook).
     fps : pictures per second, at least: more are stored where straight lines between them would show.
@@ -130,7 +131,7 @@ def _data(
 
         if thing is not machine and not isinstance(thing, Modes):
             raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
-        return machine_mode_data(machine, modes if thing is machine else thing, speed)
+        return machine_mode_data(machine, modes if thing is machine else thing, speed, fps)
     from dalembert.view.animation.structure_scene import structure_data
 
     return structure_data(thing, structure, modes, fps, speed, shown)

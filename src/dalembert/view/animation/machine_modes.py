@@ -41,12 +41,20 @@ _PARTS = 8  # coordinates of a mode that are listed
 Machine = Mechanism | EquationsOfMotion | State
 
 
-def machine_mode_data(machine: Machine, modes: object, speed: float) -> dict[str, Any]:
-    """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it."""
+def machine_mode_data(machine: Machine, modes: object, speed: float, fps: float = 30.0) -> dict[str, Any]:
+    """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it.
+
+    A State without modes, because it does not rest or nothing is free to move, is drawn as it stands.
+    """
     eqs, state = _find_state(machine)
     if eqs.scene is None:
         raise DataError("no-scene", f"equations {eqs.name!r} have no scene to draw.")
-    found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
+    try:
+        found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
+    except ModelError as error:
+        if modes is None and machine is state and error.code in ("not-at-rest", "no-freedom", "singular-pose"):
+            return machine_data(still(eqs, state), fps, speed, [])
+        raise
     if not len(found):
         raise DataError("empty", f"{eqs.name!r} has no modes to show.")
     tangent = _tangent(eqs, state, found.coordinates)

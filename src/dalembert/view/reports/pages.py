@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML page of paragraphs, tables, figures and animations.
+"""Reports: one self-contained HTML page of paragraphs, tables, formulas, figures and animations.
 
 Figures are embedded as data, once for light screens and once for dark ones, and styles stand in the page: the file can
 be sent by itself, and asks no server for anything.
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DalembertError
 from dalembert.view.plots import themes
+from dalembert.view.reports.mathml import mathml
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +56,9 @@ img {{ max-width: 100%; height: auto; display: block; }}
 iframe {{ width: 100%; height: 44rem; box-sizing: border-box; display: block; border: 1px solid var(--line);
   border-radius: 8px; }}
 figcaption {{ color: var(--soft); font-size: 0.92rem; margin: 0.35rem 0; }}
+.formula {{ overflow-x: auto; overflow-y: hidden; margin: 0.4rem 0; padding: 0.15rem 0; }}
+math {{ font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }}
+.formula math {{ font-size: 1.1em; text-align: left; width: max-content; margin: 0; }}
 pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
 .origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
 .origin td {{ text-align: left; white-space: normal; }}
@@ -113,10 +117,21 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """A formula in LaTeX, shown as MathML; a long one scrolls."""
+
+    latex: str
+
+
+@dataclass(frozen=True)
 class Listing:
     """Short texts one under the other."""
 
     lines: tuple[str, ...]
+
+
+class Math(str):
+    """A cell of a table that is a formula in LaTeX."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +163,7 @@ class Moving:
     caption: str = ""
 
 
-Piece = Heading | Text | Verbatim | Listing | Table | Picture | Moving
+Piece = Heading | Text | Verbatim | Formula | Listing | Table | Picture | Moving
 
 
 def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any] | None = None) -> str:
@@ -189,6 +204,8 @@ def _html(piece: Piece) -> str:
             return f"<p>{escape(text)}</p>"
         case Verbatim(text):
             return f"<pre>{escape(text)}</pre>"
+        case Formula(latex):
+            return f'<div class="formula">{mathml(latex)}</div>'
         case Listing(lines):
             return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
         case Table(head, rows, caption, folded):
@@ -226,10 +243,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> 
     lines = []
     if head:
         lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
-    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    cells = ("".join(f"<td>{_cell(cell)}</td>" for cell in row) for row in rows)
     lines.append("<tbody>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</tbody>")
     kind = f' class="{words}"' if (words := _columns_of_words(rows)) else ""
     return f"<figure>{under}<table{kind}>" + "\n".join(lines) + "</table></figure>"
+
+
+def _cell(text: str) -> str:
+    return mathml(text, block=False) if isinstance(text, Math) else escape(text)
 
 
 def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
+from dalembert.estimate.filters.kalman import SINGULAR
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.engines import ENGINES, engine
@@ -413,3 +415,13 @@ def test_a_filter_inside_a_simulation_is_the_filter_over_what_its_sensors_wrote(
     after = filter_.run(seen)
     assert run["estimate.rail.speed"] == pytest.approx(after["rail.speed"], rel=1e-10, abs=1e-12)
     assert np.abs(run["estimate.rail.speed"] - run["rail.speed"])[200:].max() < 0.05
+
+
+@pytest.mark.parametrize(("size", "refused"), [(2.0, False), (0.5, True)])
+def test_the_information_form_needs_matrices_that_are_not_singular_to_rounding(size: float, refused: bool) -> None:
+    model = da.StateSpace(np.diag([0.5, 0.5 * size * SINGULAR]), np.ones((2, 1)), np.eye(2), dt=0.1)
+    noise = np.array([[1.0, 1.0 - 2.0 * size * SINGULAR], [1.0 - 2.0 * size * SINGULAR, 1.0]])
+    whole = da.StateSpace(0.5 * np.eye(2), np.ones((2, 1)), np.eye(2), dt=0.1)
+    for system, R in ((model, np.eye(2)), (whole, noise)):
+        with raises(DataError, "singular-matrix") if refused else nullcontext():
+            da.estimate.Kalman(system, Q=np.eye(2), R=R, form="information")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.estimate.judge.observed_directions import LIMITS, View, rank_sensors
+from dalembert.estimate.judge.observed_directions import LIMITS, View, describe_decay, rank_sensors, typical_noise
 
 
 def view(*values: float) -> View:
@@ -37,3 +37,31 @@ def test_a_sensor_is_named_where_it_halves_a_deviation(side: float, named: bool)
 def test_a_state_is_named_from_its_share_of_a_direction_on(side: float, names: set[str]) -> None:
     direction = np.array([1.0, LIMITS.shown * side])
     assert set(view(1.0, 1.0).direction(direction)) == names
+
+
+@pytest.mark.parametrize(("side", "named"), [(1.01, 1), (0.99, 0)])
+def test_a_direction_that_fades_by_itself_needs_no_sensor(side: float, named: int) -> None:
+    flow = np.stack([np.eye(2), np.diag([1.0, LIMITS.faded * side])])
+    found = View.of(("a", "b"), np.diag([10.0, 0.0]), np.eye(2), flow)
+    assert found.poor.shape[1] == named
+    assert bool(describe_decay(LIMITS.faded * side)) is not bool(named)
+
+
+def test_sensors_of_like_gain_keep_the_order_of_the_list() -> None:
+    """The gain of a reading of strength s on a hidden direction is ln √(1 + s²), ln s for large s."""
+    for side, first in ((0.98, "weaker"), (1.02, "stronger")):
+        rows = {"weaker": np.array([[0.0, 1e4]]), "stronger": np.array([[0.0, 1e4 * LIMITS.alike * side]])}
+        assert rank_sensors(view(10.0, 0.0), rows, ())[0][0] == (first,)
+
+
+def test_only_the_best_alternatives_are_named() -> None:
+    rows = {f"s{k}": np.array([[0.0, 100.0]]) for k in range(LIMITS.alternatives + 2)}
+    assert len(rank_sensors(view(10.0, 0.0), rows, ())) == LIMITS.alternatives
+
+
+@pytest.mark.parametrize(("share", "noise"), [(0.5, 1.0), (2.0, 2.0)])
+def test_a_reading_that_hardly_moves_has_the_noise_of_others_of_its_unit(share: float, noise: float) -> None:
+    """Readings of 1 m and of less; one window of one sample, a state of unit uncertainty."""
+    stacked = np.array([1.0, share * LIMITS.least_range]).reshape(1, 1, 2, 1)
+    found = typical_noise(["m", "m"], stacked, np.ones((1, 1, 1)))
+    assert found == pytest.approx([LIMITS.precision, noise * LIMITS.precision * LIMITS.least_range])

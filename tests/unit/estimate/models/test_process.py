@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import DataError
+from dalembert.estimate.models.process import SAME_TIME
 from tests.helpers.control_systems import lqg
 from tests.helpers.findings import raises
 
@@ -123,3 +125,10 @@ def test_a_filter_says_what_of_another_object_it_takes() -> None:
 
     with raises(da.errors.ModelError, "wrong-type"):
         kalman(Fit())
+
+
+def test_a_filter_and_its_discrete_model_have_one_sampling_interval() -> None:
+    model = da.StateSpace(0.5, 1.0, 1.0, dt=0.01)
+    da.estimate.Kalman(model, Q=1.0, R=1.0, dt=0.01 * (1.0 + 0.9 * SAME_TIME))
+    with raises(DataError, "sample-time-mismatch"):
+        da.estimate.Kalman(model, Q=1.0, R=1.0, dt=0.01 * (1.0 + 1.1 * SAME_TIME))

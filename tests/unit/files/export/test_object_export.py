@@ -17,8 +17,8 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import Channels
-from dalembert.expressions import objects
-from dalembert.expressions.objects import TARGETS, emit_object
+from dalembert.expressions.machine_code import objects
+from dalembert.expressions.machine_code.objects import TARGETS, emit_object
 from dalembert.files.export.object_export import ObjectExport, export_object
 from dalembert.loop.interfaces import Law
 from tests.helpers.findings import raises

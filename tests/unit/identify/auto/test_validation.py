@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.identify import Fit, Identified
+from dalembert.identify.auto import validation
 from dalembert.identify.auto.validation import THRESHOLDS, find_doubts, find_duplicates, find_poor_fit
 from dalembert.linear import StateSpace
 
@@ -85,3 +86,16 @@ def test_two_modes_of_one_shape_and_nearly_one_frequency(factor: float, found: b
 
 def test_a_growing_mode_has_negative_damping_and_an_unstable_model() -> None:
     assert codes(model(5.0, ratio=-0.01)) == ["unstable-model", "negative-damping"]
+
+
+@pytest.mark.parametrize(("lost", "fewer"), [(0.99, 4), (1.01, None)])
+def test_two_states_of_a_duplicate_mode_go_where_the_fit_stays(
+    lost: float, fewer: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(validation, "find_duplicates", lambda model: [(0, 1)])
+    trials: Any = [
+        SimpleNamespace(order=6, percent=90.0, stable=True),
+        SimpleNamespace(order=4, percent=90.0 - lost * THRESHOLDS.as_good, stable=True),
+    ]
+    model: Any = SimpleNamespace(order=6)
+    assert validation.order_without_duplicates(model, trials) == fewer

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,17 @@ from dalembert.identify.likelihood import likelihood_search, parametrisation, un
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood import robust_deviations as robust
 from dalembert.identify.likelihood.bootstrap import LIMITS as BOOTSTRAP
+from dalembert.identify.likelihood.filter_sums import UNDAMPED
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
+from dalembert.identify.likelihood.modal_likelihood import (
+    CLEAN,
+    DEAD,
+    ModalModel,
+    _powers,
+    modes_decay,
+    residuals_vanish,
+)
+from dalembert.identify.likelihood.parametrisation import modal_model
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
@@ -616,3 +628,29 @@ def test_the_search_converges_below_a_length_of_the_step(factor):
     step[0] = np.sqrt(factor * limits.converged / S[0, 0])
     near = search.evaluate(search.take_step(top.point, free, step))
     assert search.maximise(near, 50).iterations == (0 if factor < 1.0 else 1)
+
+
+def one_pole(decay: float) -> ModalModel:
+    return modal_model(
+        np.array([[np.exp(-decay)]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1), bool), 1
+    )[0]
+
+
+@pytest.mark.parametrize(("factor", "enough"), [(0.99, False), (1.01, True)])
+def test_sums_need_a_decay_over_the_shortest_record(factor: float, enough: bool) -> None:
+    records: Any = [SimpleNamespace(count=1000), SimpleNamespace(count=100)]
+    assert modes_decay(one_pole(factor * UNDAMPED / 100), records) is enough
+
+
+@pytest.mark.parametrize(("factor", "vanish"), [(0.99, True), (1.01, False)])
+def test_residuals_of_a_small_share_are_made_sample_by_sample(factor: float, vanish: bool) -> None:
+    records: Any = [SimpleNamespace(ww=np.diag([5.0, 2.0]), nu=1), SimpleNamespace(ww=np.diag([5.0, 1.0]), nu=1)]
+    sums: Any = SimpleNamespace(ee=np.array([[3.0 * factor * CLEAN]]))
+    assert residuals_vanish(sums, records) is vanish
+
+
+def test_powers_of_a_pole_end_before_they_are_denormal() -> None:
+    powers = _powers(complex(-0.5), 0, 2000)
+    last = int(np.flatnonzero(powers)[-1])
+    assert np.exp(-0.5 * (last + 1)) <= DEAD < np.abs(powers[last])
+    assert powers[: last + 1] == pytest.approx(np.exp(-0.5 * np.arange(last + 1)), rel=1e-13)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import tracemalloc
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import dalembert.identify.realization.okid_era as okid_era_module
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain_from_markov, okid, okid_era
 from dalembert.identify.realization.arx_regression import THRESHOLDS, _cholesky, factor_regressors
 from dalembert.identify.realization.observer_gain import find_stable_gain
-from dalembert.identify.realization.okid import LIMITS, _lost_inputs, system_markov
+from dalembert.identify.realization.okid import LIMITS, _lost_inputs, choose_order, system_markov
+from dalembert.identify.realization.okid_era import PLAYBACK, _shorten
 from dalembert.identify.records.data import Data
 from dalembert.linear import StateSpace
 from dalembert.record import Record
@@ -292,3 +296,28 @@ def test_the_triangular_solve_agrees_with_the_singular_values_at_its_threshold()
         factor.solve(3, rcond=share * inverse / THRESHOLDS.regular)[0] for share in (0.99, 1.01)
     )
     np.testing.assert_allclose(by_triangle, by_singular_values, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("factor", "exact"), [(0.9, True), (1.1, False)])
+def test_data_are_exact_below_a_relative_residual(factor: float, exact: bool) -> None:
+    left = factor * LIMITS.exact
+    triangle: Any = SimpleNamespace(
+        ny=1, rows=1000, order=1, R=np.array([[1.0]]), residual=lambda p: np.array([[left**2]]), columns=lambda p: 2 * p
+    )
+    assert choose_order(triangle)[2] is exact
+
+
+@pytest.mark.parametrize(("factor", "tried"), [(0.99, [None]), (1.01, [None, 4, 2, 1])])
+def test_a_shorter_observer_is_tried_where_the_playback_leaves_too_much(
+    factor: float, tried: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = factor * PLAYBACK.too_long * 0.01 + LIMITS.exact
+    monkeypatch.setattr(okid_era_module, "measure_unexplained", lambda found, data: left)
+    asked: list[int | None] = []
+
+    def attempt(p: int | None) -> Any:
+        asked.append(p)
+        return SimpleNamespace(order=1), SimpleNamespace(order=8 if p is None else p, relative_residual=np.array([0.1]))
+
+    _shorten(SimpleNamespace(ny=1), None, attempt)  # type: ignore[arg-type]
+    assert asked == tried

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
-from dalembert.identify.records.checks import THRESHOLDS
+from dalembert.core.errors import DataError
+from dalembert.identify.records.checks import THRESHOLDS, common_sample_time
 from dalembert.identify.records.data import read_data
 from dalembert.identify.records.drift import THRESHOLDS as DRIFT
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 N, DT = 1000, 0.01
 BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
@@ -97,3 +101,11 @@ def test_a_decay_takes_its_level_with_it(factor: float, found: bool) -> None:
     x = noise() + 10.0 * np.sin(2.0 * np.pi * t / N)
     x[-N // 4 :] = x[-N // 4 :] / x[-N // 4 :].std() * x[: N // 4].std() / (factor * DRIFT.growth)
     assert (measure_drift(x, [], linear=False) == 0.0) is found
+
+
+@pytest.mark.parametrize(("factor", "refused"), [(0.9, False), (1.1, True)])
+def test_repeated_tests_have_one_sample_time(factor: float, refused: bool) -> None:
+    step = 0.01 * (1.0 + factor * THRESHOLDS.same_step)
+    records = [Record.from_channels(dt * np.arange(N), {"a": noise()}) for dt in (0.01, step)]
+    with raises(DataError, "sample-time-mismatch") if refused else nullcontext():
+        common_sample_time(records)

@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
-from dalembert.identify.records.gaps import cut_at_gaps
+from dalembert.identify.records.gaps import FEWEST_IN_PART, cut_at_gaps, find_parts
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import GapWarning, Record
 from tests.helpers.commands import run
@@ -110,3 +110,12 @@ def test_the_report_of_a_filled_record_says_so(tmp_path: Path) -> None:
     da.report(even, tmp_path / "even.html")
     told = "0.5 s without samples from t = 9.99 s: filled by interpolation"
     assert told in (tmp_path / "even.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("samples", "kept"), [(FEWEST_IN_PART - 1, 1), (FEWEST_IN_PART, 2)])
+def test_a_part_shorter_than_a_hundred_samples_is_left_out(samples: int, kept: int) -> None:
+    t = 0.01 * np.arange(1000)
+    t[-samples:] += 5.0
+    parts, findings = find_parts(Record.from_channels(t, {"x": np.sin(t)}))
+    assert len(parts) == kept
+    assert findings[0].evidence["left_out"] == (samples if kept == 1 else 0)

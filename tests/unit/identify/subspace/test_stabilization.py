@@ -12,7 +12,7 @@ from dalembert.identify import Tolerances, moesp, stabilization
 from dalembert.identify.records.data import read_data
 from dalembert.identify.subspace.hankel_factor import compress_hankel
 from dalembert.identify.subspace.projections import project, shift_invariance
-from dalembert.identify.subspace.stabilization import GAPS, STABLE, choose_order, find_poles
+from dalembert.identify.subspace.stabilization import GAPS, LOOSE, STABLE, _compare, choose_order, find_poles
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
@@ -141,3 +141,13 @@ def test_data_are_noise_free_where_the_gap_is_wide_and_falls_to_rounding(factor:
     assert ("noise-free" in choose_order(wide).explanation) == (factor > 1.0)
     low = replace(projection, values=np.array([1.0, 1.0, 1.0, *(factor * GAPS.rounding * tail)]))
     assert ("noise-free" in choose_order(low).explanation) == (factor < 1.0)
+
+
+@pytest.mark.parametrize(("factor", "clustered"), [(0.95, True), (1.05, False)])
+def test_damping_may_jump_more_inside_a_cluster_than_for_a_label(factor: float, clustered: bool) -> None:
+    limits = Tolerances()
+    zeta = 0.01 * (1.0 + factor * LOOSE * limits.damping)
+    s, last = (np.array([10.0 * (-z + 1j * np.sqrt(1.0 - z**2))]) for z in (zeta, 0.01))
+    label, _, inside = _compare(s, np.ones((1, 1), complex), last, np.ones((1, 1), complex), limits)
+    assert label[0] == 1  # stable in frequency only
+    assert inside[0] == clustered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from dalembert.identify.subspace.hankel_factor import (
 from dalembert.identify.subspace.innovation_form import THRESHOLDS as GAIN
 from dalembert.identify.subspace.innovation_form import _noise_free
 from dalembert.identify.subspace.projections import project
-from dalembert.identify.subspace.subspace import realize
+from dalembert.identify.subspace.subspace import RANK, check_rank, realize
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
@@ -351,3 +352,10 @@ def test_innovations_count_as_noise_above_rounding(factor: float) -> None:
     assert _noise_free(np.diag([1.0, (factor * GAIN.noise) ** 2])) == (factor < 1.0)
     c = 1.0 - 2.0 / (factor * GAIN.condition + 1.0)
     assert _noise_free(np.array([[1.0, c], [c, 1.0]])) == (factor > 1.0)
+
+
+@pytest.mark.parametrize(("factor", "states"), [(0.5, 1), (2.0, 2)])
+def test_a_singular_value_at_rounding_is_no_state(factor: float, states: int) -> None:
+    hankel = SimpleNamespace(rows=30, ny=1)
+    projection: Any = SimpleNamespace(hankel=hankel, values=np.array([3.0, 3.0 * factor * RANK]))
+    assert [one.evidence["rank"] for one in check_rank(projection, 2)] == ([1] if states == 1 else [])

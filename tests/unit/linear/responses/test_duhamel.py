@@ -7,7 +7,16 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace, response
-from dalembert.linear.responses.duhamel import duhamel, impulse_function, release_function
+from dalembert.linear.responses.duhamel import (
+    NEARLY_CRITICAL,
+    SHORT,
+    _apart,
+    _critical,
+    _short,
+    duhamel,
+    impulse_function,
+    release_function,
+)
 from tests.helpers.findings import raises
 
 
@@ -135,3 +144,17 @@ def test_a_sparse_system_needs_modes_and_a_state_space_has_none():
         duhamel(pair().sparse(), {"u1": 1.0}, times=[0.0, 1.0])
     with raises(DataError, "wrong-type"):
         duhamel(StateSpace(-1.0, 1.0), {"u1": 1.0}, times=[0.0, 1.0])
+
+
+def test_series_and_closed_forms_agree_where_one_takes_over_from_the_other() -> None:
+    a = np.array([0.0, 0.2, 0.45, -0.1])
+    w2 = np.array([0.25, 0.25, 0.25, 0.2])
+    # a short step: both are exact to rounding; differences in the closed form of J₂ lose a factor of 1/t³
+    for series, closed in zip(_short(a, w2, np.ones(4)), _apart(a, w2, np.ones(4)), strict=True):
+        assert series == pytest.approx(closed, rel=1e-14)
+    assert np.sqrt(w2.max()) == SHORT
+    # nearly critical damping: |ω² - a²| t² at its limit, of either sign
+    z = np.array([NEARLY_CRITICAL**2, -(NEARLY_CRITICAL**2)])
+    a = np.array([1.0, 1.0])
+    for series, closed in zip(_critical(a, a**2 + z, np.ones(2)), _apart(a, a**2 + z, np.ones(2)), strict=True):
+        assert series == pytest.approx(closed, rel=1e-14)

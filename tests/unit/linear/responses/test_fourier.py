@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.responses.fourier import FourierSeries, fourier_series, periodic_response
+from dalembert.linear.responses.fourier import NEGLIGIBLE, FourierSeries, fourier_series, periodic_response
 from tests.helpers.findings import raises
 
 
@@ -84,3 +84,9 @@ def test_a_periodic_response_prints_its_harmonics_and_knows_its_outputs():
     assert "PeriodicResponse: period 5 s, 3 harmonics" in repr(steady)
     with raises(DataError, "unknown-name", "'x9'"):
         steady["x9"]
+
+
+@pytest.mark.parametrize(("factor", "rows"), [(0.9, 1), (1.1, 2)])
+def test_a_harmonic_of_the_size_of_rounding_is_not_shown(factor: float, rows: int) -> None:
+    series = FourierSeries(1.0, [0.0, 2.0, 2.0 * factor * NEGLIGIBLE])
+    assert len(series.table().splitlines()) == 1 + rows

@@ -9,12 +9,15 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.linear.responses.modal import (
+    UNCOUPLED,
+    _diagonal_if_so,
     energy_damping,
     equivalent_viscous,
     modal,
     modal_damping,
     rayleigh_coefficients,
 )
+from dalembert.linear.responses.superposition import SPAN_TOLERANCE, _span
 from tests.helpers.findings import raises
 
 SPIN = np.array([[0, 1.0, 0], [-1, 0, 0], [0, 0, 0]])
@@ -202,3 +205,15 @@ def test_modal_damping_of_a_large_sparse_system_is_told_to_reduce():
     eye = scipy.sparse.eye_array(6000)
     with raises(DataError, "too-large"):
         modal_damping(SecondOrder(eye, eye), 0.02)
+
+
+@pytest.mark.parametrize(("factor", "diagonal"), [(0.9, True), (1.1, False)])
+def test_modal_damping_is_diagonal_up_to_rounding_of_the_shapes(factor: float, diagonal: bool) -> None:
+    small = factor * UNCOUPLED * np.sqrt(2.0 * 8.0)
+    assert bool(_diagonal_if_so(np.array([[2.0, small], [small, 8.0]]))[0, 1] == 0.0) is diagonal
+
+
+@pytest.mark.parametrize(("factor", "columns"), [(0.9, 1), (1.1, 2)])
+def test_a_shape_extends_a_span_by_what_others_leave_of_it(factor: float, columns: int) -> None:
+    shapes = np.array([[1.0, 1.0], [0.0, factor * SPAN_TOLERANCE]])
+    assert _span(shapes).shape[1] == columns

@@ -18,7 +18,13 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
 from dalembert.linear.recursions import march
-from dalembert.linear.responses.time_response import free_response, impulse_response, response, step_response
+from dalembert.linear.responses.time_response import (
+    EIGENVECTOR_CONDITION,
+    free_response,
+    impulse_response,
+    response,
+    step_response,
+)
 from dalembert.record import Record
 from tests.helpers.findings import raises
 
@@ -383,3 +389,16 @@ def test_an_input_named_like_an_output_is_recorded_beside_it():
     assert moved.names == ("x", "x (input)")
     np.testing.assert_allclose(moved["x (input)"], 2.0)
     np.testing.assert_allclose(moved["x"], [0.0, 1.0])
+
+
+@pytest.mark.parametrize(("factor", "how"), [(0.9, "sum of modes"), (1.1, "matrix exponential")])
+def test_a_sum_of_modes_is_used_while_it_loses_no_more_than_four_digits(factor: float, how: str) -> None:
+    # shapes (1, 0) and (c, s) in coordinates turned by 45 degrees, which balancing leaves alone: condition cot(angle/2)
+    half = np.arctan(1.0 / (factor * EIGENVECTOR_CONDITION))
+    V = np.array([[1.0, np.cos(2 * half)], [0.0, np.sin(2 * half)]])
+    turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
+    A = turn @ V @ np.diag([-1.0, -2.0]) @ np.linalg.inv(V) @ turn.T
+    found = free_response(StateSpace(A), [1.0, 0.0], [0.0, 1.0])
+    assert found.provenance["method"] == how
+    # eigenvalues are known to ε κ ‖A‖, and ‖A‖ is κ here: 2e-8, whichever way is taken
+    assert found.data[1] == pytest.approx(scipy.linalg.expm(A)[:, 0], rel=1e-7)

@@ -280,6 +280,25 @@ def test_a_step_that_does_not_converge_names_time_and_joint() -> None:
     assert caught.value.record is not None
 
 
+def test_a_step_whose_iteration_fails_is_made_in_halves() -> None:
+    """A rod turns by half a radian per step: too much for the iteration of some steps, not for that of their halves.
+
+    A step of half the length has no need of it and turns to 39.80 rad, one of 1e-4 s to 39.982 rad; a quarter of the
+    error with half of the step makes 4 % of this one.
+    """
+    m = da.Mechanism("fast", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"hinge": 0.0}, velocity={"hinge": 40.0})
+    coarse, fine = (da.simulate(eqs, 1.0, start=start, method=da.GeneralizedAlpha(step=h)) for h in (0.0125, 0.00625))
+    assert coarse.statistics["steps"] > 80
+    assert fine.statistics["steps"] == 160
+    assert coarse.time[-1] == pytest.approx(1.0, abs=1e-12)
+    assert coarse["hinge.angle"][-1] == pytest.approx(39.982, rel=0.04)
+    assert coarse["residual.position"].max() < 1e-9
+
+
 def test_elimination_solves_with_redundant_rows() -> None:
     random = np.random.default_rng(0)
     S = random.normal(size=(6, 6)) + 6 * np.eye(6)

@@ -64,3 +64,38 @@ def test_a_rigid_machine_has_no_static_shape():
     with pytest.raises(da.errors.DataError) as refused:
         da.assemble(eqs, elastic="loose")
     assert refused.value.code == "unknown-choice"
+
+
+def spatial_four_bar(modes: int) -> da.Mechanism:
+    """Crank, flexible coupler and rocker on a tilted axis; as drawn the axes of the universal joint are parallel."""
+
+    def strip(name: str, length: float):
+        frame = Frame(name)
+        frame.add_points(["a", "b"], [[0, 0, 0], [length, 0, 0]])
+        frame.add_beam("strip", "a", "b", section=Section.rectangle(0.006, 0.02), material="aluminium", elements=8)
+        return flexible_body(frame, modes=modes, damping=0.01)
+
+    m = da.Mechanism("spatial four-bar")
+    crank = m.add_body("crank", mass=0.3, inertia=da.box(0.1, 0.02, 0.02), position=(0.05, 0, 0))
+    coupler = m.add_flexible_body("coupler", strip("coupler", 0.6), position=(0.1, 0, 0))
+    rocker = m.add_flexible_body("rocker", strip("rocker", 0.35), position=(0.4, 0.3, 0))
+    m.add_revolute("A", m.ground.frame(0, 0, 0, axis=(0, 0, 1)), crank.frame(-0.05, 0, 0, axis=(0, 0, 1)))
+    m.add_spherical("B", crank.at(0.05, 0, 0), coupler.at("a"))
+    m.add_universal("C", coupler.frame("b"), rocker.frame("b"))
+    m.add_revolute("D", m.ground.frame(0.4, 0.3, 0, axis=(1, 0.2, 0.1)), rocker.frame("a", axis=(0, 1, 0)))
+    return m
+
+
+@pytest.mark.parametrize("modes", (1, 12))
+def test_a_loop_closes_with_any_number_of_modes_and_leaves_them_at_zero(modes):
+    eqs = da.equations(spatial_four_bar(modes))
+    state = da.assemble(eqs, {"A.angle": 0.3})
+    assert state["A.angle"] == pytest.approx(0.3, abs=1e-12)
+    assert [state[name] for name in eqs.placement.held] == [0.0] * len(eqs.placement.held)
+    assert np.isfinite(state.q).all()
+
+
+def test_given_elastic_coordinates_are_kept_while_loops_close():
+    eqs = da.equations(spatial_four_bar(2))
+    state = da.assemble(eqs, {"A.angle": 0.3, "coupler.mode1": 1e-3})
+    assert state["coupler.mode1"] == 1e-3 and state["rocker.mode1"] == 0.0

@@ -63,7 +63,7 @@ def test_a_start_that_is_an_equilibrium_already_is_kept() -> None:
 def test_the_multipliers_carry_the_weight() -> None:
     eqs = pendulum(0.4)
     rest = da.equilibrium(eqs)
-    (reactions,) = eqs.kernel("reactions")(rest.q, rest.v, rest.lam, eqs.p, 0.0)
+    (reactions,) = eqs.kernel("reactions")(rest.q, rest.v, 0 * rest.v, rest.lam, rest.z, np.zeros(eqs.nu), eqs.p, 0.0)
     names = eqs.reaction_channels.names
     assert reactions[names.index("hinge.force.y")] == pytest.approx(2 * G, abs=1e-9)
     assert reactions[names.index("hinge.force.x")] == pytest.approx(0.0, abs=1e-9)

@@ -37,6 +37,33 @@ def test_static_shapes_recover_the_stresses_of_statics() -> None:
     np.testing.assert_allclose(found.at_points, exact.at_points, atol=1e-5 * np.abs(exact.at_points).max())
 
 
+def test_a_run_gives_the_stresses_of_a_solid_at_any_time() -> None:
+    """A bar with a weight at its tip, released from rest, swings between no stress and twice that of statics."""
+    solid = bar()
+    data = flexible_body(solid, fixed="root", modes=1, static="tip", keep_shapes=True)
+    m = da.Mechanism("cantilever", gravity=(0, 0, -9.81))
+    body = m.add_flexible_body("beam", data)
+    load = m.add_body("load", mass=40.0, inertia=1e-3, position=(0.4, 0.0, 0.0))
+    m.add_fixed("wall", m.ground.frame(0, 0, 0), body.frame("root"))
+    m.add_fixed("clamp", body.frame("tip"), load.frame(0, 0, 0))
+    eqs = da.equations(m)
+    rest = da.equilibrium(eqs)
+    still = recover_deformation(solid, data, [rest[f"beam.mode{k + 1}"] for k in range(data.modes)]).stresses()[0]
+    run = da.simulate(eqs, 0.2, method=da.GeneralizedAlpha(step=1e-4), every=1e-3, progress=False)
+    late = float(run.time[np.argmin(run["beam.mode1"] * np.sign(rest["beam.mode1"]) * -1.0)])
+    found = recover_deformation(solid, data, run, body="beam", at=late).stresses()[0]
+    assert recover_deformation(solid, data, run, body="beam", at=0.0).stresses()[0].von_mises.max() == 0.0
+    # the second mode adds some percent; the weight of 40 kg is 100 times that of the bar
+    assert found.von_mises.max() == pytest.approx(2 * still.von_mises.max(), rel=0.05)
+    for given, code in (({"body": "beam"}, "missing-argument"), ({"at": 0.0}, "unknown-name")):
+        with pytest.raises(da.errors.ModelError) as caught:
+            recover_deformation(solid, data, run, **given)
+        assert caught.value.code == code
+    with pytest.raises(da.errors.ModelError) as caught:
+        recover_deformation(solid, data, np.zeros(data.modes), at=0.0)
+    assert caught.value.code == "ineffective-argument"
+
+
 def test_frames_recover_their_internal_forces() -> None:
     frame = Frame("link")
     frame.add_points(["root", "tip"], [[0, 0, 0], [0.5, 0, 0]])

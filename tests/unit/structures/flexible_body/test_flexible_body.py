@@ -485,3 +485,39 @@ def test_anything_else_is_no_source() -> None:
     with pytest.raises(da.errors.ModelError) as caught:
         flexible_body(Beam(1.0, EI=1.0, rhoA=1.0), basis="clamped")
     assert caught.value.code == "ineffective-argument"
+
+
+@pytest.mark.parametrize(
+    "how",
+    (
+        {"basis": "clamped", "fixed": "A", "modes": 3, "static": "C"},
+        {"basis": "clamped", "fixed": "A", "modes": [1, 3], "static": "C"},
+        {"basis": "clamped", "fixed": "A", "modes": [1, 3]},
+        {"basis": "clamped", "fixed": "A", "up_to": 3000.0, "static": "C"},
+        {"basis": "clamped", "fixed": "A", "modes": 3, "reference": "C"},
+        {"basis": "free", "modes": 2, "static": "C"},
+        {"modes": 0},
+        {"modes": 1, "interfaces": ["A", "C"]},
+        {"modes": 3, "reference": "mean axis"},
+    ),
+    ids=str,
+)
+def test_a_check_compares_the_frequencies_that_a_basis_must_have(how: dict[str, Any]) -> None:
+    """Static shapes and modes that were left out raise no alarm; modes that are kept have their frequency exactly."""
+    data = flexible_body(bent_frame(), **how)
+    assert data.check().sound, data.check()
+    model = data.finite_elements
+    if how.get("basis") == "clamped" and "reference" not in how:
+        assert model is not None and model.frequencies is not None
+        assert data.frequencies()[: len(model.frequencies)] == pytest.approx(model.frequencies, rel=1e-6)
+
+
+def test_a_check_finds_frequencies_that_are_off() -> None:
+    """Two straight shapes for a mode: their lowest frequency is far above that of the bent frame."""
+    structure = assemble(bent_frame())
+    x = structure.positions[:, 0]
+    shapes = np.zeros((len(structure.coordinates), 1))
+    shapes[1 :: len(structure.directions), 0] = x**6
+    data = flexible_body(bent_frame(), modes=shapes, reference="A")
+    assert not data.check().sound
+    assert [one.code for one in data.check().findings] == ["out-of-range"]

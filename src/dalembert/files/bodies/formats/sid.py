@@ -13,8 +13,9 @@ J is expanded to first order, so that `products` Q_ab = ∫S_aᵀS_b dm appear i
 of Cr (the antisymmetric one) only. Geometric stiffness has its place in the same expansions: per angular velocities in
 M1 of Oe, per acceleration in M1 of Ct, per force at a node in M1 of its phi, with a minus (``Geo_Stiff= yes`` in the
 first line). Then M1 of Oe holds the sum of both. A reader cannot take it apart: it keeps the sum as `stiffening`, and
-the symmetric part of `products` is zero. The equations are those of the file, of first order in the deformations. The
-same is done where M1 of Oe gives masses that no body has. Such data say so in ``finite_elements.source``.
+the symmetric part of `products` is zero. The motion is the same, since both act in the same two places: the centrifugal
+force of the modes, and the second order of J. The same is done, with a warning, where M1 of Oe gives masses that no
+body has. Such data say so in ``finite_elements.source``.
 
 The columns of Gr are ordered by axis and mode in some files, by mode and axis in others: that one is taken which
 agrees with J. Axes of nodes (AP) and stresses (sigma) are not read; axes of nodes are those of the frame.
@@ -45,6 +46,7 @@ HERE = (0, 1, 2, 3, 5, 4)  # where the entries of Ω stand in `Stiffening.centri
 AGREE = 1e-6
 # Negative eigenvalue of the products of a body, relative to the largest: rounding of a sum of files with six digits.
 POSITIVE = 1e-6
+GEOMETRIC = ": its stiffening holds the symmetric part of its products"
 _GEOMETRIC = re.compile(r"geo_stiff\s*=\s*yes", re.IGNORECASE)
 _HERTZ = re.compile(r".*?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*Hz\s*")
 
@@ -184,7 +186,7 @@ def make_data(modal: SidModal, name: str) -> FlexibleBodyData:
         ),
     }  # fmt: skip
     given = FlexibleBodyData(**fields)
-    if remark:
+    if remark and remark != GEOMETRIC:
         warnings.warn(ModelWarning("first-order-data", f"flexible body {name!r}{remark}."), stacklevel=5)
     if momentum(given) <= DATA.momentum:
         return FlexibleBodyData(**fields, reference="mean axis")
@@ -286,10 +288,10 @@ def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, s
             return whole, None, ""
         why = "the masses of its first order of Oe are negative; it is kept whole as stiffening"
     else:
-        why = "its first order of Oe holds geometric stiffness too; it is kept whole as stiffening"
+        why = ""
     centrifugal = np.zeros((6, m, m))
     centrifugal[list(HERE)] = turning
-    return Q, centrifugal, f": {why}, and the symmetric part of the products counts as zero"
+    return Q, centrifugal, f": {why}, and the symmetric part of the products counts as zero" if why else GEOMETRIC
 
 
 def _axial(modal: SidModal, m: int) -> FloatArray:

@@ -167,10 +167,12 @@ class DriverTable(FileTable):
     coordinate: Text = Field(
         description="such as `A.angle`, or `crank.x` of a body; `plate.rotation` or `plate.pose` of a body in space"
     )
-    motion: OneOrMore = Field(
+    motion: OneOrMore | None = Field(
+        None,
         description="a number or an expression of t; of a `rotation` three of a rotation vector or four of a "
-        "quaternion, of a `pose` x, y, z before them"
+        "quaternion, of a `pose` x, y, z before them",
     )
+    input: Text = Field("", description="instead of a motion: input that is the acceleration of the coordinate")
 
 
 class ConstraintTable(FileTable):

@@ -45,8 +45,9 @@ def _add_coupler(scope: Scope, name: str, table: Any, where: Where) -> None:
 
 
 def _add_driver(scope: Scope, name: str, table: Any, where: Where) -> None:
-    motion = law_of_time(scope, table.motion, (*where, "motion"))
-    scope.m.add_driver(name, scope.full(table.coordinate), motion)
+    motion = None if table.motion is None else law_of_time(scope, table.motion, (*where, "motion"))
+    channel = scope.full(table.input) if table.input else ""
+    scope.m.add_driver(name, scope.full(table.coordinate), motion, input=channel)
 
 
 def law_of_time(scope: Scope, raw: object, where: Where, kind: type = TimeLaw) -> Any:

@@ -1,0 +1,108 @@
+"""``equations``: the equations of motion as text to read, as code, or as a page."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.model_options import Model
+from dalembert.app.command_line.registry import command
+
+
+class Form(StrEnum):
+    """What the equations are written as."""
+
+    latex = "latex"
+    markdown = "markdown"
+    python = "python"
+    html = "html"
+
+
+class Coordinates(StrEnum):
+    """Coordinates of a derivation."""
+
+    joint = "joint"
+    absolute = "absolute"
+
+
+SUFFIXES = {Form.latex: ".tex", Form.markdown: ".md", Form.python: ".py", Form.html: ".html"}
+
+
+def complete_formalism(incomplete: str) -> list[str]:
+    """Formalisms, for the shell's completion."""
+    from dalembert.symbolic.from_mechanism import FORMALISMS
+
+    return [name for name in FORMALISMS if name.startswith(incomplete)]
+
+
+@command("Machines", position=6.5)
+def equations(
+    model: Model,
+    form: Annotated[Form, typer.Option("--as", help="What to write.")] = Form.markdown,
+    formalism: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Derive by lagrange, kane, newton_euler, ...; when left out, as simulations use them.",
+            autocompletion=complete_formalism,
+        ),
+    ] = None,
+    coordinates: Annotated[
+        Coordinates | None, typer.Option(help="Of joints or of bodies; of joints when a formalism is given.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; a page has one in any case.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the equations of motion: LaTeX, Markdown, a Python module, or a page with all steps.
+
+    Example: dalembert equations four-bar --as html --formalism kane
+
+    Text goes to standard output, or to --out; a page goes to a file. It opens from disk and needs no network.
+
+    JSON: {"model", "form", "formalism", "coordinates", "speeds", "rows", "operations", "files", "text" without a file}.
+    """
+    from dalembert.core.atomic_files import write_text
+    from dalembert.files.models import read_model
+    from dalembert.symbolic.from_mechanism import from_mechanism
+
+    option_values.writable(out, "--out", SUFFIXES[form])
+    with terminal.waiting(f"deriving {model}"):
+        mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
+        derivation = from_mechanism(
+            mechanism, formalism, coordinates=None if coordinates is None else coordinates.value
+        )
+        text = write(derivation, form)
+    if out is None and form is Form.html:
+        out = Path(f"{mechanism.name}-equations.html")
+    if out is not None:
+        write_text(out, text)
+        terminal.wrote(out)
+    if as_json:
+        terminal.give(
+            {
+                "model": mechanism.name, "form": form.value, "formalism": derivation.formalism,
+                "coordinates": derivation.system.coordinate_names, "speeds": derivation.names,
+                "rows": [row.owner for row in derivation.rows], "operations": derivation.operations,
+                "files": [] if out is None else [out], **({"text": text} if out is None else {}),
+            }
+        )  # fmt: skip
+    elif out is None:
+        terminal.show(text)
+
+
+def write(derivation: Any, form: Form) -> str:
+    """The derivation in one of the forms."""
+    if form is Form.html:
+        from dalembert.view.reports.equations_page import equations_page
+
+        return equations_page(derivation)
+    if form is Form.python:
+        from dalembert.files.export.python_export import python_module
+
+        return python_module(derivation)
+    return str(derivation.latex() if form is Form.latex else derivation.markdown())

@@ -1,0 +1,95 @@
+"""XML of a robot as plain nodes with line numbers, bounded and without anything that XML lets a file do.
+
+A document type, entities of its own and references to other files are refused before they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from dalembert.core.errors import FileFormatError
+
+
+@dataclass(frozen=True)
+class XmlLimits:
+    """Far above the largest humanoids (200 kB, depth 6, 3 000 elements); reading so much takes less than a second."""
+
+    file_bytes: int = 20 * 1024**2
+    depth: int = 64
+    elements: int = 200_000
+
+
+LIMITS = XmlLimits()
+
+
+@dataclass
+class Node:
+    """An element: its name, its attributes, its children, and its line in the file."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Node] = field(default_factory=list)
+
+    def all(self, tag: str) -> Iterator[Node]:
+        """Children with this name."""
+        return (child for child in self.children if child.tag == tag)
+
+    def first(self, tag: str) -> Node | None:
+        return next(self.all(tag), None)
+
+
+def read_xml(path: Path) -> Node:
+    """The root element of a file."""
+    shown = str(path)
+    try:
+        if path.stat().st_size > LIMITS.file_bytes:
+            problem = f"the file has {path.stat().st_size} bytes, more than {LIMITS.file_bytes}."
+            raise FileFormatError("too-large", problem, path=shown)
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise FileFormatError("no-such-file", "there is no such file.", path=shown) from None
+    except (OSError, ValueError) as error:
+        raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
+    return parse_xml(content, shown)
+
+
+def parse_xml(content: bytes, shown: str) -> Node:
+    """The root element of these bytes."""
+    parser = expat.ParserCreate()
+    top = Node("", {}, 0)
+    stack = [top]
+    count = 0
+
+    def refuse(what: str) -> FileFormatError:
+        return FileFormatError("not-supported", f"{what} are not read.", path=shown, line=parser.CurrentLineNumber)
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if len(stack) > LIMITS.depth or count > LIMITS.elements:
+            problem = f"more than {LIMITS.depth} elements inside each other, or {LIMITS.elements} in all."
+            raise FileFormatError("too-large", problem, path=shown, line=parser.CurrentLineNumber)
+        node = Node(tag, attributes, parser.CurrentLineNumber)
+        stack[-1].children.append(node)
+        stack.append(node)
+
+    def document_type(*_: object) -> None:
+        raise refuse("document types and entities")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: stack.pop()
+    parser.StartDoctypeDeclHandler = document_type
+    parser.EntityDeclHandler = document_type
+    parser.ExternalEntityRefHandler = document_type
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        problem = f"the XML is broken: {expat.errors.messages[error.code]}."
+        raise FileFormatError("bad-syntax", problem, path=shown, line=error.lineno) from None
+    except (UnicodeError, LookupError, ValueError) as error:
+        raise FileFormatError("bad-syntax", f"the text cannot be decoded ({error}).", path=shown) from None
+    return top.children[0]

@@ -1,0 +1,95 @@
+"""The spanning tree of a mechanism: which joint carries which body, and which joints rows must close.
+
+Joints of the tree are followed breadth first from the ground, those with few freedoms first at each body: a cut then
+falls on a joint with many freedoms, whose rows are few. A body that no joint of the tree reaches is free: it has
+coordinates of its own, and what holds it is a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
+from dalembert.model import Body, Mechanism
+from dalembert.model.joints import Joint
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A body, the joint that carries it (None: it is free) and whether the body is on the joint's first side."""
+
+    body: Body
+    joint: Joint | None = None
+    reversed: bool = False
+
+    @property
+    def parent(self) -> Body | None:
+        """The body that carries it; None for a free body."""
+        if self.joint is None:
+            return None
+        return (self.joint.b if self.reversed else self.joint.a).body
+
+
+def span(
+    m: Mechanism, *, absolute: Iterable[str] = (), cut: Iterable[str] = (), rows: Collection[str] = ()
+) -> list[Branch]:
+    """Bodies in an order in which parents come first. `rows`: joints that need multipliers of their own."""
+    free, closed = (
+        _known(absolute, [b.name for b in m.bodies], "body", m),
+        _known(cut, [j.name for j in m.joints], "joint", m),
+    )
+    free |= {b.name for b in m.bodies if b.flexible is not None}
+    of_body: dict[int, list[Joint]] = {}
+    for joint in m.joints:
+        ends = {joint.a.body.name, joint.b.body.name}
+        if JOINT_EQUATIONS[joint.kind].motion is None or joint.name in closed or joint.name in rows:
+            continue
+        if any(b.flexible is not None for b in (joint.a.body, joint.b.body)) or len(ends) == 1:
+            continue
+        for frame in (joint.a, joint.b):
+            of_body.setdefault(id(frame.body), []).append(joint)
+    made: list[Branch] = []
+    reached = {id(m.ground)}
+
+    def follow(start: Body) -> None:
+        front = [start]
+        while front:
+            near, front = front, []
+            for body in near:
+                for joint in sorted(of_body.get(id(body), ()), key=_freedoms):
+                    backwards = joint.b.body is body
+                    other = (joint.a if backwards else joint.b).body
+                    if id(other) in reached or other.name in free:
+                        continue
+                    reached.add(id(other))
+                    made.append(Branch(other, joint, backwards))
+                    front.append(other)
+
+    follow(m.ground)
+    for body in sorted(m.bodies, key=lambda b: b.name not in free):  # chosen ones first, then what nothing reached
+        if id(body) not in reached:
+            reached.add(id(body))
+            made.append(Branch(body))
+            follow(body)
+    return made
+
+
+def _freedoms(joint: Joint) -> int:
+    rows = joint.declaration.rows[joint.a.body.planar]
+    return (3 if joint.a.body.planar else 6) - (rows or 0)
+
+
+def _known(names: Iterable[str], known: list[str], what: str, m: Mechanism) -> set[str]:
+    if isinstance(names, str):
+        names = (names,)
+    found = set(names)
+    for name in sorted(found - set(known)):
+        option = {"body": "absolute", "joint": "cut"}[what]
+        raise ModelError(
+            "unknown-name", unknown_name(what, name, known, f"mechanism {m.name!r}"),
+            Advice("Name one of them in {}.", Argument(option, known[:1])), where={what: name},
+        )  # fmt: skip
+    return found

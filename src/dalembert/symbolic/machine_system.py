@@ -1,0 +1,380 @@
+"""A Mechanism as a `System`: what the formalisms derive equations from.
+
+In joint coordinates the joints are followed as a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
+joint, turned by θ about z and displaced by d along z (in the plane along x),
+
+    R_b = R_a J_a R_z(θ) J_bᵀ ,   ω_b = R_bᵀ R_a ω_a + θ̇ J_b e₃ ,   r_b = r_a + R_a (l_a + d J_a e₃) - R_b l_b .
+
+Joints that close loops, and joints of other kinds, stay as constraint rows. A body that no such joint reaches is free:
+r, and an angle, in space three (yaw about z, then pitch about y, then roll about x; singular at a pitch of 90°). In
+absolute coordinates every body has r, and an angle or Euler parameters e with eᵀ e = 1.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError, require_name
+from dalembert.core.findings import Advice, Argument
+from dalembert.equations import HOLONOMIC
+from dalembert.mechanics.absolute.producer import Absolute
+from dalembert.mechanics.bodies.rigid import RigidBody
+from dalembert.mechanics.poses import Pose
+from dalembert.mechanics.rotations import conjugate, multiply, rate_matrix, rotation
+from dalembert.model import Body, Mechanism
+from dalembert.model.joints import Joint
+from dalembert.model.orientation import quaternion_from_matrix
+from dalembert.symbolic.system import System, rotation_about
+
+SX = ca.SX
+COORDINATES = ("absolute", "joint")
+# kinds of the tree, with the part of each coordinate: a turn about z, or a displacement along z (in the plane along x)
+TREE = {
+    "revolute": ("turn",),
+    "prismatic": ("slide",),
+    "cylindrical": ("turn", "slide"),
+    "fixed": (),
+}
+
+
+def system_of_mechanism(m: Mechanism, coordinates: str = "joint") -> System:
+    """The machine as a system in symbols.
+
+    coordinates : "joint", those of the joints of a tree, with rows for the joints that close loops; "absolute", those
+        of every body, with rows for every joint.
+    """
+    require_name("choice of coordinates", coordinates, COORDINATES, error=ModelError)
+    return _Converter(m, coordinates == "joint").convert()
+
+
+class _Host(Absolute):
+    """Forces and rows of the machine in symbols of rotations: a rotation of the tree takes their place.
+
+    joint_symbols : coordinates of joints of the tree with their rates; forces see them, not angles computed from poses.
+    """
+
+    joint_symbols: Mapping[str, tuple[Any, Any]] = {}
+
+    def add_joint(self, joint: Joint) -> None:
+        super().add_joint(joint)
+        for name in (f"{joint.name}.{one.name}" for one in joint.coordinates):
+            if name in self.joint_symbols:
+                value, rate = self.joint_symbols[name]
+                self.measured[name] = replace(self.measured[name], value=value, rate=rate)
+
+    def _make_poses(self, parts: list[Any]) -> list[Pose]:
+        if self.space.planar:
+            return super()._make_poses(parts)
+        self.rotations = [SX.sym("R", 3, 3) for _ in parts]
+        return [Pose(own[:3], R, SX(0)) for own, R in zip(parts, self.rotations, strict=True)]
+
+
+@dataclass
+class _Place:
+    """Where a body is and how it moves: r, R (in the plane the angle), v in world axes, ω in body axes, e."""
+
+    r: Any
+    R: Any
+    v: Any
+    w: Any
+    angle: Any = None
+    e: Any = None
+
+
+class _Converter:
+    def __init__(self, m: Mechanism, tree: bool) -> None:
+        self.m, self.tree = m, tree
+        self.flexible = any(body.flexible is not None for body in m.bodies)
+        self.planar = m.planar
+        falling = m
+        if not self.flexible:  # the system has the weight of its bodies; that of a flexible one is in its energy
+            falling = copy.copy(m)
+            falling.gravity = (0.0,) * len(m.gravity)
+        self.host = _Host(falling)
+        self.system = System(m.name, check_units=False)  # numbers of a machine have no units
+        self.closed: set[str] = set()  # joints of the tree
+        self.places: dict[int, _Place] = {}
+        self.turned: dict[str, Any] = {}  # coordinates of joints of the tree
+
+    def convert(self) -> System:
+        host, s = self.host, self.system
+        self._refuse()
+        values = zip(host.parameters.names, self.m.parameters.values(), strict=True)
+        symbols = [s.parameter(name, value) for name, value in values]
+        self.p = ca.vertcat(SX(0, 1), *symbols)
+        if not self.flexible:
+            gravity = self._known(host.vector(self.m.gravity))
+            s.gravity = tuple(ca.vertsplit(ca.vertcat(gravity, SX(3 - gravity.shape[0], 1))))
+        self.u = ca.vertcat(SX(0, 1), *(self._unit(s.input(name), name, unit) for name, unit in _pairs(host.inputs)))
+        self._place_bodies()
+        elastic = _pairs(host.coordinates)[host.first_mode[0] : host.first_mode[0] + len(self._elastic)]
+        extra = [self._coordinate(name, unit) for name, unit in elastic]
+        extra += [self._coordinate(name, unit, float(start)) for name, start, _, unit in host.extra]
+        self.extra = ca.vertcat(SX(0, 1), *extra)
+        self.extra_rates = ca.vertcat(SX(0, 1), *(s.rate(one) for one in extra))
+        host.joint_symbols = {name: (symbol, s.rate(symbol)) for name, symbol in self.turned.items()}
+        forces = host.collect()
+        self._add_bodies()
+        if ca.depends_on(forces.other_part, host.lam):
+            raise ModelError(
+                "not-supported", f"machine {self.m.name!r} has friction that depends on reactions; a formalism takes "
+                "forces of the state.", Advice("Leave out {}.", Argument("formalism")),
+            )  # fmt: skip
+        self._add_forces(*self._substitute([forces.other_part, forces.potential]))
+        self._add_rows()
+        return s
+
+    # -- what has no place in a system -------------------------------------------------------------------------------
+    def _refuse(self) -> None:
+        if len(self.host.internal):
+            names = ", ".join(self.host.internal.names)
+            raise ModelError(
+                "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of mechanics "
+                "do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
+            )  # fmt: skip
+
+    @property
+    def _elastic(self) -> list[str]:
+        return [name for names in self.host.elastic.values() for name in names]
+
+    # -- coordinates -------------------------------------------------------------------------------------------------
+    def _unit(self, symbol: Any, name: str, unit: str) -> Any:
+        """The unit is shown, and not checked."""
+        self.system.units[name] = unit
+        return symbol
+
+    def _coordinate(self, name: str, unit: str, drawn: float = 0.0) -> Any:
+        start = {**self.m.start.get("guess", {}), **self.m.start.get("position", {})}  # as the model begins
+        known = start.get(name, start.get(name.removesuffix(".angle").removesuffix(".displacement"), drawn))
+        symbol = self.system.coordinate(name, drawn=float(known))
+        rate = f"{unit or 1}/s"
+        self.system.units |= {name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"}
+        return symbol
+
+    def _place_bodies(self) -> None:
+        m = self.m
+        ground = _Place(SX.zeros(2 if self.planar else 3), None, SX.zeros(2 if self.planar else 3), SX.zeros(1), SX(0))
+        if not self.planar:
+            ground = _Place(SX.zeros(3), SX.eye(3), SX.zeros(3), SX.zeros(3), None, SX([1.0, 0.0, 0.0, 0.0]))
+        while len(self.places) < len(m.bodies):
+            if not (self.tree and self._follow_one(ground)):
+                self._place_free(next(k for k, body in enumerate(m.bodies) if id(body) not in self.places))
+
+    def _follow_one(self, ground: _Place) -> bool:
+        """Place one more body by a joint of the tree: the first of the model that reaches one."""
+        for joint in self.m.joints:
+            a, b = joint.a.body, joint.b.body
+            reached = [one.is_ground or id(one) in self.places for one in (a, b)]
+            flexible = a.flexible is not None or b.flexible is not None
+            if joint.kind not in TREE or sum(reached) != 1 or flexible:
+                continue
+            near, far = (a, b) if reached[0] else (b, a)
+            base = ground if near.is_ground else self.places[id(near)]
+            self.places[id(far)] = self._follow(joint, base, forward=reached[0])
+            self.closed.add(joint.name)
+            return True
+        return False
+
+    def _place_free(self, k: int) -> None:
+        self.places[id(self.m.bodies[k])] = self._free(k)
+
+    def _free(self, k: int) -> _Place:
+        """A body with its absolute coordinates."""
+        s, space, body = self.system, self.host.space, self.m.bodies[k]
+        turn = [body.angle] if self.planar else list(quaternion_from_matrix(np.array(body.rotation)))
+        drawn = [*(body.position or (0.0,) * space.dim), *turn]
+        names = [f"{body.name}.{name}" for name, _ in space.coordinates]
+        listed = list(zip(names, space.coordinates, drawn, strict=True))
+        symbols = [
+            self._coordinate(name, unit, float(value))
+            for name, (_, unit), value in (listed if self.planar or not self.tree else listed[:3])
+        ]
+        r = ca.vertcat(*symbols[: space.dim])
+        rates = ca.vertcat(*(s.rate(one) for one in symbols))
+        if self.planar:
+            return _Place(r, None, rates[:2], rates[2], symbols[2])
+        if self.tree:
+            return self._turned_freely(r, rates[:3], body)
+        e = ca.vertcat(*symbols[3:])
+        s.constrain(ca.dot(e, e) - 1, f"{body.name}.e")
+        return _Place(r, rotation(e), rates[:3], 4 * rate_matrix(e).T @ rates[3:], None, e)
+
+    def _turned_freely(self, r: Any, v: Any, body: Body) -> _Place:
+        """A free body in joint coordinates: turned by yaw about z, pitch about y, roll about x, one after the other."""
+        s, R = self.system, np.array(body.rotation, dtype=float)
+        drawn = {
+            "yaw": math.atan2(R[1, 0], R[0, 0]), "pitch": math.asin(min(1.0, max(-1.0, -R[2, 0]))),
+            "roll": math.atan2(R[2, 1], R[2, 2]),
+        }  # fmt: skip
+        angles = [self._coordinate(f"{body.name}.{name}", "rad", value) for name, value in drawn.items()]
+        turned = s.rotation("zyx", angles)
+        e = SX([1.0, 0.0, 0.0, 0.0])
+        for axis, angle in zip((3, 2, 1), angles, strict=True):
+            half = [ca.cos(angle / 2), 0, 0, 0]
+            half[axis] = ca.sin(angle / 2)
+            e = multiply(e, ca.vertcat(*half))
+        return _Place(r, turned.matrix, v, turned.omega, None, e)
+
+    def _follow(self, joint: Joint, base: _Place, *, forward: bool) -> _Place:
+        """The body behind a joint of the tree."""
+        s, host = self.system, self.host
+        parts = dict.fromkeys(("turn", "slide"), SX(0))
+        for kind, (name, _, unit) in zip(TREE[joint.kind], joint.coordinates, strict=True):
+            full = f"{joint.name}.{name}"
+            parts[kind] = self.turned[full] = self._coordinate(full, unit)
+        theta, d = parts["turn"], parts["slide"]
+        rate, speed = s.rate(theta), s.rate(d)
+        near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
+        l_near, l_far = self._known(host.place(near)), self._known(host.place(far))
+        if self.planar:
+            angle_near, angle_far = self._known(host.number(near.angle)), self._known(host.number(far.angle))
+            sign = 1 if forward else -1
+            angle = base.angle + sign * theta + (angle_near - angle_far)
+            w = base.w + sign * rate
+            E = _turn(base.angle) if base.angle is not None else SX.eye(2)
+            R = _turn(angle)
+            # the axis of a slide is x of the first frame, which has the same direction on both bodies
+            along = E @ _turn(angle_near)[:, 0]
+            r = base.r + E @ l_near + sign * d * along - R @ l_far
+            v = base.v + base.w * _left(E @ l_near) + sign * (speed * along + d * base.w * _left(along))
+            return _Place(r, None, v - w * _left(R @ l_far), w, angle)
+        J_near, J_far = host.frame_axes(near), host.frame_axes(far)
+        sign = 1 if forward else -1
+        R = base.R @ J_near @ rotation_about("z", sign * theta) @ J_far.T
+        w = (base.R.T @ R).T @ base.w + sign * rate * J_far[:, 2]
+        along = J_near[:, 2]
+        r = base.r + base.R @ (l_near + sign * d * along) - R @ l_far
+        v = base.v + base.R @ (ca.cross(base.w, l_near + sign * d * along) + sign * speed * along)
+        half = ca.vertcat(ca.cos(theta / 2), 0, 0, sign * ca.sin(theta / 2))
+        e = multiply(multiply(base.e, _quaternion(J_near)), multiply(half, conjugate(_quaternion(J_far))))
+        return _Place(ca.simplify(r), R, v - R @ ca.cross(w, l_far), w, None, e)
+
+    def _known(self, value: Any) -> Any:
+        """A number of the model, with the parameters of the system."""
+        return SX(value) if not ca.depends_on(SX(value), self.host.p) else ca.substitute(value, self.host.p, self.p)
+
+    # -- the machine in these coordinates ------------------------------------------------------------------------------
+    def _substitute(self, values: list[Any]) -> list[Any]:
+        host = self.host
+        places = [self.places[id(body)] for body in self.m.bodies]
+        q = [ca.vertcat(one.r, one.angle if self.planar else one.e) for one in places]
+        v = [ca.vertcat(one.v, one.w) for one in places]
+        turned = []
+        for joint, k in host.turning:
+            name = f"{joint.name}.{joint.coordinates[k][0]}"
+            turned.append(self.turned.get(name, host._joint_parts[joint.name][5][k]))
+        counters = host.q[host.nq - len(turned) :]
+        if turned:
+            values = ca.substitute(values, [counters], [ca.vertcat(*turned)])
+        symbols = [host.q[: host.nq - len(turned)], host.v, host.u, host.p, host.t]
+        new = [
+            ca.vertcat(SX(0, 1), *q, self.extra), ca.vertcat(SX(0, 1), *v, self.extra_rates), self.u, self.p,
+            self.system.t,
+        ]  # fmt: skip
+        if not self.planar:
+            symbols += [ca.vec(R) for R in host.rotations]
+            new += [ca.vec(ca.densify(one.R)) for one in places]
+        self.v = new[1]
+        return list(ca.substitute(values, symbols, [ca.densify(one) for one in new]))
+
+    def _add_bodies(self) -> None:
+        s, host = self.system, self.host
+        rigid = [own for own in host.bodies if isinstance(own, RigidBody)]
+        for own in rigid:
+            body, place = own.body, self.places[id(own.body)]
+            mass = self._known(host.number(body.mass))
+            if self.planar:
+                inertia = self._known(host.number(body.inertia))
+                s.add_body(
+                    body.name, mass, inertia, place.r, angle=place.angle, velocity=place.v,
+                    angular_velocity=ca.vertcat(0, 0, place.w),
+                )  # fmt: skip
+            else:
+                inertia = self._known(own.mass_block()[3:, 3:])
+                s.add_body(
+                    body.name, mass, inertia, place.r, rotation=place.R, velocity=place.v, angular_velocity=place.w
+                )
+        for k, (name, _, mass, _) in enumerate(host.extra):
+            if not isinstance(mass, float) or mass:
+                own_mass = self._known(host.number(mass))
+                s.add_kinetic(
+                    0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}"
+                )
+        if len(rigid) < len(host.bodies):
+            flexible = [own for own in host.bodies if not isinstance(own, RigidBody)]
+            columns = [own.columns for own in flexible]
+            blocks = self._substitute([own.mass_block() for own in flexible])
+            for own, index, M in zip(flexible, columns, blocks, strict=True):
+                v = self.v[list(index)]
+                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {own.body.name}")
+
+    def _add_forces(self, other: Any, potential: Any) -> None:
+        """Forces and torques on rigid bodies; along the coordinates of everything else."""
+        s, host = self.system, self.host
+        if not SX(potential).is_zero():
+            s.add_potential(potential, "potential energy")
+        rest = SX(ca.sparsify(other))
+        for own in host.bodies:
+            if not isinstance(own, RigidBody):
+                continue
+            dim = host.space.dim
+            force, torque = (ca.densify(rest[part, 0]) for part in (own.columns[:dim], own.columns[dim:]))
+            if not force.is_zero():
+                s.add_force(f"force on {own.body.name}", force, own.body.name)
+            if not torque.is_zero():
+                s.add_torque(f"torque on {own.body.name}", torque, own.body.name)
+            rest[own.columns, 0] = 0
+        forces = ca.sparsify(ca.jacobian(self.v, s.rates).T @ rest)
+        for k, name in enumerate(s.coordinate_names):
+            if forces[k, 0].nnz():
+                s.add_generalized_force(f"force along {name}", name, forces[k, 0])
+
+    def _add_rows(self) -> None:
+        s, host = self.system, self.host
+        positions, velocities = self._substitute([host.rows.positions(), host.rows.velocities()])
+        at_position = at_velocity = 0
+        owners: dict[str, list[Any]] = {}
+        for tag in host.rows.tags:
+            if tag.level == HOLONOMIC:
+                row = positions[at_position]
+                at_position += 1
+            else:
+                row = velocities[at_velocity]
+            at_velocity += tag.level != "acceleration"
+            if tag.level == "acceleration":
+                raise ModelError(
+                    "not-supported", f"constraint {tag.owner!r} is at acceleration level, which a system of a machine "
+                    "does not take.", Advice("Leave out {}.", Argument("formalism")), where={"row": tag.owner},
+                )  # fmt: skip
+            if tag.owner not in self.closed:
+                owners.setdefault(tag.owner, []).append(row)
+        for owner, rows in owners.items():
+            s.constrain(rows, owner)
+
+
+def _pairs(channels: Any) -> list[tuple[str, str]]:
+    return list(zip(channels.names, channels.units, strict=True))
+
+
+def _turn(angle: Any) -> Any:
+    angle = SX(angle)
+    if angle.is_zero():
+        return SX.eye(2)
+    c, s = ca.cos(angle), ca.sin(angle)
+    return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
+
+
+def _left(vector: Any) -> Any:
+    """A vector of the plane, turned by a quarter: ż = ω e₃ × z."""
+    return ca.vertcat(-vector[1], vector[0])
+
+
+def _quaternion(axes: Any) -> Any:
+    return SX(ca.DM(quaternion_from_matrix(np.array(ca.DM(ca.densify(axes))))))

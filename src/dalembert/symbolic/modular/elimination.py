@@ -1,0 +1,143 @@
+"""Elimination in symbols, with every decision on zeros and ranks taken at points.
+
+Gauss-Jordan elimination of a sparse matrix of expressions. Numbers of the same matrix at several points are eliminated
+beside it: an entry counts as zero where it is zero at all of them, a pivot is one that is far from zero at all of them.
+A decision of this kind is no proof; whoever uses it says at how many points it was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.expressions import Array
+
+ZERO = 1e-9
+"""Entries below this share of the largest entry of their row count as zero: rounding of some hundred operations."""
+GOOD_PIVOT = 1e-2
+"""A pivot above this share of its row is taken for its short expression; below it, for its size."""
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """Rows in reduced echelon form.
+
+    rows : the pivot rows, by number of the row given.  columns : the pivot column of each.
+    table : of every pivot row its other entries, by column, divided by the pivot.
+    right : right-hand side of every pivot row.
+    dropped : rows that follow from others.  kept_right : what is left of the right-hand sides of these.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    table: tuple[dict[int, Any], ...]
+    right: tuple[Any, ...]
+    dropped: tuple[int, ...]
+    kept_right: tuple[Any, ...]
+
+
+def eliminate(
+    matrix: Any, numbers: Array, columns: Sequence[int] | None = None, right: Any = None, rows: Sequence[int] = ()
+) -> Eliminated:
+    """Solve rows for the pivot columns.
+
+    Parameters
+    ----------
+    matrix : (m, n) expressions.  numbers : (points, m, n) its values.
+    columns : where pivots may stand, all when left out.  right : (m,) expressions.
+    rows : rows in groups of preference: a number for each, smaller first
+    """
+    m, n = matrix.shape
+    allowed = set(range(n)) if columns is None else set(columns)
+    work: list[dict[int, Any]] = [{} for _ in range(m)]
+    sparse = ca.SX(matrix)
+    pattern = sparse.sparsity()
+    for i, j, value in zip(pattern.row(), pattern.get_col(), sparse.nonzeros(), strict=True):
+        work[i][j] = value
+    values = np.array(numbers, dtype=float).reshape(-1, m, n)
+    rhs = [ca.SX(0) if right is None else right[i] for i in range(m)]
+    size = np.maximum(np.abs(values).max(axis=2), 1e-300)  # (points, m): of every row as given
+    for i in range(m):
+        _drop_zeros(work[i], values[:, i], size[:, i])
+    free, order, pivots = set(range(m)), [], []
+    levels = list(rows) or [0] * m
+    while free:
+        best = _best_pivot(work, values, size, free, allowed, levels)
+        if best is None:
+            break
+        i, j = best
+        free.remove(i)
+        order.append(i)
+        pivots.append(j)
+        allowed.discard(j)
+        pivot, number = work[i].pop(j), values[:, i, j].copy()
+        work[i] = {k: value / pivot for k, value in work[i].items()}
+        rhs[i] = rhs[i] / pivot
+        values[:, i] /= number[:, None]
+        size[:, i] /= np.abs(number)
+        for r in range(m):
+            if r == i or j not in work[r]:
+                continue
+            factor, share = work[r].pop(j), values[:, r, j].copy()
+            for k, value in work[i].items():
+                work[r][k] = work[r][k] - factor * value if k in work[r] else -factor * value
+            rhs[r] = rhs[r] - factor * rhs[i]
+            values[:, r] -= share[:, None] * values[:, i]
+            size[:, r] = np.maximum(size[:, r], np.abs(share) * np.abs(values[:, i]).max(axis=1))
+            values[:, r, j] = 0.0
+            _drop_zeros(work[r], values[:, r], size[:, r])
+    dropped = tuple(sorted(i for i in free if not any(j in allowed for j in work[i])))
+    return Eliminated(
+        tuple(order), tuple(pivots), tuple(work[i] for i in order), tuple(rhs[i] for i in order),
+        dropped, tuple(rhs[i] for i in dropped),
+    )  # fmt: skip
+
+
+def _drop_zeros(row: dict[int, Any], values: Array, size: Array) -> None:
+    for j in list(row):
+        if (np.abs(values[:, j]) <= ZERO * size).all():
+            del row[j]
+            values[:, j] = 0.0
+
+
+def _best_pivot(
+    work: list[dict[int, Any]], values: Array, size: Array, free: set[int], allowed: set[int], levels: list[int]
+) -> tuple[int, int] | None:
+    counts: dict[int, int] = {}
+    for i in free:
+        for j in work[i]:
+            counts[j] = counts.get(j, 0) + 1
+    best: tuple[Any, ...] | None = None
+    for i in free:
+        for j, value in work[i].items():
+            if j not in allowed:
+                continue
+            share = float((np.abs(values[:, i, j]) / size[:, i]).min())
+            if share <= ZERO:  # zero at one of the points: no pivot there
+                share = ZERO * float((np.abs(values[:, i, j]) / size[:, i]).max())
+            good = share >= GOOD_PIVOT
+            constant = value.is_constant()
+            cost = (len(work[i]) - 1) * (counts[j] - 1)
+            rank = (levels[i], not good, not constant if good else -share, cost, -share, i, j)
+            if best is None or rank < best[0]:
+                best = (rank, i, j)
+    return None if best is None else (best[1], best[2])
+
+
+def scale_rows(matrix: Array) -> Array:
+    """Rows of length one; rows that are rounding beside the others are zero."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    small = lengths <= max(1e-12 * float(lengths.max(initial=0.0)), 1e-14)
+    return np.asarray(np.where(small, 0.0, matrix / np.where(small, 1.0, lengths)))
+
+
+def rank_of(matrix: Array, tolerance: float = ZERO) -> int:
+    """Numerical rank of one matrix, its rows scaled to length one."""
+    if not matrix.size:
+        return 0
+    values = np.linalg.svd(scale_rows(matrix), compute_uv=False)
+    return int((values > tolerance * values[0]).sum()) if values[0] > 0 else 0

@@ -1,0 +1,341 @@
+"""The recursive modular method: from leaves to root (Orsino 2016, theorem 2.10, section 4.2).
+
+    leaf:      R = 1                         B = A        C = complement of B    S = C      f̄ = Cᵀ f
+    assembly:  R = (1 of its own variables,  B = A R      C = complement of B    S = R C    f̄ = Cᵀ (Rᵀ f, f̄ of its parts)
+                    S of its parts)
+
+A are the constraints of the node itself only. Then A S = 0 for all constraints of the tree, and f̄ = 0 with q̄ = 0 are
+the equations of motion. f are effective forces (active and inertia forces) dual to the velocities, f = Vᵀ f' of forces
+f' along any motion v, V = ∂v/∂q⟨σ⟩.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
+from dalembert.expressions import Array
+from dalembert.symbolic.modular.complement import choose_independent, orthogonal_complement
+from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.energies import energy_forces
+from dalembert.symbolic.modular.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
+from dalembert.symbolic.modular.motion import Motion
+from dalembert.symbolic.modular.parts import Force, Part
+from dalembert.symbolic.modular.points import Points
+
+SX = ca.SX
+
+
+@dataclass(frozen=True)
+class Node:
+    """Everything that the method derives for one part; labels are those of the whole model."""
+
+    path: str
+    name: str
+    A: LabelledMatrix  # constraints of this node, all variables below it
+    R: LabelledMatrix
+    B: LabelledMatrix
+    C: LabelledMatrix
+    S: LabelledMatrix
+    f: LabelledMatrix
+    constrained: LabelledMatrix  # f̄
+    redundant: tuple[str, ...]
+
+    @property
+    def freedoms(self) -> int:
+        return len(self.C.columns)
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        return self.C.columns
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """Rank of the constraints at one pose.
+
+    smallest : smallest singular value of independent rows, scaled to length one: the distance to a singular pose.
+    """
+
+    rank: int
+    regular: int
+    smallest: float
+
+    @property
+    def is_singular(self) -> bool:
+        return self.rank < self.regular
+
+
+class ModularModel:
+    """A leaf or an assembly with everything that follows from it, node by node; made by `modular_model`."""
+
+    def __init__(self, root: Part) -> None:
+        self.root = root
+        self.motion = Motion(root)
+        self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
+        self.functions: dict[Any, Any] = {}  # made once by those who evaluate this model
+        self.points = Points(self.motion, max(2, self.motion.working_order))
+
+    def __repr__(self) -> str:
+        motion = self.motion
+        return (
+            f"ModularModel({self.root.name!r}: {len(motion.labels(0))} coordinates, {len(motion.labels())} velocities, "
+            f"{len(motion.invariants)} constraints of order {motion.constraint_order}, {self.freedoms} freedoms; "
+            f"ranks {self.points.words})"
+        )
+
+    # -- recursion -------------------------------------------------------------------------------------------------
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """Every part by its path (``"left.crank"``, the root ``""``), leaves first."""
+        nodes: dict[str, Node] = {}
+        for part, path in self.motion.paths.items():
+            nodes[path.removesuffix(".")] = self._derive(part, path, nodes)
+        return nodes
+
+    def _derive(self, part: Part, path: str, nodes: Mapping[str, Node]) -> Node:
+        motion = self.motion
+        inner = [nodes[f"{path}{one.name}"] for one in part.parts]
+        R = label_sum(identity(motion.owned(path)), *(node.S for node in inner))
+        A = self.jacobian(path, R.rows)
+        B = A @ R
+        numbers = self.points.evaluate(B.entries, motion.working_order - 1)
+        numbers, B, A = _without_zero_rows(numbers, B, A)
+        chosen = part.own.independent
+        try:
+            found = orthogonal_complement(
+                B, numbers, None if chosen is None else [path + label for label in chosen], motion.owned(path)
+            )
+        except ModelError as error:
+            raise type(error)(
+                error.code, f"part {part.name!r}: {error.finding.problem}", *error.advice,
+                where={**error.where, "part": part.name}, evidence=error.finding.evidence,
+            ) from None  # fmt: skip
+        C = found.matrix
+        own = self.forces(path, R.rows)
+        f = label_sum(R.T.multiply(own), *(node.constrained for node in inner))
+        f = f.part(rows=R.columns)
+        return Node(path, part.name, A, R, B, C, R @ C, f, C.T @ f, found.redundant)
+
+    def jacobian(self, path: str | None = None, columns: tuple[str, ...] | None = None) -> LabelledMatrix:
+        """A of the constraints of one part (of all when left out), rows by the names of the constraints."""
+        motion = self.motion
+        order = motion.working_order
+        rows = motion.invariants_of(order, path)
+        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        A = jacobian(stack, [one.name for one in rows], motion.symbols(order), motion.labels())
+        return A if columns is None else A.part(columns=columns)
+
+    @cached_property
+    def remainder(self) -> LabelledMatrix:
+        """b of all constraints at the working order: A q⟨σ⟩ + b = 0."""
+        motion = self.motion
+        order = motion.working_order
+        rows = motion.invariants_of(order)
+        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        q = motion.symbols(order)
+        b = ca.substitute(stack, q, ca.DM.zeros(q.numel())) if rows else SX(0, 1)
+        return LabelledMatrix(b, [one.name for one in rows])
+
+    def lifting(self, along: Any) -> Any:
+        """V of one motion: how it varies with the variables of the base order, at fixed lower ones (1 x n)."""
+        motion = self.motion
+        expression = motion.resolve(along)
+        rho = motion.order_of(expression)
+        if rho < 0:
+            raise ModelError("no-motion", "a force acts along an expression without variables.")
+        order = max(rho, motion.base_order)
+        return ca.jacobian(motion.differentiate(expression, order - rho), motion.symbols(order))
+
+    def forces(self, path: str, rows: tuple[str, ...]) -> LabelledMatrix:
+        """f = Vᵀ f' of the forces that a part itself brings."""
+        total = SX(len(self.motion.labels()), 1)
+        for force in self._forces[path]:
+            total += self.lifting(force.along).T @ self.motion.resolve(force.value)
+        return LabelledMatrix(total, self.motion.labels()).part(rows=rows)
+
+    # -- the whole -------------------------------------------------------------------------------------------------
+    @property
+    def tree(self) -> Node:
+        """The node of the root."""
+        return self.nodes[""]
+
+    @property
+    def S(self) -> LabelledMatrix:
+        return self.tree.S
+
+    @property
+    def freedoms(self) -> int:
+        """Degrees of freedom at a regular pose."""
+        return len(self.motion.labels()) - self.regular_rank
+
+    @cached_property
+    def regular_rank(self) -> int:
+        """Rank of all constraints at the points of this model."""
+        A = self.jacobian()
+        if not A.rows:
+            return 0
+        return max(rank_of(one) for one in self.points.evaluate(A.entries, self.motion.working_order - 1))
+
+    @cached_property
+    def unconstrained(self) -> LabelledMatrix:
+        """f of all parts, dual to all velocities."""
+        labels = self.motion.labels()
+        return label_sum(zeros(labels), *(self.forces(path, labels) for path in self._forces))
+
+    @property
+    def acceleration_order(self) -> int:
+        return max(2, self.motion.working_order)
+
+    def trace(self) -> str:
+        """The matrices of every node, from leaves to root, as text."""
+        lines = []
+        for path, node in self.nodes.items():
+            lines.append(f"{path or node.name}: {node.freedoms} freedoms ({', '.join(node.independent)})")
+            for name, matrix in (("B", node.B), ("C", node.C), ("f̄", node.constrained)):
+                lines += [f"  {name}", *("    " + line for line in matrix.text(28).splitlines())]
+        return "\n".join([*lines, f"ranks: {self.points.words}"])
+
+    # -- at one pose -----------------------------------------------------------------------------------------------
+    def at(self, matrix: LabelledMatrix, values: Mapping[str, float], *, t: float = 0.0) -> LabelledMatrix:
+        """The numbers of a matrix at one point: values by label (see `Motion.point`)."""
+        order = self.acceleration_order
+        function = self.motion.function([matrix.entries], order)
+        numbers = np.array(function(*self.motion.point(values, order, t))).reshape(matrix.shape)
+        return LabelledMatrix(numbers, matrix.rows, matrix.columns)
+
+    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = 1e-9) -> RankReport:
+        """Rank of the constraints at a pose, and its distance from a singular one."""
+        A = self.at(self.jacobian(), values, t=t).entries
+        needed = self.regular_rank
+        if not A.size or not needed:
+            return RankReport(0, needed, np.inf)
+        found = np.linalg.svd(scale_rows(A), compute_uv=False)
+        rank = int((found > limit * found[0]).sum())
+        return RankReport(rank, needed, float(found[needed - 1]) if needed <= len(found) else 0.0)
+
+    def independent_at(self, values: Mapping[str, float], *, t: float = 0.0) -> tuple[str, ...]:
+        """Independent velocities with a well conditioned complement at a pose."""
+        return choose_independent(self.at(self.jacobian(), values, t=t).entries, self.motion.labels())
+
+    def complement_at(self, values: Mapping[str, float], *, t: float = 0.0) -> LabelledMatrix:
+        """S at a pose; where it loses rank there or has no value, an error gives the pose."""
+        S = self.at(self.S, values, t=t)
+        A = self.at(self.jacobian(), values, t=t)
+        report = self.check_rank(values, t=t)
+        wrong = not np.isfinite(S.entries).all()
+        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > 1e-6:
+            shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
+            other = self.independent_at(values, t=t)
+            advice = Advice(f"At this pose {', '.join(other)} are independent.")
+            raise ModelError(
+                "singular-pose", f"the complement of {self.root.name!r} in {', '.join(self.S.columns)} loses rank at "
+                f"{shown} (constraints of rank {report.rank}, elsewhere {report.regular}).",
+                *([] if report.is_singular else [advice]),
+                where={"pose": dict(values)}, evidence={"rank": report.rank, "regular": report.regular},
+            )  # fmt: skip
+        return S
+
+    # -- explicit equations ------------------------------------------------------------------------------------------
+    @cached_property
+    def dynamics(self) -> tuple[Any, Any]:
+        """M̂ and ĝ of f̄ = -M̂ q⟨σ⟩ + ĝ: the equations of motion of the root (freedoms x all variables)."""
+        order = self.acceleration_order
+        q = self.motion.symbols(order)
+        fbar = self.tree.constrained.entries
+        return affine_parts(fbar, q, "the effective forces", self.root.name)
+
+    def explicit(self) -> dict[str, Any]:
+        """The accelerations as expressions: the variables of the highest order by label, solved on request."""
+        order = self.acceleration_order
+        labels = self.motion.labels(order)
+        M, g = self.dynamics
+        rows = self.motion.invariants_of(order)
+        q = self.motion.symbols(order)
+        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        matrix = ca.vertcat(ca.jacobian(stack, q), M)
+        right = ca.vertcat(-ca.substitute(stack, q, ca.DM.zeros(q.numel())), g)
+        done = eliminate(matrix, self.points.evaluate(matrix, order - 1), right=right)
+        if len(done.columns) < len(labels):
+            lost = [labels[k] for k in range(len(labels)) if k not in done.columns]
+            raise ModelError(
+                "singular-matrix", f"the equations of {self.root.name!r} do not determine {', '.join(lost)}: no mass "
+                f"and no constraint acts on it ({self.points.words}).", where={"variables": tuple(lost)},
+            )  # fmt: skip
+        solved = dict(zip(done.columns, done.right, strict=True))
+        return {label: solved[k] for k, label in enumerate(labels)}
+
+    def accelerations(self, values: Mapping[str, float], *, t: float = 0.0) -> dict[str, float]:
+        """The accelerations at one state, solved from numbers: [Sᵀ M; A] q⟨σ⟩ = [Sᵀ g; -b]."""
+        order = self.acceleration_order
+        found = self._solver(*self.motion.point(values, order - 1, t))
+        M, g, A, b = (np.array(one) for one in found)
+        S = np.eye(M.shape[0])
+        if A.size:
+            u, s, vt = np.linalg.svd(A)
+            rank = int((s > 1e-10 * s[0]).sum()) if s.size and s[0] > 0 else 0
+            S = vt[rank:].T
+        stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])
+        solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=1e-13)
+        if rank < M.shape[0]:
+            raise DataError("singular-matrix", f"the accelerations of {self.root.name!r} are not determined here.")
+        return dict(zip(self.motion.labels(order), solution.ravel().tolist(), strict=True))
+
+    @cached_property
+    def _solver(self) -> ca.Function:
+        order = self.acceleration_order
+        q = self.motion.symbols(order)
+        M, g = affine_parts(self.unconstrained.entries, q, "the effective forces", self.root.name)
+        stack = ca.vertcat(SX(0, 1), *(one.expression for one in self.motion.invariants_of(order)))
+        b = ca.substitute(stack, q, ca.DM.zeros(q.numel())) if stack.numel() else SX(0, 1)
+        return self.motion.function([M, g, ca.jacobian(stack, q), b], order - 1)
+
+    def state_values(self, columns: list[Array]) -> dict[str, float]:
+        """Labels and numbers of the columns of `Motion.point`."""
+        values: dict[str, float] = {}
+        for k in range(len(columns) - 3):
+            values |= dict(zip(self.motion.labels(k), columns[k].tolist(), strict=True))
+        return values
+
+    def node(self, path: str) -> Node:
+        """A node by its path; the root is ``""``."""
+        if path not in self.nodes:
+            raise ModelError("unknown-name", unknown_name("part", path, [*self.nodes], self.root.name))
+        return self.nodes[path]
+
+
+def modular_model(part: Part) -> ModularModel:
+    """Derive everything that a leaf or an assembly implies: see `ModularModel`."""
+    return ModularModel(part)
+
+
+def affine_parts(expression: Any, q: Any, what: str, name: str) -> tuple[Any, Any]:
+    """M and g of expression = -M q + g; an error where it is not affine."""
+    M = -ca.jacobian(expression, q)
+    if ca.depends_on(M, q):
+        raise ModelError("not-affine", f"{what} of {name!r} are not affine in the variables of the highest order.")
+    return M, ca.substitute(expression, q, ca.DM.zeros(q.numel()))
+
+
+def _forces(motion: Motion, part: Part, path: str) -> list[Force]:
+    for force in part.own.forces:
+        motion.check_symbols(force.value, f"a force of part {part.name!r}")
+        motion.check_symbols(force.along, f"a force of part {part.name!r}")
+    return [*part.own.forces, *energy_forces(motion, part, path)]
+
+
+def _without_zero_rows(
+    numbers: Array, B: LabelledMatrix, A: LabelledMatrix
+) -> tuple[Array, LabelledMatrix, LabelledMatrix]:
+    """Leave out constraints whose derivative vanishes (the norm of a quaternion)."""
+    size = np.maximum(1.0, np.abs(numbers).max(initial=0.0))
+    keep = [i for i in range(len(B.rows)) if np.abs(numbers[:, i]).max(initial=0.0) > 1e-12 * size]
+    rows = [B.rows[i] for i in keep]
+    return numbers[:, keep], B.part(rows=rows), A.part(rows=rows)

@@ -1,0 +1,465 @@
+"""Variables of all orders of a model, their rates, and the constraints of any order (Orsino 2016, sections 2.1 to 2.3).
+
+    q̇⟨k⟩ = g(t, q⟨0⟩, ..., q⟨k+1⟩)       solved from the definitions of quasi-velocities where it is not given
+    d/dt x = ∂x/∂t + Σ ∂x/∂q q̇           by the chain rule, as often as needed
+    q̄⟨s⟩ = 0                              every constraint of order r ≤ s, differentiated s - r times
+
+The constraint order is the least s with: no constraint and no definition above it, and q̄⟨s⟩ affine in q⟨s⟩. Then
+q̄⟨s⟩ = A q⟨s⟩ + b, with the same A for every higher order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.arguments import real_number
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
+from dalembert.expressions import Array
+from dalembert.symbolic.modular.elimination import eliminate
+from dalembert.symbolic.modular.parts import RATE, TIME, Parameter, Part
+
+SX = ca.SX
+POINTS = 3
+"""Random points at which ranks and zeros are decided."""
+HIGHEST = 8
+"""Orders beyond this are refused: expressions grow with every derivative."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variable of the whole model."""
+
+    label: str
+    order: int
+    unit: str
+    symbol: Any
+    owner: str
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A constraint at the order of its variables; ``owner`` is the path of its part."""
+
+    name: str
+    owner: str
+    order: int
+    expression: Any
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The kind of one constraint: holonomic or not, with its order, and whether time stands in it."""
+
+    order: int
+    holonomic: bool
+    rheonomic: bool
+    affine: bool
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        if self.holonomic:
+            return f"{'rheonomic' if self.rheonomic else 'scleronomic'} holonomic"
+        if self.order == 1 and self.affine:
+            return "simple non-holonomic"
+        return f"non-holonomic of order {self.order}"
+
+
+class Motion:
+    """All variables, rates and constraints of a part and of everything in it."""
+
+    def __init__(self, root: Part) -> None:
+        self.root = root
+        self.paths = _paths(root)
+        self._rates: dict[int, Any] = {}  # by hash of the symbol
+        self._own_rates: dict[int, Any] = {}  # rates that are variables themselves
+        self._orders: dict[int, int] = {}
+        self._declared: list[Entry] = []
+        self._names: dict[int, str] = {}
+        self.parameters: dict[str, Parameter] = {}
+        self.inputs: dict[str, Any] = {}
+        self.input_units: dict[str, str] = {}
+        self.input_motions: dict[str, str] = {}
+        self._collect()
+        self._levels: list[list[Entry]] = []
+        self.invariants: list[Invariant] = []
+        self._replaced: tuple[list[Any], list[Any]] = ([], [])
+        self._solve_relations()
+        self._read_constraints()
+
+    # -- collection ------------------------------------------------------------------------------------------------
+    def _collect(self) -> None:
+        for part, path in self.paths.items():
+            own = part.own
+            for variable in own.variables.values():
+                label = path + variable.name
+                self._declared.append(Entry(label, variable.order, variable.unit, variable.symbol, path))
+                self._register(label, variable.symbol, variable.order)
+            for parameter in own.parameters.values():
+                self.parameters[path + parameter.name] = parameter
+                self._names[parameter.symbol.element_hash()] = path + parameter.name
+            for one in own.inputs.values():
+                self.inputs[path + one.name] = one.symbol
+                self.input_units[path + one.name] = one.unit
+                self._names[one.symbol.element_hash()] = path + one.name
+                if one.on is not None:
+                    self.input_motions[path + one.name] = path + one.on
+        self._names[TIME.element_hash()] = "t"
+
+    def _register(self, label: str, symbol: Any, order: int) -> None:
+        self._names[symbol.element_hash()] = label
+        self._orders[symbol.element_hash()] = order
+
+    def _solve_relations(self) -> None:
+        """Rates that are given or follow from definitions; definitions left over become constraints."""
+        for part, path in self.paths.items():
+            for name in part.own.rates:
+                variable = part.own.variables[name]
+                self._rates[variable.symbol.element_hash()] = part.own.rates[name]
+            self._register_rates(part, path)
+        self._make_substitution()
+        for part, path in self.paths.items():
+            if part.own.relations:
+                self._solve_part(part, path)
+        self._make_substitution()
+        for hash_, rate in list(self._rates.items()):
+            self._rates[hash_] = self.resolve(rate)
+
+    def _register_rates(self, part: Part, path: str) -> None:
+        for (name, times), symbol in part._rate_symbols.items():
+            variable = part.own.variables[name]
+            self._register(path + name + RATE * times, symbol, variable.order + times)
+
+    def _make_substitution(self) -> None:
+        """Symbols of rates that are expressions of other variables."""
+        old, new = [], []
+        for part in self.paths:
+            for (name, times), symbol in part._rate_symbols.items():
+                if times == 1 and part.own.variables[name].symbol.element_hash() in self._rates:
+                    old.append(symbol)
+                    new.append(self._rates[part.own.variables[name].symbol.element_hash()])
+        self._replaced = (old, new)
+
+    def resolve(self, expression: Any) -> Any:
+        """An expression without symbols of rates that are expressions themselves."""
+        old, new = self._replaced
+        for _ in range(HIGHEST):
+            if not old or not ca.depends_on(expression, ca.vertcat(*old)):
+                return self._resolve_second(expression)
+            expression = ca.substitute(expression, ca.vertcat(*old), ca.densify(ca.vertcat(*new)))
+        raise ModelError("algebraic-loop", "rates of variables are defined by each other.", where={"rate": str(old[0])})
+
+    def _resolve_second(self, expression: Any) -> Any:
+        """Rates of rates of variables whose rate is an expression."""
+        for part in self.paths:
+            for (name, times), symbol in part._rate_symbols.items():
+                entry = part.own.variables[name].symbol
+                if times > 1 and entry.element_hash() in self._rates and ca.depends_on(expression, symbol):
+                    derivative = self.differentiate(entry, times)
+                    expression = ca.substitute(expression, symbol, ca.densify(derivative))
+        return expression
+
+    def _solve_part(self, part: Part, path: str) -> None:
+        relations = [self.resolve(one.expression) for one in part.own.relations]
+        unknown = []
+        for variable in part.own.variables.values():
+            symbol = part._rate_symbols.get((variable.name, 1))
+            if symbol is None or variable.symbol.element_hash() in self._rates:
+                continue
+            if any(ca.depends_on(one, symbol) for one in relations):
+                unknown.append((variable, symbol))
+        if not unknown:
+            self._add_surplus(part, path, range(len(relations)), relations)
+            return
+        U = ca.vertcat(*(symbol for _, symbol in unknown))
+        rows, levels = list(relations), [0] * len(relations)
+        for one in part.own.constraints:  # d/dt of constraints on the variables: the norm of a quaternion
+            expression = self.resolve(one.expression)
+            if self.order_of(expression) == min(variable.order for variable, _ in unknown):
+                rows.append(self._chain(expression, part))
+                levels.append(1)
+        stack = ca.vertcat(*rows)
+        J = ca.jacobian(stack, U)
+        affine = [i for i in range(len(rows)) if not ca.depends_on(J[i, :], U)]
+        if not any(levels[i] == 0 for i in affine):  # |v|²: the rates stay variables, and the definition constrains them
+            self._add_surplus(part, path, range(len(relations)), relations)
+            return
+        numbers = self._at_random(J[affine, :])
+        right = [-ca.substitute(stack[i], U, ca.DM.zeros(len(unknown))) for i in affine]
+        done = eliminate(J[affine, :], numbers, right=ca.vertcat(*right), rows=[levels[i] for i in affine])
+        missing = sorted(set(range(len(unknown))) - set(done.columns))
+        if missing:
+            names = ", ".join(path + unknown[k][0].name for k in missing)
+            raise ModelError(
+                "rank-deficient", f"the relations of part {part.name!r} do not determine the rates of {names} "
+                f"(ranks at {POINTS} random points).",
+                Advice("Give one equation for each rate, or the rate of each coordinate itself."),
+                where={"part": part.name, "variables": names},
+            )  # fmt: skip
+        for column, value in zip(done.columns, done.right, strict=True):
+            self._rates[unknown[column][0].symbol.element_hash()] = value
+        self._make_substitution()
+        used = {affine[i] for i in done.rows}
+        left = [i for i in range(len(relations)) if i not in used]
+        self._add_surplus(part, path, left, [self.resolve(one) for one in relations])
+
+    def _chain(self, expression: Any, part: Part) -> Any:
+        """Time derivative where rates that are not known yet stay symbols."""
+        total = ca.jacobian(expression, TIME)
+        for variable in part.own.variables.values():
+            rate = self._rates.get(variable.symbol.element_hash())
+            rate = part.rate(variable.name) if rate is None else rate
+            total = total + ca.jacobian(expression, variable.symbol) * rate
+        return total
+
+    def _add_surplus(self, part: Part, path: str, left: Sequence[int] | range, relations: list[Any]) -> None:
+        for i in left:
+            expression = relations[i]
+            if np.abs(self._at_random(expression)).max() > 1e-9:
+                name = part.own.relations[i].name
+                self.invariants.append(Invariant(path + name, path, self.order_of(expression), expression))
+
+    def _read_constraints(self) -> None:
+        for part, path in self.paths.items():
+            for one in part.own.constraints:
+                self.check_symbols(one.expression, f"constraint {path + one.name!r}")
+                expression = self.resolve(one.expression)
+                order = self.order_of(expression)
+                if order < 0 or np.abs(self._at_random(ca.gradient(expression, self._all_of(expression)))).max() == 0:
+                    raise ModelError(
+                        "independent-constraint", f"constraint {path + one.name!r} does not depend on any variable.",
+                        where={"row": path + one.name},
+                    )  # fmt: skip
+                self.invariants.append(Invariant(path + one.name, path, order, expression))
+
+    def _all_of(self, expression: Any) -> Any:
+        return ca.vertcat(*(s for s in ca.symvar(expression) if s.element_hash() in self._orders))
+
+    # -- variables and orders --------------------------------------------------------------------------------------
+    def check_symbols(self, expression: Any, what: str) -> None:
+        """Every symbol of an expression belongs to this model."""
+        for part, path in self.paths.items():
+            self._register_rates(part, path)
+        for symbol in ca.symvar(expression):
+            if symbol.element_hash() not in self._names:
+                raise ModelError(
+                    "foreign-symbol", f"{what} has the symbol {symbol.name()!r}, which no part of {self.root.name!r} "
+                    "declares.", Advice("A symbol belongs to the part that made it; a copy of a part has its own."),
+                    where={"symbol": symbol.name()},
+                )  # fmt: skip
+
+    def order_of(self, expression: Any) -> int:
+        """The highest order of a variable in an expression; -1 where there is none."""
+        return max((self._orders.get(s.element_hash(), -1) for s in ca.symvar(expression)), default=-1)
+
+    def rate_of(self, symbol: Any) -> Any:
+        """Time derivative of a variable."""
+        hash_ = symbol.element_hash()
+        found = self._rates.get(hash_, self._own_rates.get(hash_))
+        if found is not None:
+            return found
+        for part, path in self.paths.items():
+            for variable in part.own.variables.values():
+                if variable.symbol.element_hash() == symbol.element_hash():
+                    return self._next_rate(part, path, variable.name, 0)
+            for (name, times), rate in part._rate_symbols.items():
+                if rate.element_hash() == symbol.element_hash():
+                    return self._next_rate(part, path, name, times)
+        raise ModelError("foreign-symbol", f"{symbol} is no variable of {self.root.name!r}.")
+
+    def _next_rate(self, part: Part, path: str, name: str, times: int) -> Any:
+        made = part.rate(name, times + 1)
+        order = part.own.variables[name].order + times + 1
+        if order > HIGHEST:
+            raise ModelError("too-large", f"the rate of {path + name!r} has order {order}; at most {HIGHEST}.")
+        self._register(path + name + RATE * (times + 1), made, order)
+        entry = part.own.variables[name].symbol if times == 0 else part.rate(name, times)
+        self._own_rates[entry.element_hash()] = made
+        return made
+
+    def differentiate(self, expression: Any, times: int = 1) -> Any:
+        """Time derivative of expressions, as often as asked."""
+        for _ in range(times):
+            symbols = [s for s in ca.symvar(expression) if s.element_hash() in self._orders]
+            total = ca.jacobian(expression, TIME)
+            if symbols:
+                rates = ca.vertcat(*(self.rate_of(s) for s in symbols))
+                total = total + ca.jtimes(expression, ca.vertcat(*symbols), rates)
+            expression = self.resolve(total) if self._replaced[0] else total
+        return expression
+
+    @cached_property
+    def base_order(self) -> int:
+        """Variables above this order are rates of those of this order; at least 1."""
+        return max((entry.order for entry in self._declared), default=1) or 1
+
+    def variables(self, order: int) -> list[Entry]:
+        """All variables of one order: declared ones, and rates that are variables themselves."""
+        while len(self._levels) <= order:
+            k = len(self._levels)
+            level = [entry for entry in self._declared if entry.order == k]
+            if k > 0:
+                for entry in self._levels[k - 1]:
+                    rate = self.rate_of(entry.symbol)
+                    hash_ = rate.element_hash() if rate.is_symbolic() else 0
+                    own = self._names.get(hash_) == entry.label + RATE
+                    if own:
+                        unit = f"{entry.unit or 1}/s" if not entry.unit.endswith("/s") else f"{entry.unit}²"
+                        level.append(Entry(entry.label + RATE, k, unit, rate, entry.owner))
+            self._levels.append(level)
+        return self._levels[order]
+
+    def labels(self, order: int | None = None) -> tuple[str, ...]:
+        """Labels of the variables of one order; of the base order when left out."""
+        return tuple(entry.label for entry in self.variables(self.base_order if order is None else order))
+
+    def symbols(self, order: int) -> Any:
+        """The variables of one order as a column."""
+        return ca.vertcat(SX(0, 1), *(entry.symbol for entry in self.variables(order)))
+
+    def owned(self, path: str, order: int | None = None) -> tuple[str, ...]:
+        """Labels of the variables that a part has beyond those of its own parts."""
+        level = self.variables(self.base_order if order is None else order)
+        return tuple(entry.label for entry in level if entry.owner == path)
+
+    # -- constraints -----------------------------------------------------------------------------------------------
+    def classify(self, name: str) -> Classification:
+        """The kind of a constraint, by its name."""
+        for one in self.invariants:
+            if one.name == name:
+                q = self.symbols(max(one.order, 0))
+                affine = not ca.depends_on(ca.jacobian(one.expression, q), q)
+                return Classification(one.order, one.order == 0, bool(ca.depends_on(one.expression, TIME)), affine)
+        raise ModelError(
+            "unknown-name", unknown_name("constraint", name, [one.name for one in self.invariants], self.root.name)
+        )
+
+    @property
+    def is_holonomic(self) -> bool:
+        return all(one.order == 0 for one in self.invariants)
+
+    def invariants_of(self, order: int, owner: str | None = None) -> list[Invariant]:
+        """All constraints differentiated up to one order; of one part, or of all."""
+        return [
+            Invariant(one.name, one.owner, order, self.differentiate(one.expression, order - one.order))
+            for one in self.invariants
+            if one.order <= order and (owner is None or one.owner == owner)
+        ]
+
+    @cached_property
+    def constraint_order(self) -> int:
+        """The least order at which all constraints are affine in the variables of that order."""
+        order = max([one.order for one in self.invariants] + [entry.order for entry in self._declared] + [0])
+        while order <= HIGHEST:
+            q = self.symbols(order)
+            stack = ca.vertcat(SX(0, 1), *(one.expression for one in self.invariants_of(order)))
+            if not ca.depends_on(ca.jacobian(stack, q), q):
+                return order
+            order += 1
+        raise ModelError("too-large", f"constraints are not affine in variables of order {HIGHEST}.")
+
+    @property
+    def working_order(self) -> int:
+        """The order of A: not below the constraint order, nor below the order of the variables."""
+        return max(self.constraint_order, self.base_order)
+
+    # -- numbers ---------------------------------------------------------------------------------------------------
+    def parameter_values(self, given: Mapping[str, float] | None = None, random: Any = None) -> Array:
+        """Values of all parameters, with others in place of theirs; without a value an error, or a random one."""
+        given = given or {}
+        for name in given:
+            if name not in self.parameters:
+                raise DataError("unknown-name", unknown_name("parameter", name, self.parameters, self.root.name))
+        values = []
+        for name, parameter in self.parameters.items():
+            value = given.get(name, parameter.value)
+            if value is None and random is None:
+                raise DataError(
+                    "missing-argument", f"parameter {name!r} of {self.root.name!r} has no value.",
+                    Advice("Give it one where it is declared, or where the model is evaluated."),
+                    where={"parameter": name},
+                )  # fmt: skip
+            values.append(random.uniform(0.5, 1.5) if value is None else real_number(name, value))
+        return np.array(values, dtype=float)
+
+    def arguments(self, order: int) -> list[Any]:
+        """Columns of symbols: variables of order 0 up to ``order``, inputs, parameters, time."""
+        u = ca.vertcat(SX(0, 1), *self.inputs.values())
+        p = ca.vertcat(SX(0, 1), *(one.symbol for one in self.parameters.values()))
+        return [*(self.symbols(k) for k in range(order + 1)), u, p, TIME]
+
+    def function(self, expressions: Sequence[Any], order: int) -> ca.Function:
+        """A function of `arguments`."""
+        return ca.Function("of_motion", self.arguments(order), [ca.densify(one) for one in expressions], {"cse": True})
+
+    def point(self, values: Mapping[str, float], order: int, t: float = 0.0, rest: float | None = None) -> list[Array]:
+        """Numbers of `arguments`, by label; coordinates left out are those of the pose given with `place`.
+
+        Velocities, higher variables and inputs that are left out are zero.
+        """
+        known = set(self.inputs) | set(self.parameters)
+        columns = []
+        for k in range(order + 1):
+            column = []
+            for entry in self.variables(k):
+                known.add(entry.label)
+                value = values.get(entry.label, self.placement.get(entry.label) if k == 0 else 0.0)
+                if value is None:
+                    value = rest
+                if value is None:
+                    raise DataError(
+                        "missing-argument", f"coordinate {entry.label!r} has no value.", where={"label": entry.label}
+                    )
+                column.append(real_number(entry.label, value))
+            columns.append(np.array(column))
+        for name in values:
+            if name not in known:
+                raise DataError("unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name))
+        u = np.array([values.get(name, 0.0) for name in self.inputs])
+        p = self.parameter_values({name: values[name] for name in self.parameters if name in values})
+        return [*columns, u, p, np.array([t])]
+
+    @cached_property
+    def placement(self) -> dict[str, float]:
+        """Values of coordinates that parts were placed with."""
+        return {path + name: value for part, path in self.paths.items() for name, value in part.own.placement.items()}
+
+    def _at_random(self, expression: Any) -> Array:
+        """Values at random points, off the constraints: for structure only. Shape (points, rows, columns)."""
+        rng = np.random.default_rng(20)
+        symbols = ca.symvar(expression)
+        function = ca.Function("at_random", [ca.vertcat(SX(0, 1), *symbols)], [ca.densify(SX(expression))])
+        found = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(POINTS)]
+        return np.array(found).reshape(POINTS, *expression.shape)
+
+
+def _paths(root: Part) -> dict[Part, str]:
+    """Every part, leaves first, with the text before its labels; a part that stands twice is refused."""
+    paths: dict[Part, str] = {}
+
+    def visit(part: Part, path: str, above: tuple[Part, ...]) -> None:
+        if part in above:
+            raise ModelError("cyclic", f"assembly {part.name!r} contains itself.", where={"assembly": part.name})
+        names = [inner.name for inner in part.parts]
+        for inner in part.parts:
+            if names.count(inner.name) > 1:
+                raise ModelError("taken-name", f"two parts of {part.name!r} have the name {inner.name!r}.")
+            visit(inner, f"{path}{inner.name}.", (*above, part))
+        if part in paths:
+            raise ModelError(
+                "duplicate", f"part {part.name!r} stands in the tree of {root.name!r} twice.",
+                Advice("Use a copy under another name."), where={"part": part.name},
+            )  # fmt: skip
+        paths[part] = path
+
+    if not isinstance(root, Part):
+        raise ModelError("wrong-type", f"expected a Leaf or an Assembly, got {type(root).__name__}.")
+    visit(root, "", ())
+    return paths

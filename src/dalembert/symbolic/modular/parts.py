@@ -1,0 +1,472 @@
+"""Parts of a modular model as a user describes them: leaves, and assemblies of parts (Orsino 2016, sections 2.2, 4.2).
+
+A part has variables of any order: coordinates (order 0), quasi-velocities (1), quasi-accelerations (2), and so on. The
+rate of a variable is an expression of variables one order higher; where none is given, the rate is such a variable
+itself. Constraints are equations of variables of any order. Forces act along any expression of motion.
+
+Parts hold symbols and expressions; `symbolic.modular.model` derives everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+
+from dalembert.core.arguments import real_number
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
+from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
+
+TIME = ca.SX.sym("t")
+"""Time, in expressions of any part."""
+
+RATE = ".rate"
+COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a part: its order, unit and symbol."""
+
+    name: str
+    order: int
+    unit: str
+    symbol: Any
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number of a part that stays a symbol; ``value`` may be missing until the model is evaluated."""
+
+    name: str
+    unit: str
+    symbol: Any
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Input:
+    """A force, torque or voltage from outside; ``on`` is the variable whose motion it acts along, where there is one."""
+
+    name: str
+    unit: str
+    symbol: Any
+    on: str | None
+
+
+@dataclass(frozen=True)
+class Named:
+    """An expression that must be zero, with its name."""
+
+    name: str
+    expression: Any
+
+
+@dataclass(frozen=True)
+class Force:
+    """An effective force (active and inertia forces) dual to the motion ``along``."""
+
+    along: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Energy:
+    """A scalar that inertia or potential forces follow from, and the rule that derives them."""
+
+    kind: str
+    expression: Any
+
+
+@dataclass
+class _Contents:
+    variables: dict[str, Variable] = field(default_factory=dict)
+    rates: dict[str, Any] = field(default_factory=dict)  # given rates, by the name of the variable
+    relations: list[Named] = field(default_factory=list)
+    constraints: list[Named] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list)
+    energies: list[Energy] = field(default_factory=list)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    outputs: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    independent: tuple[str, ...] | None = None
+    placement: dict[str, float] = field(default_factory=dict)
+    quaternions: list[tuple[str, str]] = field(default_factory=list)  # first of four coordinates, first of ω
+
+
+class Part:
+    """What leaves and assemblies have in common; make a `Leaf` or an `Assembly`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = _check_name(name, "a part")
+        self.own = _Contents()
+        self._rate_symbols: dict[tuple[str, int], Any] = {}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of an assembly; a leaf has none."""
+        return ()
+
+    @property
+    def time(self) -> Any:
+        """The symbol of time."""
+        return TIME
+
+    # -- variables -------------------------------------------------------------------------------------------------
+    def add_coordinate(self, name: str, unit: str = "", *, rate: Any = None) -> Any:
+        """A variable of order 0. Its rate is an expression of velocities, or the new velocity ``<name>.rate``."""
+        return self.add_variable(name, 0, unit, rate=rate)
+
+    def add_velocity(self, name: str, unit: str = "", *, definition: Any = None) -> Any:
+        """A quasi-velocity; ``definition`` is its expression in coordinates and their rates, where it has one."""
+        return self.add_variable(name, 1, unit, definition=definition)
+
+    def add_variable(self, name: str, order: int, unit: str = "", *, rate: Any = None, definition: Any = None) -> Any:
+        """A variable of any order.
+
+        Parameters
+        ----------
+        rate : its time derivative, an expression of variables one order higher
+        definition : its expression in the rates of variables one order lower; the rates are solved from definitions
+        """
+        self._check_new(name)
+        if not isinstance(order, int) or isinstance(order, bool) or order < 0:
+            raise ModelError("not-a-count", f"the order of variable {name!r} must be 0, 1, 2, ..., got {order!r}.")
+        symbol = ca.SX.sym(name)
+        self.own.variables[name] = Variable(name, order, unit, symbol)
+        if rate is not None:
+            self.own.rates[name] = scalar(rate, f"the rate of {name!r}")
+        if definition is not None:
+            self.own.relations.append(Named(f"{name} definition", symbol - scalar(definition, f"{name!r}")))
+        return symbol
+
+    def rate(self, of: Any, times: int = 1) -> Any:
+        """The symbol of the rate of a variable, by name or symbol; ``times=2`` of the rate of its rate."""
+        owner, name = self._owner(of)
+        key = (name, times)
+        if key not in owner._rate_symbols:
+            owner._rate_symbols[key] = ca.SX.sym(name + RATE * times)
+        return owner._rate_symbols[key]
+
+    def differentiate(self, expression: Any) -> Any:
+        """Time derivative of an expression (or matrix of them), with symbols of rates in it."""
+        total = ca.jacobian(ca.vec(expression), TIME)
+        names = {symbol.element_hash() for symbol in ca.symvar(expression)}
+        for part in walk(self):
+            for variable in list(part.own.variables.values()):
+                if variable.symbol.element_hash() in names:
+                    total += ca.jacobian(ca.vec(expression), variable.symbol) * part.rate(variable.name)
+            for (name, times), symbol in list(part._rate_symbols.items()):
+                if symbol.element_hash() in names:
+                    total += ca.jacobian(ca.vec(expression), symbol) * part.rate(name, times + 1)
+        return ca.reshape(total, expression.shape)
+
+    def relate(self, expression: Any, name: str = "") -> None:
+        """An equation (expression = 0) that the rates of variables are solved from; equations left over constrain."""
+        name = name or f"relation {len(self.own.relations) + 1}"
+        self.own.relations.append(Named(name, equation(expression, f"relation {name!r} of {self.name!r}")))
+
+    def add_parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
+        """A number that stays a symbol."""
+        self._check_new(name)
+        symbol = ca.SX.sym(name)
+        number = None if value is None else real_number(name, value)
+        self.own.parameters[name] = Parameter(name, unit, symbol, number)
+        return symbol
+
+    def add_input(self, name: str, unit: str = "", *, on: str | None = None) -> Any:
+        """An input. With ``on`` it acts along this velocity; else its symbol stands in forces of the user."""
+        self._check_new(name)
+        symbol = ca.SX.sym(name)
+        self.own.inputs[name] = Input(name, unit, symbol, on)
+        if on is not None:
+            self.add_force(symbol, on)
+        return symbol
+
+    def add_output(self, name: str, value: Any, unit: str = "") -> None:
+        """A quantity that is measured: an expression of variables up to accelerations."""
+        if name in self.own.outputs:
+            raise ModelError("taken-name", f"part {self.name!r} has an output {name!r} already.", where={"name": name})
+        self.own.outputs[name] = (unit, scalar(value, f"output {name!r}"))
+
+    # -- constraints and forces --------------------------------------------------------------------------------------
+    def constrain(self, expression: Any, name: str = "") -> None:
+        """An equation of motion variables: ``expression = 0``, or ``left == right``. Inequalities are refused."""
+        name = name or f"constraint {len(self.own.constraints) + 1}"
+        if any(one.name == name for one in self.own.constraints):
+            raise ModelError("taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name})
+        made = equation(expression, f"constraint {name!r} of {self.name!r}")
+        self.own.constraints.append(Named(name, made))
+
+    def add_force(self, value: Any, along: Any) -> None:
+        """An effective force dual to a motion: the name of a velocity, or an expression of variables.
+
+        Inertia forces are among them: ``leaf.add_force(F - m * leaf.rate("vx"), "vx")``.
+        """
+        motion = self[along] if isinstance(along, str) else scalar(along, "the motion that a force acts along")
+        self.own.forces.append(Force(motion, scalar(value, "a force")))
+
+    def add_kinetic_energy(self, T: Any, *, form: str = "lagrange") -> None:
+        """Inertia forces from the kinetic energy, in rates of coordinates or in quasi-velocities.
+
+        form : ``"lagrange"``, or ``"nielsen"`` and ``"tzenoff"``, which differentiate T in time once or twice before
+            they differentiate it in the variables; all three give the same forces.
+        """
+        forms = ("lagrange", "nielsen", "tzenoff")
+        if form not in forms:
+            raise ModelError("unknown-choice", f"form must be one of {', '.join(forms)}, got {form!r}.")
+        self.own.energies.append(Energy(form, scalar(T, "a kinetic energy")))
+
+    def add_gibbs_appell(self, S: Any) -> None:
+        """Inertia forces from the Gibbs-Appell function, in the rates of velocities."""
+        self.own.energies.append(Energy("gibbs-appell", scalar(S, "a Gibbs-Appell function")))
+
+    def add_potential(self, V: Any) -> None:
+        """Forces from a potential of the coordinates."""
+        self.own.energies.append(Energy("potential", scalar(V, "a potential")))
+
+    def choose(self, *independent: str) -> None:
+        """Independent velocities of this part: as many as it has degrees of freedom, by their labels in this part."""
+        twice = sorted({label for label in independent if independent.count(label) > 1})
+        if twice:
+            raise ModelError("duplicate", f"independent variable {twice[0]!r} stands twice.", where={"name": twice[0]})
+        self.own.independent = tuple(independent)
+
+    def place(self, values: Mapping[str, float]) -> None:
+        """A pose: values of coordinates by label. Assemblies start there, and ranks are checked near it too."""
+        for label, value in values.items():
+            owner, name = self._owner(label)
+            owner.own.placement[name] = real_number(label, value)
+
+    # -- names -----------------------------------------------------------------------------------------------------
+    def __getitem__(self, label: str) -> Any:
+        """A symbol by its label: ``leaf["vx"]``, ``assembly["left.theta.rate"]``."""
+        found = self._look_up(label)
+        if found is None:
+            raise ModelError(
+                "unknown-name", unknown_name("symbol", label, self.labels(), f"part {self.name!r}"),
+                where={"part": self.name, "symbol": label},
+            )  # fmt: skip
+        return found
+
+    def _look_up(self, label: str) -> Any:
+        own = self.own
+        for group in (own.variables, own.parameters, own.inputs):
+            if label in group:
+                return group[label].symbol  # type: ignore[attr-defined]
+        base, times = label, 0
+        while base.endswith(RATE):
+            base, times = base[: -len(RATE)], times + 1
+            if base in own.variables:
+                return self.rate(base, times)
+        for part in self.parts:
+            if label.startswith(f"{part.name}."):
+                found = part._look_up(label[len(part.name) + 1 :])
+                if found is not None:
+                    return found
+        return None
+
+    def labels(self) -> list[str]:
+        """Labels of all variables, parameters and inputs of this part and of its parts."""
+        own = self.own
+        inner = [f"{part.name}.{label}" for part in self.parts for label in part.labels()]
+        return [*own.variables, *own.parameters, *own.inputs, *inner]
+
+    def _owner(self, of: Any) -> tuple[Part, str]:
+        """The part that owns a variable, and the variable's name there."""
+        if isinstance(of, str):
+            if of in self.own.variables:
+                return self, of
+            for part in self.parts:
+                if of.startswith(f"{part.name}."):
+                    return part._owner(of[len(part.name) + 1 :])
+        elif isinstance(of, ca.SX) and of.is_symbolic():
+            for part in walk(self):
+                for variable in part.own.variables.values():
+                    if ca.is_equal(variable.symbol, of):
+                        return part, variable.name
+        known = [label for label in self.labels()]
+        raise ModelError(
+            "unknown-name", unknown_name("variable", str(of), known, f"part {self.name!r}"),
+            where={"part": self.name, "variable": str(of)},
+        )  # fmt: skip
+
+    def _check_new(self, name: str) -> None:
+        _check_name(name, f"a symbol of part {self.name!r}")
+        own = self.own
+        if name in own.variables or name in own.parameters or name in own.inputs:
+            raise ModelError(
+                "taken-name", f"part {self.name!r} has a symbol {name!r} already.",
+                where={"part": self.name, "symbol": name},
+            )  # fmt: skip
+
+    # -- copies ----------------------------------------------------------------------------------------------------
+    def copy(self, name: str, **values: float) -> Any:
+        """The same model under another name, with symbols of its own; parameters of it may get other values."""
+        made = self._copied(name, [], [])
+        for key, value in values.items():
+            if key not in made.own.parameters:
+                problem = unknown_name("parameter", key, made.own.parameters, f"part {self.name!r}")
+                raise ModelError("unknown-name", problem)
+            old = made.own.parameters[key]
+            made.own.parameters[key] = Parameter(old.name, old.unit, old.symbol, real_number(key, value))
+        return made
+
+    def _copied(self, name: str, old: list[Any], new: list[Any]) -> Part:
+        made = type(self)(name)
+        inner = [part._copied(part.name, old, new) for part in self.parts]
+        own, other = self.own, made.own
+        for variable in own.variables.values():
+            symbol = ca.SX.sym(variable.name)
+            other.variables[variable.name] = Variable(variable.name, variable.order, variable.unit, symbol)
+            old.append(variable.symbol), new.append(symbol)
+        for (which, times), symbol in self._rate_symbols.items():
+            made._rate_symbols[which, times] = ca.SX.sym(which + RATE * times)
+            old.append(symbol), new.append(made._rate_symbols[which, times])
+        for parameter in own.parameters.values():
+            symbol = ca.SX.sym(parameter.name)
+            other.parameters[parameter.name] = Parameter(parameter.name, parameter.unit, symbol, parameter.value)
+            old.append(parameter.symbol), new.append(symbol)
+        for one in own.inputs.values():
+            symbol = ca.SX.sym(one.name)
+            other.inputs[one.name] = Input(one.name, one.unit, symbol, one.on)
+            old.append(one.symbol), new.append(symbol)
+
+        before, after = ca.vertcat(*old), ca.vertcat(*new)
+
+        def changed(expression: Any) -> Any:
+            return ca.substitute(expression, before, after) if old else expression
+
+        other.rates = {key: changed(rate) for key, rate in own.rates.items()}
+        other.relations = [Named(one.name, changed(one.expression)) for one in own.relations]
+        other.constraints = [Named(one.name, changed(one.expression)) for one in own.constraints]
+        other.forces = [Force(changed(one.along), changed(one.value)) for one in own.forces]
+        other.energies = [Energy(one.kind, changed(one.expression)) for one in own.energies]
+        other.outputs = {key: (unit, changed(value)) for key, (unit, value) in own.outputs.items()}
+        other.independent, other.placement = own.independent, dict(own.placement)
+        other.quaternions = list(own.quaternions)
+        for part in inner:
+            made.add(part)  # type: ignore[attr-defined]
+        return made
+
+    def __repr__(self) -> str:
+        own = self.own
+        inner = f"{len(self.parts)} parts, " if self.parts else ""
+        return (
+            f"{type(self).__name__}({self.name!r}: {inner}{len(own.variables)} variables of its own, "
+            f"{len(own.constraints)} constraints)"
+        )
+
+
+class Leaf(Part):
+    """A subsystem without parts: variables, constraints and forces.
+
+    Examples
+    --------
+    A particle in a plane that stays on a circle, in Cartesian coordinates:
+
+    >>> leaf = Leaf("bead")
+    >>> m, r = leaf.add_parameter("m", 0.2, "kg"), leaf.add_parameter("r", 0.5, "m")
+    >>> x, y = leaf.add_coordinate("x", "m"), leaf.add_coordinate("y", "m")
+    >>> leaf.constrain(x**2 + y**2 - r**2, "circle")
+    >>> leaf.add_force(-m * leaf.rate("x", 2), "x.rate")
+    >>> leaf.add_force(-m * 9.81 - m * leaf.rate("y", 2), "y.rate")
+    >>> leaf.choose("x.rate")
+    """
+
+
+class Assembly(Part):
+    """A subsystem made of parts: constraints and forces between them, and variables of its own.
+
+    Examples
+    --------
+    >>> cart, bob = Leaf("cart"), Leaf("bob")
+    >>> _ = cart.add_coordinate("x"), bob.add_coordinate("x")
+    >>> pair = Assembly("pair", [cart, bob])
+    >>> pair.constrain(pair["cart.x"] == pair["bob.x"], "together")
+    """
+
+    def __init__(self, name: str, parts: Iterable[Part] = ()) -> None:
+        super().__init__(name)
+        self._parts: list[Part] = []
+        for part in parts:
+            self.add(part)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self._parts)
+
+    def add(self, part: Part) -> Part:
+        """Put a part into this assembly. The same part cannot be used twice: copy it under another name."""
+        if not isinstance(part, Part):
+            raise ModelError("wrong-type", f"a part is a Leaf or an Assembly, got {type(part).__name__}.")
+        if part is self or any(one is self for one in walk(part)):
+            raise ModelError(
+                "cyclic", f"assembly {self.name!r} would contain itself, through part {part.name!r}.",
+                where={"assembly": self.name, "part": part.name},
+            )  # fmt: skip
+        inside = {id(one): one for one in walk(self)}
+        for one in walk(part):
+            if id(one) in inside:
+                raise ModelError(
+                    "duplicate", f"part {one.name!r} stands in assembly {self.name!r} already.",
+                    Advice("Use a copy under another name: {}.", Call("part.copy")),
+                    where={"assembly": self.name, "part": one.name},
+                )  # fmt: skip
+        if any(one.name == part.name for one in self._parts) or part.name in self.own.variables:
+            raise ModelError(
+                "taken-name", f"assembly {self.name!r} has a part or variable {part.name!r} already.",
+                Advice("Use a copy under another name: {}.", Call("part.copy")),
+                where={"assembly": self.name, "part": part.name},
+            )  # fmt: skip
+        self._parts.append(part)
+        return part
+
+
+@equations.register
+def _(model: Part, **options: Any) -> EquationsOfMotion:
+    from dalembert.symbolic.modular.equations import modular_equations
+
+    return modular_equations(model, **options)
+
+
+def walk(part: Part) -> Iterator[Part]:
+    """A part and everything in it, leaves first."""
+    for inner in part.parts:
+        yield from walk(inner)
+    yield part
+
+
+def scalar(value: Any, what: str) -> Any:
+    """A scalar expression, or an error that names it."""
+    try:
+        made = ca.SX(value)
+    except (TypeError, NotImplementedError, RuntimeError):
+        raise ModelError("wrong-type", f"{what} must be an expression or a number, got {value!r:.80}.") from None
+    if made.shape != (1, 1):
+        raise ModelError("wrong-shape", f"{what} must be a scalar, got a matrix of shape {made.shape}.")
+    if made.is_constant() and not made.is_regular():
+        raise ModelError("not-finite", f"{what} is {made}.")
+    return made
+
+
+def equation(expression: Any, what: str) -> Any:
+    """What must be zero, of ``expression`` or ``left == right``; an inequality is refused."""
+    made = scalar(expression, what)
+    if not made.is_leaf() and made.op() == ca.OP_EQ:
+        return made.dep(0) - made.dep(1)
+    if not made.is_leaf() and made.op() in COMPARISONS:
+        raise ModelError(
+            "not-supported", f"{what} is an inequality; constraints here are equations that hold at all times.",
+            Advice("Contacts that open are forces, not constraints."), where={"row": what},
+        )  # fmt: skip
+    return made
+
+
+def _check_name(name: object, what: str) -> str:
+    if not isinstance(name, str) or not name or not name.isprintable() or name.endswith(RATE):
+        raise ModelError("bad-name", f"the name of {what} must be a printable text without the end {RATE!r}: {name!r}.")
+    return name

@@ -1,0 +1,63 @@
+"""A derivation as a page: symbols with units and values, every step with its formulas, the equations of motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dalembert.symbolic.derivation import Derivation
+from dalembert.symbolic.printing import equations_in_latex, latex_name
+from dalembert.view.reports.pages import Formula, Heading, Math, Piece, Table, Text, html_page
+
+
+def equations_page(derivation: Derivation) -> str:
+    """The page as text; its formulas are MathML, so it needs neither a script nor a network."""
+    from dalembert import __version__
+
+    d = derivation
+    provenance = {"machine": d.system.name, "formalism": d.formalism, "dalembert": __version__}
+    return html_page(f"Equations of motion: {d.system.name}", _pieces(d), provenance)
+
+
+def _pieces(d: Derivation) -> Iterator[Piece]:
+    count = d.operations["all"]
+    yield Text(
+        f"By {d.formalism}. {len(d.system.coordinate_names)} coordinates, {len(d.names)} speeds, {len(d.rows)} constraint "
+        f"rows; {count} operations to evaluate M, f, A and b together. SI units and radians."
+    )
+    yield Heading("Symbols")
+    yield _symbols(d)
+    if d.rows:
+        rows = tuple((Math(f"\\lambda_{{{k}}}"), row.owner, row.level) for k, row in enumerate(d.rows, start=1))
+        yield Table(("multiplier", "row of", "level"), rows, folded=f"{len(rows)} constraint rows")
+    for step in (*d.steps, d.final):
+        yield Heading(step.title)
+        yield Text(step.sentence)
+        if step.formula:
+            yield Formula(step.formula)
+        for line in equations_in_latex(step.terms, d.shown):
+            yield Formula(line)
+    if d.conserved:
+        yield Heading("Conserved quantities")
+        for one in d.conserved:
+            yield Text(f"{one.reason}.")
+            for line in equations_in_latex([(latex_name(one.name), one.expression)]):
+                yield Formula(line)
+    if d.left:
+        yield Text(f"Not simplified, because of the bounds: {', '.join(d.left)}.")
+
+
+def _symbols(d: Derivation) -> Table:
+    s = d.system
+    rows = []
+    kinds = {
+        "coordinate": s.coordinate_names,
+        "speed": d.names,
+        "input": s.input_names,
+        "parameter": s.parameter_values,
+    }
+    for kind, names in kinds.items():
+        for name in names:
+            value = s.parameter_values.get(name)
+            shown = "" if value is None else f"{value:.6g}"
+            rows.append((Math(latex_name(name)), name, kind, s.units.get(name, ""), shown))
+    return Table(("symbol", "name", "kind", "unit", "value"), tuple(rows))

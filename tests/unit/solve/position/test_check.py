@@ -1,0 +1,26 @@
+"""One look at a whole machine."""
+
+from __future__ import annotations
+
+import pytest
+
+import dalembert as da
+from dalembert.solve.position.mobility import LIMITS
+
+
+def pinned_plate(gap: float) -> da.Mechanism:
+    """A plate held by two pins 1 m from its centre of mass, ``gap`` apart: its smallest singular value is gap/4."""
+    m = da.Mechanism("plate", planar=True)
+    plate = m.add_body("plate", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("A", m.ground.at(1, 0), plate.at(1, 0))
+    m.add_revolute("B", m.ground.at(1 + gap, 0), plate.at(1 + gap, 0))
+    return m
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.95, True), (1.05, False)])
+def test_a_drawing_near_a_singular_pose_is_reported_at_its_limit(share: float, warned: bool) -> None:
+    # gap/4 to a share of gap/4 itself: 4e-4
+    report = da.check(pinned_plate(4 * share * LIMITS.near_singular))
+    assert report.mobility is not None
+    assert report.mobility.distance == pytest.approx(share * LIMITS.near_singular, rel=1e-3)
+    assert any("near a singular pose" in text for text in report.warnings) == warned
