@@ -17,7 +17,7 @@ from scipy.linalg import qr
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations, column
 from dalembert.symbolic.printing import equations_in_latex
@@ -140,7 +140,7 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
     )  # fmt: skip
 
 
-def _complement(A: Any, numbers: Array, chosen: list[int], dependent: list[int]) -> Any:
+def _complement(A: Expr, numbers: Array, chosen: list[int], dependent: list[int]) -> Any:
     """C with A C = 0: rows of A are solved for the dependent speeds one by one.
 
     numbers : (points, m, n) values of A, the first as drawn. Every pivot is one of the largest entries of its row
