@@ -16,6 +16,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import EquationsOfMotion, State
+from dalembert.estimate import FILTERS
 from tests.helpers.symbolic_machines import cart_pendulum, four_bar, slider_crank
 from tests.unit.files.export.test_c_export import needs_compiler, sound
 
@@ -183,6 +184,51 @@ def test_constraints_are_eliminated_on_request(name: str) -> None:
                         velocity={COORDINATE[name]: start[f"{COORDINATE[name]}.rate"]})  # fmt: skip
     run = da.simulate(small, 0.2, start=begin, inputs=push(name), method=TIGHT, every=DT)
     assert np.abs(run[COORDINATE[name]] - runs(name)[0].between(0, 0.2)[COORDINATE[name]]).max() < RUN
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FILTERS if FILTERS[kind].machines])
+def test_every_filter_of_machines_takes_it(kind: str) -> None:
+    eqs, start = pair("four-bar")[0]
+    run = runs("four-bar")[0]
+    made = FILTERS[kind].make(eqs, outputs=["encoder"], dt=DT, Q=1e-6, R=1e-8, P0=1e-6, start=start)
+    found = made.run(run.select("encoder", "torque")).record
+    assert np.abs(found["A.angle"] - run["A.angle"]).max() < 5e-3
+
+
+def test_a_kinematic_observer_takes_accelerations_of_symbols() -> None:
+    s = four_bar()
+    s.add_output("spin", s.rate(s.symbols["A.angle"], 2), "rad/s^2")
+    eqs = da.equations(s)
+    start = da.assemble(eqs, {"A.angle": np.pi / 2}, velocity={"A.angle": 10.0})
+    run = da.simulate(eqs, 0.3, start=start, every=DT)
+    assert np.abs(run["spin"] - run["A.angle.acceleration"]).max() < 1e-9 * np.abs(run["spin"]).max()
+    model = da.estimate.model_kinematics(eqs, independent="A.angle", inputs="spin", outputs="encoder", start=start)
+    ekf = da.estimate.ExtendedKalman(model, R=1e-8, Q=1e-6, input_noise=1e-2, P0=1e-6, dt=DT)
+    found = ekf.run(run.select("encoder", "spin")).record
+    assert np.abs(found["A.angle"] - run["A.angle"]).max() < 1e-3
+
+
+def test_events_sundials_records_and_reports_take_it(tmp_path: Path) -> None:
+    eqs, start = pair("slider-crank")[0]
+    dead_point = da.Event("dead point", lambda s: da.sin(s["A.angle"]))
+    stopped = da.simulate(eqs, 0.3, start=start, every=DT, events=[dead_point])
+    assert stopped.statistics["events"][0]["name"] == "dead point"
+    assert stopped["A.angle"][-1] == pytest.approx(np.pi, abs=1e-8)
+    run = da.simulate(eqs, 0.3, start=start, every=DT)
+    other = da.simulate(eqs, 0.3, start=start, every=DT, method=da.Sundials())
+    assert np.abs(run["stroke"] - other["stroke"]).max() < 1e-5
+    da.write_record(run, tmp_path / "run.nc")
+    again = da.read_record(tmp_path / "run.nc")
+    assert again.scene == run.scene
+    da.report(again, tmp_path / "run.html")
+    assert "slider-crank" in (tmp_path / "run.html").read_text(encoding="utf-8")
+
+
+def test_computed_torque_keeps_a_motion() -> None:
+    eqs, start = pair("four-bar")[0]
+    law = da.control.computed_torque(eqs, {"A.angle": lambda t: np.pi / 2 + 10 * t}, frequency=20.0)
+    run = da.simulate(eqs, 0.5, start=start, controller=law, every=DT)
+    assert np.abs(run["A.angle"] - (np.pi / 2 + 10 * run.time)).max() < 1e-6
 
 
 def test_a_regulator_and_an_observer_hold_the_pendulum_up() -> None:
