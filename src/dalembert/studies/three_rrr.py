@@ -14,7 +14,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.core.progress import step
-from dalembert.solve.constrained.solve import Baumgarte
+from dalembert.solve import Baumgarte
 from dalembert.studies.quick_return import find_extremes
 from dalembert.studies.runner import Outcome
 from dalembert.symbolic import PlanarModel

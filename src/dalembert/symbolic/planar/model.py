@@ -308,7 +308,11 @@ class PlanarModel:
         if isinstance(places, str) or not isinstance(places, (Sequence, np.ndarray)) or not len(places):
             raise ModelError("empty", f"body {own!r} needs a list of at least one node, got {places!r}.")
         drawn = tuple(self._place(place, f"body {own!r}, node {k + 1}") for k, place in enumerate(places))
-        self._add_body(own, drawn, mass, inertia, tuple(between), center, None, float(radius))
+        size = self.number(radius, f"body {own!r}: radius")
+        if size < 0:
+            raise ModelError("negative", f"body {own!r}: its radius must not be negative, got {radius!r}.")
+        pair = tuple(between) if isinstance(between, (Sequence, np.ndarray)) else ()
+        self._add_body(own, drawn, mass, inertia, pair, center, None, size)
 
     def _add_body(
         self, name: str, places: tuple[Any, ...], mass: Value, inertia: Value, between: tuple[int, ...],
