@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.constrained.solve import Baumgarte
+from dalembert.solve import Baumgarte
 from dalembert.studies.quick_return import linkage as whitworth_linkage
 from dalembert.studies.three_rrr import MOTION
 from dalembert.studies.three_rrr import linkage as robot_linkage

@@ -15,7 +15,7 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
-from dalembert.solve.constrained.solve import Baumgarte
+from dalembert.solve import Baumgarte
 from dalembert.studies.runner import Outcome
 from dalembert.symbolic import PlanarModel
 from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, log_ticks, new_figure

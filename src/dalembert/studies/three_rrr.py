@@ -14,7 +14,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.core.progress import step
-from dalembert.solve.constrained.solve import Baumgarte
+from dalembert.solve import Baumgarte
 from dalembert.studies.quick_return import find_extremes
 from dalembert.studies.runner import Outcome
 from dalembert.symbolic import PlanarModel
@@ -106,7 +106,7 @@ def _pieces(results: dict[str, Any], period: da.Record) -> list[Piece]:
         above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         below.set(xlabel="time [s]", ylabel="crank [rad/s]", xlim=(0.0, 8.0))
         figure.align_ylabels()
-        path = new_figure(5.2, 4.2)
+        path = new_figure(6.4, 4.2)
         ax = path.subplots()
         for node, color in zip("1234", COLORS, strict=False):
             label = "centre" if node == "1" else f"node {node}"

@@ -17,7 +17,7 @@ from scipy.linalg import qr
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations, column
 from dalembert.symbolic.printing import equations_in_latex
@@ -25,6 +25,7 @@ from dalembert.symbolic.printing import equations_in_latex
 SX = ca.SX
 RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
 PIVOT = 0.05  # least pivot of an elimination, over the largest entry of its row: 20 at most multiply rounding
+POINTS = 3  # random ones at which entries of an elimination are compared with zero, beside the drawn pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,13 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
     e = PlanarEquations(model)
     values = tuple(value for _, value in model.parameters.values())
     at = ca.Function("rows", [e.q, e.v, e.p, model.time], [ca.densify(e.A)])
-    A = np.array(at(e.q_drawn, np.zeros(len(e.speeds)), values, 0.0), dtype=float).reshape(-1, len(e.speeds))
+    points = [at(e.q_drawn, np.zeros(len(e.speeds)), values, 0.0)]
+    random = np.random.default_rng(0)
+    for _ in range(POINTS):
+        q, v = e.q_drawn + random.normal(size=e.q_drawn.size), random.normal(size=len(e.speeds))
+        points.append(at(q, v, np.array(values) * random.uniform(0.8, 1.2, len(values)), random.uniform()))
+    numbers = np.array(points, dtype=float).reshape(len(points), -1, len(e.speeds))
+    A = numbers[0]
     if A.shape[0] and _rank(A) < A.shape[0]:
         raise ModelError(
             "rank-deficient", f"the {A.shape[0]} rows of {model.name!r} are not independent at the drawn pose (rank "
@@ -124,7 +131,7 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
         )  # fmt: skip
     chosen = _choose(A, list(e.speeds.names), list(independent), model.name)
     dependent = [k for k in range(len(e.speeds)) if k not in chosen]
-    C = _complement(e.A, A, chosen, dependent)
+    C = _complement(e.A, numbers, chosen, dependent)
     return PlanarDerivation(
         model.name, e.coordinates.names, e.speeds.names, tuple(model.inputs), tuple(model.parameters),
         tuple(e.speeds.names[k] for k in chosen), tuple(row.owner for row in e.row_tags), e.q, e.v, e.a, e.u,
@@ -133,41 +140,42 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
     )  # fmt: skip
 
 
-def _complement(A: Any, values: Array, chosen: list[int], dependent: list[int]) -> Any:
+def _complement(A: Expr, numbers: Array, chosen: list[int], dependent: list[int]) -> Any:
     """C with A C = 0: rows of A are solved for the dependent speeds one by one.
 
-    values : A at the drawn pose. Every pivot is one of the largest entries of its row there; among these, plain numbers
-    and rows with few entries come first, so that the result stays short.
+    numbers : (points, m, n) values of A, the first as drawn. Every pivot is one of the largest entries of its row
+    there; among these, plain numbers and rows with few entries come first, so that the result stays short, without
+    factors that could be cancelled. An entry that is zero at all points is zero.
     """
     rows = [{k: A[i, k] for k in range(A.shape[1]) if A.sparsity().has_nz(i, k)} for i in range(A.shape[0])]
-    numbers = values.copy()
+    numbers = numbers.copy()
     solved: dict[int, int] = {}
     while len(solved) < len(dependent):
         best: tuple[Any, ...] | None = None
         for i, row in enumerate(rows):
-            if i in solved.values():
-                continue
-            open_columns = [k for k in row if k in dependent and k not in solved]
-            largest = max((abs(numbers[i, k]) for k in open_columns), default=0.0)
-            for k in open_columns:
-                if abs(numbers[i, k]) < PIVOT * largest or not largest:
-                    continue
-                count = sum(k in other for other in rows)
-                cost = (not row[k].is_constant(), (len(row) - 1) * (count - 1), abs(numbers[i, k]) != 1.0, i, k)
-                best = cost if best is None else min(best, cost)
+            left = [k for k in row if k in dependent and k not in solved and i not in solved.values()]
+            largest = max((abs(numbers[0, i, k]) for k in left), default=0.0)
+            for k in left:
+                size = abs(numbers[0, i, k])
+                if size >= PIVOT * largest > 0:
+                    fill = (len(row) - 1) * (sum(k in other for other in rows) - 1)
+                    cost = (not row[k].is_constant(), fill, size != 1.0, i, k)
+                    best = cost if best is None else min(best, cost)
         assert best is not None  # the rows are independent at the drawn pose
         i, k = best[-2:]
         pivot = rows[i].pop(k)
         rows[i] = {j: x / pivot for j, x in rows[i].items()}
-        numbers[i] /= numbers[i, k]
+        with np.errstate(all="ignore"):  # a pivot may be zero at a random point, which then decides nothing
+            numbers[:, i] /= numbers[:, i, [k]]
         for other in range(len(rows)):
             if other == i or k not in rows[other]:
                 continue
             factor = rows[other].pop(k)
             for j, x in rows[i].items():
                 rows[other][j] = rows[other][j] - factor * x if j in rows[other] else -factor * x
-            numbers[other] -= numbers[other, k] * numbers[i]
-            rows[other] = {j: x for j, x in rows[other].items() if not x.is_zero()}
+            numbers[:, other] -= numbers[:, other, [k]] * numbers[:, i]
+            sizes = np.abs(numbers[:, other]).max(axis=0)
+            rows[other] = {j: x for j, x in rows[other].items() if not sizes[j] <= RANK * sizes.max()}
         solved[k] = i
     C = SX(A.shape[1], len(chosen))
     for place, k in enumerate(chosen):

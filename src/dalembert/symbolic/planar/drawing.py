@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.equations.scene import Place, Scene, SceneBody, SceneJoint, SceneShape, SceneSide, SceneTorque
+from dalembert.expressions import Expr
 from dalembert.symbolic.planar.element import rotate
 from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, Node, PlanarBody, PlanarJoint
 from dalembert.symbolic.planar.node_names import GROUND
@@ -46,7 +47,7 @@ def _end(e: PlanarEquations, node: Node) -> tuple[str | None, Place]:
     return name, _numbers(e, place - e.reduction.center_in_body_axes(e.m.bodies[name]))
 
 
-def _numbers(e: PlanarEquations, place: Any) -> Place:
+def _numbers(e: PlanarEquations, place: Expr) -> Place:
     x, y = (float(value) for value in e.m.numbers([place], "the drawing"))
     return x, y, 0.0
 

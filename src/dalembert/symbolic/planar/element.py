@@ -13,32 +13,32 @@ and T = ½ m ṙ² + ½ I ω²: the mass matrix is constant (Orsino 2016, eq. 5.
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
+
+from dalembert.expressions import Expr
 
 SX = ca.SX
 
 
-def turn(vector: Any) -> Any:
+def turn(vector: Expr) -> Expr:
     """ẑ × vector, both (2,)."""
     return ca.vertcat(-vector[1], vector[0])
 
 
-def rotate(angle: Any, place: Any) -> Any:
+def rotate(angle: Expr, place: Expr) -> Expr:
     """R(θ) s: axes of the body to axes of the world, (2,)."""
     return ca.vertcat(
         ca.cos(angle) * place[0] - ca.sin(angle) * place[1], ca.sin(angle) * place[0] + ca.cos(angle) * place[1]
     )
 
 
-def locate_center(node_i: Any, node_j: Any, a1: Any, a2: Any) -> Any:
+def locate_center(node_i: Expr, node_j: Expr, a1: Expr | float, a2: Expr | float) -> Expr:
     """Centre of mass from the places (2,) of nodes i and j, or its velocity from theirs."""
     between = node_j - node_i
     return node_i + a1 * between + a2 * turn(between)
 
 
-def to_body_axes(places: list[Any], length: Any | None) -> tuple[Any, list[Any]]:
+def to_body_axes(places: list[Expr], length: Expr | None) -> tuple[Expr, list[Expr]]:
     """Drawn angle and places s_k (s_1 = 0) in body axes, whose first axis goes from node 1 to node 2.
 
     places : of the nodes as drawn, (2,) each.  length : of a bar that the drawing does not decide.

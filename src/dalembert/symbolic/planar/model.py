@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.expressions import call_user
+from dalembert.expressions import Expr, call_user
 from dalembert.symbolic.convert import from_sympy, is_sympy
 from dalembert.symbolic.planar.element import locate_center
 from dalembert.symbolic.planar.node_names import GROUND, body_name, join_node, split_node, split_pair
 
 SX = ca.SX
+Value: TypeAlias = "Expr | float | str"  # an expression of the variables, a number, or the name of a variable
+Place: TypeAlias = "Sequence[Value] | Expr | str"  # two coordinates, or the name of a node
 Node = tuple[str, int]  # body and number, from one
 
 REVOLUTE, PRISMATIC, SLOT = "revolute", "prismatic", "pin in slot"
@@ -125,7 +127,7 @@ class PlanarModel:
     6.366
     """
 
-    def __init__(self, name: str = "linkage", *, gravity: Any = 9.81) -> None:
+    def __init__(self, name: str = "linkage", *, gravity: Value | Place = 9.81) -> None:
         self.name = name
         self.time = SX.sym("t")
         self.bodies: dict[str, PlanarBody] = {}
@@ -157,7 +159,7 @@ class PlanarModel:
         return self._gravity
 
     @gravity.setter
-    def gravity(self, given: Any) -> None:
+    def gravity(self, given: Value | Place) -> None:
         vector = isinstance(given, (Sequence, np.ndarray)) or (isinstance(given, SX) and given.shape[0] == 2)
         self._gravity = self._place(given if vector else (0.0, -1.0 * self.constant(given, "gravity")), "gravity")
 
@@ -253,7 +255,7 @@ class PlanarModel:
         return body, k
 
     # -- bodies ------------------------------------------------------------------------------------------------------
-    def add_ground(self, *places: Any) -> None:
+    def add_ground(self, *places: Place) -> None:
         """Nodes of the ground, which is body 0: ``0.1``, ``0.2``, ..."""
         if self._ground_given:
             raise ModelError("duplicate", f"model {self.name!r} has its ground already.", where={"body": GROUND})
@@ -263,8 +265,9 @@ class PlanarModel:
         self._ground_given = True
 
     def add_bar(
-        self, name: object, first: Any, second: Any, *, mass: Any, inertia: Any = None, center: Any = 0.5,
-        length: Any = None,
+        self, name: object, first: Place, second: Place, *, mass: Value, inertia: Value | None = None,
+        center: Value = 0.5,
+        length: Value | None = None,
     ) -> None:  # fmt: skip
         """A body with two nodes.
 
@@ -287,7 +290,8 @@ class PlanarModel:
         self._add_body(own, places, mass, inertia, (1, 2), (center, 0.0), size, 0.0)
 
     def add_body(
-        self, name: object, places: Sequence[Any], *, mass: Any, inertia: Any = 0.0, center: Any = (0.0, 0.0),
+        self, name: object, places: Sequence[Place], *, mass: Value, inertia: Value = 0.0,
+        center: Sequence[Value] = (0.0, 0.0),
         between: tuple[int, int] = (1, 2), radius: float = 0.0,
     ) -> None:  # fmt: skip
         """A rigid body with one node or more.
@@ -304,11 +308,15 @@ class PlanarModel:
         if isinstance(places, str) or not isinstance(places, (Sequence, np.ndarray)) or not len(places):
             raise ModelError("empty", f"body {own!r} needs a list of at least one node, got {places!r}.")
         drawn = tuple(self._place(place, f"body {own!r}, node {k + 1}") for k, place in enumerate(places))
-        self._add_body(own, drawn, mass, inertia, tuple(between), center, None, float(radius))
+        size = self.number(radius, f"body {own!r}: radius")
+        if size < 0:
+            raise ModelError("negative", f"body {own!r}: its radius must not be negative, got {radius!r}.")
+        pair = tuple(between) if isinstance(between, (Sequence, np.ndarray)) else ()
+        self._add_body(own, drawn, mass, inertia, pair, center, None, size)
 
     def _add_body(
-        self, name: str, places: tuple[Any, ...], mass: Any, inertia: Any, between: tuple[int, ...], center: Any,
-        length: Any, radius: float,
+        self, name: str, places: tuple[Any, ...], mass: Value, inertia: Value, between: tuple[int, ...],
+        center: Sequence[Value], length: Expr | None, radius: float,
     ) -> None:  # fmt: skip
         what = f"body {name!r}"
         if name in self.bodies:
@@ -420,7 +428,7 @@ class PlanarModel:
             raise ModelError("taken-name", problem, Advice("Give another {}.", Argument("name")), where={kind: name})
 
     # -- what a user adds --------------------------------------------------------------------------------------------
-    def add_coordinate(self, name: str, rate: Any, *, start: float = 0.0, unit: str = "rad") -> Any:
+    def add_coordinate(self, name: str, rate: Value, *, start: float = 0.0, unit: str = "rad") -> Any:
         """A coordinate of your own, by its rate (an expression affine in the speeds); its symbol.
 
         ``m.add_coordinate("q1", m["4.rate"])`` counts the angle of body 4 from ``start``.
@@ -430,7 +438,7 @@ class PlanarModel:
         self.own_coordinates[name] = OwnCoordinate(symbol, value, self.number(start, f"start of {name!r}"), unit)
         return symbol
 
-    def add_speed(self, name: str, *, inertia: Any = 0.0, force: Any = 0.0, unit: str = "rad/s") -> Any:
+    def add_speed(self, name: str, *, inertia: Value = 0.0, force: Value = 0.0, unit: str = "rad/s") -> Any:
         """A quasi-velocity of your own; its symbol. Constraints, or an inertia, must determine it.
 
         inertia, force : that belong to it: an inertia of its own, and the generalized force on it.
@@ -443,7 +451,7 @@ class PlanarModel:
         self.own_speeds[name] = OwnSpeed(symbol, own, effort, unit)
         return symbol
 
-    def add_constraint(self, expression: Any, *, name: str = "") -> None:
+    def add_constraint(self, expression: Value, *, name: str = "") -> None:
         """An equation ``expression = 0`` between variables: at position level, or with speeds in it."""
         name = name or f"constraint {len(self.constraints) + 1}"
         self._check_owner(name, "constraint")
@@ -453,7 +461,7 @@ class PlanarModel:
             raise ModelError("independent-constraint", problem, where={"constraint": name})
         self.constraints[name] = value
 
-    def add_driver(self, name: str, coordinate: Any, motion: Callable[[Any], Any] | float) -> None:
+    def add_driver(self, name: str, coordinate: Value, motion: Callable[[Any], Any] | float) -> None:
         """A prescribed motion: the coordinate (its name, or an expression) follows a function of time.
 
         The effort that it needs is recorded as ``<driver>.effort``.
@@ -468,7 +476,7 @@ class PlanarModel:
         wanted = call_user(motion, what, self.time) if callable(motion) else motion
         self.drivers[name] = (value, self.expression(wanted, what))
 
-    def add_force(self, name: str, at: object, force: Sequence[Any]) -> None:
+    def add_force(self, name: str, at: object, force: Sequence[Value]) -> None:
         """A force in axes of the world [N]: two numbers, expressions or names of inputs.
 
         at : a node, ``"2.1"``, or a body: its centre of mass.
@@ -486,7 +494,7 @@ class PlanarModel:
             velocity = locate_center(own.velocities[i - 1], own.velocities[j - 1], *own.center)
         self.efforts.append(Effort(name, velocity, value))
 
-    def add_torque(self, name: str, body: object, torque: Any, *, against: object = GROUND) -> None:
+    def add_torque(self, name: str, body: object, torque: Value, *, against: object = GROUND) -> None:
         """A torque on a body, against another [N m]: a number, an expression or the name of an input."""
         self._check_owner(name, "torque")
         own, other = (self._body(one, f"torque {name!r}") for one in (body, against))
@@ -499,7 +507,7 @@ class PlanarModel:
             raise ModelError("unknown-name", problem, where={"body": name})
         return self.bodies[name]
 
-    def add_sensor(self, name: str, expression: Any, unit: str = "") -> None:
+    def add_sensor(self, name: str, expression: Value, unit: str = "") -> None:
         """An output: an expression of variables, inputs and time."""
         if name in self._named or name in self.sensors:
             raise ModelError("taken-name", f"the name {name!r} is taken in model {self.name!r}.", where={"name": name})

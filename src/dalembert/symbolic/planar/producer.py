@@ -28,6 +28,7 @@ from dalembert.equations import (
     equations,
     equations_from_expressions,
 )
+from dalembert.expressions import Expr
 from dalembert.symbolic.planar.drawing import describe_scene
 from dalembert.symbolic.planar.element import locate_center, rotate, turn
 from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, PlanarBody, check_is_complete, names_of_nodes
@@ -65,7 +66,7 @@ class PlanarEquations:
         self._inertia()
         self._rows()
 
-    def reduce(self, value: Any, what: str) -> Any:
+    def reduce(self, value: Expr, what: str) -> Any:
         """An expression in the variables; what has none is refused."""
         found = self.reduction(value)
         left = [x for x in ca.symvar(found) if x.element_hash() not in self._allowed]
@@ -77,7 +78,7 @@ class PlanarEquations:
             )  # fmt: skip
         return found
 
-    def rate(self, value: Any) -> Any:
+    def rate(self, value: Expr) -> Any:
         """Time derivative of an expression of q and t."""
         return ca.jtimes(value, self.q, self.qdot) + ca.jacobian(value, self.m.time)
 
@@ -184,7 +185,7 @@ class PlanarEquations:
             found[owner] = ca.vertcat(found.get(owner, SX(0, 1)), self.reduce(value, owner))
         return found
 
-    def _check_row(self, name: str, value: Any) -> None:
+    def _check_row(self, name: str, value: Expr) -> None:
         if ca.depends_on(value, self.u):
             problem = f"constraint {name!r} must not depend on an input."
             raise ModelError("foreign-symbol", problem, where={"constraint": name})

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
+from dalembert.expressions import Array, Expr
 from dalembert.symbolic.planar.element import locate_center, rotate, to_body_axes
 from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, Node, PlanarBody, PlanarJoint, PlanarModel
 from dalembert.symbolic.planar.node_names import GROUND, join_node
@@ -172,11 +173,11 @@ class Reduction:
         body = self.m.bodies[node[0]]
         return body.positions[node[1] - 1], body.velocities[node[1] - 1]
 
-    def _once(self, value: Any) -> Any:
+    def _once(self, value: Expr) -> Any:
         olds, news = zip(*self._replaced, strict=True)
         return ca.substitute(value, ca.vertcat(*olds), ca.vertcat(*news))
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Expr) -> Any:
         """An expression of the model in the variables that are left."""
         return self._once(SX(value))
 
@@ -198,5 +199,5 @@ class Reduction:
         return locate_center(places[i - 1], places[j - 1], *body.center)
 
 
-def _shown(place: Any) -> str:
+def _shown(place: Array) -> str:
     return f"({place[0]:.6g}, {place[1]:.6g})"

@@ -6,10 +6,12 @@ A system has a coordinate for every speed. A quasi-velocity of the user that is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
 
+from dalembert.expressions import Expr
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations
 from dalembert.symbolic.system import System
@@ -54,7 +56,7 @@ def to_system(model: PlanarModel) -> System:
             old.append(speed.symbol)
             new.append(s.symbols[f"{name}.integral.rate"])
 
-    def convert(value: Any, what: str) -> Any:
+    def convert(value: Expr, what: str) -> Any:
         return ca.substitute(e.reduce(value, what), ca.vertcat(*old), ca.vertcat(*new))
 
     for body in list(model.bodies.values())[1:]:
@@ -94,7 +96,7 @@ def _own_rates(e: PlanarEquations) -> dict[str, Any]:
     return found
 
 
-def _add_forces(s: System, e: PlanarEquations, convert: Any) -> None:
+def _add_forces(s: System, e: PlanarEquations, convert: Callable[[Expr, str], Any]) -> None:
     """Forces of the model as generalized forces along the coordinates of its speeds."""
     f = e.f - e.weight
     values = ca.vertsplit(convert(f, "the forces"))
