@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
     from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
-    from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.parts import Orientation as Orientation
     from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
     from dalembert.symbolic.system import System as System

@@ -288,7 +288,7 @@ class _ToGraph:
     def _parts(self, one: Any) -> tuple[Any, ...]:
         sympy = self.sympy
         if isinstance(one, sympy.Piecewise):
-            return tuple(part for pair in one.args for part in pair.args)
+            return tuple(part for pair in list(one.args) for part in pair.args)
         return tuple(one.args) if isinstance(one, (sympy.Pow, *self.functions)) else ()
 
     def _build(self, one: Any) -> Any:

@@ -23,12 +23,12 @@ from dalembert.core.progress import Setting
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY, Row, equations_from_expressions
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
-from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_square
+from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
 from dalembert.symbolic.printing import count_operations, equations_in_latex, latex_name, python_function
 from dalembert.symbolic.system import System
 
 SX = ca.SX
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
 ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of
@@ -149,10 +149,10 @@ class Derivation:
     def explicit(self) -> Any:
         """v̇ as an expression of (q, v, inputs, t), constraint rows solved for; they must be independent."""
         if not self.rows:
-            return solve_square(self.M, self.f)
+            return solve_mass(self.M, self.f)
         A = ca.densify(self.A)
-        free, turned = solve_square(self.M, self.f), solve_square(self.M, A.T)
-        lam = solve_square(A @ turned, self.b - A @ free)
+        free, turned = solve_mass(self.M, self.f), solve_mass(self.M, A.T)
+        lam = solve_mass(A @ turned, self.b - A @ free)
         return free + turned @ lam
 
     @cached_property
@@ -502,9 +502,9 @@ def _require_finite(eqs: EquationsOfMotion) -> None:
                 "not-finite", f"{what} of {name!r} is not finite in the pose as drawn: something is divided by zero.",
                 Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
             )  # fmt: skip
-    bad = np.flatnonzero(~np.isfinite(np.column_stack([A.reshape(len(eqs.rows), eqs.nv), b])).all(axis=1))
-    if len(bad):
-        owner = eqs.rows[int(bad[0])].owner
+    rows = np.flatnonzero(~np.isfinite(np.column_stack([A.reshape(len(eqs.rows), eqs.nv), b])).all(axis=1))
+    if len(rows):
+        owner = eqs.rows[int(rows[0])].owner
         raise ModelError(
             "not-finite", f"row {owner!r} is not finite in the pose as drawn: something is divided by zero.",
             Advice("Draw another pose: {}.", Call("s.coordinate")), where={"row": owner},

@@ -125,7 +125,7 @@ def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], expone
                 "number or an angle.",
                 where={"name": what, "symbols": list(symbols[0])},
             )
-        return NONE
+        return ANY  # of amplitude one: in any unit
     if code in (ca.OP_MUL, ca.OP_DIV):
         return _product(inner[0], inner[1], 1 if code == ca.OP_MUL else -1)
     if code == ca.OP_SQ:

@@ -369,6 +369,14 @@ def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motio
     )  # fmt: skip
 
 
+def solve_mass(M: Any, right: Any) -> Any:
+    """M⁻¹ right of a positive definite matrix, by its factors L D Lᵀ."""
+    M = ca.sparsify(SX(M))
+    if M.sparsity().is_diag():
+        return solve_square(M, right)
+    return ca.ldl_solve(ca.densify(right), *ca.ldl(M))
+
+
 def solve_square(B: Any, right: Any) -> Any:
     """B⁻¹ right, block by block of B's pattern."""
     B = ca.sparsify(SX(B))

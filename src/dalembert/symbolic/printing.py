@@ -15,33 +15,11 @@ from dalembert.core.errors import ModelError
 from dalembert.symbolic.convert import import_sympy, to_sympy, to_sympy_shared
 
 SX = ca.SX
+WIDEST = 12  # columns of a matrix that is shown as one
 LONG = 80  # operations, from which on an expression is shown with names for its common parts
 GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-    ]
+    {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
+    | {"pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
 )
 
 
@@ -128,7 +106,17 @@ def equations_in_latex(
         values |= {left: value for (left, _), value in zip(graph, shared.results, strict=True)}
     else:
         values |= {left: to_sympy(value) for left, value in graph}
-    return lines + [f"{left} = {latex(values[left])}" for left, _ in terms]
+    return lines + [line for left, _ in terms for line in _equation(left, values[left])]
+
+
+def _equation(left: str, value: Any) -> list[str]:
+    """One line, or one for every entry of a matrix that is too wide to read and is not zero."""
+    rows, columns = getattr(value, "shape", (1, 1)) or (1, 1)
+    if columns <= WIDEST:
+        return [f"{left} = {latex(value)}"]
+    entries = [(i, j) for i in range(rows) for j in range(columns) if value[i, j] != 0]
+    lines = [f"{left}_{{{i + 1}, {j + 1}}} = {latex(value[i, j])}" for i, j in entries]
+    return [*lines, f"{left} \\in \\mathbb{{R}}^{{{rows} \\times {columns}}}, \\quad \\text{{other entries zero}}"]
 
 
 def count_operations(expressions: Sequence[Any]) -> int:
@@ -168,8 +156,8 @@ def python_function(
 ) -> str:
     """A Python function that evaluates expressions with the module ``math`` alone.
 
-    arguments : symbols of every argument, a sequence.  results : expressions by name; columns are lists, matrices are
-    lists of rows, and several results are a tuple.
+    arguments : symbols of every argument, a sequence.  results : expressions by name; those with a capital letter are
+    matrices, lists of rows, the others are columns, lists. Several results are a tuple.
     """
     columns = {key: ca.vertcat(SX(0, 1), *symbols) for key, symbols in arguments.items()}
     values = [ca.densify(SX(one)) for one in results.values()]
@@ -191,7 +179,7 @@ def python_function(
             texts[o[0]] = f"x{k}"
         else:
             raise ModelError("not-supported", f"operation {code} of the expression graph has no Python text.")
-    returned = [_nested(own, f.size_out(k)) for k, own in enumerate(entries)]
+    returned = [_nested(own, f.size_out(k), key[0].isupper()) for k, (key, own) in enumerate(zip(results, entries))]
     shown = ", ".join(returned)
     about = [f'    """{sentence}"""'] if sentence else []
     return "\n".join([f"def {name}({', '.join(keys)}):", *about, *lines, f"    return {shown}", ""])
@@ -202,11 +190,9 @@ def _constant(value: float) -> str:
     return {"nan": "math.nan", "inf": "math.inf", "-inf": "-math.inf"}.get(text, f"({text})" if value < 0 else text)
 
 
-def _nested(entries: Sequence[str], shape: tuple[int, int]) -> str:
+def _nested(entries: Sequence[str], shape: tuple[int, int], matrix: bool) -> str:
     rows, columns = shape
-    if shape == (1, 1):
-        return entries[0]
-    if columns == 1:
+    if not matrix:
         return f"[{', '.join(entries)}]"
     lists = (f"[{', '.join(entries[j * rows + i] for j in range(columns))}]" for i in range(rows))
     return f"[{', '.join(lists)}]"

@@ -1,4 +1,4 @@
-"""Linear systems from energies: expand T, V and D to second order, then differentiate (Genta 2009, section 3.6).
+"""Linear systems from energies: expand T, V and D to second order, then differentiate (Genta 2012, appendix A).
 
     T ≈ ½ ẋᵀ M ẋ + ẋᵀ (M₁ x + f₁) + ½ xᵀ M_g x + xᵀ f₂ ,   V ≈ ½ xᵀ K_V x + xᵀ f₀ ,   D ≈ ½ ẋᵀ C ẋ + ẋᵀ (C₁ x + f₃)
     M ẍ + (C + G) ẋ + (K + H) x = B u + f ,   G = M₁ - M₁ᵀ ,   K = K_V - M_g + sym C₁ ,   H = skew C₁

@@ -77,7 +77,8 @@ def _group(expression: Any, sympy: Any) -> Any:
     """The sum of its terms, those that differ in trigonometric factors alone simplified together."""
     groups: dict[Any, Any] = {}
     for term in sympy.Add.make_args(sympy.expand(expression)):
-        plain, turning = [], []
+        plain: list[Any] = []
+        turning: list[Any] = []
         for factor in sympy.Mul.make_args(term):
             (turning if factor.has(sympy.sin, sympy.cos, sympy.tan) else plain).append(factor)
         key = sympy.Mul(*plain)

@@ -100,7 +100,7 @@ class System:
         if not self.check_units:
             self._dimensions = Unchecked()
         self.symbols["t"] = self.t
-        self._dimensions["t"] = dimension_of_unit("s", "time")
+        self._dimensions["t"] = None  # sin(t) is common: its factor of 1 rad/s is a plain number
         self.gravity = tuple(ca.vertsplit(self._vector(self.gravity, "gravity", time=True)))
 
     def __repr__(self) -> str:
@@ -262,10 +262,9 @@ class System:
 
     def add_potential(self, energy: Any, name: str = "") -> None:
         """Potential energy of (q, t); gravity on bodies is not to be given here."""
-        value = self._add_energy("potential energy", self.potential, energy, name, ENERGY)
-        self._only(
-            value, "a potential energy", (*self.coordinate_names, *self.parameter_values, *self.input_names, "t")
-        )
+        value = self._scalar(energy, "the potential energy")
+        self._only(value, "a potential energy", (*self.coordinate_names, *self.input_names, "t"))
+        self._add_energy("potential energy", self.potential, energy, name, ENERGY)
 
     def add_dissipation(self, function: Any, name: str = "") -> None:
         """Rayleigh's dissipation function of (q, q̇ or u): forces -∂D/∂q̇."""
@@ -321,7 +320,7 @@ class System:
         along = self._dimensions[own]
         if along is not None:
             wanted = tuple(a - b for a, b in zip(ENERGY, along, strict=True))
-            require_dimension(value, wanted, self._dimensions, f"generalized force {name!r}")  # type: ignore[arg-type]
+            require_dimension(value, wanted, self._dimensions, f"generalized force {name!r}")
         self.generalized[name] = (own, value)
 
     # -- constraints -------------------------------------------------------------------------------------------------
@@ -559,13 +558,12 @@ class System:
         if value.is_constant() and float(ca.mmin(ca.diag(ca.densify(value)) if value.is_square() else value)) < 0:
             raise ModelError("negative", f"{what} is negative.", where={"name": what})
 
-    def _add_energy(self, kind: str, group: dict[str, Any], given: Any, name: str, wanted: Any) -> Any:
+    def _add_energy(self, kind: str, group: dict[str, Any], given: Any, name: str, wanted: Any) -> None:
         own = name or f"{kind} {len(group) + 1}"
         self._free_name(group, own, kind)
         value = self._scalar(given, f"{kind} {own!r}" if name else f"the {kind}")
         require_dimension(value, wanted, self._dimensions, f"{kind} {own!r}")
         group[own] = value
-        return value
 
     def _row(self, value: Any, owner: str, k: int) -> Constraint:
         if value.is_op(ca.OP_LT) or value.is_op(ca.OP_LE):

@@ -10,6 +10,7 @@ of them before the rows are used; with the independent ones alone a knife edge w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import casadi as ca
 
@@ -55,7 +56,7 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     return with_reactions(derived)
 
 
-def relaxed(free: Motion) -> tuple[Motion, object, object]:
+def relaxed(free: Motion) -> tuple[Motion, Any, Any]:
     """The motion in all quasi-velocities w = P q̇ + y₀: the speeds of ``free``, then the rows it eliminated."""
     system = free.system
     rates = in_rates(system)
@@ -76,7 +77,7 @@ def relaxed(free: Motion) -> tuple[Motion, object, object]:
     return Motion(system, names, w, wdot, N, n, (), (), (symbols, values), definitions), P, y0
 
 
-def _without(symbols: SX, values: SX, names: Sequence[str]) -> tuple[SX, SX]:
+def _without(symbols: Any, values: Any, names: Sequence[str]) -> tuple[Any, Any]:
     """Replacements of all symbols but those that are speeds themselves."""
     kept = [k for k, one in enumerate(ca.vertsplit(symbols)) if one.name() not in names]
     return symbols[kept], values[kept]

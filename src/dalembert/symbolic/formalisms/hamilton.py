@@ -15,7 +15,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.derivation import Array, Derivation, Step, Values, quadratic_mass
-from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_square
+from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -43,8 +43,8 @@ def hamilton(system: System) -> Derivation:
     names = tuple(f"{name}.momentum" for name in system.coordinate_names)
     p = ca.vertcat(*map(SX.sym, names))
     offset = ca.substitute(ca.gradient(rates.kinetic, rates.v), rates.v, SX.zeros(rates.nv))
-    N = solve_square(mass, SX.eye(rates.nv))
-    qdot = solve_square(mass, p - offset)
+    N = solve_mass(mass, SX.eye(rates.nv))
+    qdot = solve_mass(mass, p - offset)
     motion = Motion(
         system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, qdot - N @ p,
         rates.constraints, (), (ca.vertcat(system.rates, system.speeds),

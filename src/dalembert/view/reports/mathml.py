@@ -106,7 +106,7 @@ FUNCTIONS = frozenset(
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0, "enspace": 0.5}
 ACCENTS = {"dot": "˙", "ddot": "¨", "dddot": "⃛", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
            "vec": "→"}  # fmt: skip
-UPRIGHT = {"mathrm", "operatorname", "text", "textrm", "mathit", "mathbf", "boldsymbol", "mathsf", "mathcal"}
+UPRIGHT = {"mathbb", "mathrm", "operatorname", "text", "textrm", "mathit", "mathbf", "boldsymbol", "mathsf", "mathcal"}
 FENCES = {"matrix": ("", ""), "bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "vmatrix": ("|", "|"), "array": ("", ""),
           "smallmatrix": ("", ""), "cases": ("{", ""), "aligned": ("", ""), "align": ("", ""), "align*": ("", "")}  # fmt: skip
 WORD = re.compile(r'(<msub>|<msup>|<msubsup>)*(<mtext>|<mi mathvariant="normal">)')  # begins an item
