@@ -1,8 +1,8 @@
 """Group ``symbolic``: equations derived on the expression graph, beside SymPy's mechanics.
 
-A chain of links with hinges about z, y, x (spatial) or z (planar), and the benchmark bicycle, given as bodies and frames,
-then as a Lagrangian of SymPy: from the description to M and f as numbers at one state, then one evaluation more, then
-LaTeX to read.
+A chain of links with hinges about z, y, x (spatial) or z (planar), and the benchmark bicycle, given as bodies and
+frames, then as a Lagrangian of SymPy: from the description to M and f as numbers at one state, then one evaluation
+more, then LaTeX to read.
 """
 
 from __future__ import annotations

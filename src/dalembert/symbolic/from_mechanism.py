@@ -51,7 +51,7 @@ def from_mechanism(m: Mechanism, formalism: str | None = None, *, coordinates: s
     >>> import dalembert as da
     >>> d = from_mechanism(da.read_model("pendulum"))
     >>> d
-    Derivation('pendulum' by Newton-Euler equations in absolute coordinates: 3 speeds, 2 constraint rows, ... operations)
+    Derivation('pendulum' by Newton-Euler equations in absolute coordinates: 3 speeds, 2 constraint rows, ...)
     >>> from_mechanism(da.read_model("pendulum"), "lagrange").M
     SX(...)
     """
@@ -165,7 +165,8 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
     N, n = (ca.sparsify(one) for one in eqs.functions["kinematics"](q, s.p, s.t))
     v, vdot, of_rates = _speeds(eqs, s, N)
     arguments = {
-        "q": q, "v": v, "z": _column(internal), "u": _column(inputs), "p": s.p, "t": s.t, "lam": _column(lam), "a": vdot,
+        "q": q, "v": v, "z": _column(internal), "u": _column(inputs), "p": s.p, "t": s.t, "lam": _column(lam),
+        "a": vdot,
     }  # fmt: skip
     names = tuple(one.name() for one in ca.vertsplit(v))
     motion = EquationsMotion(

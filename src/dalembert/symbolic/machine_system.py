@@ -136,8 +136,8 @@ class _Converter:
         if len(self.host.internal):
             names = ", ".join(self.host.internal.names)
             raise ModelError(
-                "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of mechanics "
-                "do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
+                "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of "
+                "mechanics do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
             )  # fmt: skip
 
     @property

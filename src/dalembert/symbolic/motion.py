@@ -219,7 +219,7 @@ class Motion:
 
     # -- numbers -----------------------------------------------------------------------------------------------------
     def sample(self, expressions: Sequence[Any], count: int = SAMPLES) -> list[list[Any]]:
-        """Values of expressions of (q, v, inputs, p, t) at random points that fulfil the holonomic rows, where they can.
+        """Values of expressions of (q, v, inputs, p, t) at random points, which fulfil the holonomic rows if they can.
 
         Parameters without a value are random too.
         """
@@ -243,7 +243,7 @@ class Motion:
         return ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)]) if rows else None
 
     def _pose(self, away: Any, p: Any, t: float) -> Any:
-        """The drawn pose and a step away from it, closed by Gauss-Newton; a shorter step where that one does not close."""
+        """The drawn pose and a step away from it, closed by Gauss-Newton; a shorter step where that does not close."""
         drawn = np.array([self.system.drawn[name] for name in self.system.coordinate_names])
         if self._residuals is None:
             return drawn + away

@@ -63,7 +63,7 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
     head = last.rstrip("0123456789")
     base, _, index = head.partition("_")
     shown = _letters(base) if base else _upright(last)
-    if len(base) > 1 and shown.startswith("\\mathrm"):
+    if len(base) != 1 and shown.startswith("\\mathrm"):
         return _upright(last), 0, owner  # a word, with its underscores
     own = (part for part in (index, last[len(head) :]) if part)
     return shown, 0, (*(part if len(part) == 1 or part.isdigit() else _upright(part) for part in own), *owner)

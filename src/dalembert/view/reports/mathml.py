@@ -67,9 +67,10 @@ LETTERS = dict(
     )
 )
 SIGNS = {
-    "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠",
-    "equiv": "≡", "approx": "≈", "in": "∈", "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "sum": "∑", "prod": "∏",
-    "int": "∫", "vee": "∨", "wedge": "∧", "neg": "¬", "lor": "∨", "land": "∧", "lnot": "¬", "dots": "…", "ldots": "…",
+    "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠",
+    "ne": "≠", "equiv": "≡", "approx": "≈", "in": "∈", "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "sum": "∑",
+    "prod": "∏", "int": "∫", "vee": "∨", "wedge": "∧", "neg": "¬", "lor": "∨", "land": "∧", "lnot": "¬", "dots": "…",
+    "ldots": "…",
     "cdots": "⋯", "vdots": "⋮", "circ": "∘", "bullet": "•", "ast": "∗", "top": "⊤", "dagger": "†", "forall": "∀",
     "mid": "|", "vert": "|", "|": "‖", "Vert": "‖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉",
     "langle": "⟨", "rangle": "⟩", "{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "prime": "′", "perp": "⊥",
@@ -104,11 +105,11 @@ FUNCTIONS = frozenset(
     ]
 )
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0, "enspace": 0.5}
-ACCENTS = {"dot": "˙", "ddot": "¨", "dddot": "⃛", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
+ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
            "vec": "→"}  # fmt: skip
 UPRIGHT = {"mathbb", "mathrm", "operatorname", "text", "textrm", "mathit", "mathbf", "boldsymbol", "mathsf", "mathcal"}
 FENCES = {"matrix": ("", ""), "bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "vmatrix": ("|", "|"), "array": ("", ""),
-          "smallmatrix": ("", ""), "cases": ("{", ""), "aligned": ("", ""), "align": ("", ""), "align*": ("", "")}  # fmt: skip
+          "smallmatrix": ("", ""), "cases": ("{", ""), "aligned": ("", ""), "align": ("", "")}  # fmt: skip
 WORD = re.compile(r'(<msub>|<msup>|<msubsup>)*(<mtext>|<mi mathvariant="normal">)')  # begins an item
 IGNORED = frozenset(["displaystyle", "textstyle", "limits", "nolimits", "left", "right", "big", "Big", "bigl", "bigr"])
 
@@ -165,7 +166,7 @@ class _Reader:
             text.append({r"\ ": " ", r"\backslash": "\\"}.get(token, token[1:] if token.startswith("\\") else token))
         return "".join(text)
 
-    # -- rows and items --------------------------------------------------------------------------------------------------
+    # -- rows and items ----------------------------------------------------------------------------------------
     def _row(self, ends: Callable[[str], bool]) -> str:
         items: list[str] = []
         while (token := self._peek()) and not ends(token) and token not in ("}", "&", r"\\", r"\right", r"\end"):
@@ -220,7 +221,7 @@ class _Reader:
         if self._peek() == mark:
             self.at += 1
 
-    # -- commands --------------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------------------------------
     def _command(self, name: str) -> str:
         if name in LETTERS:
             return f"<mi>{LETTERS[name]}</mi>"
