@@ -40,8 +40,6 @@ def latex_name(name: str) -> str:
     ('\\\\dot{\\\\theta}', '\\\\mathrm{mass}_{\\\\mathrm{rod}}', 'm_{1}', '\\\\dot{\\\\theta}_{\\\\mathrm{crank}}')
     """
     stem, _, last = name.rpartition(".")
-    if stem and last == "momentum":
-        return f"p_{{{latex_name(stem)}}}"
     if stem and last.startswith("derivative"):
         return f"{latex_name(stem)}^{{({last.removeprefix('derivative')})}}"
     letter, dots, below = _parts(name)
@@ -55,6 +53,8 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
     if stem and last in DOTS:
         letter, dots, below = _parts(stem)
         return letter, dots + DOTS[last], below
+    if stem and last == "momentum":
+        return "p", 0, (latex_name(stem),)
     owner = (_upright(stem),) if stem else ()
     if stem and last in WORDS:
         return (*WORDS[last], owner)

@@ -111,6 +111,7 @@ UPRIGHT = {"mathbb", "mathrm", "operatorname", "text", "textrm", "mathit", "math
 FENCES = {"matrix": ("", ""), "bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "vmatrix": ("|", "|"), "array": ("", ""),
           "smallmatrix": ("", ""), "cases": ("{", ""), "aligned": ("", ""), "align": ("", "")}  # fmt: skip
 WORD = re.compile(r'(<msub>|<msup>|<msubsup>)*(<mtext>|<mi mathvariant="normal">)')  # begins an item
+OPENING = re.compile(r"(<mrow>)*<mo|<mspace")
 IGNORED = frozenset(["displaystyle", "textstyle", "limits", "nolimits", "left", "right", "big", "Big", "bigl", "bigr"])
 
 
@@ -171,7 +172,8 @@ class _Reader:
         items: list[str] = []
         while (token := self._peek()) and not ends(token) and token not in ("}", "&", r"\\", r"\right", r"\end"):
             item = self._item(starts=not items)
-            if items and WORD.match(item) and not items[-1].endswith(("</mo>", "</mspace>")):
+            beside = items and not items[-1].endswith(("</mo>", "</mspace>")) and not OPENING.match(item)
+            if beside and (WORD.match(item) or WORD.match(items[-1])):
                 items.append('<mspace width="0.17em"></mspace>')  # words side by side are a product, not one word
             items.append(item)
         return f"<mrow>{''.join(items)}</mrow>"
