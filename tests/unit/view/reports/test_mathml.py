@@ -7,13 +7,14 @@ import xml.dom.minidom
 import pytest
 
 import dalembert as da
+from dalembert.symbolic.from_mechanism import FORMALISMS
 from dalembert.symbolic.printing import equations_in_latex
 from dalembert.view.reports.mathml import mathml
 
 CASES = {
     r"x_{1}": "<msub><mi>x</mi><mn>1</mn></msub>",
-    r"\dot{\theta}_{\mathrm{crank}}^{2}": (
-        '<msubsup><mover accent="true"><mi>θ</mi><mo>˙</mo></mover><mrow><mtext>crank</mtext></mrow><mn>2</mn></msubsup>'
+    r"\dot{\theta}_{\mathrm{rod}}^{2}": (
+        '<msubsup><mover accent="true"><mi>θ</mi><mo>˙</mo></mover><mrow><mtext>rod</mtext></mrow><mn>2</mn></msubsup>'
     ),
     r"\frac{a}{2}": "<mfrac><mi>a</mi><mn>2</mn></mfrac>",
     r"\sqrt{x}": "<msqrt><mi>x</mi></msqrt>",
@@ -55,8 +56,7 @@ def test_a_name_cannot_bring_markup_into_the_page() -> None:
     assert "<script" not in mathml(r"\mathrm{<script>}") and "<script" not in mathml(r"\operatorname{<script>}")
 
 
-@pytest.mark.parametrize("formalism", ["lagrange_multipliers", "kane", "newton_euler", "hamilton", "gibbs_appell", "maggi",
-                                       "udwadia_kalaba", "gauss", "boltzmann_hamel", "virtual_work", "penalty"])  # fmt: skip
+@pytest.mark.parametrize("formalism", [name for name in FORMALISMS if name != "lagrange"])  # it takes no loops
 def test_every_formula_of_every_formalism_is_read_to_its_end(formalism: str) -> None:
     d = da.symbolic.from_mechanism(da.read_model("four-bar"), formalism)
     names = {one for name in (*d.system.coordinate_names, *d.system.parameter_values, *d.system.input_names)
