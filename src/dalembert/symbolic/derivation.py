@@ -216,7 +216,9 @@ class Derivation:
         s, motion = self.system, self.motion
         parts = [self.M, self.f, self.A, self.b, motion.N, motion.rate(motion.qdot), *self.extra.values()]
         made = [ca.densify(SX(one)) for one in parts]
-        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made, {"cse": True})
+        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made)
+        if motion.of_rates is motion.v:
+            return inner
         own = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
         q, qdot, u, p, t = (SX.sym(name, size) for name, size in
                             zip("qvupt", (s.q.shape[0], s.q.shape[0], s.u.shape[0], s.p.shape[0], 1)))  # fmt: skip

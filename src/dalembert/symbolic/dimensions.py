@@ -61,6 +61,8 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
     Raises ModelError where terms of a sum do not fit, naming the symbols of both.
     """
     arguments = ca.symvar(SX(expression))
+    if all(known.get(symbol.name()) is None for symbol in arguments):
+        return ANY
     f = ca.Function("dimensions", arguments, [SX(expression)])
     registers: dict[int, Any] = {}
     named: dict[int, tuple[str, ...]] = {}  # the symbols of every register, for a message

@@ -236,9 +236,10 @@ def in_rates(system: System) -> Motion:
     _require_coordinates(system)
     count = len(system.coordinate_names)
     speeds = ca.vertcat(SX(0, 1), *system.definitions.values())
+    rates = system.rates
     return Motion(
-        system, tuple(f"{name}.rate" for name in system.coordinate_names), system.rates, system.accelerations,
-        SX.eye(count), SX.zeros(count), tuple(system.constraints), (), (system.speeds, speeds), system.rates,
+        system, tuple(f"{name}.rate" for name in system.coordinate_names), rates, system.accelerations,
+        SX.eye(count), SX.zeros(count), tuple(system.constraints), (), (system.speeds, speeds), rates,
     )  # fmt: skip
 
 

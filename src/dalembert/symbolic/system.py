@@ -386,7 +386,7 @@ class System:
                     "unknown-name", f"{what}: " + unknown_name("symbol", name, self.symbols, f"system {self.name!r}"),
                     where={"symbol": name},
                 )  # fmt: skip
-            if not ca.is_equal(symbol, self.symbols[name]):
+            if symbol.element_hash() != self.symbols[name].element_hash():
                 raise ModelError(
                     "wrong-owner", f"{what} has a symbol {name!r} of another system than {self.name!r}.",
                     where={"symbol": name},
