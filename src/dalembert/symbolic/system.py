@@ -24,6 +24,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions.quantities import is_real
+from dalembert.mechanics.rotations import rate_matrix, rotation
 from dalembert.symbolic.convert import from_sympy, is_sympy
 from dalembert.symbolic.dimensions import (
     ENERGY,
@@ -139,8 +140,8 @@ class System:
     def speed(self, name: str, definition: Any, unit: str = "") -> Any:
         """A quasi-velocity u, defined by an expression that is affine in the rates: u = Y(q,t) q̇ + y₀(q,t).
 
-        Speeds are declared all together or not at all: as many as coordinates or, with constraints, as many as there
-        are freedoms.
+        Coordinates whose rates are in no definition keep their rates as speeds. All speeds together are as many as
+        coordinates or, with constraints, as many as freedoms.
         """
         value = self.expression(definition, f"the definition of speed {name!r}")
         rates = self.rates
@@ -255,6 +256,20 @@ class System:
             omega = step.T @ omega + unit * self._differentiate(turn)
             matrix = matrix @ step
         return Orientation(matrix, omega)
+
+    def euler_parameters(self, name: str) -> Orientation:
+        """An orientation in space without singular poses: four coordinates, three speeds ω in body axes, one row.
+
+        Coordinates are ``name.e0`` to ``name.e3`` (scalar first), speeds ``name.wx``, ``name.wy``, ``name.wz``; the row
+        ``name.norm`` is fulfilled by the choice of speeds.
+        """
+        first, rank = len(self.coordinate_names), len(self.definitions)
+        p = ca.vertcat(*(self.coordinate(f"{name}.e{k}", drawn=float(k == 0)) for k in range(4)))
+        omega = 4 * rate_matrix(p).T @ self._differentiate(p)
+        spin = [self.speed(f"{name}.w{axis}", omega[k], "rad/s") for k, axis in enumerate("xyz")]
+        row = Constraint(f"{name}.norm", (ca.dot(p, p) - 1) / 2, HOLONOMIC, unit_norm=(first, rank))
+        self.constraints.append(row)
+        return Orientation(rotation(p), ca.vertcat(*spin))
 
     def add_kinetic(self, energy: Any, name: str = "") -> None:
         """Kinetic energy of (q, q̇ or u, t) that no body has."""
@@ -391,7 +406,7 @@ class System:
                     "unknown-name", f"{what}: " + unknown_name("symbol", name, self.symbols, f"system {self.name!r}"),
                     where={"symbol": name},
                 )  # fmt: skip
-            if not ca.is_equal(symbol, self.symbols[name]):
+            if symbol.element_hash() != self.symbols[name].element_hash():
                 raise ModelError(
                     "wrong-owner", f"{what} has a symbol {name!r} of another system than {self.name!r}.",
                     where={"symbol": name},
