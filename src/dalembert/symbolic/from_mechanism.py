@@ -24,7 +24,8 @@ from dalembert.model import Mechanism
 from dalembert.symbolic.derivation import Conserved, Derivation, Step
 from dalembert.symbolic.machine_system import system_of_mechanism
 from dalembert.symbolic.motion import Motion
-from dalembert.symbolic.system import Constraint, System
+from dalembert.symbolic.parts import Constraint
+from dalembert.symbolic.system import System
 
 SX = ca.SX
 AS_BUILT = "Newton-Euler equations in absolute coordinates"

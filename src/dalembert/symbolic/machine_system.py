@@ -25,13 +25,15 @@ from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import HOLONOMIC
 from dalembert.mechanics.absolute.producer import Absolute
+from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.bodies.rigid import RigidBody
 from dalembert.mechanics.poses import Pose
 from dalembert.mechanics.rotations import conjugate, multiply, rate_matrix, rotation
 from dalembert.model import Body, Mechanism
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import quaternion_from_matrix
-from dalembert.symbolic.system import System, rotation_about
+from dalembert.symbolic.parts import rotation_about
+from dalembert.symbolic.system import System
 
 SX = ca.SX
 COORDINATES = ("absolute", "joint")
@@ -308,12 +310,11 @@ class _Converter:
                     0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}"
                 )
         if len(rigid) < len(host.bodies):
-            flexible = [own for own in host.bodies if not isinstance(own, RigidBody)]
-            columns = [own.columns for own in flexible]
+            flexible = [own for own in host.bodies if isinstance(own, FloatingBody)]
             blocks = self._substitute([own.mass_block() for own in flexible])
-            for own, index, M in zip(flexible, columns, blocks, strict=True):
-                v = self.v[list(index)]
-                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {own.body.name}")
+            for one, M in zip(flexible, blocks, strict=True):
+                v = self.v[list(one.columns)]
+                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {one.body.name}")
 
     def _add_forces(self, other: Any, potential: Any) -> None:
         """Forces and torques on rigid bodies; along the coordinates of everything else."""

@@ -26,7 +26,7 @@ GREEK = frozenset(
 # last words of names that have a letter in formulas, and the dots on it
 WORDS = {
     "angle": ("\\theta", 0), "displacement": ("s", 0), "x": ("x", 0), "y": ("y", 0), "z": ("z", 0), "vx": ("x", 1),
-    "vy": ("y", 1), "vz": ("z", 1),
+    "vy": ("y", 1), "vz": ("z", 1), "yaw": ("\\psi", 0), "pitch": ("\\theta", 0), "roll": ("\\varphi", 0),
 }  # fmt: skip
 DOTS = {"rate": 1, "speed": 1, "acceleration": 2}
 

@@ -98,6 +98,20 @@ def test_the_module_needs_numpy_and_nothing_of_this_package(tmp_path: Path) -> N
     assert shown.stdout.split() == ["crank.x", "m", "0.7"]
 
 
+def test_a_derivation_is_exported_with_the_names_of_its_system(tmp_path: Path) -> None:
+    m = da.read_model("four-bar")
+    derivation = da.symbolic.from_mechanism(m, "lagrange_multipliers")
+    module = load(derivation, tmp_path)
+    assert list(module["COORDINATES"]) == ["A.angle", "B.angle", "C.angle"] and list(module["INPUTS"]) == ["torque"]
+    q, v = [0.3, 0.4, 0.5], [1.0, -2.0, 3.0]
+    a, _ = module["accelerations"](q, v, (), [0.2])
+    known = derivation.solve(
+        dict(zip(module["COORDINATES"], q)), dict(zip(module["COORDINATES"], v)), inputs={"torque": 0.2}
+    )
+    # both solve the same well conditioned system of five unknowns
+    np.testing.assert_allclose(a, known.acceleration, rtol=1e-10)
+
+
 def test_names_that_python_has_for_other_things_are_changed(tmp_path: Path) -> None:
     import casadi as ca
 
