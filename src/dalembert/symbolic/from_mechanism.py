@@ -155,7 +155,7 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
     for name, unit, value in drawn:
         s.coordinate(name, drawn=float(value))
         rate = f"{unit or 1}/s"
-        s.units |= {name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"}
+        s.units.update({name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"})
     inputs = [_input(s, name, unit) for name, unit in _pairs(eqs.inputs)]
     # internal states and multipliers are symbols to read; their values come from the equations
     internal = [_input(s, name, unit) for name, unit in _pairs(eqs.internal)]
@@ -227,7 +227,7 @@ def _speeds(eqs: EquationsOfMotion, s: System, N: Any) -> tuple[Any, Any, Any]:
             raise ModelError("not-supported", f"speed {name!r} is the rate of no coordinate.", where={"speed": name})
         value = 4 * ca.dot(N[block.part, k], s.rates[block.part])
         v.append(s.speed(name, value))
-        s.units |= {name: unit, f"{name}.rate": f"{unit}²"}
+        s.units.update({name: unit, f"{name}.rate": f"{unit}²"})
         vdot.append(s.symbols[f"{name}.rate"])
         of_rates.append(value)
     return _column(v), _column(vdot), _column(of_rates)

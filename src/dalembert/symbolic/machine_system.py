@@ -157,7 +157,7 @@ class _Converter:
         known = start.get(name, start.get(name.removesuffix(".angle").removesuffix(".displacement"), drawn))
         symbol = self.system.coordinate(name, drawn=float(known))
         rate = f"{unit or 1}/s"
-        self.system.units |= {name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"}
+        self.system.units.update({name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"})
         return symbol
 
     def _place_bodies(self) -> None:
