@@ -7,6 +7,7 @@ a `Quantity` is a number that may stay symbolic in a model.
     program      CasADi functions as programs, apart from any processor
     llvm_code    programs as LLVM code
     native       LLVM code as machine code in this process
+    source_text  scalar code as readable Python or C
 """
 
 from dalembert.expressions.calling import call_user, of_time, one_value

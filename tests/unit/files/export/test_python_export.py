@@ -136,3 +136,15 @@ def test_a_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
         export_python(da.equations(da.read_model("pendulum")), tmp_path / "pendulum.txt")
     with raises(da.errors.ModelError, "wrong-type"):
         export_python(3.0, tmp_path / "three.py")
+
+
+def test_an_operation_that_numpy_does_not_have_is_named(tmp_path: Path) -> None:
+    import casadi as ca
+
+    from dalembert.equations import equations_from_expressions
+
+    q, v, t = ca.SX.sym("x"), ca.SX.sym("x.rate"), ca.SX.sym("t")
+    eqs = equations_from_expressions("odd", q=[q], v=[v], t=t, M=1.0, f=ca.erf(q))
+    with raises(da.errors.ModelError, "no-python-code", "erf"):
+        export_python(eqs, tmp_path / "odd.py")
+    assert not (tmp_path / "odd.py").exists()
