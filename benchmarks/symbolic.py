@@ -131,7 +131,7 @@ def chain(kind: str, count: int) -> Any:
 
     s = da.symbolic.System(kind)
     m, length, c, Ix, Iy, Iz, g = (s.parameter(name, value) for name, value in LINK.items())
-    s.gravity = (0, -g, 0)
+    s.set_gravity((0, -g, 0))
     turned, point = None, np.zeros(3)
     for k, axis in enumerate(hinges(kind, count)):
         turned = s.rotation("xyz"[axis], [s.coordinate(f"q{k}")], base=None if kind == "planar" else turned)
@@ -207,7 +207,7 @@ def bicycle() -> Any:
 
     s = da.symbolic.System("bicycle")
     p = {name: s.parameter(name, value) for name, value in BICYCLE.items() if name != "v"}
-    s.gravity = (0, 0, -p["g"])
+    s.set_gravity((0, 0, -p["g"]))
     x, y, yaw, lean, pitch, rear, steer, front = s.coordinates("x y yaw lean pitch rear steer front")
     R = s.rotation("zx", [yaw, lean])
     B = s.rotation("y", [pitch], base=R)

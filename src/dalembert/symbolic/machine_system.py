@@ -112,8 +112,7 @@ class _Converter:
         symbols = [s.parameter(name, value) for name, value in values]
         self.p = ca.vertcat(SX(0, 1), *symbols)
         if not self.flexible:
-            gravity = self._known(host.vector(self.m.gravity))
-            s.gravity = tuple(ca.vertsplit(ca.vertcat(gravity, SX(3 - gravity.shape[0], 1))))
+            s.set_gravity(self._known(host.vector(self.m.gravity)))
         self.u = ca.vertcat(SX(0, 1), *(self._unit(s.input(name), name, unit) for name, unit in _pairs(host.inputs)))
         self._place_bodies()
         elastic = _pairs(host.coordinates)[host.first_mode[0] : host.first_mode[0] + len(self._elastic)]

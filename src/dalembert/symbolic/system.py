@@ -56,7 +56,7 @@ class System:
     Parameters
     ----------
     name : of the system.
-    gravity : (2,) or (3,) acceleration in world axes [m/s²], numbers or expressions, on every body with mass.
+    gravity : (2,) or (3,) acceleration in world axes [m/s²] on every body with mass; `set_gravity` takes parameters.
     check_units : whether sums and energies are checked against the units of their symbols.
 
     Examples
@@ -92,7 +92,7 @@ class System:
         self.table = SymbolTable(self.name)
         if not self.check_units:
             self.table.dimensions = Unchecked(self.table.dimensions)
-        self.gravity = tuple(ca.vertsplit(self.table.vector(self.gravity, "gravity", time=True)))
+        self.set_gravity(self.gravity)
 
     def __repr__(self) -> str:
         return (
@@ -299,6 +299,10 @@ class System:
         row = Constraint(f"{name}.norm", (ca.dot(p, p) - 1) / 2, HOLONOMIC, unit_norm=(first, rank))
         self.constraints.append(row)
         return Orientation(rotation(p), ca.vertcat(*spin))
+
+    def set_gravity(self, acceleration: Any) -> None:
+        """Gravity on every body with mass, (2,) or (3,) in world axes [m/s²], also of parameters."""
+        self.gravity = tuple(ca.vertsplit(self.table.vector(acceleration, "gravity", time=True)))
 
     def add_kinetic(self, energy: Any, name: str = "") -> None:
         """Kinetic energy of (q, q̇ or u, t) that no body has."""
