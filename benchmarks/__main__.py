@@ -22,6 +22,7 @@ from benchmarks import (
     solid_link,
     structures,
     sweeps,
+    symbolic,
 )
 
 GROUPS = {
@@ -39,6 +40,7 @@ GROUPS = {
     "engine": engine.rows,
     "flexible": flexible.rows,
     "solid-link": solid_link.rows,
+    "symbolic": symbolic.rows,
 }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 AXES = {"spatial": "zyx", "planar": "z"}
-"""Axes of the hinges, cycling. A hinge of the spatial chain turns a link from the one before, a coordinate of the planar
-pendulum turns it from the vertical plane's own axes. Gravity acts along -y."""
+"""Axes of the hinges, cycling. A coordinate of the spatial chain turns a link from the one before, a coordinate of the
+planar pendulum turns it from the world's axes. Gravity acts along -y."""
 LINK = {"m": 1.0, "l": 0.3, "c": 0.15, "Ix": 0.001, "Iy": 0.0075, "Iz": 0.0075, "g": 9.81}
 """Every link of a chain: mass, distance of its hinges, of its centre from the first, inertia about the centre."""
 BICYCLE = {

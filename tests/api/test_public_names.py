@@ -74,8 +74,8 @@ def test_every_name_of_a_room_resolves(room):
 
 
 REQUIRED = {
-    "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature",
-    "read_urdf",
+    "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature", "symbolic",
+    "export_python", "read_urdf",
 }  # fmt: skip
 
 

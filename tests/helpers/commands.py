@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from dalembert.cli import app
 
 COMMANDS = (
-    "demo", "study", "simulate", "animate", "view", "equilibrium", "modes", "linearize", "sweep", "identify",
-    "estimate", "export", "new", "library", "schema", "body", "doctor", "version",
+    "demo", "study", "simulate", "animate", "view", "equilibrium", "modes", "linearize", "equations", "sweep",
+    "identify", "estimate", "export", "new", "library", "schema", "body", "doctor", "version",
 )  # fmt: skip
 
 

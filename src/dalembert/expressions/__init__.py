@@ -5,6 +5,7 @@ a `Quantity` is a number that may stay symbolic in a model.
 
     kernels         interpreted first, native once that pays; loops, batches in lanes and on all cores
     machine_code/   CasADi functions as programs, programs as LLVM code, LLVM code as machine code in this process
+    source_text     scalar code as readable Python or C
 """
 
 from dalembert.expressions.calling import call_user, of_time, one_value

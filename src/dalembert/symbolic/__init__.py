@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.lagrange import lagrange_multipliers as lagrange_multipliers
     from dalembert.symbolic.formalisms.maggi import maggi as maggi
     from dalembert.symbolic.formalisms.newton_euler import newton_euler as newton_euler
+    from dalembert.symbolic.formalisms.nielsen import nielsen as nielsen
     from dalembert.symbolic.formalisms.penalty import penalty as penalty
     from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
-from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY, Row, equations_from_expressions
+from dalembert.equations import (
+    ACCELERATION,
+    HOLONOMIC,
+    VELOCITY,
+    QuaternionBlock,
+    Row,
+    equations_from_expressions,
+)
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
 from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
@@ -58,11 +65,14 @@ class SolvedMotion:
     """Accelerations of a state by one formalism.
 
     acceleration : q̈ in the order of the coordinates.  speed_rates : v̇.  multipliers : λ, of minimum norm.
+    reactions : of force balances, by body: force in world axes, then, of a rigid body, the torque about the mass centre
+        in body axes, by which coordinates and rows hold it.
     """
 
     acceleration: Array
     speed_rates: Array
     multipliers: Array
+    reactions: Mapping[str, Array] = field(default_factory=dict)
 
 
 def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
@@ -212,7 +222,18 @@ class Derivation:
         values = {name: one if one.shape[1] != 1 or name in _MATRICES else one[:, 0] for name, one in
                   zip(self._parts, found, strict=False)}  # fmt: skip
         vdot, lam = self.method(values)
-        return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam)
+        return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
+
+    def _reactions(self, values: Values, vdot: Array) -> dict[str, Array]:
+        """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""
+        if "applied" not in values:
+            return {}
+        left = values["mass"] @ (values["J"] @ vdot + values["gamma"]) - values["applied"]
+        found = {}
+        for name, body in self.system.bodies.items():
+            size = 3 if body.rotation is None else 6
+            found[name], left = left[:size], left[size:]
+        return found
 
     @cached_property
     def _parts(self) -> list[str]:
@@ -224,7 +245,9 @@ class Derivation:
         s, motion = self.system, self.motion
         parts = [self.M, self.f, self.A, self.b, motion.N, motion.rate(motion.qdot), *self.extra.values()]
         made = [ca.densify(SX(one)) for one in parts]
-        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made, {"cse": True})
+        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made)
+        if motion.of_rates is motion.v:
+            return inner
         own = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
         q, qdot, u, p, t = (SX.sym(name, size) for name, size in
                             zip("qvupt", (s.q.shape[0], s.q.shape[0], s.u.shape[0], s.p.shape[0], 1)))  # fmt: skip
@@ -382,7 +405,7 @@ def _scaled(rows: Array) -> Array:
 
 def _refuse_contradiction(d: Derivation) -> None:
     """Holonomic rows that depend on each other must have a pose in common: a Gauss-Newton search from a few poses."""
-    rows = [one for one in d.motion._ordered if one.level == HOLONOMIC]
+    rows = [one for one in d.motion.ordered if one.level == HOLONOMIC]
     if not rows:
         return
     s = d.system
@@ -454,21 +477,24 @@ def _column(names: Sequence[str], given: Mapping[str, float], kind: str) -> Arra
 def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
     """Equations of motion of a derivation, in its speeds.
 
-    Where holonomic rows were eliminated the equations are those of Lagrange with all rows, so that an assembly and a
-    run can close them.
+    Where holonomic rows were eliminated the equations have all rows instead, so that an assembly and a run can close
+    them.
     """
     motion, s = derivation.motion, derivation.system
-    if any(row.level == HOLONOMIC for row in motion.eliminated):
+    if any(row.level == HOLONOMIC and row.unit_norm is None for row in motion.eliminated):
         from dalembert.symbolic.formalisms.lagrange import lagrange_multipliers
+        from dalembert.symbolic.formalisms.virtual_work import virtual_work
 
-        return equations(lagrange_multipliers(s))
+        return equations(lagrange_multipliers(s) if s.kinetic else virtual_work(s))
     values = s.values()
     groups: dict[str, dict[str, Any]] = {HOLONOMIC: {}, VELOCITY: {}, ACCELERATION: {}}
-    for one in motion._ordered:
+    for one in motion.ordered:
         convert = {HOLONOMIC: SX, VELOCITY: motion.velocity, ACCELERATION: motion.acceleration}[one.level]
         own = groups[one.level]
         own[one.name] = ca.vertcat(own.get(one.name, SX(0, 1)), convert(one.expression))
     identity = bool(motion.N.is_eye() and motion.n.is_zero())
+    blocks = [QuaternionBlock(one.name.removesuffix(".norm"), one.unit_norm[0], motion.names.index(
+        list(s.definitions)[one.unit_norm[1]])) for one in motion.eliminated if one.unit_norm is not None]  # fmt: skip
     units = {**s.units, **{name: s.units.get(name, "") for name in derivation.names}}
     made = equations_from_expressions(
         s.name, q=s.q, v=motion.v, a=motion.vdot, u=s.u, p=s.p, t=s.t, M=derivation.M, f=derivation.f,
@@ -476,9 +502,9 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
         h=groups[ACCELERATION], kinetic=motion.kinetic, potential=_without_inputs(motion),
         outputs={name: motion.acceleration(one) for name, one in s.outputs.items()},
         points={name: ca.vertsplit(one) for name, one in s.points.items()}, lines=s.lines, parameter_values=values,
-        units=units, drawn=s.drawn,
+        units=units, drawn=s.drawn, quaternions=tuple(blocks),
     )  # fmt: skip
-    _require_finite(made)
+    _check_drawn(made)
     return made
 
 
@@ -488,8 +514,8 @@ def _without_inputs(motion: Motion) -> Any:
     return ca.substitute(motion.potential, u, SX.zeros(u.shape[0])) if u.shape[0] else motion.potential
 
 
-def _require_finite(eqs: EquationsOfMotion) -> None:
-    """M and f at the pose as drawn must be numbers."""
+def _check_drawn(eqs: EquationsOfMotion) -> None:
+    """M, f and the rows in the pose as drawn must be numbers, and M and the rows must determine the accelerations."""
     q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
     (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
     (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))
@@ -502,10 +528,17 @@ def _require_finite(eqs: EquationsOfMotion) -> None:
                 "not-finite", f"{what} of {name!r} is not finite in the pose as drawn: something is divided by zero.",
                 Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
             )  # fmt: skip
-    rows = np.flatnonzero(~np.isfinite(np.column_stack([A.reshape(len(eqs.rows), eqs.nv), b])).all(axis=1))
+    rows = np.flatnonzero(~np.isfinite(np.column_stack([A.reshape(-1, eqs.nv), b])).all(axis=1))
     if len(rows):
         owner = eqs.rows[int(rows[0])].owner
         raise ModelError(
             "not-finite", f"row {owner!r} is not finite in the pose as drawn: something is divided by zero.",
             Advice("Draw another pose: {}.", Call("s.coordinate")), where={"row": owner},
+        )  # fmt: skip
+    _, sizes, V = np.linalg.svd(np.vstack([_scaled(M.reshape(eqs.nv, eqs.nv)), _scaled(A.reshape(-1, eqs.nv))]))
+    if sizes[-1] <= RANK * sizes[0]:
+        name = eqs.speeds.names[int(np.abs(V[-1]).argmax())]
+        raise ModelError(
+            "singular-matrix", f"nothing determines the acceleration of {name!r} in the pose as drawn: mass matrix and "
+            "rows lose rank there.", Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
         )  # fmt: skip

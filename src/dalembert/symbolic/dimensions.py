@@ -67,7 +67,7 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
     if isinstance(known, Unchecked):
         return ANY
     arguments = ca.symvar(SX(expression))
-    if all(known.get(one.name()) is ANY for one in arguments):  # numbers may stand for quantities, too
+    if all(known.get(symbol.name()) is None for symbol in arguments):
         return ANY
     f = ca.Function("dimensions", arguments, [SX(expression)])
     registers: dict[int, Any] = {}

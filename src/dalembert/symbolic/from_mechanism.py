@@ -24,7 +24,8 @@ from dalembert.model import Mechanism
 from dalembert.symbolic.derivation import Conserved, Derivation, Step
 from dalembert.symbolic.machine_system import system_of_mechanism
 from dalembert.symbolic.motion import Motion
-from dalembert.symbolic.system import Constraint, System
+from dalembert.symbolic.parts import Constraint
+from dalembert.symbolic.system import System
 
 SX = ca.SX
 AS_BUILT = "Newton-Euler equations in absolute coordinates"
@@ -51,7 +52,7 @@ def from_mechanism(m: Mechanism, formalism: str | None = None, *, coordinates: s
     >>> import dalembert as da
     >>> d = from_mechanism(da.read_model("pendulum"))
     >>> d
-    Derivation('pendulum' by Newton-Euler equations in absolute coordinates: 3 speeds, 2 constraint rows, ... operations)
+    Derivation('pendulum' by Newton-Euler equations in absolute coordinates: 3 speeds, 2 constraint rows, ...)
     >>> from_mechanism(da.read_model("pendulum"), "lagrange").M
     SX(...)
     """
@@ -154,7 +155,7 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
     for name, unit, value in drawn:
         s.coordinate(name, drawn=float(value))
         rate = f"{unit or 1}/s"
-        s.units |= {name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"}
+        s.units.update({name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"})
     inputs = [_input(s, name, unit) for name, unit in _pairs(eqs.inputs)]
     # internal states and multipliers are symbols to read; their values come from the equations
     internal = [_input(s, name, unit) for name, unit in _pairs(eqs.internal)]
@@ -165,7 +166,8 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
     N, n = (ca.sparsify(one) for one in eqs.functions["kinematics"](q, s.p, s.t))
     v, vdot, of_rates = _speeds(eqs, s, N)
     arguments = {
-        "q": q, "v": v, "z": _column(internal), "u": _column(inputs), "p": s.p, "t": s.t, "lam": _column(lam), "a": vdot,
+        "q": q, "v": v, "z": _column(internal), "u": _column(inputs), "p": s.p, "t": s.t, "lam": _column(lam),
+        "a": vdot,
     }  # fmt: skip
     names = tuple(one.name() for one in ca.vertsplit(v))
     motion = EquationsMotion(
@@ -225,7 +227,7 @@ def _speeds(eqs: EquationsOfMotion, s: System, N: Any) -> tuple[Any, Any, Any]:
             raise ModelError("not-supported", f"speed {name!r} is the rate of no coordinate.", where={"speed": name})
         value = 4 * ca.dot(N[block.part, k], s.rates[block.part])
         v.append(s.speed(name, value))
-        s.units |= {name: unit, f"{name}.rate": f"{unit}²"}
+        s.units.update({name: unit, f"{name}.rate": f"{unit}²"})
         vdot.append(s.symbols[f"{name}.rate"])
         of_rates.append(value)
     return _column(v), _column(vdot), _column(of_rates)

@@ -25,13 +25,15 @@ from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import HOLONOMIC
 from dalembert.mechanics.absolute.producer import Absolute
+from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.bodies.rigid import RigidBody
 from dalembert.mechanics.poses import Pose
 from dalembert.mechanics.rotations import conjugate, multiply, rate_matrix, rotation
 from dalembert.model import Body, Mechanism
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import quaternion_from_matrix
-from dalembert.symbolic.system import System, rotation_about
+from dalembert.symbolic.parts import rotation_about
+from dalembert.symbolic.system import System
 
 SX = ca.SX
 COORDINATES = ("absolute", "joint")
@@ -110,8 +112,7 @@ class _Converter:
         symbols = [s.parameter(name, value) for name, value in values]
         self.p = ca.vertcat(SX(0, 1), *symbols)
         if not self.flexible:
-            gravity = self._known(host.vector(self.m.gravity))
-            s.gravity = tuple(ca.vertsplit(ca.vertcat(gravity, SX(3 - gravity.shape[0], 1))))
+            s.set_gravity(self._known(host.vector(self.m.gravity)))
         self.u = ca.vertcat(SX(0, 1), *(self._unit(s.input(name), name, unit) for name, unit in _pairs(host.inputs)))
         self._place_bodies()
         elastic = _pairs(host.coordinates)[host.first_mode[0] : host.first_mode[0] + len(self._elastic)]
@@ -136,8 +137,8 @@ class _Converter:
         if len(self.host.internal):
             names = ", ".join(self.host.internal.names)
             raise ModelError(
-                "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of mechanics "
-                "do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
+                "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of "
+                "mechanics do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
             )  # fmt: skip
 
     @property
@@ -155,7 +156,7 @@ class _Converter:
         known = start.get(name, start.get(name.removesuffix(".angle").removesuffix(".displacement"), drawn))
         symbol = self.system.coordinate(name, drawn=float(known))
         rate = f"{unit or 1}/s"
-        self.system.units |= {name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"}
+        self.system.units.update({name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"})
         return symbol
 
     def _place_bodies(self) -> None:
@@ -308,12 +309,11 @@ class _Converter:
                     0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}"
                 )
         if len(rigid) < len(host.bodies):
-            flexible = [own for own in host.bodies if not isinstance(own, RigidBody)]
-            columns = [own.columns for own in flexible]
+            flexible = [own for own in host.bodies if isinstance(own, FloatingBody)]
             blocks = self._substitute([own.mass_block() for own in flexible])
-            for own, index, M in zip(flexible, columns, blocks, strict=True):
-                v = self.v[list(index)]
-                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {own.body.name}")
+            for one, M in zip(flexible, blocks, strict=True):
+                v = self.v[list(one.columns)]
+                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {one.body.name}")
 
     def _add_forces(self, other: Any, potential: Any) -> None:
         """Forces and torques on rigid bodies; along the coordinates of everything else."""

@@ -56,6 +56,7 @@ class Constraint:
     expression: Any
     level: str
     number: int = 0
+    unit_norm: tuple[int, int] | None = None  # of Euler parameters: their first coordinate and first speed
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,40 +15,18 @@ from dalembert.core.errors import ModelError
 from dalembert.symbolic.convert import import_sympy, to_sympy, to_sympy_shared
 
 SX = ca.SX
+WIDEST = 12  # columns of a matrix that is shown as one
 LONG = 80  # operations, from which on an expression is shown with names for its common parts
 GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-    ]
+    {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
+    | {"pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
 )
 
 
 # last words of names that have a letter in formulas, and the dots on it
 WORDS = {
     "angle": ("\\theta", 0), "displacement": ("s", 0), "x": ("x", 0), "y": ("y", 0), "z": ("z", 0), "vx": ("x", 1),
-    "vy": ("y", 1), "vz": ("z", 1),
+    "vy": ("y", 1), "vz": ("z", 1), "yaw": ("\\psi", 0), "pitch": ("\\theta", 0), "roll": ("\\varphi", 0),
 }  # fmt: skip
 DOTS = {"rate": 1, "speed": 1, "acceleration": 2}
 
@@ -62,8 +40,6 @@ def latex_name(name: str) -> str:
     ('\\\\dot{\\\\theta}', '\\\\mathrm{mass}_{\\\\mathrm{rod}}', 'm_{1}', '\\\\dot{\\\\theta}_{\\\\mathrm{crank}}')
     """
     stem, _, last = name.rpartition(".")
-    if stem and last == "momentum":
-        return f"p_{{{latex_name(stem)}}}"
     if stem and last.startswith("derivative"):
         return f"{latex_name(stem)}^{{({last.removeprefix('derivative')})}}"
     letter, dots, below = _parts(name)
@@ -77,6 +53,8 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
     if stem and last in DOTS:
         letter, dots, below = _parts(stem)
         return letter, dots + DOTS[last], below
+    if stem and last == "momentum":
+        return "p", 0, (latex_name(stem),)
     owner = (_upright(stem),) if stem else ()
     if stem and last in WORDS:
         return (*WORDS[last], owner)
@@ -85,7 +63,7 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
     head = last.rstrip("0123456789")
     base, _, index = head.partition("_")
     shown = _letters(base) if base else _upright(last)
-    if len(base) > 1 and shown.startswith("\\mathrm"):
+    if len(base) != 1 and shown.startswith("\\mathrm"):
         return _upright(last), 0, owner  # a word, with its underscores
     own = (part for part in (index, last[len(head) :]) if part)
     return shown, 0, (*(part if len(part) == 1 or part.isdigit() else _upright(part) for part in own), *owner)
@@ -128,7 +106,17 @@ def equations_in_latex(
         values |= {left: value for (left, _), value in zip(graph, shared.results, strict=True)}
     else:
         values |= {left: to_sympy(value) for left, value in graph}
-    return lines + [f"{left} = {latex(values[left])}" for left, _ in terms]
+    return lines + [line for left, _ in terms for line in _equation(left, values[left])]
+
+
+def _equation(left: str, value: Any) -> list[str]:
+    """One line, or one for every entry of a matrix that is too wide to read and is not zero."""
+    rows, columns = getattr(value, "shape", (1, 1)) or (1, 1)
+    if columns <= WIDEST:
+        return [f"{left} = {latex(value)}"]
+    entries = [(i, j) for i in range(rows) for j in range(columns) if value[i, j] != 0]
+    lines = [f"{left}_{{{i + 1}, {j + 1}}} = {latex(value[i, j])}" for i, j in entries]
+    return [*lines, f"{left} \\in \\mathbb{{R}}^{{{rows} \\times {columns}}}, \\quad \\text{{other entries zero}}"]
 
 
 def count_operations(expressions: Sequence[Any]) -> int:

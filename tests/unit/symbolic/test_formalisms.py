@@ -23,6 +23,7 @@ from dalembert.symbolic import (
     lagrange_multipliers,
     maggi,
     newton_euler,
+    nielsen,
     penalty,
     to_sympy,
     udwadia_kalaba,
@@ -320,7 +321,8 @@ def test_rows_of_all_levels_and_of_time_give_the_accelerations_by_hand() -> None
 def test_rows_that_are_not_affine_in_the_rates_follow_the_rule_of_chetaev() -> None:
     """A particle of constant speed: the force of the row is along the velocity."""
     s = rolling_hoop()
-    s.gravity = (0.0, -9.81, 0.0)
+    g = s.parameter("g", 9.81, "m/s^2")
+    s.set_gravity((0, -g))
     found = lagrange_multipliers(s).solve({}, {"x": 0.6, "y": 0.8})
     assert found.acceleration @ [0.6, 0.8] == pytest.approx(0.0, abs=1e-14)
     assert found.acceleration @ [-0.8, 0.6] == pytest.approx(-9.81 * 0.6, rel=1e-13)
@@ -338,3 +340,109 @@ def test_the_projected_form_with_redundant_variables_has_the_same_solution() -> 
     a = np.linalg.solve(np.vstack([S.T @ M, A]), np.vstack([S.T @ force, b]))[:, 0]
     found = d.solve(dict(zip("xy", q)), dict(zip("xy", v)))
     assert found.acceleration == pytest.approx(a, rel=1e-13)
+
+
+@pytest.mark.spec("002-E2")
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_of_the_kinetic_energy_give_the_same_equations(order: int) -> None:
+    """Nielsen's and Tzénoff's forms, on a sleigh in quasi-velocities and on a pendulum whose pivot moves with time."""
+    state = ({"angle": 0.6}, {"x": 1.1 * np.cos(0.6), "y": 1.1 * np.sin(0.6), "angle": 0.8})
+    inputs = {"F": 3.0, "T": 0.5}
+    one, two = (f(sleigh()).solve(*state, inputs=inputs) for f in (lambda s: nielsen(s, order=order), boltzmann_hamel))
+    assert one.acceleration == pytest.approx(two.acceleration, rel=1e-12)
+    assert one.multipliers == pytest.approx(two.multipliers, rel=1e-12)
+    s = System("moved", gravity=(0, -9.81))
+    theta = s.coordinate("theta")
+    s.add_particle("bob", 1.3, (da.sin(theta) + 0.2 * s.t**3, -da.cos(theta)))
+    found = nielsen(s, order=order).solve({"theta": 0.4}, {"theta": 1.2}, t=0.7)
+    assert found.acceleration == pytest.approx([-9.81 * np.sin(0.4) - 1.2 * 0.7 * np.cos(0.4)], rel=1e-12)
+
+
+def test_an_order_of_nielsen_is_a_whole_number() -> None:
+    with pytest.raises(ModelError) as caught:
+        nielsen(sleigh(), order=0)
+    assert caught.value.code == "not-a-count"
+
+
+@pytest.mark.spec("002-T1", "002-A16", "002-A3", "002-B1")
+def test_a_free_body_in_euler_parameters_turns_as_its_closed_form() -> None:
+    """ω about y constant: e2 = sin(Ωt/2), e0 = cos(Ωt/2), everything else zero; ω is that of the matrix."""
+    s = System("free body")
+    place = s.coordinates("x y z", "m")
+    turned = s.euler_parameters("body")
+    s.add_body("body", 5.0, (2.0, 3.0, 4.0), place, rotation=turned)
+    d = kane(s)
+    assert d.names == ("body.wx", "body.wy", "body.wz", "x.rate", "y.rate", "z.rate")
+    assert np.array_equal(np.array(ca.DM(d.M)), np.diag([2, 3, 4, 5, 5, 5]))  # nothing of the pose is left in it
+    f = ca.Function("f", [d.v], [d.f])
+    w = np.array([0.3, -0.7, 1.1])
+    force = np.array(f([*w, 0.4, 0.5, 0.6]))[:, 0]
+    assert force == pytest.approx([*-np.cross(w, [2, 3, 4] * w), 0, 0, 0], rel=1e-15, abs=1e-15)
+    eqs = da.equations(s)
+    run = da.simulate(eqs, 3.0, start=eqs.state(v=[0, 0.8, 0, 0, 0, 0]), every=0.5,
+                      method=da.DormandPrince(rtol=1e-11, atol=1e-12))  # fmt: skip
+    for name, expected in (("e0", np.cos(0.4 * run.time)), ("e1", 0), ("e2", np.sin(0.4 * run.time)), ("e3", 0)):
+        assert np.abs(run[f"body.{name}"] - expected).max() < 1e-10
+    skew = turned.matrix.T @ ca.reshape(s.rate(ca.vec(turned.matrix)), 3, 3)
+    omega = d.motion.velocity(ca.vertcat(skew[2, 1], skew[0, 2], skew[1, 0]))
+    g = ca.Function("g", [s.q, d.v], [omega])
+    unit = np.array([0.5, 0.1, -0.7, 0.5]) / np.linalg.norm([0.5, 0.1, -0.7, 0.5])
+    assert np.array(g([0, 0, 0, *unit], [*w, 0, 0, 0]))[:, 0] == pytest.approx(w, rel=1e-14)
+
+
+@pytest.mark.spec("002-C2", "002-A4")
+def test_a_top_in_euler_parameters_moves_as_one_in_angles() -> None:
+    """Rows of the pivot stay rows of the equations; assembly and run close them."""
+
+    def top(angles: bool) -> tuple[System, Any]:
+        s = System("top", gravity=(0, 0, -9.81))
+        turned = s.rotation("zxz", s.coordinates("psi theta phi", "rad")) if angles else s.euler_parameters("top")
+        place = 0.4 * turned.matrix[:, 2]
+        if not angles:
+            x, y, z = s.coordinates("x y z", "m")
+            s.constrain(ca.vertcat(x, y, z) - place, "pivot")
+            place = (x, y, z)
+        s.add_body("top", 1.5, (0.02, 0.02, 0.03), place, rotation=turned)
+        s.drawn |= {"theta": 0.5} if angles else {"z": 0.4}
+        return s, turned
+
+    one, turned = top(True)
+    two, _ = top(False)
+    angles, rates = {"psi": 0.3, "theta": 0.5, "phi": 0.1}, {"psi": 1.0, "theta": 0.2, "phi": 20.0}
+    body = one.bodies["top"]
+    f = ca.Function("f", [one.q, one.rates], [turned.omega, body.position, body.velocity])
+    omega, place, speed = (np.array(x)[:, 0] for x in f(list(angles.values()), list(rates.values())))
+    first, second = da.equations(one), da.equations(two)
+    assert (second.nq, second.nv, len(second.rows), len(second.quaternions)) == (7, 6, 3, 1)
+    half = [a / 2 for a in angles.values()]
+    c, n = np.cos(half[1]), np.sin(half[1])
+    p = [c * np.cos(half[0] + half[2]), n * np.cos(half[0] - half[2]), n * np.sin(half[0] - half[2]),
+         c * np.sin(half[0] + half[2])]  # fmt: skip
+    tight = da.DormandPrince(rtol=1e-11, atol=1e-12)
+    start = first.state(q=list(angles.values()), v=list(rates.values()))
+    run = da.simulate(first, 0.5, start=start, every=0.1, method=tight)
+    start = second.state(q=[*p, *place], v=[*omega, *speed])
+    other = da.simulate(second, 0.5, start=start, every=0.1, method=tight)
+    assert other["z"] == pytest.approx(0.4 * np.cos(run["theta"]), abs=1e-8)
+    assert other["x"] == pytest.approx(0.4 * np.sin(run["theta"]) * np.sin(run["psi"]), abs=1e-8)
+    # at its lowest, from a guess: the pivot closes
+    assert da.assemble(second, guess={"top.e1": 1.0, "top.e0": 0.1})["z"] == pytest.approx(-0.4, abs=0.02)
+
+
+@pytest.mark.spec("002-B1", "003-C40", "000-01")
+def test_force_balances_give_the_reactions_of_every_body_also_in_minimal_coordinates() -> None:
+    """A uniform rod on a pivot at rest: the pivot carries m g (1 - ¾ sin²θ) down and ⅜ m g sin 2θ to the side."""
+    m, length, theta = 2.0, 1.2, 0.7
+    s = System("rod", gravity=(0, -9.81))
+    angle = s.coordinate("angle")  # from the vertical, hanging
+    along = (da.sin(angle), -da.cos(angle))
+    s.add_body("rod", m, m * length**2 / 12, tuple(length / 2 * one for one in along), angle=angle)
+    found = newton_euler(s).solve({"angle": theta})
+    turned = -1.5 * 9.81 / length * np.sin(theta)
+    assert found.acceleration == pytest.approx([turned], rel=1e-13)
+    force = found.reactions["rod"]
+    expected = [-0.375 * m * 9.81 * np.sin(2 * theta), m * 9.81 * (1 - 0.75 * np.sin(theta) ** 2), 0.0]
+    assert force[:3] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    arm = -length / 2 * np.array([np.sin(theta), -np.cos(theta)])
+    assert force[5] == pytest.approx(arm[0] * force[1] - arm[1] * force[0], rel=1e-12)  # it acts at the pivot
+    assert kane(s).solve({"angle": theta}).reactions == {}

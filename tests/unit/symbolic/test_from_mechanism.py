@@ -34,7 +34,7 @@ def state_of(eqs: EquationsOfMotion, seed: int) -> dict[str, Any]:
 
 
 def numbers(motion: EquationsMotion, expressions: list[Any], at: dict[str, Any]) -> list[Any]:
-    names = [name for name in ("q", "v", "z", "u", "p", "t", "lam")]
+    names = ["q", "v", "z", "u", "p", "t", "lam"]
     f = ca.Function("numbers", [motion.arguments[name] for name in names], [ca.densify(one) for one in expressions])
     return [np.array(one) for one in f.call([at[name] for name in names])]
 

@@ -20,7 +20,9 @@ SX = ca.SX
         ("l_ab", r"l_{\mathrm{ab}}"),
         ("theta.rate", r"\dot{\theta}"), ("theta.acceleration", r"\ddot{\theta}"), ("x.derivative3", "x^{(3)}"),
         ("theta.momentum", r"p_{\theta}"), ("rod.mass", r"\mathrm{mass}_{\mathrm{rod}}"),
-        ("rod.x.rate", r"\dot{x_{\mathrm{rod}}}"),
+        ("rod.x.rate", r"\dot{x}_{\mathrm{rod}}"), ("rod.vx", r"\dot{x}_{\mathrm{rod}}"),
+        ("crank.angle.acceleration", r"\ddot{\theta}_{\mathrm{crank}}"), ("bob.wx", r"\omega_{x, \mathrm{bob}}"),
+        ("line_mass", r"\mathrm{line\_mass}"), ("bob.e0", r"e_{0, \mathrm{bob}}"),
         ("torque", r"\mathrm{torque}"), ("100 %", r"\mathrm{100\ \%}"), ("_x", r"\mathrm{\_x}"),
     ],
 )  # fmt: skip
@@ -57,3 +59,11 @@ def test_operations_are_counted_without_inputs_and_constants() -> None:
 def test_short_equations_have_no_names_for_parts() -> None:
     x = SX.sym("x")
     assert equations_in_latex([("y", ca.sin(x) ** 2)]) == [r"y = \sin^{2}{\left(x \right)}"]
+
+
+def test_a_matrix_too_wide_to_read_is_shown_by_its_entries() -> None:
+    x = SX.sym("x")
+    wide = SX(2, 20)
+    wide[1, 17] = 3 * x
+    assert equations_in_latex([("A", wide)])[0] == "A_{2, 18} = 3 x"
+    assert len(equations_in_latex([("A", wide)])) == 2

@@ -120,7 +120,7 @@ def too_few_speeds() -> None:
     x, y, z = s.coordinates("x y z", "m")
     s.add_particle("m", 1.0, (x, y, z))
     s.constrain(x - y, "row")
-    s.speed("u", s.rate(x))
+    s.speed("u", s.rate(x) + s.rate(y) + s.rate(z))
     da.symbolic.kane(s)
 
 
@@ -166,6 +166,13 @@ def divided_by_zero() -> None:
     s.add_particle("m", 1.0, (x, 0))
     s.add_potential(1 / x)
     da.equations(s)
+
+
+def gimbal_lock() -> None:
+    s = System("top")
+    turned = s.rotation("zxz", s.coordinates("psi theta phi", "rad"))
+    s.add_body("top", 1.0, (1.0, 1.0, 2.0), turned.matrix[:, 2], rotation=turned)
+    da.equations(s)  # as drawn, all angles are zero: the first and the last turn about one axis
 
 
 def foreign() -> None:
@@ -214,6 +221,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str, Any]] = {
     "parameter without a value": (no_value, "missing-argument", "m"),
     "parameter that is no number": (lambda: System("s").parameter("m", float("nan")), "not-a-number", None),
     "division by zero in the pose as drawn": (divided_by_zero, "not-finite", "x.rate"),
+    "angles that lose rank in the pose as drawn": (gimbal_lock, "singular-matrix", "phi.rate"),
     "text": (lambda: pendulum().add_potential("m*g"), "wrong-type", None),
     "function that cannot be converted": (
         lambda: pendulum().add_potential(sympy.gamma(sympy.Symbol("theta"))), "not-supported", "gamma"

@@ -1,8 +1,8 @@
 """Steps of observers and controllers as C99 for a microcontroller: no heap, no input or output, fixed sizes.
 
-Equations of motion and derivations of them are written by `c_equations`. Of a step, a folder gets ``NAME.h`` (types, sizes, names and units), ``NAME.c`` (the interface), ``NAME_kernel.c`` (the step, as
-CasADi writes it), ``NAME_test.c`` (reference steps computed here; returns 0 where the C code agrees), a ``Makefile``
-and a ``README.md``.
+Of a step, a folder gets ``NAME.h`` (types, sizes, names and units), ``NAME.c`` (the interface), ``NAME_kernel.c`` (the
+step, as CasADi writes it), ``NAME_test.c`` (reference steps computed here; returns 0 where the C code agrees), a
+``Makefile`` and a ``README.md``. Equations of motion, and derivations of them, are written by `c_equations`.
 """
 
 from __future__ import annotations

@@ -32,15 +32,13 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     quadratic = quadratic_mass(whole, "the Boltzmann-Hamel method")
     T, w = whole.kinetic, whole.v
     momenta = ca.gradient(T, w)
-    slope = ca.jacobian(P @ system.rates + y0, system.q)
-    turning = whole.rate(P) - ca.substitute(slope, system.rates, whole.qdot)
-    middle = whole.N.T @ (turning.T @ momenta)
+    middle = coupling(whole, P, y0)
     f = whole.force - whole.rate(momenta) - middle + whole.N.T @ ca.gradient(T, system.q)
     count = free.nv
     rows = w[count:]
     parts = [quadratic[:count, :count], f[:count], T, middle[:count]]
-    if rows.shape[0]:
-        parts = [ca.substitute(SX(one), rows, SX.zeros(rows.shape[0])) for one in parts]
+    if rows.numel():
+        parts = [ca.substitute(SX(one), rows, SX.zeros(rows.numel())) for one in parts]
     M, f, T, middle = parts
     steps = [
         *elimination_step(free),
@@ -54,6 +52,14 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     ]  # fmt: skip
     derived = Derivation("the Boltzmann-Hamel equations", free, M, ca.densify(f), tuple(steps))
     return with_reactions(derived)
+
+
+def coupling(whole: Motion, P: Any, y0: Any) -> Any:
+    """Nᵀ (dP/dt - ∂w/∂q)ᵀ ∂T/∂w."""
+    s = whole.system
+    slope = ca.jacobian(P @ s.rates + y0, s.q)
+    turning = whole.rate(P) - ca.substitute(slope, s.rates, whole.qdot)
+    return whole.N.T @ (turning.T @ ca.gradient(whole.kinetic, whole.v))
 
 
 def relaxed(free: Motion) -> tuple[Motion, Any, Any]:

@@ -45,8 +45,9 @@ def hamilton(system: System) -> Derivation:
     offset = ca.substitute(ca.gradient(rates.kinetic, rates.v), rates.v, SX.zeros(rates.nv))
     N = solve_mass(mass, SX.eye(rates.nv))
     qdot = solve_mass(mass, p - offset)
+    rest = -solve_mass(mass, offset)  # of q̇ = N p + rest, without momenta
     motion = Motion(
-        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, qdot - N @ p,
+        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, rest,
         rates.constraints, (), (ca.vertcat(system.rates, system.speeds),
                                 ca.vertcat(qdot, ca.substitute(rates.velocity(system.speeds), rates.v, qdot))),
         ca.gradient(rates.kinetic, rates.v),

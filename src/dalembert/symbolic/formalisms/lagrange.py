@@ -15,11 +15,13 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
+from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.symbolic.derivation import Derivation, Step, quadratic_mass
 from dalembert.symbolic.motion import Motion, in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
+_LEVELS = {HOLONOMIC: "\\varphi", VELOCITY: "c", ACCELERATION: "h"}
 
 
 def lagrange(system: System) -> Derivation:
@@ -98,7 +100,6 @@ def _lagrange(system: System, formalism: str) -> Derivation:
 def constraint_step(motion: Motion) -> Step:
     """The rows of a system and their derivatives."""
     names = ", ".join(dict.fromkeys(row.owner for row in motion.rows))
-    return Step(
-        "Constraints", f"Rows of {names}, differentiated until they are linear in the accelerations.", "A \\dot{v} = b",
-        (("A", motion.A), ("b", motion.b)),
-    )  # fmt: skip
+    rows = [(f"{_LEVELS[one.level]}_{{{k + 1}}}", motion.shown_row(one)) for k, one in enumerate(motion.ordered)]
+    sentence = f"Rows of {names} are zero; they are differentiated until accelerations appear."
+    return Step("Constraints", sentence, "A \\dot{v} = b", (*rows, ("A", motion.A), ("b", motion.b)))

@@ -36,7 +36,7 @@ def penalty(system: System, *, factor: Any = 1e7, damping: Any = 1.0, frequency:
                         ((factor, "factor"), (damping, "damping"), (frequency, "frequency")))  # fmt: skip
     residuals = []
     rates = list(ca.vertsplit(motion.rates_of_rows)) if motion.rates_of_rows.shape[0] else []
-    for one in motion._ordered:
+    for one in motion.ordered:
         if one.level == ACCELERATION:
             residuals.append(SX(0))
             continue

@@ -12,16 +12,19 @@ import casadi as ca
 
 from dalembert.symbolic.derivation import Derivation, Step, require_bodies
 from dalembert.symbolic.formalisms.lagrange import constraint_step
-from dalembert.symbolic.motion import Motion, in_rates
+from dalembert.symbolic.motion import Motion, with_rows
 from dalembert.symbolic.system import System
 
 SX = ca.SX
 
 
 def virtual_work(system: System) -> Derivation:
-    """The equations of motion from the virtual work of applied and inertia forces; rows have multipliers."""
+    """The equations of motion from the virtual work of applied and inertia forces; rows have multipliers.
+
+    Where as many speeds are declared as coordinates, it is the virtual power in these speeds (Jourdain's principle).
+    """
     require_bodies(system, "virtual work")
-    motion = in_rates(system)
+    motion = with_rows(system)
     M, f = inertia_and_forces(motion)
     steps = [
         *kinematic_steps(motion),

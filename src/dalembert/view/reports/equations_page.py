@@ -21,8 +21,9 @@ def equations_page(derivation: Derivation) -> str:
 def _pieces(d: Derivation) -> Iterator[Piece]:
     count = d.operations["all"]
     yield Text(
-        f"By {d.formalism}. {len(d.system.coordinate_names)} coordinates, {len(d.names)} speeds, {len(d.rows)} constraint "
-        f"rows; {count} operations to evaluate M, f, A and b together. SI units and radians."
+        f"By {d.formalism}. {len(d.system.coordinate_names)} coordinates, {len(d.names)} speeds, {len(d.rows)} "
+        f"constraint rows; {count} operations to evaluate M, f, A and b together. SI units and radians. "
+        "Names x₁, x₂, ... of common parts hold within their section."
     )
     yield Heading("Symbols")
     yield _symbols(d)

@@ -67,9 +67,10 @@ LETTERS = dict(
     )
 )
 SIGNS = {
-    "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠",
-    "equiv": "≡", "approx": "≈", "in": "∈", "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "sum": "∑", "prod": "∏",
-    "int": "∫", "vee": "∨", "wedge": "∧", "neg": "¬", "lor": "∨", "land": "∧", "lnot": "¬", "dots": "…", "ldots": "…",
+    "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠",
+    "ne": "≠", "equiv": "≡", "approx": "≈", "in": "∈", "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "sum": "∑",
+    "prod": "∏", "int": "∫", "vee": "∨", "wedge": "∧", "neg": "¬", "lor": "∨", "land": "∧", "lnot": "¬", "dots": "…",
+    "ldots": "…",
     "cdots": "⋯", "vdots": "⋮", "circ": "∘", "bullet": "•", "ast": "∗", "top": "⊤", "dagger": "†", "forall": "∀",
     "mid": "|", "vert": "|", "|": "‖", "Vert": "‖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉",
     "langle": "⟨", "rangle": "⟩", "{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "prime": "′", "perp": "⊥",
@@ -104,12 +105,13 @@ FUNCTIONS = frozenset(
     ]
 )
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0, "enspace": 0.5}
-ACCENTS = {"dot": "˙", "ddot": "¨", "dddot": "⃛", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
+ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
            "vec": "→"}  # fmt: skip
-UPRIGHT = {"mathrm", "operatorname", "text", "textrm", "mathit", "mathbf", "boldsymbol", "mathsf", "mathcal"}
+UPRIGHT = {"mathbb", "mathrm", "operatorname", "text", "textrm", "mathit", "mathbf", "boldsymbol", "mathsf", "mathcal"}
 FENCES = {"matrix": ("", ""), "bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "vmatrix": ("|", "|"), "array": ("", ""),
-          "smallmatrix": ("", ""), "cases": ("{", ""), "aligned": ("", ""), "align": ("", ""), "align*": ("", "")}  # fmt: skip
+          "smallmatrix": ("", ""), "cases": ("{", ""), "aligned": ("", ""), "align": ("", "")}  # fmt: skip
 WORD = re.compile(r'(<msub>|<msup>|<msubsup>)*(<mtext>|<mi mathvariant="normal">)')  # begins an item
+OPENING = re.compile(r"(<mrow>)*<mo|<mspace")
 IGNORED = frozenset(["displaystyle", "textstyle", "limits", "nolimits", "left", "right", "big", "Big", "bigl", "bigr"])
 
 
@@ -165,12 +167,13 @@ class _Reader:
             text.append({r"\ ": " ", r"\backslash": "\\"}.get(token, token[1:] if token.startswith("\\") else token))
         return "".join(text)
 
-    # -- rows and items --------------------------------------------------------------------------------------------------
+    # -- rows and items ----------------------------------------------------------------------------------------
     def _row(self, ends: Callable[[str], bool]) -> str:
         items: list[str] = []
         while (token := self._peek()) and not ends(token) and token not in ("}", "&", r"\\", r"\right", r"\end"):
             item = self._item(starts=not items)
-            if items and WORD.match(item) and not items[-1].endswith(("</mo>", "</mspace>")):
+            beside = items and not items[-1].endswith(("</mo>", "</mspace>")) and not OPENING.match(item)
+            if beside and (WORD.match(item) or WORD.match(items[-1])):
                 items.append('<mspace width="0.17em"></mspace>')  # words side by side are a product, not one word
             items.append(item)
         return f"<mrow>{''.join(items)}</mrow>"
@@ -220,7 +223,7 @@ class _Reader:
         if self._peek() == mark:
             self.at += 1
 
-    # -- commands --------------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------------------------------
     def _command(self, name: str) -> str:
         if name in LETTERS:
             return f"<mi>{LETTERS[name]}</mi>"

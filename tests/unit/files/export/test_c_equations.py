@@ -39,6 +39,20 @@ def test_equations_of_a_machine_compile_and_agree(machine: str, tmp_path: Path) 
 
 
 @needs_compiler
+@pytest.mark.parametrize("formalism", ["lagrange", "kane", "hamilton"])
+def test_a_derivation_compiles_and_agrees(formalism: str, tmp_path: Path) -> None:
+    s = da.symbolic.System("pendulum on a cart", gravity=(0, -9.81))
+    x, theta, push = s.coordinate("x", "m"), s.coordinate("theta", "rad"), s.input("push", "N")
+    length = s.parameter("l", 0.7, "m")
+    s.add_particle("cart", 2.0, (x, 0))
+    s.add_particle("bob", 0.5, (x + length * da.sin(theta), -length * da.cos(theta)))
+    s.add_force("push", (push, 0), "cart")
+    export = da.export_c(getattr(da.symbolic, formalism)(s), tmp_path / "c")
+    assert export.name == "pendulum_on_a_cart"
+    check(export)
+
+
+@needs_compiler
 def test_the_test_program_notices_a_wrong_value(tmp_path: Path) -> None:
     export = da.export_c(da.equations(da.read_model("pendulum")), tmp_path, name="machine")
     source = tmp_path / "machine.c"

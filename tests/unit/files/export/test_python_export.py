@@ -98,6 +98,20 @@ def test_the_module_needs_numpy_and_nothing_of_this_package(tmp_path: Path) -> N
     assert shown.stdout.split() == ["crank.x", "m", "0.7"]
 
 
+def test_a_derivation_is_exported_with_the_names_of_its_system(tmp_path: Path) -> None:
+    m = da.read_model("four-bar")
+    derivation = da.symbolic.from_mechanism(m, "lagrange_multipliers")
+    module = load(derivation, tmp_path)
+    assert list(module["COORDINATES"]) == ["A.angle", "B.angle", "C.angle"] and list(module["INPUTS"]) == ["torque"]
+    q, v = [0.3, 0.4, 0.5], [1.0, -2.0, 3.0]
+    a, _ = module["accelerations"](q, v, (), [0.2])
+    known = derivation.solve(
+        dict(zip(module["COORDINATES"], q)), dict(zip(module["COORDINATES"], v)), inputs={"torque": 0.2}
+    )
+    # both solve the same well conditioned system of five unknowns
+    np.testing.assert_allclose(a, known.acceleration, rtol=1e-10)
+
+
 def test_names_that_python_has_for_other_things_are_changed(tmp_path: Path) -> None:
     import casadi as ca
 
@@ -122,3 +136,15 @@ def test_a_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
         export_python(da.equations(da.read_model("pendulum")), tmp_path / "pendulum.txt")
     with raises(da.errors.ModelError, "wrong-type"):
         export_python(3.0, tmp_path / "three.py")
+
+
+def test_an_operation_that_numpy_does_not_have_is_named(tmp_path: Path) -> None:
+    import casadi as ca
+
+    from dalembert.equations import equations_from_expressions
+
+    q, v, t = ca.SX.sym("x"), ca.SX.sym("x.rate"), ca.SX.sym("t")
+    eqs = equations_from_expressions("odd", q=[q], v=[v], t=t, M=1.0, f=ca.erf(q))
+    with raises(da.errors.ModelError, "no-python-code", "erf"):
+        export_python(eqs, tmp_path / "odd.py")
+    assert not (tmp_path / "odd.py").exists()
