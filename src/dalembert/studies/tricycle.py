@@ -200,11 +200,10 @@ def heading_influence(models: Mapping[float, LinearModel]) -> float:
 def close(heading: float) -> dict[str, float]:
     """Dimensions that close: the knuckle stands at the end of rod Q, its other points follow."""
     d = dict(GEOMETRY)
-    c, s = np.cos(ROD_TILT), np.sin(ROD_TILT)
 
     def rod(letter: str) -> FloatArray:
-        x, z = d[f"{letter.upper()} x"], d[f"{letter.upper()} z"]
-        return np.array([x + s * d[f"{letter} z"], d[f"{letter} y"], z + c * d[f"{letter} z"]])
+        x, z, down = d[f"{letter.upper()} x"], d[f"{letter.upper()} z"], d[f"{letter} z"]
+        return np.array([x + np.sin(ROD_TILT) * down, d[f"{letter} y"], z + np.cos(ROD_TILT) * down])
 
     knuckle = rod("q") - np.array([d["Kq x"], d["Kq y"], d["Kq z"]])
     c, s = np.cos(TILT), np.sin(TILT)
@@ -420,7 +419,7 @@ def _stability_figure(found: SpeedModel) -> Any:
                 axes.axvline(limit, color=GREY, lw=0.8, ls="--")
             above.annotate(f"{limit:.2f} m/s", (limit, above.get_ylim()[0]), xytext=(4, 6), textcoords="offset points")
         above.set_ylabel("growth rate [1/s]")
-        above.legend(loc="lower left", ncols=3)
+        above.legend(loc="upper right", ncols=3)
         below.set_ylabel("frequency of weave [Hz]")
         below.set_xlabel("speed [m/s]")
     return figure
@@ -437,6 +436,9 @@ def _ratio_figure(found: SpeedModel) -> Any:
             below.plot(speeds, np.degrees(np.abs(np.angle(ratios))), color=colour)
         above.set_yscale("log")
         above.set_xscale("log")
+        for axis in (above.xaxis, above.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
         above.set_ylabel("steer to lean")
         above.legend(loc="upper right", ncols=3)
         below.set_ylabel("phase [deg]")
@@ -460,7 +462,7 @@ def _repair_figure(printed: SpeedModel, repairs: Mapping[float, Any], scenarios:
         for (heading, one), colour in zip(repairs.items(), (RED, GREEN), strict=True):
             axes.plot(speeds, growth(one["model"]), color=colour, label=f"closed, bar at {heading:g}°")
         axes.axhline(0.0, color=GREY, lw=0.8)
-        axes.set_ylim(-1.5, 4.0)
+        axes.set_ylim(-1.5, 5.0)
         axes.set_xlabel("speed [m/s]")
         axes.set_ylabel("largest growth rate [1/s]")
         axes.legend(loc="upper right")

@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import eliminate
+from dalembert.symbolic.modular.elimination import eliminate, solve_square
 from dalembert.symbolic.modular.parts import RATE, TIME, Parameter, Part
 
 SX = ca.SX
@@ -203,8 +203,9 @@ class Motion:
                 Advice("Give one equation for each rate, or the rate of each coordinate itself."),
                 where={"part": part.name, "variables": names},
             )  # fmt: skip
-        for column, value in zip(done.columns, done.right, strict=True):
-            self._rates[unknown[column][0].symbol.element_hash()] = value
+        solved = solve_square(J[[affine[i] for i in done.rows], :], ca.vertcat(*(right[i] for i in done.rows)))
+        for column, (variable, _) in enumerate(unknown):
+            self._rates[variable.symbol.element_hash()] = solved[column]
         self._make_substitution()
         used = {affine[i] for i in done.rows}
         left = [i for i in range(len(relations)) if i not in used]
