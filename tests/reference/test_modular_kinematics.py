@@ -22,7 +22,7 @@ from dalembert.symbolic.modular import (
     rigid_body,
     rolling_sphere,
 )
-from dalembert.symbolic.modular.rotations import quaternion_rotation, quaternion_spin, skew
+from dalembert.symbolic.modular.algebra.rotations import quaternion_rotation, quaternion_spin, skew
 
 ROUND = 1e-12
 

@@ -14,9 +14,8 @@ import scipy.integrate
 
 import dalembert as da
 from dalembert.symbolic.modular import Assembly, Leaf, mobility, modular_model, rotation
-from dalembert.symbolic.modular.kinematics import solve_motion, stabilized_rates
-from dalembert.symbolic.modular.parts import TIME
-from dalembert.symbolic.modular.solving import (
+from dalembert.symbolic.modular.analysis.kinematics import solve_motion, stabilized_rates
+from dalembert.symbolic.modular.analysis.solving import (
     check_forward,
     check_inverse,
     constraint_forces,
@@ -25,6 +24,7 @@ from dalembert.symbolic.modular.solving import (
     inverse_law,
     measure_residuals,
 )
+from dalembert.symbolic.modular.parts import TIME
 
 L1, L2, SHARE, MU = 0.5, np.sqrt(2), np.sqrt(2) / 2, 0.5
 I1, I2, M2, M3 = 0.2, 0.1, 0.5, 2.0

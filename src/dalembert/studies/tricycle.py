@@ -1,9 +1,9 @@
 """A tilting tricycle with two wheels in front: its stability over the speed, from linearized parts.
 
 Eleven bodies are modelled one by one: frame with rider, handlebar, two rods across, three wheels that roll on knife
-edges, two steering bars, two knuckles. 44 constraints of rank 38 join them (Orsino 2016, section 5.2). The dimensions as
-printed there do not close: the linear model is the least-squares compromise that the method defines for such a case, and
-its heading is not without influence as it must be. Two repairs of the dimensions show what that changes.
+edges, two steering bars, two knuckles. 44 constraints of rank 38 join them (Orsino 2016, section 5.2). The dimensions
+as printed there do not close: the linear model is the least-squares compromise that the method defines for such a case,
+and its heading has an influence that it cannot have. Two repairs of the dimensions show what that changes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from dalembert.symbolic.modular import (
     speed_model,
     thin_bar,
 )
-from dalembert.symbolic.modular.linear import LinearModel
-from dalembert.symbolic.modular.speed import find_changes
+from dalembert.symbolic.modular.analysis.linear import LinearModel
+from dalembert.symbolic.modular.analysis.speed import find_changes
 from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text
 
@@ -173,7 +173,9 @@ def straight(v: float, heading: float = HEADING) -> dict[str, float]:
     return values | {"A.x.rate": v, "A.x.rate.rate": 0.0}
 
 
-def linear_models(model: ModularModel, changes: Mapping[str, float], heading: float = HEADING) -> dict[float, LinearModel]:
+def linear_models(
+    model: ModularModel, changes: Mapping[str, float], heading: float = HEADING
+) -> dict[float, LinearModel]:
     """Linear models at the speeds of the fit."""
     zero = dict.fromkeys(model.motion.labels(0), 0.0)
     with warnings.catch_warnings():
@@ -194,7 +196,9 @@ def lateral(models: Mapping[float, LinearModel]) -> SpeedModel:
 
 def heading_influence(models: Mapping[float, LinearModel]) -> float:
     """Largest acceleration of steer and lean by a unit of heading [1/s²]; zero on level ground where parts close."""
-    return max(float(np.abs(np.linalg.solve(lin.M, lin.K)[1:, COORDINATES.index("A.psi")]).max()) for lin in models.values())
+    return max(
+        float(np.abs(np.linalg.solve(lin.M, lin.K)[1:, COORDINATES.index("A.psi")]).max()) for lin in models.values()
+    )
 
 
 def close(heading: float) -> dict[str, float]:
@@ -207,7 +211,9 @@ def close(heading: float) -> dict[str, float]:
 
     knuckle = rod("q") - np.array([d["Kq x"], d["Kq y"], d["Kq z"]])
     c, s = np.cos(TILT), np.sin(TILT)
-    handle = np.array([d["wheelbase"] + d["trail"] + c * d["h x"] + s * d["h z"], d["h y"], -s * d["h x"] + c * d["h z"]])
+    handle = np.array(
+        [d["wheelbase"] + d["trail"] + c * d["h x"] + s * d["h z"], d["h y"], -s * d["h x"] + c * d["h z"]]
+    )
     turned = np.radians(heading)
     end = handle + d["bar"] * np.array([np.cos(turned), np.sin(turned), 0.0])
     hub = np.array([d["wheelbase"], knuckle[1] + d["Kf y"], -FRONT])
@@ -216,7 +222,7 @@ def close(heading: float) -> dict[str, float]:
     return d
 
 
-# -- stability -----------------------------------------------------------------------------------------------------------
+# -- stability ---------------------------------------------------------------------------------------------------------
 
 
 def named_modes(found: SpeedModel, v: float) -> dict[str, Any]:
@@ -307,7 +313,10 @@ def study() -> Outcome:
 
 
 def _results(
-    printed: SpeedModel, models: Mapping[float, LinearModel], repairs: Mapping[float, Any], scenarios: list[dict[str, Any]]
+    printed: SpeedModel,
+    models: Mapping[float, LinearModel],
+    repairs: Mapping[float, Any],
+    scenarios: list[dict[str, Any]],
 ) -> dict[str, Any]:
     return {
         **summarize(printed),
@@ -340,7 +349,7 @@ def _first(value: Any) -> complex:
     return complex(value[0] if isinstance(value, list) else value)
 
 
-# -- report --------------------------------------------------------------------------------------------------------------
+# -- report ------------------------------------------------------------------------------------------------------------
 
 
 def _pieces(
@@ -348,13 +357,14 @@ def _pieces(
 ) -> list[Piece]:
     jumps = " and ".join(f"{v:.2f}" for v in results["capsize_phase_jumps"])
     first = Text(
-        f"A tricycle that tilts, with two wheels in front, is self-stable above {results['weave_stable_above']:.3f} m/s "
-        "with the printed dimensions: from there on weave decays, and capsize and castering decay at every speed. The "
-        f"steer-to-lean ratio of weave is infinite at {results['steer_lean_pole_speed']:.4f} m/s (published: about "
-        f"0.02), and that of capsize changes its sign at {jumps} m/s, the second time inside the self-stable range, as "
-        "published. Two published findings do not follow from the printed dimensions: capsize does not become unstable "
-        "at higher speed, and the heading has an influence that it cannot have on level ground. The dimensions do not "
-        "close; with two repairs of them both findings appear."
+        "A tricycle that tilts, with two wheels in front, is self-stable above "
+        f"{results['weave_stable_above']:.3f} m/s with the printed dimensions: from there on weave decays, and capsize and "
+        "castering decay at every speed. The steer-to-lean ratio of weave is infinite at "
+        f"{results['steer_lean_pole_speed']:.4f} m/s (published: about 0.02), and that of capsize changes its sign at "
+        f"{jumps} m/s, the second time inside the self-stable range, as published. Two published findings do not follow "
+        "from the printed dimensions: capsize does not become unstable at higher speed, and the heading has an "
+        "influence that it cannot have on level ground. The dimensions do not close; with two repairs of them both "
+        "findings appear."
     )
     head = ("speed [m/s]", "castering", "capsize", "weave", "weave")
     rows = tuple((f"{v:g}", *_cells(printed, v)) for v in SPEEDS)
@@ -371,13 +381,21 @@ def _pieces(
         Table(head, rows, "Eigenvalues with the printed dimensions [1/s]."),
         Heading("Dimensions that close"),
         Text(
-            f"The 44 constraints have rank 38 at the reference, but off it they contradict each other by "
-            f"{results['complement_residual']:.2g} per unit of deviation. The model is then the least-squares compromise, "
-            "unweighted. In the repairs the knuckle stands at the end of the lower rod, the hub at the wheelbase and one "
-            "radius above the ground, and the other points of the knuckle follow; the bar points to 70 or to 110 degrees."
+            "The 44 constraints have rank 38 at the reference, but off it they contradict each other by "
+            f"{results['complement_residual']:.2g} per unit of deviation. The model is then the compromise of least "
+            "squares, unweighted. In the repairs the knuckle stands at the end of the lower rod, the hub at the "
+            "wheelbase and one radius above the ground, and the other points of the knuckle follow; the bar points to "
+            "70 or to 110 degrees."
         ),
-        Table(("heading of the bar [deg]", "self-stable [m/s]", "influence of the heading [1/s²]",
-               "capsize unstable above [m/s]"), repaired),  # fmt: skip
+        Table(
+            (
+                "heading of the bar [deg]",
+                "self-stable [m/s]",
+                "influence of the heading [1/s²]",
+                "capsize unstable above [m/s]",
+            ),
+            repaired,
+        ),
         Picture("repairs", _repair_figure(printed, repairs, scenarios), "Largest growth rate over the speed."),
         Heading("Scattered dimensions"),
         Text(f"{SCENARIOS} sets of dimensions, each changed by up to 4 %, the trail multiplied by -2 to 11."),

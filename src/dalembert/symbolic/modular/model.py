@@ -1,7 +1,7 @@
 """The recursive modular method: from leaves to root (Orsino 2016, theorem 2.10, section 4.2).
 
     leaf:      R = 1                         B = A        C = complement of B    S = C      f̄ = Cᵀ f
-    assembly:  R = (1 of its own variables,  B = A R      C = complement of B    S = R C    f̄ = Cᵀ (Rᵀ f, f̄ of its parts)
+    assembly:  R = (1 of its own variables,  B = A R      C = complement of B    S = R C    f̄ = Cᵀ (Rᵀ f + f̄ of parts)
                     S of its parts)
 
 A are the constraints of the node itself only. Then A S = 0 for all constraints of the tree, and f̄ = 0 with q̄ = 0 are
@@ -22,10 +22,10 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
+from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.energies import energy_forces
-from dalembert.symbolic.modular.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.motion import Motion
 from dalembert.symbolic.modular.parts import Force, Part
 from dalembert.symbolic.modular.points import Points
@@ -279,7 +279,7 @@ class ModularModel:
         M, g, A, b = (np.array(one) for one in found)
         S = np.eye(M.shape[0])
         if A.size:
-            u, s, vt = np.linalg.svd(A)
+            _, s, vt = np.linalg.svd(A)
             rank = int((s > 1e-10 * s[0]).sum()) if s.size and s[0] > 0 else 0
             S = vt[rank:].T
         stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])

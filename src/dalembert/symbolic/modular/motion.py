@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import eliminate, solve_square
+from dalembert.symbolic.modular.algebra.elimination import eliminate, solve_square
 from dalembert.symbolic.modular.parts import RATE, TIME, Parameter, Part
 
 SX = ca.SX
@@ -188,7 +188,9 @@ class Motion:
         stack = ca.vertcat(*rows)
         J = ca.jacobian(stack, U)
         affine = [i for i in range(len(rows)) if not ca.depends_on(J[i, :], U)]
-        if not any(levels[i] == 0 for i in affine):  # |v|²: the rates stay variables, and the definition constrains them
+        if not any(
+            levels[i] == 0 for i in affine
+        ):  # |v|²: the rates stay variables, and the definition constrains them
             self._add_surplus(part, path, range(len(relations)), relations)
             return
         numbers = self._at_random(J[affine, :])
@@ -422,7 +424,9 @@ class Motion:
             columns.append(np.array(column))
         for name in values:
             if name not in known:
-                raise DataError("unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name))
+                raise DataError(
+                    "unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name)
+                )
         u = np.array([values.get(name, 0.0) for name in self.inputs])
         p = self.parameter_values({name: values[name] for name in self.parameters if name in values})
         return [*columns, u, p, np.array([t])]

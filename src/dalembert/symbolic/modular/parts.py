@@ -49,7 +49,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Input:
-    """A force, torque or voltage from outside; ``on`` is the variable whose motion it acts along, where there is one."""
+    """A force, torque or voltage from outside; ``on`` is the velocity that it acts along, where there is one."""
 
     name: str
     unit: str
@@ -197,7 +197,9 @@ class Part:
         """An equation of motion variables: ``expression = 0``, or ``left == right``. Inequalities are refused."""
         name = name or f"constraint {len(self.own.constraints) + 1}"
         if any(one.name == name for one in self.own.constraints):
-            raise ModelError("taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name})
+            raise ModelError(
+                "taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name}
+            )
         made = equation(expression, f"constraint {name!r} of {self.name!r}")
         self.own.constraints.append(Named(name, made))
 
@@ -288,9 +290,8 @@ class Part:
                 for variable in part.own.variables.values():
                     if ca.is_equal(variable.symbol, of):
                         return part, variable.name
-        known = [label for label in self.labels()]
         raise ModelError(
-            "unknown-name", unknown_name("variable", str(of), known, f"part {self.name!r}"),
+            "unknown-name", unknown_name("variable", str(of), self.labels(), f"part {self.name!r}"),
             where={"part": self.name, "variable": str(of)},
         )  # fmt: skip
 
@@ -428,7 +429,7 @@ class Assembly(Part):
 
 @equations.register
 def _(model: Part, **options: Any) -> EquationsOfMotion:
-    from dalembert.symbolic.modular.equations import modular_equations
+    from dalembert.symbolic.modular.analysis.equations import modular_equations
 
     return modular_equations(model, **options)
 

@@ -163,6 +163,7 @@ class LabelledMatrix:
 
     def text(self, width: int = 12) -> str:
         """A table with the labels around the entries; long expressions are cut."""
+
         def show(value: Any) -> str:
             words = f"{value:.6g}" if self.is_numeric else str(value)
             return words if len(words) <= width else words[: width - 1] + "…"

@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.model import ModularModel, affine_parts
 
 CONSISTENT = 1e-8
@@ -99,7 +99,7 @@ def check_inverse(
         _require_input(model, name)
         if name not in model.motion.input_motions:
             findings.append(Finding(
-                "no-actuator", f"input {name!r} has no associated velocity: it was declared without on=.", {"input": name}
+                "no-actuator", f"input {name!r} has no associated velocity (on=).", {"input": name}
             ))  # fmt: skip
     H = _input_matrix(model, inputs, state, t)
     freedoms = H.shape[0]
@@ -245,7 +245,7 @@ def measure_residuals(model: ModularModel, states: Sequence[Mapping[str, float]]
     return Residuals(tuple(worst.tolist()), equations, combined, norms)
 
 
-# -- numbers -------------------------------------------------------------------------------------------------------------
+# -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def _require_input(model: ModularModel, name: str) -> Any:
@@ -269,10 +269,13 @@ def _stack_at(model: ModularModel, order: int, point: list[Array]) -> Array:
 
 def _matrices(model: ModularModel, motion: Mapping[str, float], t: float) -> tuple[Array, Array, Array]:
     """f, ∂f/∂u and A at one point."""
+
     def make() -> list[Any]:
         f = model.unconstrained.entries
         u = ca.vertcat(ca.SX(0, 1), *model.motion.inputs.values())
-        stack = ca.vertcat(ca.SX(0, 1), *(one.expression for one in model.motion.invariants_of(model.acceleration_order)))
+        stack = ca.vertcat(
+            ca.SX(0, 1), *(one.expression for one in model.motion.invariants_of(model.acceleration_order))
+        )
         return [f, ca.jacobian(f, u), ca.jacobian(stack, model.motion.symbols(model.acceleration_order))]
 
     values = _cached(model, "forces and rows", make)(*model.motion.point(motion, model.acceleration_order, t))
@@ -300,7 +303,9 @@ def _forces_of_rows(model: ModularModel, rows: Sequence[str], motion: Mapping[st
     names = [one.name for one in model.motion.invariants_of(model.acceleration_order)]
     for row in rows:
         if row not in names:
-            raise ModelError("unknown-name", unknown_name("constraint", row, names, model.root.name), where={"row": row})
+            raise ModelError(
+                "unknown-name", unknown_name("constraint", row, names, model.root.name), where={"row": row}
+            )
     f, _h, A = _matrices(model, motion, t)
     chosen = [names.index(row) for row in rows]
     rest = [i for i in range(len(names)) if i not in chosen]

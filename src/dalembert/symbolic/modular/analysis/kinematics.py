@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import rank_of
+from dalembert.symbolic.modular.algebra.elimination import rank_of
 from dalembert.symbolic.modular.model import ModularModel
 from dalembert.symbolic.modular.parts import TIME
 
@@ -63,8 +63,8 @@ def solve_motion(
             worst = int(np.argmax(np.abs(r)))
             row = names[worst] if worst < len(names) else "a prescribed coordinate"
             raise ConvergenceError(
-                "no-convergence", f"the motion of {model.root.name!r} does not satisfy {row!r} (order {order}, residual "
-                f"{np.abs(r).max():.3g}).", where={"row": row, "order": order},
+                "no-convergence", f"the motion of {model.root.name!r} does not satisfy {row!r} (order {order}, "
+                f"residual {np.abs(r).max():.3g}).", where={"row": row, "order": order},
             )  # fmt: skip
     return model.state_values(point)
 
@@ -106,7 +106,9 @@ def _prescribed_rows(
 
 
 def stabilized_rates(
-    model: ModularModel, prescribed: Mapping[str, Any] | None = None, gains: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    model: ModularModel,
+    prescribed: Mapping[str, Any] | None = None,
+    gains: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> ca.Function:
     """Inverse kinematics as a differential equation: (t, coordinates, velocities, p) -> their rates.
 
@@ -149,5 +151,3 @@ def stabilized_rates(
     rates = ca.vertcat(ca.SX(0, 1), *(motion.rate_of(entry.symbol) for entry in motion.variables(0)))
     p = ca.vertcat(ca.SX(0, 1), *(one.symbol for one in motion.parameters.values()))
     return ca.Function("stabilized", [TIME, motion.symbols(0), motion.symbols(1), p], [rates, solved], {"cse": True})
-
-
