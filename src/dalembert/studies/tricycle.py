@@ -358,13 +358,13 @@ def _pieces(
     jumps = " and ".join(f"{v:.2f}" for v in results["capsize_phase_jumps"])
     first = Text(
         "A tricycle that tilts, with two wheels in front, is self-stable above "
-        f"{results['weave_stable_above']:.3f} m/s with the printed dimensions: from there on weave decays, and capsize and "
-        "castering decay at every speed. The steer-to-lean ratio of weave is infinite at "
+        f"{results['weave_stable_above']:.3f} m/s with the printed dimensions: from there on weave decays, and capsize "
+        "and castering decay at every speed. The steer-to-lean ratio of weave is infinite at "
         f"{results['steer_lean_pole_speed']:.4f} m/s (published: about 0.02), and that of capsize changes its sign at "
-        f"{jumps} m/s, the second time inside the self-stable range, as published. Two published findings do not follow "
-        "from the printed dimensions: capsize does not become unstable at higher speed, and the heading has an "
-        "influence that it cannot have on level ground. The dimensions do not close; with two repairs of them both "
-        "findings appear."
+        f"{jumps} m/s, the second time inside the self-stable range, as published. Two published findings do not "
+        "follow from the printed dimensions: capsize does not become unstable at higher speed, and the heading has an "
+        "influence that it cannot have on level ground. The dimensions do not close. With two repairs of them both "
+        "findings appear, but then weave has no such pole and capsize does not change its sign twice."
     )
     head = ("speed [m/s]", "castering", "capsize", "weave", "weave")
     rows = tuple((f"{v:g}", *_cells(printed, v)) for v in SPEEDS)
