@@ -14,7 +14,7 @@ from typing import Any
 import dalembert as da
 
 PAGE = Path(__file__).with_name("api.md")
-ROOMS = ("linear", "structures", "identify", "estimate", "control", "sweeps", "errors", "math")
+ROOMS = ("linear", "structures", "identify", "estimate", "control", "symbolic", "sweeps", "errors", "math")
 BEYOND = ("model", "equations", "solve", "loop", "files", "view")  # imported by name: from dalembert.solve import ...
 HEAD = """# Reference of names
 

@@ -74,7 +74,7 @@ def test_every_name_of_a_room_resolves(room):
 
 
 REQUIRED = {
-    "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature",
+    "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature", "symbolic",
 }  # fmt: skip
 
 

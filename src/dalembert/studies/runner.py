@@ -60,6 +60,7 @@ STUDIES: dict[str, tuple[str, str]] = {
         "A long beam is spun up: geometric stiffening, by a term of the body and by cutting it into pieces.",
     ),
     "tricycle": ("tricycle", "Stability of a tilting tricycle over its speed, from linearized parts."),
+    "nine-ways": ("nine_ways", "Eight systems by nine formalisms of analytical mechanics, and as machines."),
     "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
 }
 

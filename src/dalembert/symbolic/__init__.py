@@ -6,8 +6,31 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.symbolic import modular as modular
+    from dalembert.symbolic.continuum import Continuum as Continuum
+    from dalembert.symbolic.continuum import FieldEquation as FieldEquation
+    from dalembert.symbolic.continuum import field_equation as field_equation
     from dalembert.symbolic.convert import from_sympy as from_sympy
     from dalembert.symbolic.convert import to_sympy as to_sympy
+    from dalembert.symbolic.derivation import Conserved as Conserved
+    from dalembert.symbolic.derivation import Derivation as Derivation
+    from dalembert.symbolic.derivation import Step as Step
+    from dalembert.symbolic.derivation import derive as derive
+    from dalembert.symbolic.formalisms.boltzmann_hamel import boltzmann_hamel as boltzmann_hamel
+    from dalembert.symbolic.formalisms.gauss import gauss as gauss
+    from dalembert.symbolic.formalisms.gibbs_appell import gibbs_appell as gibbs_appell
+    from dalembert.symbolic.formalisms.hamilton import hamilton as hamilton
+    from dalembert.symbolic.formalisms.kane import kane as kane
+    from dalembert.symbolic.formalisms.lagrange import euler_lagrange as euler_lagrange
+    from dalembert.symbolic.formalisms.lagrange import lagrange as lagrange
+    from dalembert.symbolic.formalisms.lagrange import lagrange_multipliers as lagrange_multipliers
+    from dalembert.symbolic.formalisms.maggi import maggi as maggi
+    from dalembert.symbolic.formalisms.newton_euler import newton_euler as newton_euler
+    from dalembert.symbolic.formalisms.nielsen import nielsen as nielsen
+    from dalembert.symbolic.formalisms.penalty import penalty as penalty
+    from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
+    from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
+    from dalembert.symbolic.parts import Orientation as Orientation
+    from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
     from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)

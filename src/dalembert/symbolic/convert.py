@@ -267,6 +267,7 @@ class _ToGraph:
         self.sympy, self.symbols = sympy, symbols
         self.done: dict[Any, Any] = {}
         self.functions = _functions(sympy)
+        self.compound = frozenset((sympy.Pow, sympy.Piecewise, *self.functions))
 
     def convert(self, expression: Any) -> Any:
         if isinstance(expression, self.sympy.MatrixBase):
@@ -286,10 +287,11 @@ class _ToGraph:
         return self.done[expression]
 
     def _parts(self, one: Any) -> tuple[Any, ...]:
-        sympy = self.sympy
-        if isinstance(one, sympy.Piecewise):
-            return tuple(part for pair in one.args for part in pair.args)
-        return tuple(one.args) if isinstance(one, (sympy.Pow, *self.functions)) else ()
+        if type(one) not in self.compound:
+            return ()
+        if isinstance(one, self.sympy.Piecewise):
+            return tuple(part for pair in list(one.args) for part in pair.args)
+        return tuple(one.args)
 
     def _build(self, one: Any) -> Any:
         sympy = self.sympy
@@ -314,9 +316,8 @@ class _ToGraph:
             return value
         if isinstance(one, sympy.Pow):
             return _power(one, parts)
-        for kind, make in self.functions.items():
-            if isinstance(one, kind):
-                return make(*parts)
+        if type(one) in self.functions:
+            return self.functions[type(one)](*parts)
         raise self._refuse(one, type(one).__name__)
 
     def _symbol(self, name: str) -> Any:

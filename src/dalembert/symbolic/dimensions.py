@@ -1,7 +1,8 @@
 """Dimensions of expressions: every sum, comparison and function is checked against the units of its symbols.
 
 A dimension is the powers of (kilogram, metre, second, ampere). A symbol without a unit and a plain number fit
-everywhere, so a model without units is never refused; a product with one of them stays unknown, unless it is a number.
+everywhere (0.8 in front of a cosine may be a length), so what they are multiplied with has no known dimension, and a
+model without units is never refused.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from dalembert.record.units import NONE, Dimension, read_unit, unit_text
 
 SX = ca.SX
 ANY = None  # a dimension that is not known
-PLAIN_NUMBER = "number"  # fits every sum, and leaves a product as it is
+PLAIN_NUMBER = "number"  # fits every sum
 ENERGY: Dimension = (1.0, 2.0, -2.0, 0.0)
 POWER: Dimension = (1.0, 2.0, -3.0, 0.0)
 FORCE: Dimension = (1.0, 1.0, -2.0, 0.0)
 LENGTH: Dimension = (0.0, 1.0, 0.0, 0.0)
 
-_SAME = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_TWICE, ca.OP_FABS, ca.OP_FLOOR, ca.OP_CEIL}
+_SAME = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_FABS, ca.OP_FLOOR, ca.OP_CEIL}
 _SUM = {ca.OP_ADD, ca.OP_SUB, ca.OP_FMIN, ca.OP_FMAX, ca.OP_HYPOT, ca.OP_FMOD, ca.OP_REMAINDER}
 _COMPARED = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_ATAN2}
 _PLAIN = {
@@ -60,6 +61,8 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
     Raises ModelError where terms of a sum do not fit, naming the symbols of both.
     """
     arguments = ca.symvar(SX(expression))
+    if all(known.get(symbol.name()) is None for symbol in arguments):
+        return ANY
     f = ca.Function("dimensions", arguments, [SX(expression)])
     registers: dict[int, Any] = {}
     named: dict[int, tuple[str, ...]] = {}  # the symbols of every register, for a message
@@ -116,7 +119,7 @@ def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], expone
                 "number or an angle.",
                 where={"name": what, "symbols": list(symbols[0])},
             )
-        return NONE
+        return ANY  # of amplitude one: in any unit
     if code in (ca.OP_MUL, ca.OP_DIV):
         return _product(inner[0], inner[1], 1 if code == ca.OP_MUL else -1)
     if code == ca.OP_SQ:
@@ -146,12 +149,11 @@ def _exponent(f: ca.Function, place: int, code: int) -> float | None:
 
 
 def _product(one: Any, two: Any, power: int) -> Any:
-    if ANY in (one, two):
+    if one == two == PLAIN_NUMBER:
+        return PLAIN_NUMBER
+    if ANY in (one, two) or PLAIN_NUMBER in (one, two):
         return ANY
-    if two == PLAIN_NUMBER:
-        return one
-    second = _raised(two, power)
-    return second if one == PLAIN_NUMBER else tuple(a + b for a, b in zip(one, second, strict=True))
+    return tuple(a + power * b for a, b in zip(one, two, strict=True))
 
 
 def _raised(one: Any, power: float) -> Any:

@@ -23,7 +23,9 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
-from dalembert.symbolic.system import Constraint, System
+from dalembert.mechanics.rotations import rate_matrix
+from dalembert.symbolic.parts import Constraint
+from dalembert.symbolic.system import System
 
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
@@ -177,17 +179,24 @@ class Motion:
     # -- constraints -------------------------------------------------------------------------------------------------
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        return tuple(Row(one.name, one.level, one.number) for one in self._ordered)
+        return tuple(Row(one.name, one.level, one.number) for one in self.ordered)
 
     @property
-    def _ordered(self) -> list[Constraint]:
+    def ordered(self) -> list[Constraint]:
+        """The rows that are left, in the order of λ."""
         levels = (HOLONOMIC, "velocity", ACCELERATION)
-        return sorted(self.constraints, key=lambda one: levels.index(one.level))  # as λ has them
+        return sorted(self.constraints, key=lambda one: levels.index(one.level))
 
     @cached_property
     def rates_of_rows(self) -> Any:
         """φ̇ and c of the rows that have a residual at velocity level, of (q, v, t)."""
-        return ca.vertcat(SX(0, 1), *(self.rate_of_row(one) for one in self._ordered if one.level != ACCELERATION))
+        return ca.vertcat(SX(0, 1), *(self.rate_of_row(one) for one in self.ordered if one.level != ACCELERATION))
+
+    def shown_row(self, row: Constraint) -> Any:
+        """The expression of a row that is zero on the motion, at its own level."""
+        if row.level == ACCELERATION:
+            return self.acceleration(row.expression)
+        return row.expression if row.level == HOLONOMIC else self.velocity(row.expression)
 
     def rate_of_row(self, row: Constraint) -> Any:
         return self.rate(row.expression) if row.level == HOLONOMIC else self.velocity(row.expression)
@@ -203,7 +212,7 @@ class Motion:
     @cached_property
     def _rows(self) -> tuple[Any, Any]:
         A, b = ca.jacobian(self.rates_of_rows, self.v), -self.rate(self.rates_of_rows)
-        for one in self._ordered:
+        for one in self.ordered:
             if one.level == ACCELERATION:
                 value = self.acceleration(one.expression)
                 D = ca.jacobian(value, self.vdot)
@@ -235,9 +244,10 @@ def in_rates(system: System) -> Motion:
     _require_coordinates(system)
     count = len(system.coordinate_names)
     speeds = ca.vertcat(SX(0, 1), *system.definitions.values())
+    rates = system.rates
     return Motion(
-        system, tuple(f"{name}.rate" for name in system.coordinate_names), system.rates, system.accelerations,
-        SX.eye(count), SX.zeros(count), tuple(system.constraints), (), (system.speeds, speeds), system.rates,
+        system, tuple(f"{name}.rate" for name in system.coordinate_names), rates, system.accelerations,
+        SX.eye(count), SX.zeros(count), tuple(system.constraints), (), (system.speeds, speeds), rates,
     )  # fmt: skip
 
 
@@ -245,46 +255,87 @@ def in_speeds(system: System) -> Motion:
     """The motion in the declared speeds, q̇ = N u + n; in the rates where none are declared.
 
     As many speeds as coordinates give all rows as they are; as many as freedoms give none: the rows are eliminated.
+    Euler parameters have one speed less than coordinates and a row of unit norm, which their speeds fulfil.
     """
     _require_coordinates(system)
     if not system.definitions:
         return in_rates(system)
-    count, given = len(system.coordinate_names), len(system.definitions)
     rates = in_rates(system)
-    definitions = ca.vertcat(*system.definitions.values())
-    Y, y0 = _affine(definitions, system.rates)
-    rows = tuple(one for one in rates._ordered if one.level != ACCELERATION)
-    eliminated: tuple[Constraint, ...] = ()
-    if given < count:
-        if given + len(rows) != count:
-            raise ModelError(
-                "wrong-shape",
-                f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {given} speeds;"
-                f" expected {count} speeds, or {count - len(rows)} independent ones.",
-                Advice("Declare speeds with {}.", Call("s.speed")), where={"speeds": list(system.definitions)},
-                evidence={"coordinates": count, "rows": len(rows), "speeds": given},
-            )  # fmt: skip
-        residuals = rates.rates_of_rows
-        _refuse_nonlinear(rates, rows)
-        C, c0 = _affine(residuals, system.rates)
-        Y, y0, eliminated = ca.vertcat(Y, C), ca.vertcat(y0, c0), rows
-    elif given > count:
-        extra = list(system.definitions)[count:]
+    covered = {symbol.name() for one in system.definitions.values() for symbol in ca.vertsplit(system.rates)
+               if ca.depends_on(one, symbol)}  # fmt: skip
+    plain = [name for name in rates.names if name not in covered]
+    names = (*system.definitions, *plain)
+    definitions = ca.vertcat(*system.definitions.values(), *(system.symbols[name] for name in plain))
+    count, given = len(system.coordinate_names), len(names)
+    rows = tuple(one for one in rates.ordered if one.level != ACCELERATION)
+    norms = tuple(one for one in rows if one.unit_norm is not None)
+    if given > count:
+        extra = list(system.definitions)[count - len(plain) :]
         raise ModelError(
             "wrong-shape", f"system {system.name!r} has {count} coordinates and {given} speeds; {', '.join(extra)} "
             "cannot be independent of the others.", where={"speeds": extra},
         )  # fmt: skip
-    _require_independent(system, rates, Y, eliminated)
-    names = tuple(system.definitions)
-    own = ca.vertcat(system.speeds, SX.zeros(count - given))
-    qdot = solve_square(Y, own - y0)
-    N, n = _affine(qdot, system.speeds)
+    if given + len(norms) == count:
+        eliminated = norms
+    elif given + len(rows) == count:
+        eliminated = rows
+    else:
+        raise ModelError(
+            "wrong-shape",
+            f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {given} speeds; expected "
+            f"{count - len(norms)} speeds, or {count - len(rows)} independent ones.",
+            Advice("Declare speeds with {}.", Call("s.speed")), where={"speeds": list(system.definitions)},
+            evidence={"coordinates": count, "rows": len(rows), "speeds": given},
+        )  # fmt: skip
+    _refuse_nonlinear(rates, eliminated)
+    residuals = ca.vertcat(SX(0, 1), *(rates.rate_of_row(one) for one in eliminated))
+    P, y0 = _affine(ca.vertcat(definitions, residuals), system.rates)
+    _require_independent(system, rates, P, names, eliminated)
+    speeds = ca.vertcat(*(system.symbols[name] for name in names))
+    qdot = _solve_rates(system, P, ca.vertcat(speeds, SX.zeros(count - given)) - y0, norms)
+    N, n = _affine(qdot, speeds)
     left = tuple(one for one in system.constraints if one not in eliminated)
-    derivatives = ca.vertcat(*(system.symbols[f"{name}.rate"] for name in names))
+    derivatives = ca.vertcat(*(system.symbols[_following(name)] for name in names))
+    others = [k for k, name in enumerate(rates.names) if name not in plain]
+    replaced = (system.rates[others], (N @ speeds + n)[others])
     return Motion(
-        system, names, system.speeds, derivatives, N, n, left, eliminated,
-        (system.rates, N @ system.speeds + n), definitions, names if eliminated else (),
+        system, names, speeds, derivatives, N, n, left, eliminated, replaced, definitions,
+        names if eliminated != norms else (),
     )  # fmt: skip
+
+
+def with_rows(system: System) -> Motion:
+    """The motion in the declared speeds where they leave all rows as they are; else in the rates."""
+    if len(system.definitions):
+        motion = in_speeds(system)
+        if all(one.unit_norm is not None for one in motion.eliminated):
+            return motion
+    return in_rates(system)
+
+
+def _following(name: str) -> str:
+    """The symbol of the derivative of a speed, which may be the rate of a coordinate."""
+    return name.removesuffix(".rate") + ".acceleration" if name.endswith(".rate") else f"{name}.rate"
+
+
+def _solve_rates(system: System, P: Any, right: Any, norms: Sequence[Constraint]) -> Any:
+    """q̇ of P q̇ = right; of Euler parameters ½ Gᵀ ω, which is the solution for parameters of unit norm."""
+    inside: list[int] = []
+    lines: list[int] = []
+    qdot = SX.zeros(P.shape[1])
+    for k, one in enumerate(norms):
+        assert one.unit_norm is not None
+        first, speed = one.unit_norm
+        inside += range(first, first + 4)
+        lines += [*range(speed, speed + 3), P.shape[0] - len(norms) + k]
+        qdot[first : first + 4] = rate_matrix(system.q[first : first + 4]) @ right[speed : speed + 3]
+    others = [k for k in range(P.shape[1]) if k not in inside]
+    rest = [k for k in range(P.shape[0]) if k not in lines]
+    if P[rest, inside].nnz() or P[lines, others].nnz():
+        return solve_square(P, right)
+    if others:
+        qdot[others] = solve_square(P[rest, others], right[rest])
+    return qdot
 
 
 def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motion:
@@ -300,10 +351,10 @@ def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motio
         if one.level == ACCELERATION:
             raise ModelError(
                 "wrong-level", f"row {one.name!r} is at acceleration level; it cannot be eliminated from the speeds.",
-                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.udwadia_kalaba")),
+                Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
                 where={"row": one.name},
             )  # fmt: skip
-    rows = tuple(motion._ordered)
+    rows = tuple(motion.ordered)
     _refuse_nonlinear(motion, rows)
     C, c0 = _affine(motion.rates_of_rows, motion.v)
     freedom = motion.nv - len(rows)
@@ -331,6 +382,14 @@ def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motio
         motion.system, tuple(independent), v, vdot, ca.sparsify(motion.N @ W), motion.N @ w0 + motion.n, (),
         (*motion.eliminated, *rows), replaced, motion.of_rates[inside], tuple(independent),
     )  # fmt: skip
+
+
+def solve_mass(M: Any, right: Any) -> Any:
+    """M⁻¹ right of a positive definite matrix, by its factors L D Lᵀ."""
+    M = ca.sparsify(SX(M))
+    if M.sparsity().is_diag():
+        return solve_square(M, right)
+    return ca.ldl_solve(ca.densify(right), *ca.ldl(M))
 
 
 def solve_square(B: Any, right: Any) -> Any:
@@ -364,7 +423,7 @@ def _refuse_nonlinear(motion: Motion, rows: Sequence[Constraint]) -> None:
         if ca.depends_on(ca.jacobian(motion.rate_of_row(one), motion.v), motion.v):
             raise ModelError(
                 "not-affine", f"row {one.name!r} is not affine in the speeds: it cannot be eliminated from them.",
-                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.udwadia_kalaba")),
+                Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
                 where={"row": one.name},
             )  # fmt: skip
 
@@ -374,7 +433,9 @@ def _require_coordinates(system: System) -> None:
         raise ModelError("no-coordinate", f"system {system.name!r} has no coordinates.")
 
 
-def _require_independent(system: System, rates: Motion, Y: Any, eliminated: Sequence[Constraint]) -> None:
+def _require_independent(
+    system: System, rates: Motion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
+) -> None:
     """Definitions of speeds (and rows) that give the rates at random points."""
     ranks = []
     for (values,) in rates.sample([Y]):
@@ -382,7 +443,7 @@ def _require_independent(system: System, rates: Motion, Y: Any, eliminated: Sequ
     if max(ranks) == Y.shape[0]:
         return
     (values,) = rates.sample([Y], 1)[0]
-    names = [*system.definitions, *(f"constraint {one.name!r}" for one in eliminated)]
+    names = [*speeds, *(f"constraint {one.name!r}" for one in eliminated)]
     kept: list[int] = []
     for k in range(len(values)):
         if np.linalg.matrix_rank(values[[*kept, k]], RANK * np.abs(values).max()) == len(kept) + 1:

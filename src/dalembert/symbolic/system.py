@@ -17,85 +17,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions.quantities import is_real
-from dalembert.symbolic.convert import from_sympy, is_sympy
+from dalembert.mechanics.rotations import rate_matrix, rotation
+from dalembert.symbolic.convert import is_sympy
 from dalembert.symbolic.dimensions import (
     ENERGY,
     FORCE,
     LENGTH,
     POWER,
     dimension_of,
-    dimension_of_unit,
     require_dimension,
 )
+from dalembert.symbolic.parts import (
+    Body,
+    Constraint,
+    Force,
+    Orientation,
+    Torque,
+    per_second,
+    rotation_about,
+)
+from dalembert.symbolic.symbols import SymbolTable
 
 SX = ca.SX
 GRAVITY_NONE = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Body:
-    """A rigid body or, without orientation, a particle.
-
-    position : (3,) of the mass centre, world axes.  rotation : (3, 3) body to world, or None.
-    velocity, omega : (3,) of the mass centre in world axes, and ω in body axes; of rates or speeds.
-    """
-
-    name: str
-    mass: Any
-    inertia: Any
-    position: Any
-    velocity: Any
-    rotation: Any = None
-    omega: Any = None
-
-
-@dataclass(frozen=True)
-class Force:
-    """A force (3,) in world axes at a point with the given velocity, on a body where it is known."""
-
-    name: str
-    vector: Any
-    velocity: Any
-    body: str = ""
-    place: Any = None
-
-
-@dataclass(frozen=True)
-class Torque:
-    """A torque (3,) on a body, in its own axes; on ``other`` the opposite one."""
-
-    name: str
-    vector: Any
-    body: str
-    other: str = ""
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """A scalar that is zero on every motion, and its level."""
-
-    name: str
-    expression: Any
-    level: str
-    number: int = 0
-
-
-@dataclass(frozen=True)
-class Orientation:
-    """A rotation matrix (3, 3), body to world, with its angular velocity (3,) in body axes."""
-
-    matrix: Any
-    omega: Any
-
-
-@dataclass
+@dataclass(eq=False)
 class System:
     """A mechanical system in symbols.
 
@@ -116,7 +69,6 @@ class System:
 
     name: str = "system"
     gravity: Sequence[Any] = GRAVITY_NONE
-    t: Any = field(default_factory=lambda: SX.sym("t"), init=False)
     bodies: dict[str, Body] = field(default_factory=dict, init=False)
     forces: dict[str, Force] = field(default_factory=dict, init=False)
     torques: dict[str, Torque] = field(default_factory=dict, init=False)
@@ -128,21 +80,14 @@ class System:
     outputs: dict[str, Any] = field(default_factory=dict, init=False)
     points: dict[str, Any] = field(default_factory=dict, init=False)
     lines: list[tuple[str, ...]] = field(default_factory=list, init=False)
-    symbols: dict[str, Any] = field(default_factory=dict, init=False)  # every symbol by name
-    units: dict[str, str] = field(default_factory=dict, init=False)
-    parameter_values: dict[str, float | None] = field(default_factory=dict, init=False)
     drawn: dict[str, float] = field(default_factory=dict, init=False)
-    definitions: dict[str, Any] = field(default_factory=dict, init=False)  # speed -> expression of (q, q̇, t)
-    coordinate_names: list[str] = field(default_factory=list, init=False)
-    input_names: list[str] = field(default_factory=list, init=False)
-    _dimensions: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    table: SymbolTable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError("bad-name", f"the name of a system must be a text, got {self.name!r}.")
-        self.symbols["t"] = self.t
-        self._dimensions["t"] = dimension_of_unit("s", "time")
-        self.gravity = tuple(ca.vertsplit(self._vector(self.gravity, "gravity", time=True)))
+        self.table = SymbolTable(self.name)
+        self.gravity = tuple(ca.vertsplit(self.table.vector(self.gravity, "gravity", time=True)))
 
     def __repr__(self) -> str:
         return (
@@ -151,12 +96,49 @@ class System:
             f"{len(self.constraints)} constraint rows)"
         )
 
+    # -- the table of symbols ----------------------------------------------------------------------------------------
+    @property
+    def t(self) -> Any:
+        """Time."""
+        return self.table.t
+
+    @property
+    def symbols(self) -> dict[str, Any]:
+        """Every symbol by name."""
+        return self.table.symbols
+
+    @property
+    def units(self) -> dict[str, str]:
+        return self.table.units
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        return self.table.coordinates
+
+    @property
+    def input_names(self) -> list[str]:
+        return self.table.inputs
+
+    @property
+    def parameter_values(self) -> dict[str, float | None]:
+        """Values of parameters; None where one is not known."""
+        return self.table.parameters
+
+    @property
+    def definitions(self) -> dict[str, Any]:
+        """Declared speeds as expressions of (q, q̇, t)."""
+        return self.table.speeds
+
+    def expression(self, given: Any, what: str) -> Any:
+        """An expression of this system in the graph: numbers, SX, SymPy; a symbol it does not know is an error."""
+        return self.table.expression(given, what)
+
     # -- symbols -----------------------------------------------------------------------------------------------------
     def coordinate(self, name: str, unit: str = "", drawn: float = 0.0) -> Any:
         """A generalized coordinate; ``drawn`` is its value in the pose as drawn, where a run starts by default."""
-        symbol = self._new(name, unit)
-        self._new(f"{name}.rate", _per_second(unit))
-        self._new(f"{name}.acceleration", _per_second(_per_second(unit)))
+        symbol = self.table.declare(name, unit)
+        self.table.declare(f"{name}.rate", per_second(unit))
+        self.table.declare(f"{name}.acceleration", per_second(per_second(unit)))
         self.coordinate_names.append(name)
         self.drawn[name] = _number(f"the drawn value of {name!r}", drawn)
         return symbol
@@ -167,23 +149,23 @@ class System:
 
     def parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
         """A constant of the system; its value may come later (`replace_values`), but before numbers are asked for."""
-        symbol = self._new(name, unit)
+        symbol = self.table.declare(name, unit)
         self.parameter_values[name] = None if value is None else _number(f"parameter {name!r}", value)
         return symbol
 
     def input(self, name: str, unit: str = "") -> Any:
         """A force, torque or other quantity given over time."""
-        symbol = self._new(name, unit)
+        symbol = self.table.declare(name, unit)
         self.input_names.append(name)
         return symbol
 
     def speed(self, name: str, definition: Any, unit: str = "") -> Any:
         """A quasi-velocity u, defined by an expression that is affine in the rates: u = Y(q,t) q̇ + y₀(q,t).
 
-        Speeds are declared all together or not at all: as many as coordinates or, with constraints, as many as there
-        are freedoms.
+        Coordinates whose rates are in no definition keep their rates as speeds. All speeds together are as many as
+        coordinates or, with constraints, as many as freedoms.
         """
-        value = self.expression(definition, f"the definition of speed {name!r}")
+        value = self.table.expression(definition, f"the definition of speed {name!r}")
         rates = self.rates
         if not ca.depends_on(value, rates):
             raise ModelError(
@@ -194,17 +176,19 @@ class System:
             raise ModelError(
                 "not-affine", f"speed {name!r} is not affine in the rates of the coordinates.", where={"speed": name}
             )
-        self._only(value, f"the definition of speed {name!r}", (*self.coordinate_names, *self._rate_names, "t"))
-        found = dimension_of(value, self._dimensions, f"the definition of speed {name!r}")
-        symbol = self._new(name, unit)
-        own = self._dimensions[name]
+        self.table.allow_only(
+            value, f"the definition of speed {name!r}", (*self.coordinate_names, *self._rate_names, "t")
+        )
+        found = dimension_of(value, self.table.dimensions, f"the definition of speed {name!r}")
+        symbol = self.table.declare(name, unit)
+        own = self.table.dimensions[name]
         if None not in (found, own) and found != own:
             del self.symbols[name]
             raise ModelError(
                 "unit-mismatch", f"speed {name!r} has the unit {unit!r}, its definition another one.",
                 where={"speed": name},
             )  # fmt: skip
-        self._new(f"{name}.rate", _per_second(unit))
+        self.table.declare(f"{name}.rate", per_second(unit))
         self.definitions[name] = value
         return symbol
 
@@ -214,40 +198,40 @@ class System:
         Of coordinates the symbols of their rates, accelerations and, from the third on, further derivatives; of a speed
         the symbol of its rate.
         """
-        value = self.expression(expression, "an expression to differentiate")
+        value = self.table.expression(expression, "an expression to differentiate")
         for _ in range(times):
-            value = self._differentiate(value)
+            value = self.table.differentiate(value)
         return value
 
     @property
     def q(self) -> Any:
         """Coordinates, a column."""
-        return self._column(self.coordinate_names)
+        return self.table.column(self.coordinate_names)
 
     @property
     def rates(self) -> Any:
         """Rates of the coordinates, a column."""
-        return self._column(self._rate_names)
+        return self.table.column(self._rate_names)
 
     @property
     def accelerations(self) -> Any:
         """Accelerations of the coordinates, a column."""
-        return self._column([f"{name}.acceleration" for name in self.coordinate_names])
+        return self.table.column([f"{name}.acceleration" for name in self.coordinate_names])
 
     @property
     def speeds(self) -> Any:
         """Declared speeds, a column."""
-        return self._column(self.definitions)
+        return self.table.column(self.definitions)
 
     @property
     def u(self) -> Any:
         """Inputs, a column."""
-        return self._column(self.input_names)
+        return self.table.column(self.input_names)
 
     @property
     def p(self) -> Any:
         """Parameters, a column."""
-        return self._column(self.parameter_values)
+        return self.table.column(self.parameter_values)
 
     # -- bodies and energies -----------------------------------------------------------------------------------------
     def add_particle(self, name: str, mass: Any, position: Any, *, velocity: Any = None) -> None:
@@ -285,7 +269,7 @@ class System:
 
         base : the orientation that is turned; that of the world where left out.
         """
-        turns = ca.vertsplit(self._column_of(angles, f"the angles of rotation {axes!r}"))
+        turns = ca.vertsplit(self.table.column_of(angles, f"the angles of rotation {axes!r}"))
         if len(turns) != len(axes) or not set(axes) <= set("xyz"):
             problem = f"rotation {axes!r} needs one angle for each of its axes x, y, z; got {len(turns)} angles."
             raise ModelError("wrong-shape", problem)
@@ -293,9 +277,23 @@ class System:
         for axis, turn in zip(axes, turns, strict=True):
             step = rotation_about(axis, turn)
             unit = SX([float(axis == one) for one in "xyz"])
-            omega = step.T @ omega + unit * self._differentiate(turn)
+            omega = step.T @ omega + unit * self.table.differentiate(turn)
             matrix = matrix @ step
         return Orientation(matrix, omega)
+
+    def euler_parameters(self, name: str) -> Orientation:
+        """An orientation in space without singular poses: four coordinates, three speeds ω in body axes, one row.
+
+        Coordinates are ``name.e0`` to ``name.e3`` (scalar first), speeds ``name.wx``, ``name.wy``, ``name.wz``; the row
+        ``name.norm`` is fulfilled by the choice of speeds.
+        """
+        first, rank = len(self.coordinate_names), len(self.definitions)
+        p = ca.vertcat(*(self.coordinate(f"{name}.e{k}", drawn=float(k == 0)) for k in range(4)))
+        omega = 4 * rate_matrix(p).T @ self.table.differentiate(p)
+        spin = [self.speed(f"{name}.w{axis}", omega[k], "rad/s") for k, axis in enumerate("xyz")]
+        row = Constraint(f"{name}.norm", (ca.dot(p, p) - 1) / 2, HOLONOMIC, unit_norm=(first, rank))
+        self.constraints.append(row)
+        return Orientation(rotation(p), ca.vertcat(*spin))
 
     def add_kinetic(self, energy: Any, name: str = "") -> None:
         """Kinetic energy of (q, q̇ or u, t) that no body has."""
@@ -303,10 +301,9 @@ class System:
 
     def add_potential(self, energy: Any, name: str = "") -> None:
         """Potential energy of (q, t); gravity on bodies is not to be given here."""
-        value = self._add_energy("potential energy", self.potential, energy, name, ENERGY)
-        self._only(
-            value, "a potential energy", (*self.coordinate_names, *self.parameter_values, *self.input_names, "t")
-        )
+        value = self.table.scalar(energy, "the potential energy")
+        self.table.allow_only(value, "a potential energy", (*self.coordinate_names, *self.input_names, "t"))
+        self._add_energy("potential energy", self.potential, energy, name, ENERGY)
 
     def add_dissipation(self, function: Any, name: str = "") -> None:
         """Rayleigh's dissipation function of (q, q̇ or u): forces -∂D/∂q̇."""
@@ -319,16 +316,16 @@ class System:
         body : the body it acts on, where ``at`` is a place; the Newton-Euler equations need it.
         """
         self._free_name(self.forces, name, "force")
-        force = self._vector(vector, f"force {name!r}")
-        self._fit(force, FORCE, f"force {name!r}")
+        force = self.table.vector(vector, f"force {name!r}")
+        self.table.require_unit(force, FORCE, f"force {name!r}")
         if isinstance(at, str):
             own = self._body(at, f"force {name!r}")
             self.forces[name] = Force(name, force, own.velocity, at, own.position)
             return
-        place = self._vector(at, f"the place of force {name!r}", time=True, coordinates=True)
+        place = self.table.vector(at, f"the place of force {name!r}", time=True, coordinates=True)
         if body:
             self._body(body, f"force {name!r}")
-        self.forces[name] = Force(name, force, self._differentiate(place), body, place)
+        self.forces[name] = Force(name, force, self.table.differentiate(place), body, place)
 
     def add_torque(self, name: str, vector: Any, body: str, *, reaction: str = "", axes: str = "body") -> None:
         """A torque on a body, and the opposite one on the body ``reaction``, if any.
@@ -339,12 +336,12 @@ class System:
         own = self._body(body, f"torque {name!r}", turning=True)
         if reaction:
             self._body(reaction, f"torque {name!r}", turning=True)
-        column = self._column_of(vector, f"torque {name!r}")
+        column = self.table.column_of(vector, f"torque {name!r}")
         if column.shape[0] == 1:
             column = ca.vertcat(0, 0, column)
         if column.shape[0] != 3:
             raise ModelError("wrong-shape", f"torque {name!r} has {column.shape[0]} components, expected 1 or 3.")
-        self._fit(column, ENERGY, f"torque {name!r}")
+        self.table.require_unit(column, ENERGY, f"torque {name!r}")
         if axes not in ("body", "world"):
             raise ModelError("unknown-choice", f"axes of torque {name!r} are 'body' or 'world', got {axes!r}.")
         self.torques[name] = Torque(name, own.rotation.T @ column if axes == "world" else column, body, reaction)
@@ -358,11 +355,11 @@ class System:
                 where={"force": name},
             )  # fmt: skip
         self._free_name(self.generalized, name, "force")
-        value = self._scalar(force, f"generalized force {name!r}")
-        along = self._dimensions[own]
+        value = self.table.scalar(force, f"generalized force {name!r}")
+        along = self.table.dimensions[own]
         if along is not None:
             wanted = tuple(a - b for a, b in zip(ENERGY, along, strict=True))
-            require_dimension(value, wanted, self._dimensions, f"generalized force {name!r}")  # type: ignore[arg-type]
+            require_dimension(value, wanted, self.table.dimensions, f"generalized force {name!r}")
         self.generalized[name] = (own, value)
 
     # -- constraints -------------------------------------------------------------------------------------------------
@@ -377,7 +374,7 @@ class System:
             raise ModelError("taken-name", f"two constraints have the name {owner!r}.", where={"row": owner})
         if is_sympy(expression) and type(expression).__name__ == "Equality":
             expression = expression.lhs - expression.rhs
-        column = self._column_of(expression, f"constraint {owner!r}")
+        column = self.table.column_of(expression, f"constraint {owner!r}")
         rows = [self._row(one, owner, k) for k, one in enumerate(ca.vertsplit(column))]
         self.constraints += rows
 
@@ -385,13 +382,13 @@ class System:
     def add_output(self, name: str, expression: Any, unit: str = "") -> None:
         """A quantity that runs, filters and linear models know, of (q, q̇ or u, q̈, inputs, t)."""
         self._free_name(self.outputs, name, "output")
-        self.outputs[name] = self._scalar(expression, f"output {name!r}")
+        self.outputs[name] = self.table.scalar(expression, f"output {name!r}")
         self.units[name] = unit
 
     def add_point(self, name: str, place: Any) -> None:
         """A point to draw, two or three coordinates in world axes."""
         self._free_name(self.points, name, "point")
-        self.points[name] = self._column_of(place, f"point {name!r}")
+        self.points[name] = self.table.column_of(place, f"point {name!r}")
 
     def add_line(self, *points: str) -> None:
         """A line through points that are drawn."""
@@ -409,37 +406,6 @@ class System:
             self.parameter_values[name] = _number(f"parameter {name!r}", value)
 
     # -- expressions ---------------------------------------------------------------------------------------------------
-    def expression(self, given: Any, what: str) -> Any:
-        """An expression of this system in the graph: numbers, SX, SymPy; a symbol it does not know is an error."""
-        if isinstance(given, (str, bytes)):
-            raise ModelError(
-                "wrong-type", f"{what} is a text, {given!r:.60}, which would have to be evaluated. Give an expression "
-                "of symbols.", where={"name": what},
-            )  # fmt: skip
-        if is_sympy(given):
-            value = from_sympy(given, self.symbols)
-        elif isinstance(given, SX):
-            value = given
-        elif isinstance(given, (list, tuple)):
-            return ca.vertcat(SX(0, 1), *(self.expression(one, what) for one in given))
-        elif isinstance(given, (np.ndarray, ca.DM)) or is_real(given):
-            value = SX(ca.DM(given))
-        else:
-            raise ModelError("wrong-type", f"{what} must be an expression, got {type(given).__name__}.")
-        for symbol in ca.symvar(value):
-            name = symbol.name()
-            if name not in self.symbols:
-                raise ModelError(
-                    "unknown-name", f"{what}: " + unknown_name("symbol", name, self.symbols, f"system {self.name!r}"),
-                    where={"symbol": name},
-                )  # fmt: skip
-            if not ca.is_equal(symbol, self.symbols[name]):
-                raise ModelError(
-                    "wrong-owner", f"{what} has a symbol {name!r} of another system than {self.name!r}.",
-                    where={"symbol": name},
-                )  # fmt: skip
-        return value
-
     def values(self, given: Mapping[str, float] | None = None) -> dict[str, float]:
         """The value of every parameter, some of them replaced."""
         found = dict(self.parameter_values) | dict(given or {})
@@ -458,78 +424,6 @@ class System:
     @property
     def _rate_names(self) -> list[str]:
         return [f"{name}.rate" for name in self.coordinate_names]
-
-    def _column(self, names: Iterable[str]) -> Any:
-        return ca.vertcat(SX(0, 1), *(self.symbols[name] for name in names))
-
-    def _new(self, name: str, unit: str) -> Any:
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise ModelError("bad-name", f"the name of a symbol must be a text, got {name!r}.")
-        if name in self.symbols:
-            raise ModelError(
-                "taken-name", f"system {self.name!r} has a symbol named {name!r} already.", where={"symbol": name}
-            )
-        self._dimensions[name] = dimension_of_unit(unit, repr(name))
-        self.symbols[name] = SX.sym(name)
-        self.units[name] = unit
-        return self.symbols[name]
-
-    def _differentiate(self, value: Any) -> Any:
-        result = ca.jacobian(value, self.t) if ca.depends_on(value, self.t) else SX(*value.shape)
-        for name in self.coordinate_names:
-            order = 0
-            while (own := derivative_name(name, order)) in self.symbols:
-                symbol = self.symbols[own]
-                if ca.depends_on(value, symbol):
-                    following = derivative_name(name, order + 1)
-                    if following not in self.symbols:
-                        self._new(following, "")
-                    result = result + ca.jtimes(value, symbol, self.symbols[following])
-                order += 1
-        for name in self.definitions:
-            if ca.depends_on(value, self.symbols[name]):
-                result = result + ca.jtimes(value, self.symbols[name], self.symbols[f"{name}.rate"])
-            if ca.depends_on(value, self.symbols[f"{name}.rate"]):
-                problem = (
-                    f"the rate of speed {name!r} has no derivative: write the expression with rates of coordinates."
-                )
-                raise ModelError("not-supported", problem, where={"speed": name})
-        return result
-
-    def _column_of(self, given: Any, what: str) -> Any:
-        value = self.expression(given, what)
-        if 1 not in value.shape and value.numel():
-            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; expected a column.")
-        return ca.densify(ca.vec(value))
-
-    def _scalar(self, given: Any, what: str) -> Any:
-        value = self.expression(given, what)
-        if value.shape != (1, 1):
-            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; it must be a scalar.")
-        return ca.densify(value)
-
-    def _vector(self, given: Any, what: str, *, time: bool = False, coordinates: bool = False) -> Any:
-        """Three components; two are in the plane z = 0. ``time``: of t and parameters, and ``coordinates`` only."""
-        column = self._column_of(given, what)
-        if column.shape[0] not in (2, 3):
-            raise ModelError("wrong-shape", f"{what} has {column.shape[0]} components, expected 2 or 3.")
-        if time:
-            allowed = [*self.parameter_values, *self.input_names, "t", *(self.coordinate_names if coordinates else ())]
-            self._only(column, what, allowed)
-        return ca.vertcat(column, SX(3 - column.shape[0], 1)) if column.shape[0] < 3 else column
-
-    def _only(self, value: Any, what: str, allowed: Iterable[str]) -> None:
-        known = {*allowed, *self.parameter_values}
-        for symbol in ca.symvar(value):
-            if symbol.name() not in known:
-                raise ModelError(
-                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, of which it cannot depend.",
-                    where={"symbol": symbol.name()},
-                )  # fmt: skip
-
-    def _fit(self, column: Any, wanted: Any, what: str) -> None:
-        for one in ca.vertsplit(column):
-            require_dimension(one, wanted, self._dimensions, what)
 
     def _free_name(self, known: Mapping[str, Any], name: str, kind: str) -> None:
         if not isinstance(name, str) or not name:
@@ -551,37 +445,41 @@ class System:
     ) -> None:
         self._free_name(self.bodies, name, "body")
         what = f"body {name!r}"
-        place = self._vector(position, f"the position of {what}", time=True, coordinates=True)
-        self._fit(place, LENGTH, f"the position of {what}")
-        own_mass = self._scalar(mass, f"the mass of {what}")
+        place = self.table.vector(position, f"the position of {what}", time=True, coordinates=True)
+        self.table.require_unit(place, LENGTH, f"the position of {what}")
+        own_mass = self.table.scalar(mass, f"the mass of {what}")
         self._constant(own_mass, f"the mass of {what}")
-        require_dimension(own_mass, (1.0, 0.0, 0.0, 0.0), self._dimensions, f"the mass of {what}")
-        moving = self._differentiate(place) if velocity is None else self._vector(velocity, f"the velocity of {what}")
+        require_dimension(own_mass, (1.0, 0.0, 0.0, 0.0), self.table.dimensions, f"the mass of {what}")
+        moving = (
+            self.table.differentiate(place)
+            if velocity is None
+            else self.table.vector(velocity, f"the velocity of {what}")
+        )
         if turn is None:
             self.bodies[name] = Body(name, own_mass, SX(3, 3), place, moving)
             return
         orientation = self._orientation(turn, what)
         own_inertia = self._inertia(inertia, what)
-        spin = orientation.omega if omega is None else self._vector(omega, f"the angular velocity of {what}")
+        spin = orientation.omega if omega is None else self.table.vector(omega, f"the angular velocity of {what}")
         self.bodies[name] = Body(name, own_mass, own_inertia, place, moving, orientation.matrix, spin)
 
     def _orientation(self, turn: Any, what: str) -> Orientation:
         if isinstance(turn, Orientation):
             return turn
-        value = self.expression(turn, f"the orientation of {what}")
+        value = self.table.expression(turn, f"the orientation of {what}")
         if value.shape == (1, 1):
-            return Orientation(rotation_about("z", value), ca.vertcat(0, 0, self._differentiate(value)))
+            return Orientation(rotation_about("z", value), ca.vertcat(0, 0, self.table.differentiate(value)))
         if value.shape != (3, 3):
             problem = f"the rotation of {what} has the shape {value.shape}; expected (3, 3)."
             raise ModelError("wrong-shape", problem)
-        turning = value.T @ ca.reshape(self._differentiate(ca.vec(value)), 3, 3)
+        turning = value.T @ ca.reshape(self.table.differentiate(ca.vec(value)), 3, 3)
         return Orientation(value, ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0]))
 
     def _inertia(self, inertia: Any, what: str) -> Any:
-        value = self.expression(inertia, f"the inertia of {what}")
+        value = self.table.expression(inertia, f"the inertia of {what}")
         self._constant(value, f"the inertia of {what}")
         for one in ca.vertsplit(ca.vec(value)):
-            require_dimension(one, (1.0, 2.0, 0.0, 0.0), self._dimensions, f"the inertia of {what}")
+            require_dimension(one, (1.0, 2.0, 0.0, 0.0), self.table.dimensions, f"the inertia of {what}")
         if value.shape == (1, 1):
             return ca.diag(ca.vertcat(0, 0, value))
         if 1 in value.shape and value.numel() == 3:
@@ -594,17 +492,16 @@ class System:
         return value
 
     def _constant(self, value: Any, what: str) -> None:
-        self._only(value, what, ())
+        self.table.allow_only(value, what, ())
         if value.is_constant() and float(ca.mmin(ca.diag(ca.densify(value)) if value.is_square() else value)) < 0:
             raise ModelError("negative", f"{what} is negative.", where={"name": what})
 
-    def _add_energy(self, kind: str, group: dict[str, Any], given: Any, name: str, wanted: Any) -> Any:
+    def _add_energy(self, kind: str, group: dict[str, Any], given: Any, name: str, wanted: Any) -> None:
         own = name or f"{kind} {len(group) + 1}"
         self._free_name(group, own, kind)
-        value = self._scalar(given, f"{kind} {own!r}" if name else f"the {kind}")
-        require_dimension(value, wanted, self._dimensions, f"{kind} {own!r}")
+        value = self.table.scalar(given, f"{kind} {own!r}" if name else f"the {kind}")
+        require_dimension(value, wanted, self.table.dimensions, f"{kind} {own!r}")
         group[own] = value
-        return value
 
     def _row(self, value: Any, owner: str, k: int) -> Constraint:
         if value.is_op(ca.OP_LT) or value.is_op(ca.OP_LE):
@@ -612,8 +509,8 @@ class System:
                 "not-supported", f"constraint {owner!r} is an inequality; a row is an expression that is zero.",
                 where={"row": owner},
             )  # fmt: skip
-        dimension_of(value, self._dimensions, f"constraint {owner!r}")
-        accelerations = ca.vertcat(self.accelerations, self._column([f"{name}.rate" for name in self.definitions]))
+        dimension_of(value, self.table.dimensions, f"constraint {owner!r}")
+        accelerations = ca.vertcat(self.accelerations, self.table.column([f"{name}.rate" for name in self.definitions]))
         moving = ca.vertcat(self.rates, self.speeds)
         if ca.depends_on(value, accelerations):
             return Constraint(owner, value, ACCELERATION, k)
@@ -625,31 +522,6 @@ class System:
                 where={"row": owner},
             )  # fmt: skip
         return Constraint(owner, value, HOLONOMIC, k)
-
-
-def derivative_name(name: str, order: int) -> str:
-    """The symbol of a time derivative of a coordinate."""
-    return name + ("", ".rate", ".acceleration")[order] if order < 3 else f"{name}.derivative{order}"
-
-
-def rotation_about(axis: str, angle: Any) -> Any:
-    """Rotation matrix about one axis."""
-    c, s = ca.cos(angle), ca.sin(angle)
-    place = "xyz".index(axis)
-    one, two = (place + 1) % 3, (place + 2) % 3
-    R = SX(3, 3)
-    R[place, place] = 1
-    R[one, one], R[one, two], R[two, one], R[two, two] = c, -s, s, c
-    return R
-
-
-def _per_second(unit: str) -> str:
-    if not unit:
-        return ""
-    head, _, power = unit.rpartition("/s")
-    if head and power in ("", "^2", "^3"):
-        return f"{head}/s^{int(power[1:] or 1) + 1}"
-    return f"{unit}/s"
 
 
 def _number(what: str, value: Any) -> float:

@@ -1,0 +1,522 @@
+"""A derivation: equations of motion of a system by one formalism, its steps in order, and everything to read off it.
+
+    q̇ = N v + n ,   M v̇ = f + Aᵀ λ ,   A v̇ = b
+
+Expressions are those of the graph; they compute. Text (LaTeX, Markdown, Python) is made of them when it is asked for.
+Every formalism also keeps the way it solves for v̇ and λ, so that formalisms can be compared: `Derivation.solve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
+from dalembert.core.progress import Setting
+from dalembert.equations import (
+    ACCELERATION,
+    HOLONOMIC,
+    VELOCITY,
+    QuaternionBlock,
+    Row,
+    equations_from_expressions,
+)
+from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
+from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
+from dalembert.symbolic.printing import count_operations, equations_in_latex, latex_name, python_function
+from dalembert.symbolic.system import System
+
+SX = ca.SX
+Array = NDArray[Any]
+Values = Mapping[str, Array]
+Method = Callable[[Values], tuple[Array, Array]]
+ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a derivation: a title, a sentence, a formula in LaTeX, and expressions with their left-hand sides."""
+
+    title: str
+    sentence: str
+    formula: str = ""
+    terms: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Conserved:
+    """A quantity that keeps its value on every motion, and why."""
+
+    name: str
+    expression: Any
+    reason: str
+
+
+@dataclass(frozen=True)
+class SolvedMotion:
+    """Accelerations of a state by one formalism.
+
+    acceleration : q̈ in the order of the coordinates.  speed_rates : v̇.  multipliers : λ, of minimum norm.
+    """
+
+    acceleration: Array
+    speed_rates: Array
+    multipliers: Array
+
+
+def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
+    """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; rows that repeat others share their multipliers."""
+    M, f, A, b = values["M"], values["f"], values["A"], values["b"]
+    n, m = len(f), len(b)
+    if not m:
+        return np.linalg.solve(M, f), np.zeros(0)
+    scale = max(float(np.abs(M).max()), 1e-300) / max(float(np.abs(A).max()), 1e-300)
+    K = np.block([[M, -scale * A.T], [scale * A, np.zeros((m, m))]])
+    right = np.concatenate([f, scale * b])
+    found = np.linalg.lstsq(K, right, rcond=1e-13)[0]
+    found += np.linalg.lstsq(K, right - K @ found, rcond=1e-13)[0]  # one refinement
+    return found[:n], scale * found[n:]
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """Equations of motion of a system by one formalism. Frozen; made by the functions of `da.symbolic`.
+
+    formalism : its name.  motion : the system in the speeds of this derivation.  M, f : of M v̇ = f + Aᵀ λ.
+    steps : in order.  extra : further matrices of the formalism, for its own solution.
+    method : that solution, from numbers of M, f, A, b and ``extra`` to v̇ and λ.
+    shown, left : simplified expressions to show, and those that simplification left as they are.
+    """
+
+    formalism: str
+    motion: Motion
+    M: Any
+    f: Any
+    steps: tuple[Step, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    method: Method = solve_with_multipliers
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Derivation({self.system.name!r} by {self.formalism}: {len(self.names)} speeds, {len(self.rows)} "
+            f"constraint rows, {self.operations['all']} operations)"
+        )
+
+    # -- what it holds -------------------------------------------------------------------------------------------------
+    @property
+    def system(self) -> System:
+        return self.motion.system
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the speeds."""
+        return self.motion.names
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The constraint rows that are left, in the order of λ."""
+        return self.motion.rows
+
+    @property
+    def q(self) -> Any:
+        return self.system.q
+
+    @property
+    def v(self) -> Any:
+        return self.motion.v
+
+    @property
+    def A(self) -> Any:
+        """Rows of A v̇ = b; A' λ acts on the system."""
+        return self.motion.A
+
+    @property
+    def b(self) -> Any:
+        return self.motion.b
+
+    @cached_property
+    def multipliers(self) -> Any:
+        """Symbols of λ, a column."""
+        return ca.vertcat(SX(0, 1), *(SX.sym(f"lambda_{k + 1}") for k in range(len(self.rows))))
+
+    @cached_property
+    def explicit(self) -> Any:
+        """v̇ as an expression of (q, v, inputs, t), constraint rows solved for; they must be independent."""
+        if not self.rows:
+            return solve_mass(self.M, self.f)
+        A = ca.densify(self.A)
+        free, turned = solve_mass(self.M, self.f), solve_mass(self.M, A.T)
+        lam = solve_mass(A @ turned, self.b - A @ free)
+        return free + turned @ lam
+
+    @cached_property
+    def state_equations(self) -> Any:
+        """(v̇, q̇) as one column of expressions."""
+        return ca.vertcat(self.explicit, self.motion.qdot)
+
+    @cached_property
+    def operations(self) -> dict[str, int]:
+        """Operations to evaluate M, f, A, b, and all of them together with what they share counted once."""
+        parts = {"M": self.M, "f": self.f, "A": self.A, "b": self.b}
+        return {name: count_operations([one]) for name, one in parts.items()} | {
+            "all": count_operations(list(parts.values()))
+        }
+
+    @cached_property
+    def conserved(self) -> tuple[Conserved, ...]:
+        """Quantities that keep their value: momenta of cyclic coordinates, and the energy where nothing changes it.
+
+        That a derivative vanishes is checked at random points.
+        """
+        return _conserved(in_rates(self.system))
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+    def solve(
+        self,
+        coordinates: Mapping[str, float],
+        rates: Mapping[str, float] | None = None,
+        *,
+        inputs: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        t: float = 0.0,
+    ) -> SolvedMotion:
+        """Accelerations and multipliers at a state, solved in the way of the formalism.
+
+        coordinates, rates : by the names of the coordinates; zero where left out. The rates must fulfil the rows.
+        """
+        s = self.system
+        q = _column(s.coordinate_names, coordinates, "coordinate")
+        qdot = _column(s.coordinate_names, rates or {}, "coordinate")
+        u = _column(s.input_names, inputs or {}, "input")
+        p = np.array(list(s.values(parameters).values()), dtype=float)
+        found = [np.array(one) for one in self._function.call([q, qdot, u, p, t])]
+        for name, value in zip(self._parts, found, strict=False):
+            if not np.isfinite(value).all():
+                raise ModelError(
+                    "not-finite", f"{name} of {self!r} is not finite at this state: something is divided by zero.",
+                    where={"part": name},
+                )  # fmt: skip
+        values = {name: one if one.shape[1] != 1 or name in _MATRICES else one[:, 0] for name, one in
+                  zip(self._parts, found, strict=False)}  # fmt: skip
+        vdot, lam = self.method(values)
+        return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam)
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        return ["M", "f", "A", "b", "N", "bias", *self.extra]
+
+    @cached_property
+    def _function(self) -> ca.Function:
+        """(q, q̇, inputs, p, t) -> M, f, A, b, N, the rest of q̈, and the matrices of the formalism."""
+        s, motion = self.system, self.motion
+        parts = [self.M, self.f, self.A, self.b, motion.N, motion.rate(motion.qdot), *self.extra.values()]
+        made = [ca.densify(SX(one)) for one in parts]
+        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made)
+        if motion.of_rates is motion.v:
+            return inner
+        own = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
+        q, qdot, u, p, t = (SX.sym(name, size) for name, size in
+                            zip("qvupt", (s.q.shape[0], s.q.shape[0], s.u.shape[0], s.p.shape[0], 1)))  # fmt: skip
+        return ca.Function("solved", [q, qdot, u, p, t], inner.call([q, own(q, qdot, p, t), u, p, t]))
+
+    # -- text ----------------------------------------------------------------------------------------------------------
+    @property
+    def final(self) -> Step:
+        """The equations of motion themselves."""
+        left = [latex_name(f"{name}.rate") if not name.endswith(".rate") else latex_name(_acceleration(name))
+                for name in self.names]  # fmt: skip
+        column = "\\begin{bmatrix}" + " \\\\ ".join(left) + "\\end{bmatrix}"
+        terms = [("M", self.M), ("f", self.f)]
+        formula = f"M\\,{column} = f"
+        if self.rows:
+            terms += [("A", self.A), ("b", self.b)]
+            formula += f" + A^{{T}} \\lambda, \\qquad A\\,{column} = b"
+        return Step("Equations of motion", "Mass matrix and forces.", formula, tuple(terms))
+
+    def latex(self) -> str:
+        """The equations of motion in LaTeX, lines of an ``aligned`` environment."""
+        step = self.final
+        lines = [step.formula, *equations_in_latex(step.terms, self.shown)]
+        aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
+        return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
+
+    def markdown(self) -> str:
+        """All steps as Markdown with LaTeX formulas."""
+        lines = [f"# {self.system.name}: {self.formalism}", ""]
+        for step in (*self.steps, self.final):
+            lines += [f"## {step.title}", "", step.sentence, ""]
+            if step.formula:
+                lines += ["$$", step.formula, "$$", ""]
+            for line in equations_in_latex(step.terms, self.shown):
+                lines += ["$$", line, "$$", ""]
+        if self.conserved:
+            lines += ["## Conserved quantities", ""]
+            for one in self.conserved:
+                shown = equations_in_latex([(latex_name(one.name), one.expression)])
+                lines += [f"{one.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
+        if self.left:
+            lines += [f"Not simplified, because of the bounds: {', '.join(self.left)}.", ""]
+        return "\n".join(lines)
+
+    def python(self) -> str:
+        """A Python module with functions of (q, v, u, p, t) for M, f, the rows and q̇; it needs ``math`` alone."""
+        s = self.system
+        arguments = {name: ca.vertsplit(column) if column.shape[0] else [] for name, column in
+                     (("q", s.q), ("v", self.v), ("u", s.u), ("p", s.p), ("t", s.t))}  # fmt: skip
+        values = [f"{name} = {value!r}" for name, value in s.parameter_values.items()]
+        head = [
+            f'"""Equations of motion of {s.name}, by {self.formalism}.', "",
+            "q' = N v + n,  M v' = f + A' lam,  A v' = b", "",
+            f"q: {', '.join(s.coordinate_names)}", f"v: {', '.join(self.names)}",
+            f"u: {', '.join(s.input_names) or '(none)'}", f"p: {', '.join(values) or '(none)'}", '"""', "",
+            "import math", "", "",
+        ]  # fmt: skip
+        qdot = {"qdot": self.motion.qdot}
+        body = [
+            python_function("mass_matrix", arguments, {"M": self.M}, "M, a list of rows."),
+            python_function("forces", arguments, {"f": self.f}, "f, a list."),
+            python_function("kinematics", arguments, qdot, "Rates of the coordinates, a list."),
+        ]
+        if self.rows:
+            rows = {"A": ca.densify(self.A), "b": self.b}
+            body.append(python_function("constraint_rows", arguments, rows, "A, a list of rows, and b, a list."))
+        return "\n".join(head) + "\n\n".join(body)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()
+
+    def simplify(self, *, operations: int = 400, seconds: float = 10.0, progress: Setting = None) -> Derivation:
+        """The same derivation with simplified expressions to show; what computes stays as it is.
+
+        operations : an entry with more is left as it is.  seconds : for everything together; what is not done by then
+        is left too. ``left`` names it.
+        """
+        from dalembert.symbolic.simplify import simplify_terms
+
+        terms = [term for step in (*self.steps, self.final) for term in step.terms]
+        shown, left = simplify_terms(terms, operations, seconds, progress)
+        return replace(self, shown=shown, left=left)
+
+
+_MATRICES = frozenset({"M", "A", "N", "J", "W", "C", "mass"})
+
+
+def derive(system: System) -> Derivation:
+    """The equations of a system by the formalism that fits what it gives: Lagrange, or Kane where it has speeds."""
+    from dalembert.symbolic.formalisms.boltzmann_hamel import boltzmann_hamel
+    from dalembert.symbolic.formalisms.kane import kane
+    from dalembert.symbolic.formalisms.lagrange import lagrange, lagrange_multipliers
+
+    if not system.definitions:
+        return lagrange_multipliers(system) if system.constraints else lagrange(system)
+    return boltzmann_hamel(system) if system.kinetic else kane(system)
+
+
+def require_bodies(system: System, formalism: str) -> None:
+    """Refuse a system that gives its inertia as an energy, where bodies are needed."""
+    if system.kinetic:
+        name = next(iter(system.kinetic))
+        raise ModelError(
+            "not-supported", f"{formalism} needs bodies; {name!r} of system {system.name!r} is a kinetic energy.",
+            Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.boltzmann_hamel")),
+            where={"energy": name},
+        )  # fmt: skip
+
+
+def quadratic_mass(motion: Motion, formalism: str) -> Any:
+    """M = ∂²T/∂v², which must not depend on the speeds."""
+    M = ca.hessian(motion.kinetic, motion.v)[0]
+    if ca.depends_on(M, motion.v):
+        index = next(k for k in range(motion.nv) if ca.depends_on(M, motion.v[k]))
+        raise ModelError(
+            "not-supported", f"the kinetic energy of system {motion.system.name!r} is not quadratic in "
+            f"{motion.names[index]!r}; {formalism} needs a quadratic one.", where={"speed": motion.names[index]},
+        )  # fmt: skip
+    return M
+
+
+def _check(d: Derivation) -> None:
+    """Masses and rows that determine the accelerations, at random points."""
+    motion = d.motion
+    if d.M.shape != (motion.nv, motion.nv) or d.f.shape != (motion.nv, 1):
+        raise ModelError("wrong-shape", f"M and f have the shapes {d.M.shape} and {d.f.shape}.")
+    points = motion.sample([d.M, d.A], 2)
+    good = [(M, A) for M, A in points if np.isfinite(M).all() and np.isfinite(A).all()]
+    if not good:
+        raise ModelError("not-finite", f"M or A of system {d.system.name!r} is not finite at random points.")
+    ranks = []
+    for M, A in good:
+        stacked = np.vstack([_scaled(M), _scaled(A)])
+        ranks.append(np.linalg.matrix_rank(stacked, RANK))
+    if max(ranks) < motion.nv:
+        M, A = good[0]
+        _, _, V = np.linalg.svd(np.vstack([_scaled(M), _scaled(A)]))
+        name = motion.names[int(np.abs(V[-1]).argmax())]
+        raise ModelError(
+            "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
+            "matrix is singular and the constraint rows do not hold it (checked at random points).",
+            where={"speed": name},
+        )  # fmt: skip
+    if len(d.rows) > max(np.linalg.matrix_rank(_scaled(A), RANK) for _, A in good):
+        _refuse_contradiction(d)
+
+
+def _scaled(rows: Array) -> Array:
+    lengths = np.abs(rows).max(axis=1, keepdims=True) if rows.size else np.ones((len(rows), 1))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
+
+
+def _refuse_contradiction(d: Derivation) -> None:
+    """Holonomic rows that depend on each other must have a pose in common: a Gauss-Newton search from a few poses."""
+    rows = [one for one in d.motion.ordered if one.level == HOLONOMIC]
+    if not rows:
+        return
+    s = d.system
+    phi = ca.vertcat(*(one.expression for one in rows))
+    f = ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)])
+    random = np.random.default_rng(3)
+    p = [1.0 if x is None else x for x in s.parameter_values.values()]
+    best = np.full(len(rows), np.inf)
+    for _ in range(4):
+        q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
+        for _ in range(60):
+            value, J = (np.array(one) for one in f(q, p, 0.0))
+            step = np.linalg.lstsq(J, -value[:, 0], rcond=1e-9)[0]
+            q = q + step
+            if np.abs(step).max() < 1e-12:
+                break
+        value = np.array(f(q, p, 0.0)[0])[:, 0]
+        if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
+            best = value
+    if np.abs(best).max() > 1e-6:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > 1e-7)]
+        raise ModelError(
+            "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
+            "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},
+        )  # fmt: skip
+
+
+def _conserved(motion: Motion) -> tuple[Conserved, ...]:
+    s = motion.system
+    T, V = motion.kinetic, motion.potential
+    momenta = ca.gradient(T, motion.v)
+    slope = ca.gradient(T - V, s.q)
+    applied, A = motion.applied, motion.A
+    others = [motion.applied, motion.rate(T - V), ca.gradient(T - V, s.t), motion.rates_of_rows - A @ motion.v
+              if len(motion.rows) else SX(0, 1)]  # fmt: skip
+    points = motion.sample([slope, applied, A, ca.gradient(T - V, s.t), others[3], ca.fabs(T) + ca.fabs(V)])
+    points = [one for one in points if all(np.isfinite(x).all() for x in one)]
+    if not points:
+        return ()
+    size = max(float(one[5].max()) for one in points) or 1.0
+    found = []
+    for k, name in enumerate(s.coordinate_names):
+        cyclic = all(abs(one[0][k, 0]) <= ZERO * size and one[1][k, 0] == 0 for one in points)
+        if cyclic and all(np.abs(one[2][:, k]).max(initial=0.0) == 0 for one in points):
+            reason = f"Coordinate {name} is cyclic: neither energies nor forces nor rows depend on it or act along it"
+            found.append(Conserved(f"{name}.momentum", momenta[k], reason))
+    steady = all(abs(one[3][0, 0]) <= ZERO * size for one in points)
+    workless = all(np.abs(one[1]).max(initial=0.0) == 0 and np.abs(one[4]).max(initial=0.0) <= ZERO for one in points)
+    if steady and workless and all(row.level != ACCELERATION for row in motion.rows):
+        natural = ca.dot(momenta, motion.v) - 2 * T  # T quadratic in the rates
+        whole = all(abs(one[0][0, 0]) <= ZERO * size for one in motion.sample([natural]))
+        energy = T + V if whole else ca.dot(momenta, motion.v) - T + V
+        found.append(Conserved("E", energy, "Energies do not depend on time, and no force or row does work"))
+    return tuple(found)
+
+
+def _acceleration(name: str) -> str:
+    return name.removesuffix(".rate") + ".acceleration"
+
+
+def _column(names: Sequence[str], given: Mapping[str, float], kind: str) -> Array:
+    for name in given:
+        if name not in names:
+            raise ModelError("unknown-name", unknown_name(kind, name, names))
+    return np.array([float(given.get(name, 0.0)) for name in names])
+
+
+@equations.register
+def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
+    """Equations of motion of a derivation, in its speeds.
+
+    Where holonomic rows were eliminated the equations have all rows instead, so that an assembly and a run can close
+    them.
+    """
+    motion, s = derivation.motion, derivation.system
+    if any(row.level == HOLONOMIC and row.unit_norm is None for row in motion.eliminated):
+        from dalembert.symbolic.formalisms.lagrange import lagrange_multipliers
+        from dalembert.symbolic.formalisms.virtual_work import virtual_work
+
+        return equations(lagrange_multipliers(s) if s.kinetic else virtual_work(s))
+    values = s.values()
+    groups: dict[str, dict[str, Any]] = {HOLONOMIC: {}, VELOCITY: {}, ACCELERATION: {}}
+    for one in motion.ordered:
+        convert = {HOLONOMIC: SX, VELOCITY: motion.velocity, ACCELERATION: motion.acceleration}[one.level]
+        own = groups[one.level]
+        own[one.name] = ca.vertcat(own.get(one.name, SX(0, 1)), convert(one.expression))
+    identity = bool(motion.N.is_eye() and motion.n.is_zero())
+    blocks = [QuaternionBlock(one.name.removesuffix(".norm"), one.unit_norm[0], motion.names.index(
+        list(s.definitions)[one.unit_norm[1]])) for one in motion.eliminated if one.unit_norm is not None]  # fmt: skip
+    units = {**s.units, **{name: s.units.get(name, "") for name in derivation.names}}
+    made = equations_from_expressions(
+        s.name, q=s.q, v=motion.v, a=motion.vdot, u=s.u, p=s.p, t=s.t, M=derivation.M, f=derivation.f,
+        N=None if identity else motion.N, n=None if identity else motion.n, phi=groups[HOLONOMIC], c=groups[VELOCITY],
+        h=groups[ACCELERATION], kinetic=motion.kinetic, potential=_without_inputs(motion),
+        outputs={name: motion.acceleration(one) for name, one in s.outputs.items()},
+        points={name: ca.vertsplit(one) for name, one in s.points.items()}, lines=s.lines, parameter_values=values,
+        units=units, drawn=s.drawn, quaternions=tuple(blocks),
+    )  # fmt: skip
+    _check_drawn(made)
+    return made
+
+
+def _without_inputs(motion: Motion) -> Any:
+    """V, without terms of inputs, which are forces and not stored energy."""
+    u = motion.system.u
+    return ca.substitute(motion.potential, u, SX.zeros(u.shape[0])) if u.shape[0] else motion.potential
+
+
+def _check_drawn(eqs: EquationsOfMotion) -> None:
+    """M, f and the rows in the pose as drawn must be numbers, and M and the rows must determine the accelerations."""
+    q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
+    (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
+    (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))
+    A, b = eqs.kernel("rows")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
+    for what, value in (("the mass matrix", M), ("the force", f)):
+        bad = np.argwhere(~np.isfinite(value))
+        if len(bad):
+            name = eqs.speeds.names[int(bad[0][0])]
+            raise ModelError(
+                "not-finite", f"{what} of {name!r} is not finite in the pose as drawn: something is divided by zero.",
+                Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
+            )  # fmt: skip
+    rows = np.flatnonzero(~np.isfinite(np.column_stack([A.reshape(-1, eqs.nv), b])).all(axis=1))
+    if len(rows):
+        owner = eqs.rows[int(rows[0])].owner
+        raise ModelError(
+            "not-finite", f"row {owner!r} is not finite in the pose as drawn: something is divided by zero.",
+            Advice("Draw another pose: {}.", Call("s.coordinate")), where={"row": owner},
+        )  # fmt: skip
+    _, sizes, V = np.linalg.svd(np.vstack([_scaled(M.reshape(eqs.nv, eqs.nv)), _scaled(A.reshape(-1, eqs.nv))]))
+    if sizes[-1] <= RANK * sizes[0]:
+        name = eqs.speeds.names[int(np.abs(V[-1]).argmax())]
+        raise ModelError(
+            "singular-matrix", f"nothing determines the acceleration of {name!r} in the pose as drawn: mass matrix and "
+            "rows lose rank there.", Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
+        )  # fmt: skip

@@ -1,0 +1,78 @@
+"""Hamilton's canonical equations (Goldstein, Poole and Safko 2002, ch. 8).
+
+    p = ∂L/∂q̇ = M q̇ + a ,   H = pᵀ q̇ - L ,   q̇ = ∂H/∂p ,   ṗ = -∂H/∂q + Q + φ_qᵀ λ
+
+The momenta are the speeds of these equations: q̇ = M⁻¹ (p - a), and M⁻¹ ṗ = M⁻¹ (-∂H/∂q + Q) + (φ_q M⁻¹)ᵀ λ has the
+form of all others with mass matrix M⁻¹ = ∂²H/∂p².
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Call
+from dalembert.equations import HOLONOMIC
+from dalembert.symbolic.derivation import Array, Derivation, Step, Values, quadratic_mass
+from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
+from dalembert.symbolic.system import System
+
+SX = ca.SX
+
+
+def hamilton(system: System) -> Derivation:
+    """Canonical equations in coordinates and momenta; holonomic rows have multipliers."""
+    for one in system.constraints:
+        if one.level != HOLONOMIC:
+            raise ModelError(
+                "not-supported", f"row {one.name!r} of system {system.name!r} is not holonomic; canonical equations "
+                "need rows of coordinates alone.",
+                Advice("Use {}.", Call("da.symbolic.maggi"), Call("da.symbolic.lagrange_multipliers")),
+                where={"row": one.name},
+            )  # fmt: skip
+    rates = in_rates(system)
+    mass = quadratic_mass(rates, "Hamilton's method")
+    for (value,) in rates.sample([mass], 2):
+        if np.linalg.matrix_rank(value, RANK * max(float(np.abs(value).max()), 1e-300)) < rates.nv:
+            raise ModelError(
+                "singular-matrix", f"the momenta of system {system.name!r} do not give its rates: the mass matrix is "
+                "singular (checked at random points).",
+                Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
+            )  # fmt: skip
+    names = tuple(f"{name}.momentum" for name in system.coordinate_names)
+    p = ca.vertcat(*map(SX.sym, names))
+    offset = ca.substitute(ca.gradient(rates.kinetic, rates.v), rates.v, SX.zeros(rates.nv))
+    N = solve_mass(mass, SX.eye(rates.nv))
+    qdot = solve_mass(mass, p - offset)
+    motion = Motion(
+        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, qdot - N @ p,
+        rates.constraints, (), (ca.vertcat(system.rates, system.speeds),
+                                ca.vertcat(qdot, ca.substitute(rates.velocity(system.speeds), rates.v, qdot))),
+        ca.gradient(rates.kinetic, rates.v),
+    )  # fmt: skip
+    lagrangian = ca.substitute(rates.kinetic - rates.potential, rates.v, qdot)
+    H = ca.dot(p, qdot) - lagrangian
+    applied = ca.substitute(rates.applied, rates.v, qdot)
+    change = applied - ca.gradient(H, system.q)
+    steps = [
+        Step("Momenta", "Momenta as functions of the rates.", "p = \\frac{\\partial L}{\\partial \\dot{q}}",
+             (("p", ca.gradient(rates.kinetic, rates.v)),)),
+        Step("Rates", "The momenta solved for the rates.", terms=(("\\dot{q}", qdot),)),
+        Step("Hamilton's function", "Energy in coordinates and momenta.", "H = p^{T} \\dot{q} - L", (("H", H),)),
+        Step("Canonical equations", "First-order equations of coordinates and momenta.",
+             "\\dot{q} = \\frac{\\partial H}{\\partial p}, \\qquad \\dot{p} = -\\frac{\\partial H}{\\partial q} + Q"
+             + (" + A_{q}^{T} \\lambda" if rates.constraints else ""), (("\\dot{p}", change),)),
+    ]  # fmt: skip
+    rows = ca.substitute(rates.A, rates.v, qdot)
+    extra = {"change": change, "C": rows}
+    return Derivation("Hamilton's equations", motion, N, ca.densify(N @ change), tuple(steps), extra, solve_canonical)
+
+
+def solve_canonical(values: Values) -> tuple[Array, Array]:
+    """ṗ and λ from the canonical equations and the rows at acceleration level."""
+    change, C, A, b = values["change"], values["C"], values["A"], values["b"]
+    if not len(b):
+        return change, np.zeros(0)
+    lam = np.linalg.lstsq(A @ C.T, b - A @ change, rcond=1e-13)[0]
+    return change + C.T @ lam, lam

@@ -1,0 +1,87 @@
+"""The equation of Udwadia and Kalaba, in three forms (Udwadia and Kalaba 1992; Udwadia and Phohomsiri 2006).
+
+    regular     v̇ = a + M^(-1/2) (A M^(-1/2))⁺ (b - A a) ,   a = M⁻¹ f
+    singular    v̇ = [ (1 - A⁺ A) M ; A ]⁺ [ (1 - A⁺ A) f ; b ]
+    augmented   the regular form with M + α² A⁺ A and f + α² A⁺ b ,   α² the largest mass
+
+Rows may depend on each other. The first needs a regular mass matrix; the others need rank [M; A] = n. Forces of the
+rows are M v̇ - f.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import ModelError
+from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
+from dalembert.symbolic.motion import in_rates
+from dalembert.symbolic.system import System
+
+RANK = 1e-13  # of pseudo-inverses, as a share of the largest singular value
+FORMULAS = {
+    "regular": "\\ddot{q} = a + M^{-1/2} \\left( A M^{-1/2} \\right)^{+} (b - A a), \\qquad a = M^{-1} f",
+    "singular": "\\ddot{q} = \\begin{bmatrix} (1 - A^{+} A) M \\\\ A \\end{bmatrix}^{+} "
+    "\\begin{bmatrix} (1 - A^{+} A) f \\\\ b \\end{bmatrix}",
+    "augmented": "M \\to M + \\alpha^{2} A^{+} A, \\qquad f \\to f + \\alpha^{2} A^{+} b",
+}
+
+
+def udwadia_kalaba(system: System, *, form: str = "regular") -> Derivation:
+    """The explicit equation of constrained motion.
+
+    form : ``"regular"``, ``"singular"`` (a mass matrix that may be singular) or ``"augmented"``.
+    """
+    if form not in _FORMS:
+        raise ModelError("unknown-choice", f"form is one of {', '.join(_FORMS)}; got {form!r}.")
+    motion = in_rates(system)
+    M, f = lagrange_forces(motion, "the Udwadia-Kalaba equation")
+    steps = [
+        Step("Unconstrained system", "Mass matrix and forces as if there were no rows.", "M a = f",
+             (("M", M), ("f", f))),
+        *([constraint_step(motion)] if motion.constraints else []),
+        Step("Udwadia-Kalaba equation", f"The {form} form; the plus sign is the pseudo-inverse.", FORMULAS[form]),
+    ]  # fmt: skip
+    return Derivation("the Udwadia-Kalaba equation", motion, M, f, tuple(steps), method=_FORMS[form])
+
+
+def _regular(values: Values) -> tuple[Array, Array]:
+    M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
+    sizes, vectors = np.linalg.eigh(M)
+    if sizes[0] <= RANK * sizes[-1]:
+        raise ModelError("singular-matrix", "the mass matrix is singular; the regular form needs its inverse.")
+    root = vectors / np.sqrt(sizes) @ vectors.T
+    a = root @ (root @ f)
+    if not len(b):
+        return a, np.zeros(0)
+    a = a + root @ np.linalg.pinv(A @ root, RANK) @ (b - A @ a)
+    return a, _multipliers(A, M @ a - f)
+
+
+def _singular(values: Values) -> tuple[Array, Array]:
+    M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
+    if not len(b):
+        return np.linalg.solve(M, f), np.zeros(0)
+    scale = np.abs(M).max() / max(np.abs(A).max(), 1e-300)
+    allowed = np.eye(len(f)) - np.linalg.pinv(A, RANK) @ A
+    a = np.linalg.pinv(np.vstack([allowed @ M, scale * A]), RANK) @ np.concatenate([allowed @ f, scale * b])
+    return a, _multipliers(A, M @ a - f)
+
+
+def _augmented(values: Values) -> tuple[Array, Array]:
+    M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
+    if not len(b):
+        return _regular(values)
+    inverse, weight = np.linalg.pinv(A, RANK), float(np.abs(M).max())
+    heavier = {"M": M + weight * inverse @ A, "f": f + weight * inverse @ b, "A": A, "b": b}
+    a, _ = _regular(heavier)
+    return a, _multipliers(A, M @ a - f)
+
+
+def _multipliers(A: Array, force: Array) -> Array:
+    return np.asarray(np.linalg.lstsq(A.T, force, rcond=RANK)[0])
+
+
+_FORMS: dict[str, Any] = {"regular": _regular, "singular": _singular, "augmented": _augmented}

@@ -1,0 +1,156 @@
+"""Symbols of a system: names, units, kinds, and expressions of them.
+
+An expression is a number, an expression of the graph, or one of SymPy; every symbol in it must be one of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.expressions.quantities import is_real
+from dalembert.symbolic.convert import from_sympy, is_sympy
+from dalembert.symbolic.dimensions import dimension_of_unit, require_dimension
+from dalembert.symbolic.parts import derivative_name
+
+SX = ca.SX
+
+
+@dataclass(eq=False)
+class SymbolTable:
+    """The symbols of one system.
+
+    name : of the system.  symbols, units, dimensions : of every symbol, by name.  coordinates, inputs : names.
+    parameters : values, None where they are not known.  speeds : definitions, of rates.
+    """
+
+    name: str
+    t: Any = field(default_factory=lambda: SX.sym("t"))
+    symbols: dict[str, Any] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    dimensions: dict[str, Any] = field(default_factory=dict)
+    coordinates: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    parameters: dict[str, float | None] = field(default_factory=dict)
+    speeds: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.symbols["t"] = self.t
+        self.dimensions["t"] = None  # sin(t) is common: its factor of 1 rad/s is a plain number
+
+    def expression(self, given: Any, what: str) -> Any:
+        """An expression of this system in the graph: numbers, SX, SymPy; a symbol it does not know is an error."""
+        if isinstance(given, (str, bytes)):
+            raise ModelError(
+                "wrong-type", f"{what} is a text, {given!r:.60}, which would have to be evaluated. Give an expression "
+                "of symbols.", where={"name": what},
+            )  # fmt: skip
+        if is_sympy(given):
+            value = from_sympy(given, self.symbols)
+        elif isinstance(given, SX):
+            value = given
+        elif isinstance(given, (list, tuple)):
+            return ca.vertcat(SX(0, 1), *(self.expression(one, what) for one in given))
+        elif isinstance(given, (np.ndarray, ca.DM)) or is_real(given):
+            value = SX(ca.DM(given))
+        else:
+            raise ModelError("wrong-type", f"{what} must be an expression, got {type(given).__name__}.")
+        for symbol in ca.symvar(value):
+            name = symbol.name()
+            if name not in self.symbols:
+                raise ModelError(
+                    "unknown-name", f"{what}: " + unknown_name("symbol", name, self.symbols, f"system {self.name!r}"),
+                    where={"symbol": name},
+                )  # fmt: skip
+            if symbol.element_hash() != self.symbols[name].element_hash():
+                raise ModelError(
+                    "wrong-owner", f"{what} has a symbol {name!r} of another system than {self.name!r}.",
+                    where={"symbol": name},
+                )  # fmt: skip
+        return value
+
+    def declare(self, name: str, unit: str) -> Any:
+        """A new symbol."""
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ModelError("bad-name", f"the name of a symbol must be a text, got {name!r}.")
+        if name in self.symbols:
+            raise ModelError(
+                "taken-name", f"system {self.name!r} has a symbol named {name!r} already.", where={"symbol": name}
+            )
+        self.dimensions[name] = dimension_of_unit(unit, repr(name))
+        self.symbols[name] = SX.sym(name)
+        self.units[name] = unit
+        return self.symbols[name]
+
+    def differentiate(self, value: Any) -> Any:
+        """Time derivative by the chain rule, with symbols for the derivatives of coordinates and speeds."""
+        following = [(self.symbols[name], self._following(name)) for name in (x.name() for x in ca.symvar(value))
+                     if name not in self.parameters and name not in self.inputs]  # fmt: skip
+        if not following:
+            return SX(*value.shape)
+        symbols, rates = (ca.vertcat(*column) for column in zip(*following, strict=True))
+        return ca.jtimes(value, symbols, rates)
+
+    def _following(self, name: str) -> Any:
+        """The symbol of the derivative of a symbol."""
+        if name == "t":
+            return SX(1)
+        stem, order = name, 0
+        while stem not in self.coordinates and stem not in self.speeds:
+            stem, _, suffix = stem.rpartition(".")
+            order = {"rate": 1, "acceleration": 2}.get(suffix) or int(suffix.removeprefix("derivative"))
+        if stem in self.speeds:
+            if order:
+                problem = f"the rate of speed {stem!r} has no derivative: use rates of coordinates."
+                raise ModelError("not-supported", problem, where={"speed": stem})
+            return self.symbols[f"{stem}.rate"]
+        own = derivative_name(stem, order + 1)
+        return self.symbols[own] if own in self.symbols else self.declare(own, "")
+
+    def column(self, names: Iterable[str]) -> Any:
+        """Symbols of these names, a column."""
+        return ca.vertcat(SX(0, 1), *(self.symbols[name] for name in names))
+
+    def column_of(self, given: Any, what: str) -> Any:
+        """A column of expressions."""
+        value = self.expression(given, what)
+        if 1 not in value.shape and value.numel():
+            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; expected a column.")
+        return ca.densify(ca.vec(value))
+
+    def scalar(self, given: Any, what: str) -> Any:
+        """One expression."""
+        value = self.expression(given, what)
+        if value.shape != (1, 1):
+            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; it must be a scalar.")
+        return ca.densify(value)
+
+    def vector(self, given: Any, what: str, *, time: bool = False, coordinates: bool = False) -> Any:
+        """Three components; two are in the plane z = 0. ``time``: of t and parameters, and ``coordinates`` only."""
+        column = self.column_of(given, what)
+        if column.shape[0] not in (2, 3):
+            raise ModelError("wrong-shape", f"{what} has {column.shape[0]} components, expected 2 or 3.")
+        if time:
+            allowed = [*self.parameters, *self.inputs, "t", *(self.coordinates if coordinates else ())]
+            self.allow_only(column, what, allowed)
+        return ca.vertcat(column, SX(3 - column.shape[0], 1)) if column.shape[0] < 3 else column
+
+    def allow_only(self, value: Any, what: str, allowed: Iterable[str]) -> None:
+        """Refuse an expression of other symbols than these and parameters."""
+        known = {*allowed, *self.parameters}
+        for symbol in ca.symvar(value):
+            if symbol.name() not in known:
+                raise ModelError(
+                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, of which it cannot depend.",
+                    where={"symbol": symbol.name()},
+                )  # fmt: skip
+
+    def require_unit(self, column: Any, wanted: Any, what: str) -> None:
+        """Refuse entries whose dimension is known and another one."""
+        for one in ca.vertsplit(column):
+            require_dimension(one, wanted, self.dimensions, what)
