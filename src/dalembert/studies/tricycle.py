@@ -71,7 +71,8 @@ def tricycle() -> Assembly:
     """The machine as a tree: T of A (frame, handlebar, rods), wheels, bars and knuckles."""
     root = Assembly("T")
     d = {name: root.add_parameter(name, value, "m") for name, value in GEOMETRY.items()}
-    frame = root.add(_frame(d))
+    frame = _frame(d)
+    root.add(frame)
     points = _points(frame, d)
     root.add(rolling_wheel("W", radius=REAR, mass=2.50, axial=0.180, radial=0.094, gravity=DOWN))
     for side, sign in (("R", 1), ("L", -1)):

@@ -22,6 +22,7 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
+from dalembert.symbolic.convert import import_sympy, to_sympy
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
 from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
@@ -198,10 +199,31 @@ class ModularModel:
         """The matrices of every node, from leaves to root, as text."""
         lines = []
         for path, node in self.nodes.items():
-            lines.append(f"{path or node.name}: {node.freedoms} freedoms ({', '.join(node.independent)})")
+            lines.append(f"{path or node.name}: freedoms: {node.freedoms} ({', '.join(node.independent)})")
             for name, matrix in (("B", node.B), ("C", node.C), ("f̄", node.constrained)):
-                lines += [f"  {name}", *("    " + line for line in matrix.text(28).splitlines())]
+                shown = LabelledMatrix(self.name_symbols(matrix.entries), matrix.rows, matrix.columns)
+                lines += [f"  {name}", *("    " + line for line in shown.text(28).splitlines())]
         return "\n".join([*lines, f"ranks: {self.points.words}"])
+
+    def name_symbols(self, expression: Any) -> Any:
+        """The same expressions with symbols that have their label in the whole model as their name."""
+        old = ca.symvar(expression)
+        new = [SX.sym(self.motion.name_of(symbol)) for symbol in old]
+        return ca.substitute(expression, ca.vertcat(*old), ca.vertcat(*new)) if old else expression
+
+    def to_sympy(self, expression: Any) -> Any:
+        """An expression or a labelled matrix of this model as SymPy shows it; needs the extra ``symbolic``."""
+        entries = expression.entries if isinstance(expression, LabelledMatrix) else expression
+        return to_sympy(self.name_symbols(SX(entries)))
+
+    def latex(self) -> str:
+        """The equations of motion as LaTeX: one line per freedom, then one per constraint."""
+        sympy = import_sympy()
+        fbar = self.tree.constrained
+        lines = [f"{sympy.latex(self.to_sympy(fbar[label, '']))} &= 0" for label in fbar.rows]
+        lines += [f"{sympy.latex(self.to_sympy(one.expression))} &= 0" for one in self.motion.invariants]
+        body = " \\\\\n".join(lines)
+        return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
     # -- at one pose -----------------------------------------------------------------------------------------------
     def at(self, matrix: LabelledMatrix, values: Mapping[str, float], *, t: float = 0.0) -> LabelledMatrix:

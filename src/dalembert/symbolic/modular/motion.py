@@ -258,6 +258,10 @@ class Motion:
                     where={"symbol": symbol.name()},
                 )  # fmt: skip
 
+    def name_of(self, symbol: Any) -> str:
+        """The label of a symbol in the whole model."""
+        return self._names.get(symbol.element_hash(), str(symbol.name()))
+
     def order_of(self, expression: Any) -> int:
         """The highest order of a variable in an expression; -1 where there is none."""
         return max((self._orders.get(s.element_hash(), -1) for s in ca.symvar(expression)), default=-1)

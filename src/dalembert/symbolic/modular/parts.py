@@ -258,7 +258,7 @@ class Part:
         own = self.own
         for group in (own.variables, own.parameters, own.inputs):
             if label in group:
-                return group[label].symbol  # type: ignore[attr-defined]
+                return group[label].symbol
         base, times = label, 0
         while base.endswith(RATE):
             base, times = base[: -len(RATE)], times + 1
@@ -323,18 +323,22 @@ class Part:
         for variable in own.variables.values():
             symbol = ca.SX.sym(variable.name)
             other.variables[variable.name] = Variable(variable.name, variable.order, variable.unit, symbol)
-            old.append(variable.symbol), new.append(symbol)
+            old.append(variable.symbol)
+            new.append(symbol)
         for (which, times), symbol in self._rate_symbols.items():
             made._rate_symbols[which, times] = ca.SX.sym(which + RATE * times)
-            old.append(symbol), new.append(made._rate_symbols[which, times])
+            old.append(symbol)
+            new.append(made._rate_symbols[which, times])
         for parameter in own.parameters.values():
             symbol = ca.SX.sym(parameter.name)
             other.parameters[parameter.name] = Parameter(parameter.name, parameter.unit, symbol, parameter.value)
-            old.append(parameter.symbol), new.append(symbol)
+            old.append(parameter.symbol)
+            new.append(symbol)
         for one in own.inputs.values():
             symbol = ca.SX.sym(one.name)
             other.inputs[one.name] = Input(one.name, one.unit, symbol, one.on)
-            old.append(one.symbol), new.append(symbol)
+            old.append(one.symbol)
+            new.append(symbol)
 
         before, after = ca.vertcat(*old), ca.vertcat(*new)
 

@@ -39,7 +39,7 @@ def test_one_leaf_serves_under_several_names_with_values_of_its_own() -> None:
 @pytest.mark.spec("002-I2")
 def test_a_model_shows_its_matrices_node_by_node() -> None:
     text = modular_model(Assembly("pair", [bead("a"), bead("b")])).trace()
-    assert "a: 1 freedoms" in text
+    assert "a: freedoms: 1 (a.x.rate)" in text
     assert "not proved" in text
 
 

@@ -149,7 +149,10 @@ class LabelledMatrix:
 
     def rename(self, names: dict[str, str] | Callable[[str], str]) -> LabelledMatrix:
         """The same entries under other labels."""
-        new = names if callable(names) else lambda label: names.get(label, label)
+
+        def new(label: str) -> str:
+            return names(label) if callable(names) else names.get(label, label)
+
         return LabelledMatrix(self.entries, map(new, self.rows), map(new, self.columns))
 
     # -- questions -------------------------------------------------------------------------------------------------
@@ -165,7 +168,7 @@ class LabelledMatrix:
         """A table with the labels around the entries; long expressions are cut."""
 
         def show(value: Any) -> str:
-            words = f"{value:.6g}" if self.is_numeric else str(value)
+            words = f"{value:.6g}" if self.is_numeric else "0" if value.is_zero() else str(value)
             return words if len(words) <= width else words[: width - 1] + "…"
 
         table = [["", *self.columns], *([r, *(show(self[r, c]) for c in self.columns)] for r in self.rows)]
