@@ -69,6 +69,26 @@ def test_a_massless_leaf_that_constraints_hold_is_legal() -> None:
     assert found["light.x.rate.rate"] == pytest.approx(found["bead.x.rate.rate"])
 
 
+def test_a_leaf_takes_expressions_of_sympy() -> None:
+    sympy = pytest.importorskip("sympy")
+    leaf = Leaf("bead")
+    for name, value in (("m", 0.2), ("r", 0.5)):
+        leaf.add_parameter(name, value)
+    leaf.add_coordinate("x"), leaf.add_coordinate("y")
+    m, r, x, y, dx, dy = sympy.symbols("m r x y x.rate y.rate")
+    leaf.constrain(sympy.Eq(x**2 + y**2, r**2), "circle")
+    leaf.add_kinetic_energy(m / 2 * (dx**2 + dy**2))
+    leaf.add_potential(sympy.Float(9.81) * m * y)
+    values = {"x": 0.3, "y": 0.4, "x.rate": 0.8, "y.rate": -0.6}
+    assert modular_model(leaf).accelerations(values) == pytest.approx(modular_model(bead()).accelerations(values))
+    with pytest.raises(da.errors.ModelError) as caught:
+        leaf.constrain(x >= 0, "right side")
+    assert caught.value.code == "not-supported"
+    with pytest.raises(da.errors.ModelError) as caught:
+        leaf.constrain(sympy.Symbol("w"), "unknown")
+    assert "w" in str(caught.value)
+
+
 def twice() -> None:
     leaf = bead()
     Assembly("a", [leaf, leaf])

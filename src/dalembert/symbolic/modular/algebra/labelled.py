@@ -155,6 +155,13 @@ class LabelledMatrix:
 
         return LabelledMatrix(self.entries, map(new, self.rows), map(new, self.columns))
 
+    def solve(self, right: LabelledMatrix) -> LabelledMatrix:
+        """X of this @ X = right, by labels: the least-squares solution of smallest norm; numbers only."""
+        if not (self.is_numeric and right.is_numeric):
+            raise ModelError("wrong-type", "only matrices of numbers are solved; evaluate the expressions first.")
+        found = np.linalg.lstsq(self.entries, right.part(rows=self.rows).entries, rcond=None)[0]
+        return LabelledMatrix(found, self.columns, right.columns)
+
     # -- questions -------------------------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, int]:
@@ -208,6 +215,18 @@ def label_sum(*matrices: LabelledMatrix) -> LabelledMatrix:
 def jacobian(expressions: Expr, rows: Iterable[str], symbols: Expr, columns: Iterable[str]) -> LabelledMatrix:
     """∂expressions/∂symbols with a label for every expression and every symbol."""
     return LabelledMatrix(ca.SX(ca.jacobian(ca.vertcat(expressions), symbols)), rows, columns)
+
+
+def coefficients(matrix: LabelledMatrix, symbols: Expr, names: Iterable[str]) -> dict[str, LabelledMatrix]:
+    """A matrix that is affine in some symbols: its constant part under ``""``, and one matrix for each symbol."""
+    parts = {}
+    for name, symbol in zip(names, ca.vertsplit(symbols), strict=True):
+        slope = ca.reshape(ca.jacobian(ca.vec(matrix.entries), symbol), *matrix.shape)
+        if ca.depends_on(slope, symbols):
+            raise ModelError("not-affine", f"the matrix is not affine in {name!r}.", where={"symbol": name})
+        parts[name] = LabelledMatrix(slope, matrix.rows, matrix.columns)
+    rest = ca.substitute(matrix.entries, symbols, ca.DM.zeros(symbols.numel()))
+    return {"": LabelledMatrix(rest, matrix.rows, matrix.columns), **parts}
 
 
 def evaluate(matrix: LabelledMatrix, symbols: Expr, values: Array) -> LabelledMatrix:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.symbolic.modular import LabelledMatrix, identity, label_sum
-from dalembert.symbolic.modular.algebra.labelled import evaluate, jacobian, zeros
+from dalembert.symbolic.modular.algebra.labelled import coefficients, evaluate, jacobian, zeros
 
 LABELS = st.lists(st.sampled_from("abcdef"), unique=True, max_size=4)
 
@@ -105,3 +105,18 @@ def test_labels_that_stand_twice_and_wrong_shapes_are_refused() -> None:
     with pytest.raises(da.errors.ModelError) as caught:
         LabelledMatrix([[1.0, 2.0]], ["r"], ["x", "y", "z"])
     assert caught.value.code == "wrong-shape"
+
+
+@pytest.mark.spec("002-I1")
+def test_systems_are_solved_by_labels_and_affine_matrices_taken_apart() -> None:
+    A = LabelledMatrix([[2.0, 0.0], [0.0, 4.0], [1.0, 1.0]], ["p", "q", "r"], ["x", "y"])
+    right = LabelledMatrix([[3.0], [2.0], [8.0]], ["r", "p", "q"])  # x = 1, y = 2, in another order
+    found = A.solve(right)
+    assert [found["x", ""], found["y", ""]] == pytest.approx([1.0, 2.0])
+    s = ca.SX.sym("s", 2)
+    matrix = LabelledMatrix(ca.vertcat(3 + 2 * s[0], s[1] - s[0]), ["p", "q"])
+    parts = coefficients(matrix, s, ["a", "b"])
+    assert [float(parts[name][row, ""]) for name in ("", "a", "b") for row in "pq"] == [3, 0, 2, -1, 0, 1]
+    with pytest.raises(da.errors.ModelError) as caught:
+        coefficients(LabelledMatrix(s[0] ** 2, ["p"]), s, ["a", "b"])
+    assert caught.value.code == "not-affine"
