@@ -64,11 +64,14 @@ class SolvedMotion:
     """Accelerations of a state by one formalism.
 
     acceleration : q̈ in the order of the coordinates.  speed_rates : v̇.  multipliers : λ, of minimum norm.
+    reactions : of force balances, by body: force in world axes, then, of a rigid body, the torque about the mass centre
+        in body axes, by which coordinates and rows hold it.
     """
 
     acceleration: Array
     speed_rates: Array
     multipliers: Array
+    reactions: Mapping[str, Array] = field(default_factory=dict)
 
 
 def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
@@ -211,7 +214,18 @@ class Derivation:
         values = {name: one if one.shape[1] != 1 or name in _MATRICES else one[:, 0] for name, one in
                   zip(self._parts, found, strict=False)}  # fmt: skip
         vdot, lam = self.method(values)
-        return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam)
+        return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
+
+    def _reactions(self, values: Values, vdot: Array) -> dict[str, Array]:
+        """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""
+        if "applied" not in values:
+            return {}
+        left = values["mass"] @ (values["J"] @ vdot + values["gamma"]) - values["applied"]
+        found = {}
+        for name, body in self.system.bodies.items():
+            size = 3 if body.rotation is None else 6
+            found[name], left = left[:size], left[size:]
+        return found
 
     @cached_property
     def _parts(self) -> list[str]:

@@ -55,7 +55,7 @@ class System:
     Parameters
     ----------
     name : of the system.
-    gravity : (2,) or (3,) acceleration in world axes [m/s²], numbers or expressions, on every body with mass.
+    gravity : (2,) or (3,) acceleration in world axes [m/s²] on every body with mass; `set_gravity` takes parameters.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class System:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError("bad-name", f"the name of a system must be a text, got {self.name!r}.")
         self.table = SymbolTable(self.name)
-        self.gravity = tuple(ca.vertsplit(self.table.vector(self.gravity, "gravity", time=True)))
+        self.set_gravity(self.gravity)
 
     def __repr__(self) -> str:
         return (
@@ -294,6 +294,10 @@ class System:
         row = Constraint(f"{name}.norm", (ca.dot(p, p) - 1) / 2, HOLONOMIC, unit_norm=(first, rank))
         self.constraints.append(row)
         return Orientation(rotation(p), ca.vertcat(*spin))
+
+    def set_gravity(self, acceleration: Any) -> None:
+        """Gravity on every body with mass, (2,) or (3,) in world axes [m/s²], also of parameters."""
+        self.gravity = tuple(ca.vertsplit(self.table.vector(acceleration, "gravity", time=True)))
 
     def add_kinetic(self, energy: Any, name: str = "") -> None:
         """Kinetic energy of (q, q̇ or u, t) that no body has."""

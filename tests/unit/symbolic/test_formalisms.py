@@ -321,7 +321,8 @@ def test_rows_of_all_levels_and_of_time_give_the_accelerations_by_hand() -> None
 def test_rows_that_are_not_affine_in_the_rates_follow_the_rule_of_chetaev() -> None:
     """A particle of constant speed: the force of the row is along the velocity."""
     s = rolling_hoop()
-    s.gravity = (0.0, -9.81, 0.0)
+    g = s.parameter("g", 9.81, "m/s^2")
+    s.set_gravity((0, -g))
     found = lagrange_multipliers(s).solve({}, {"x": 0.6, "y": 0.8})
     assert found.acceleration @ [0.6, 0.8] == pytest.approx(0.0, abs=1e-14)
     assert found.acceleration @ [-0.8, 0.6] == pytest.approx(-9.81 * 0.6, rel=1e-13)
@@ -426,3 +427,22 @@ def test_a_top_in_euler_parameters_moves_as_one_in_angles() -> None:
     assert other["x"] == pytest.approx(0.4 * np.sin(run["theta"]) * np.sin(run["psi"]), abs=1e-8)
     # at its lowest, from a guess: the pivot closes
     assert da.assemble(second, guess={"top.e1": 1.0, "top.e0": 0.1})["z"] == pytest.approx(-0.4, abs=0.02)
+
+
+@pytest.mark.spec("002-B1", "003-C40", "000-01")
+def test_force_balances_give_the_reactions_of_every_body_also_in_minimal_coordinates() -> None:
+    """A uniform rod on a pivot at rest: the pivot carries m g (1 - ¾ sin²θ) down and ⅜ m g sin 2θ to the side."""
+    m, length, theta = 2.0, 1.2, 0.7
+    s = System("rod", gravity=(0, -9.81))
+    angle = s.coordinate("angle")  # from the vertical, hanging
+    along = (da.sin(angle), -da.cos(angle))
+    s.add_body("rod", m, m * length**2 / 12, tuple(length / 2 * one for one in along), angle=angle)
+    found = newton_euler(s).solve({"angle": theta})
+    turned = -1.5 * 9.81 / length * np.sin(theta)
+    assert found.acceleration == pytest.approx([turned], rel=1e-13)
+    force = found.reactions["rod"]
+    expected = [-0.375 * m * 9.81 * np.sin(2 * theta), m * 9.81 * (1 - 0.75 * np.sin(theta) ** 2), 0.0]
+    assert force[:3] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    arm = -length / 2 * np.array([np.sin(theta), -np.cos(theta)])
+    assert force[5] == pytest.approx(arm[0] * force[1] - arm[1] * force[0], rel=1e-12)  # it acts at the pivot
+    assert kane(s).solve({"angle": theta}).reactions == {}
