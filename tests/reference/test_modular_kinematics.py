@@ -292,7 +292,7 @@ def test_a_variation_of_accelerations_moves_a_point_by_half_the_square_of_time()
     V = np.array(model.motion.function([model.lifting(place)], 2)(*model.motion.point({"a": 0.4, "r": 1.3}, 2)))
     value = ca.Function("place", [ca.vertcat(a, r)], [place])
     moved, still = (float(value(q + v * step + w * step**2 / 2)) for w in (change, 0 * change))
-    assert (moved - still) / (step**2 / 2) == pytest.approx(float(V @ change), rel=2e-3)
+    assert (moved - still) / (step**2 / 2) == pytest.approx((V @ change).item(), rel=2e-3)
 
 
 @pytest.mark.spec("002-A17")

@@ -380,6 +380,11 @@ def _pieces(
         Picture("stability", _stability_figure(printed), "Eigenvalues over the speed: growth rate and frequency."),
         Picture("ratios", _ratio_figure(printed), "Ratio of steer to lean in the three modes, and its phase."),
         Table(head, rows, "Eigenvalues with the printed dimensions [1/s]."),
+        Table(
+            ("speed [m/s]", "castering", "capsize", "weave"),
+            tuple((f"{v:g}", *_shapes(printed, v)) for v in SPEEDS[1:]),
+            "Eigenvectors: steer per unit of lean, and its phase [deg].",
+        ),
         Heading("Dimensions that close"),
         Text(
             "The 44 constraints have rank 38 at the reference, but off it they contradict each other by "
@@ -407,6 +412,12 @@ def _pieces(
 def _cells(found: SpeedModel, v: float) -> tuple[str, ...]:
     modes = named_modes(found, v)
     return tuple(_number(value) for value in (modes["castering"], modes["capsize"], *modes["weave"]))
+
+
+def _shapes(found: SpeedModel, v: float) -> tuple[str, ...]:
+    modes = named_modes(found, v)
+    ratios = [found.ratio(v, _first(modes[kind]), "steer", "lean") for kind in ("castering", "capsize", "weave")]
+    return tuple(f"{abs(one):.3f}, {abs(np.degrees(np.angle(one))):.0f}" for one in ratios)
 
 
 def _number(value: Any) -> str:
