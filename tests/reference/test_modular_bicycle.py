@@ -100,7 +100,9 @@ def test_published_matrices_from_linearized_leaves(parts: Any) -> None:
 def published_eigenvalues(v: float) -> Any:
     M, C1, K0, K2 = (np.array(PUBLISHED[name]) for name in ("M", "C1", "K0", "K2"))
     inverse = np.linalg.inv(M)
-    return np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ (K0 + v**2 * K2), -v * inverse @ C1]]))
+    return np.linalg.eigvals(
+        np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ (K0 + v**2 * K2), -v * inverse @ C1]])
+    )
 
 
 def largest_distance(found: Any, expected: Any) -> float:
@@ -140,7 +142,7 @@ def test_published_matrices_from_derived_equations() -> None:
 @pytest.mark.spec("002-G7")
 def test_difference_quotients_of_the_complement_would_leave_five_digits_less(parts: Any) -> None:
     """Why the derivative of the complement is exact: with γ = 1e-3 the quotient is off by 1e-7 and more."""
-    from dalembert.symbolic.modular.complement import linear_complement
+    from dalembert.symbolic.modular.algebra.complement import linear_complement
 
     rng = np.random.default_rng(3)
     B0, B1 = rng.normal(size=(3, 5)), rng.normal(size=(3, 5, 1))
@@ -148,14 +150,16 @@ def test_difference_quotients_of_the_complement_would_leave_five_digits_less(par
     C0, C1 = linear_complement(B0, B1, columns, free)
     assert np.abs(B0 @ C1[:, :, 0] + B1[:, :, 0] @ C0).max() < 1e-13
     step = 1e-3
-    plus, minus = (linear_complement(B0 + s * step * B1[:, :, 0], np.zeros((3, 5, 0)), columns, free)[0] for s in (1, -1))
+    plus, minus = (
+        linear_complement(B0 + s * step * B1[:, :, 0], np.zeros((3, 5, 0)), columns, free)[0] for s in (1, -1)
+    )
     quotient = (plus - minus) / (2 * step)
     assert np.abs(quotient - C1[:, :, 0]).max() > 1e-7
 
 
 @pytest.mark.spec("002-T22", "002-A11")
 def test_linear_complement_with_the_published_step_needs_twice_the_step_below_the_fraction() -> None:
-    from dalembert.symbolic.modular.complement import linear_complement
+    from dalembert.symbolic.modular.algebra.complement import linear_complement
 
     rng = np.random.default_rng(22)
     B0, B1 = rng.normal(size=(3, 5)), rng.normal(size=(3, 5))

@@ -23,13 +23,13 @@ from dalembert.symbolic.modular import (
     rolling_wheel,
     thin_bar,
 )
-from dalembert.symbolic.modular.rotations import quaternion_rotation, rotation, unskew
+from dalembert.symbolic.modular.algebra.rotations import quaternion_rotation, rotation, unskew
 
 ROUND = 1e-11  # numbers of order 1 to 100, some hundred operations
 GRAVITY = 9.81
 
 
-# -- five-bar mechanism ------------------------------------------------------------------------------------------------
+# -- five-bar mechanism ----------------------------------------------------------------------------------------------
 
 
 def chain(name: str) -> Assembly:
@@ -173,7 +173,7 @@ def test_recursion_gives_the_accelerations_of_the_flat_system(five_bar_model: An
     np.testing.assert_allclose(recursive, [flat[name] for name in explicit], rtol=1e-9, atol=1e-9)
 
 
-# -- spherical pendulum --------------------------------------------------------------------------------------------------
+# -- spherical pendulum ------------------------------------------------------------------------------------------------
 
 MASS, RADIUS = 1.3, 0.7
 
@@ -245,7 +245,7 @@ def test_three_models_of_a_spherical_pendulum_move_alike_and_keep_their_energy()
     ends = []
     for leaf, given in ((pendulum_angles(), angles), (pendulum_places(), places),
                         (pendulum_places(square=True), places)):  # fmt: skip
-        eqs = pickle.loads(pickle.dumps(da.equations(leaf)))
+        eqs = pickle.loads(pickle.dumps(da.equations(leaf)))  # noqa: S301  # our own bytes
         start = eqs.state([given[k] for k in eqs.coordinates.names], [given[k] for k in eqs.speeds.names])
         run = da.simulate(eqs, until=4.0, start=start)
         x = RADIUS * np.cos(run["theta"]) if "theta" in given else run["x"]
@@ -266,7 +266,7 @@ def test_only_the_angles_are_singular_at_the_pole() -> None:
     assert found["x.rate.rate"] == pytest.approx(-(0.5**2) / RADIUS, abs=ROUND)
 
 
-# -- inertia forces from energies ----------------------------------------------------------------------------------------
+# -- inertia forces from energies --------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("002-T8", "002-E2")
@@ -289,7 +289,7 @@ def test_inertia_forces_of_a_particle_from_the_square_of_its_speed(form: str) ->
 def spinning(kind: str) -> Leaf:
     """A body with quaternion coordinates, of which only the rotation counts."""
     leaf = Leaf("body")
-    I = np.array([[0.3, 0.02, -0.01], [0.02, 0.5, 0.04], [-0.01, 0.04, 0.7]])
+    J = np.array([[0.3, 0.02, -0.01], [0.02, 0.5, 0.04], [-0.01, 0.04, 0.7]])
     w = ca.vertcat(*(leaf.add_velocity(f"w{k}") for k in "xyz"))
     q = ca.vertcat(*(leaf.add_coordinate(f"q{k}") for k in "xyzt"))
     x, y, z, t = (q[k] for k in range(4))
@@ -300,11 +300,11 @@ def spinning(kind: str) -> Leaf:
     leaf.constrain(ca.sumsqr(q) - 1, "norm")
     dw = ca.vertcat(*(leaf.rate(f"w{k}") for k in "xyz"))
     if kind == "gibbs-appell":
-        spin = ca.cross(w, I @ w)
-        leaf.add_gibbs_appell(0.5 * (ca.dot(dw, I @ dw) + 2 * ca.dot(dw, spin) + ca.dot(w, w) * ca.dot(w, I @ w)))
+        spin = ca.cross(w, J @ w)
+        leaf.add_gibbs_appell(0.5 * (ca.dot(dw, J @ dw) + 2 * ca.dot(dw, spin) + ca.dot(w, w) * ca.dot(w, J @ w)))
     else:
-        leaf.add_kinetic_energy(0.5 * ca.dot(w, I @ w), form=kind)
-    euler = -(I @ dw + ca.cross(w, I @ w))
+        leaf.add_kinetic_energy(0.5 * ca.dot(w, J @ w), form=kind)
+    euler = -(J @ dw + ca.cross(w, J @ w))
     for k in range(3):
         leaf.add_output(f"euler {k}", euler[k])
     return leaf
@@ -326,7 +326,7 @@ def test_kinetic_energy_in_rates_and_in_quasi_velocities_gives_the_same_motion()
     made = []
     for quasi in (False, True):
         leaf = Leaf("sleigh")
-        x, y, psi = (leaf.add_coordinate(k) for k in ("x", "y", "psi"))
+        _, _, psi = (leaf.add_coordinate(k) for k in ("x", "y", "psi"))
         c, s = ca.cos(psi), ca.sin(psi)
         dx, dy, om = leaf.rate("x"), leaf.rate("y"), leaf.rate("psi")
         u = leaf.add_velocity("u", definition=c * dx + s * dy)
@@ -349,7 +349,7 @@ def test_kinetic_energy_in_rates_and_in_quasi_velocities_gives_the_same_motion()
     assert first["om.rate"] == pytest.approx(-m * a * om * u / (J + m * a**2), abs=ROUND)
 
 
-# -- ring and disc on an incline -----------------------------------------------------------------------------------------
+# -- ring and disc on an incline ---------------------------------------------------------------------------------------
 
 
 def ring_and_disc(ratio: float, slope: float, g: float = 9.8) -> Assembly:
@@ -469,7 +469,7 @@ def test_ring_and_disc_swing_as_published() -> None:
     assert np.abs(run["theta.rate"]).max() == pytest.approx(1.32639, abs=1.2e-4)
 
 
-# -- linear spherical pendulum -------------------------------------------------------------------------------------------
+# -- linear spherical pendulum -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("002-T11", "002-G7")
@@ -501,7 +501,7 @@ def test_linear_pendulum_with_the_square_of_its_speed() -> None:
     np.testing.assert_allclose(np.poly(lin.G), [1, 0, 2 * k, 0, k**2, 0, 0, 0], atol=1e-10)
 
 
-# -- charged sphere ------------------------------------------------------------------------------------------------------
+# -- charged sphere ----------------------------------------------------------------------------------------------------
 
 
 def charged_sphere() -> Leaf:
@@ -552,7 +552,7 @@ def test_charged_sphere_rolls_as_published() -> None:
     assert np.abs(run["z"] - run["y"] ** 2 / 2).max() < 1e-9
 
 
-# -- sessions of the package ---------------------------------------------------------------------------------------------
+# -- sessions of the package -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("002-T13", "002-I2")
@@ -609,9 +609,7 @@ def test_spherical_pendulum_with_the_equation_of_the_sphere() -> None:
     vx, vy = 0.4, -0.1
     vz = -(x * vx + y * vy) / z
     square, g = vx**2 + vy**2 + vz**2, 9.81
-    found = modular_model(extra).accelerations(
-        {"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "k": square}
-    )
+    found = modular_model(extra).accelerations({"x": x, "y": y, "z": z, "vx": vx, "vy": vy, "vz": vz, "k": square})
     assert found["k.rate"] == pytest.approx(-2 * g * vz, abs=ROUND)
     assert found["vx.rate"] == pytest.approx(x * (-square + g * z) / a**2, abs=ROUND)
     assert found["vz.rate"] == pytest.approx(-(a**2 * g + z * (square - g * z)) / a**2, abs=ROUND)
@@ -637,7 +635,7 @@ def test_double_pendulum_linearized_from_its_leaves() -> None:
     assert np.abs(lin.D).max() < ROUND
 
 
-# -- library of leaves ---------------------------------------------------------------------------------------------------
+# -- library of leaves -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("002-J1")
@@ -685,8 +683,8 @@ def test_thin_bar() -> None:
 
 @pytest.mark.spec("002-J1", "002-E3")
 def test_general_body_with_products_of_inertia() -> None:
-    I = {"xx": 0.4, "yy": 0.5, "zz": 0.7, "xy": 0.02, "xz": -0.03, "yz": 0.05}
-    body = rigid_body("B", mass=2.0, inertia=tuple(I[k] for k in ("xx", "yy", "zz", "xy", "xz", "yz")),
+    given = {"xx": 0.4, "yy": 0.5, "zz": 0.7, "xy": 0.02, "xz": -0.03, "yz": 0.05}
+    body = rigid_body("B", mass=2.0, inertia=tuple(given[k] for k in ("xx", "yy", "zz", "xy", "xz", "yz")),
                       coordinates="none", gravity=(0, 0, 0))  # fmt: skip
     model = modular_model(body)
     rng = np.random.default_rng(2)
@@ -694,7 +692,7 @@ def test_general_body_with_products_of_inertia() -> None:
     found = model.at(model.unconstrained, {f"w{k}": w[k] for k in "xyz"} | {f"w{k}.rate": dw[k] for k in "xyz"})
 
     def element(a: str, b: str) -> float:
-        return I["".join(sorted(a + b))]
+        return given["".join(sorted(a + b))]
 
     for a, b, k in (("x", "y", "z"), ("y", "z", "x"), ("z", "x", "y")):
         expected = (

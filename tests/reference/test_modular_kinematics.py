@@ -22,7 +22,7 @@ from dalembert.symbolic.modular import (
     rigid_body,
     rolling_sphere,
 )
-from dalembert.symbolic.modular.rotations import quaternion_rotation, quaternion_spin, skew
+from dalembert.symbolic.modular.algebra.rotations import quaternion_rotation, quaternion_spin, skew
 
 ROUND = 1e-12
 
@@ -279,6 +279,20 @@ def test_a_variation_is_compatible_where_the_jacobian_annihilates_it() -> None:
     rng = np.random.default_rng(0)
     assert np.abs(A @ (S @ rng.normal(size=2))).max() < ROUND
     assert np.abs(A @ rng.normal(size=6)).max() > 0.1
+
+
+@pytest.mark.spec("002-A9")
+def test_a_variation_of_accelerations_moves_a_point_by_half_the_square_of_time() -> None:
+    """δv(t + ε) = ε²/2 V δq̈ + O(ε³) of a motion v of order 0: the rest is 1e-3 of it at ε = 1e-3."""
+    leaf = Leaf("arm")
+    a, r = leaf.add_coordinate("a"), leaf.add_coordinate("r")
+    place = r * ca.sin(a)
+    model = modular_model(leaf)
+    q, v, change, step = np.array([0.4, 1.3]), np.array([0.7, -0.2]), np.array([0.9, 0.5]), 1e-3
+    V = np.array(model.motion.function([model.lifting(place)], 2)(*model.motion.point({"a": 0.4, "r": 1.3}, 2)))
+    value = ca.Function("place", [ca.vertcat(a, r)], [place])
+    moved, still = (float(value(q + v * step + w * step**2 / 2)) for w in (change, 0 * change))
+    assert (moved - still) / (step**2 / 2) == pytest.approx((V @ change).item(), rel=2e-3)
 
 
 @pytest.mark.spec("002-A17")

@@ -1,9 +1,9 @@
 """A tilting tricycle with two wheels in front: its stability over the speed, from linearized parts.
 
 Eleven bodies are modelled one by one: frame with rider, handlebar, two rods across, three wheels that roll on knife
-edges, two steering bars, two knuckles. 44 constraints of rank 38 join them (Orsino 2016, section 5.2). The dimensions as
-printed there do not close: the linear model is the least-squares compromise that the method defines for such a case, and
-its heading is not without influence as it must be. Two repairs of the dimensions show what that changes.
+edges, two steering bars, two knuckles. 44 constraints of rank 38 join them (Orsino 2016, section 5.2). The dimensions
+as printed there do not close: the linear model is the least-squares compromise that the method defines for such a case,
+and its heading has an influence that it cannot have. Two repairs of the dimensions show what that changes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from dalembert.symbolic.modular import (
     speed_model,
     thin_bar,
 )
-from dalembert.symbolic.modular.linear import LinearModel
-from dalembert.symbolic.modular.speed import find_changes
+from dalembert.symbolic.modular.analysis.linear import LinearModel
+from dalembert.symbolic.modular.analysis.speed import find_changes
 from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text
 
@@ -71,7 +71,8 @@ def tricycle() -> Assembly:
     """The machine as a tree: T of A (frame, handlebar, rods), wheels, bars and knuckles."""
     root = Assembly("T")
     d = {name: root.add_parameter(name, value, "m") for name, value in GEOMETRY.items()}
-    frame = root.add(_frame(d))
+    frame = _frame(d)
+    root.add(frame)
     points = _points(frame, d)
     root.add(rolling_wheel("W", radius=REAR, mass=2.50, axial=0.180, radial=0.094, gravity=DOWN))
     for side, sign in (("R", 1), ("L", -1)):
@@ -173,7 +174,9 @@ def straight(v: float, heading: float = HEADING) -> dict[str, float]:
     return values | {"A.x.rate": v, "A.x.rate.rate": 0.0}
 
 
-def linear_models(model: ModularModel, changes: Mapping[str, float], heading: float = HEADING) -> dict[float, LinearModel]:
+def linear_models(
+    model: ModularModel, changes: Mapping[str, float], heading: float = HEADING
+) -> dict[float, LinearModel]:
     """Linear models at the speeds of the fit."""
     zero = dict.fromkeys(model.motion.labels(0), 0.0)
     with warnings.catch_warnings():
@@ -194,21 +197,24 @@ def lateral(models: Mapping[float, LinearModel]) -> SpeedModel:
 
 def heading_influence(models: Mapping[float, LinearModel]) -> float:
     """Largest acceleration of steer and lean by a unit of heading [1/s²]; zero on level ground where parts close."""
-    return max(float(np.abs(np.linalg.solve(lin.M, lin.K)[1:, COORDINATES.index("A.psi")]).max()) for lin in models.values())
+    return max(
+        float(np.abs(np.linalg.solve(lin.M, lin.K)[1:, COORDINATES.index("A.psi")]).max()) for lin in models.values()
+    )
 
 
 def close(heading: float) -> dict[str, float]:
     """Dimensions that close: the knuckle stands at the end of rod Q, its other points follow."""
     d = dict(GEOMETRY)
-    c, s = np.cos(ROD_TILT), np.sin(ROD_TILT)
 
     def rod(letter: str) -> FloatArray:
-        x, z = d[f"{letter.upper()} x"], d[f"{letter.upper()} z"]
-        return np.array([x + s * d[f"{letter} z"], d[f"{letter} y"], z + c * d[f"{letter} z"]])
+        x, z, down = d[f"{letter.upper()} x"], d[f"{letter.upper()} z"], d[f"{letter} z"]
+        return np.array([x + np.sin(ROD_TILT) * down, d[f"{letter} y"], z + np.cos(ROD_TILT) * down])
 
     knuckle = rod("q") - np.array([d["Kq x"], d["Kq y"], d["Kq z"]])
     c, s = np.cos(TILT), np.sin(TILT)
-    handle = np.array([d["wheelbase"] + d["trail"] + c * d["h x"] + s * d["h z"], d["h y"], -s * d["h x"] + c * d["h z"]])
+    handle = np.array(
+        [d["wheelbase"] + d["trail"] + c * d["h x"] + s * d["h z"], d["h y"], -s * d["h x"] + c * d["h z"]]
+    )
     turned = np.radians(heading)
     end = handle + d["bar"] * np.array([np.cos(turned), np.sin(turned), 0.0])
     hub = np.array([d["wheelbase"], knuckle[1] + d["Kf y"], -FRONT])
@@ -217,7 +223,7 @@ def close(heading: float) -> dict[str, float]:
     return d
 
 
-# -- stability -----------------------------------------------------------------------------------------------------------
+# -- stability ---------------------------------------------------------------------------------------------------------
 
 
 def named_modes(found: SpeedModel, v: float) -> dict[str, Any]:
@@ -308,7 +314,10 @@ def study() -> Outcome:
 
 
 def _results(
-    printed: SpeedModel, models: Mapping[float, LinearModel], repairs: Mapping[float, Any], scenarios: list[dict[str, Any]]
+    printed: SpeedModel,
+    models: Mapping[float, LinearModel],
+    repairs: Mapping[float, Any],
+    scenarios: list[dict[str, Any]],
 ) -> dict[str, Any]:
     return {
         **summarize(printed),
@@ -341,7 +350,7 @@ def _first(value: Any) -> complex:
     return complex(value[0] if isinstance(value, list) else value)
 
 
-# -- report --------------------------------------------------------------------------------------------------------------
+# -- report ------------------------------------------------------------------------------------------------------------
 
 
 def _pieces(
@@ -349,13 +358,14 @@ def _pieces(
 ) -> list[Piece]:
     jumps = " and ".join(f"{v:.2f}" for v in results["capsize_phase_jumps"])
     first = Text(
-        f"A tricycle that tilts, with two wheels in front, is self-stable above {results['weave_stable_above']:.3f} m/s "
-        "with the printed dimensions: from there on weave decays, and capsize and castering decay at every speed. The "
-        f"steer-to-lean ratio of weave is infinite at {results['steer_lean_pole_speed']:.4f} m/s (published: about "
-        f"0.02), and that of capsize changes its sign at {jumps} m/s, the second time inside the self-stable range, as "
-        "published. Two published findings do not follow from the printed dimensions: capsize does not become unstable "
-        "at higher speed, and the heading has an influence that it cannot have on level ground. The dimensions do not "
-        "close; with two repairs of them both findings appear."
+        "A tricycle that tilts, with two wheels in front, is self-stable above "
+        f"{results['weave_stable_above']:.3f} m/s with the printed dimensions: from there on weave decays, and capsize "
+        "and castering decay at every speed. The steer-to-lean ratio of weave is infinite at "
+        f"{results['steer_lean_pole_speed']:.4f} m/s (published: about 0.02), and that of capsize changes its sign at "
+        f"{jumps} m/s, the second time inside the self-stable range, as published. Two published findings do not "
+        "follow from the printed dimensions: capsize does not become unstable at higher speed, and the heading has an "
+        "influence that it cannot have on level ground. The dimensions do not close. With two repairs of them both "
+        "findings appear, but then weave has no such pole and capsize does not change its sign twice."
     )
     head = ("speed [m/s]", "castering", "capsize", "weave", "weave")
     rows = tuple((f"{v:g}", *_cells(printed, v)) for v in SPEEDS)
@@ -370,15 +380,28 @@ def _pieces(
         Picture("stability", _stability_figure(printed), "Eigenvalues over the speed: growth rate and frequency."),
         Picture("ratios", _ratio_figure(printed), "Ratio of steer to lean in the three modes, and its phase."),
         Table(head, rows, "Eigenvalues with the printed dimensions [1/s]."),
+        Table(
+            ("speed [m/s]", "castering", "capsize", "weave"),
+            tuple((f"{v:g}", *_shapes(printed, v)) for v in SPEEDS[1:]),
+            "Eigenvectors: steer per unit of lean, and its phase [deg].",
+        ),
         Heading("Dimensions that close"),
         Text(
-            f"The 44 constraints have rank 38 at the reference, but off it they contradict each other by "
-            f"{results['complement_residual']:.2g} per unit of deviation. The model is then the least-squares compromise, "
-            "unweighted. In the repairs the knuckle stands at the end of the lower rod, the hub at the wheelbase and one "
-            "radius above the ground, and the other points of the knuckle follow; the bar points to 70 or to 110 degrees."
+            "The 44 constraints have rank 38 at the reference, but off it they contradict each other by "
+            f"{results['complement_residual']:.2g} per unit of deviation. The model is then the compromise of least "
+            "squares, unweighted. In the repairs the knuckle stands at the end of the lower rod, the hub at the "
+            "wheelbase and one radius above the ground, and the other points of the knuckle follow; the bar points to "
+            "70 or to 110 degrees."
         ),
-        Table(("heading of the bar [deg]", "self-stable [m/s]", "influence of the heading [1/s²]",
-               "capsize unstable above [m/s]"), repaired),  # fmt: skip
+        Table(
+            (
+                "heading of the bar [deg]",
+                "self-stable [m/s]",
+                "influence of the heading [1/s²]",
+                "capsize unstable above [m/s]",
+            ),
+            repaired,
+        ),
         Picture("repairs", _repair_figure(printed, repairs, scenarios), "Largest growth rate over the speed."),
         Heading("Scattered dimensions"),
         Text(f"{SCENARIOS} sets of dimensions, each changed by up to 4 %, the trail multiplied by -2 to 11."),
@@ -389,6 +412,12 @@ def _pieces(
 def _cells(found: SpeedModel, v: float) -> tuple[str, ...]:
     modes = named_modes(found, v)
     return tuple(_number(value) for value in (modes["castering"], modes["capsize"], *modes["weave"]))
+
+
+def _shapes(found: SpeedModel, v: float) -> tuple[str, ...]:
+    modes = named_modes(found, v)
+    ratios = [found.ratio(v, _first(modes[kind]), "steer", "lean") for kind in ("castering", "capsize", "weave")]
+    return tuple(f"{abs(one):.3f}, {abs(np.degrees(np.angle(one))):.0f}" for one in ratios)
 
 
 def _number(value: Any) -> str:
@@ -420,7 +449,7 @@ def _stability_figure(found: SpeedModel) -> Any:
                 axes.axvline(limit, color=GREY, lw=0.8, ls="--")
             above.annotate(f"{limit:.2f} m/s", (limit, above.get_ylim()[0]), xytext=(4, 6), textcoords="offset points")
         above.set_ylabel("growth rate [1/s]")
-        above.legend(loc="lower left", ncols=3)
+        above.legend(loc="upper right", ncols=3)
         below.set_ylabel("frequency of weave [Hz]")
         below.set_xlabel("speed [m/s]")
     return figure
@@ -437,6 +466,9 @@ def _ratio_figure(found: SpeedModel) -> Any:
             below.plot(speeds, np.degrees(np.abs(np.angle(ratios))), color=colour)
         above.set_yscale("log")
         above.set_xscale("log")
+        for axis in (above.xaxis, above.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
         above.set_ylabel("steer to lean")
         above.legend(loc="upper right", ncols=3)
         below.set_ylabel("phase [deg]")
@@ -460,7 +492,7 @@ def _repair_figure(printed: SpeedModel, repairs: Mapping[float, Any], scenarios:
         for (heading, one), colour in zip(repairs.items(), (RED, GREEN), strict=True):
             axes.plot(speeds, growth(one["model"]), color=colour, label=f"closed, bar at {heading:g}°")
         axes.axhline(0.0, color=GREY, lw=0.8)
-        axes.set_ylim(-1.5, 4.0)
+        axes.set_ylim(-1.5, 5.0)
         axes.set_xlabel("speed [m/s]")
         axes.set_ylabel("largest growth rate [1/s]")
         axes.legend(loc="upper right")

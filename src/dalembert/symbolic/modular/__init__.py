@@ -5,9 +5,15 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
-    from dalembert.symbolic.modular.labelled import LabelledMatrix as LabelledMatrix
-    from dalembert.symbolic.modular.labelled import identity as identity
-    from dalembert.symbolic.modular.labelled import label_sum as label_sum
+    from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix as LabelledMatrix
+    from dalembert.symbolic.modular.algebra.labelled import identity as identity
+    from dalembert.symbolic.modular.algebra.labelled import label_sum as label_sum
+    from dalembert.symbolic.modular.algebra.rotations import mobility as mobility
+    from dalembert.symbolic.modular.algebra.rotations import rotation as rotation
+    from dalembert.symbolic.modular.analysis.linear import LinearModel as LinearModel
+    from dalembert.symbolic.modular.analysis.linear import linearize_parts as linearize_parts
+    from dalembert.symbolic.modular.analysis.speed import SpeedModel as SpeedModel
+    from dalembert.symbolic.modular.analysis.speed import speed_model as speed_model
     from dalembert.symbolic.modular.leaves import attach_body as attach_body
     from dalembert.symbolic.modular.leaves import dc_motor as dc_motor
     from dalembert.symbolic.modular.leaves import particle as particle
@@ -16,16 +22,10 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.leaves import rolling_sphere as rolling_sphere
     from dalembert.symbolic.modular.leaves import rolling_wheel as rolling_wheel
     from dalembert.symbolic.modular.leaves import thin_bar as thin_bar
-    from dalembert.symbolic.modular.linear import LinearModel as LinearModel
-    from dalembert.symbolic.modular.linear import linearize_parts as linearize_parts
     from dalembert.symbolic.modular.model import ModularModel as ModularModel
     from dalembert.symbolic.modular.model import modular_model as modular_model
     from dalembert.symbolic.modular.parts import TIME as TIME
     from dalembert.symbolic.modular.parts import Assembly as Assembly
     from dalembert.symbolic.modular.parts import Leaf as Leaf
-    from dalembert.symbolic.modular.rotations import mobility as mobility
-    from dalembert.symbolic.modular.rotations import rotation as rotation
-    from dalembert.symbolic.modular.speed import SpeedModel as SpeedModel
-    from dalembert.symbolic.modular.speed import speed_model as speed_model
 
 __all__ = attach(__name__)

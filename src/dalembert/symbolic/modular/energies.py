@@ -17,7 +17,7 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.symbolic.modular.elimination import eliminate
+from dalembert.symbolic.modular.algebra.elimination import eliminate
 from dalembert.symbolic.modular.motion import Entry, Motion
 from dalembert.symbolic.modular.parts import Energy, Force, Part
 

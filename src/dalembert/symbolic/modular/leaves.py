@@ -2,8 +2,8 @@
 
 Rigid bodies have velocities of their mass centre in axes of space and angular velocities in their own axes
 (Newton and Euler): m v̇ = f ,  I ω̇ = τ - ω × I ω. Numbers given to a leaf become its parameters; expressions stay what
-they are. A wheel is a knife edge that rolls without slip on the plane z = 0, z downwards, in angles of heading, lean and
-spin (z, x, y).
+they are. A wheel is a knife edge that rolls without slip on the plane z = 0, z downwards, in angles of heading, lean
+and spin (z, x, y).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
-from dalembert.symbolic.modular.parts import Assembly, Leaf, Part
-from dalembert.symbolic.modular.rotations import (
+from dalembert.symbolic.modular.algebra.rotations import (
     angular_velocity,
     quaternion_rotation,
     quaternion_spin,
     rotation,
     unskew,
 )
+from dalembert.symbolic.modular.parts import Assembly, Leaf, Part
 
 SX = ca.SX
 DOWN = (0.0, 0.0, -9.81)
@@ -189,10 +189,10 @@ def dc_motor(
     w, i = leaf.add_velocity("w", "rad/s"), leaf.add_velocity("i", "A")
     k = number(leaf, "k", torque, "N m/A")
     ke = k if back is None else number(leaf, "ke", back, "V s/rad")
-    I, b = number(leaf, "I", inertia, "kg m²"), number(leaf, "b", friction, "N m s/rad")
+    J, b = number(leaf, "I", inertia, "kg m²"), number(leaf, "b", friction, "N m s/rad")
     L, R = number(leaf, "L", inductance, "H"), number(leaf, "R", resistance, "Ohm")
     voltage = leaf.add_input("voltage", "V")
-    leaf.add_force(k * i - I * leaf.rate(w) - b * w, w)
+    leaf.add_force(k * i - J * leaf.rate(w) - b * w, w)
     leaf.add_force(voltage - L * leaf.rate(i) - R * i - ke * w, i)
     return leaf
 
@@ -278,11 +278,9 @@ def inertia_matrix(leaf: Leaf, inertia: Sequence[Any]) -> Any:
     """The matrix of three or six elements, parameters of the leaf."""
     if len(inertia) not in (3, 6):
         raise ModelError("wrong-shape", f"an inertia has three or six elements, got {len(inertia)}.")
-    I = {key: number(leaf, key, value, "kg m²") for key, value in zip(INERTIA, inertia, strict=False)}
-    xy, xz, yz = (I.get(key, SX(0)) for key in INERTIA[3:])
-    return ca.vertcat(
-        ca.horzcat(I["Ixx"], xy, xz), ca.horzcat(xy, I["Iyy"], yz), ca.horzcat(xz, yz, I["Izz"])
-    )
+    made = {key: number(leaf, key, value, "kg m²") for key, value in zip(INERTIA, inertia, strict=False)}
+    xy, xz, yz = (made.get(key, SX(0)) for key in INERTIA[3:])
+    return ca.vertcat(ca.horzcat(made["Ixx"], xy, xz), ca.horzcat(xy, made["Iyy"], yz), ca.horzcat(xz, yz, made["Izz"]))
 
 
 def number(leaf: Leaf, name: str, value: Any, unit: str = "") -> Any:

@@ -1,7 +1,7 @@
 """The recursive modular method: from leaves to root (Orsino 2016, theorem 2.10, section 4.2).
 
     leaf:      R = 1                         B = A        C = complement of B    S = C      f̄ = Cᵀ f
-    assembly:  R = (1 of its own variables,  B = A R      C = complement of B    S = R C    f̄ = Cᵀ (Rᵀ f, f̄ of its parts)
+    assembly:  R = (1 of its own variables,  B = A R      C = complement of B    S = R C    f̄ = Cᵀ (Rᵀ f + f̄ of parts)
                     S of its parts)
 
 A are the constraints of the node itself only. Then A S = 0 for all constraints of the tree, and f̄ = 0 with q̄ = 0 are
@@ -22,10 +22,11 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.convert import import_sympy, to_sympy
+from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
+from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.energies import energy_forces
-from dalembert.symbolic.modular.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.motion import Motion
 from dalembert.symbolic.modular.parts import Force, Part
 from dalembert.symbolic.modular.points import Points
@@ -198,10 +199,31 @@ class ModularModel:
         """The matrices of every node, from leaves to root, as text."""
         lines = []
         for path, node in self.nodes.items():
-            lines.append(f"{path or node.name}: {node.freedoms} freedoms ({', '.join(node.independent)})")
+            lines.append(f"{path or node.name}: freedoms: {node.freedoms} ({', '.join(node.independent)})")
             for name, matrix in (("B", node.B), ("C", node.C), ("f̄", node.constrained)):
-                lines += [f"  {name}", *("    " + line for line in matrix.text(28).splitlines())]
+                shown = LabelledMatrix(self.name_symbols(matrix.entries), matrix.rows, matrix.columns)
+                lines += [f"  {name}", *("    " + line for line in shown.text(28).splitlines())]
         return "\n".join([*lines, f"ranks: {self.points.words}"])
+
+    def name_symbols(self, expression: Any) -> Any:
+        """The same expressions with symbols that have their label in the whole model as their name."""
+        old = ca.symvar(expression)
+        new = [SX.sym(self.motion.name_of(symbol)) for symbol in old]
+        return ca.substitute(expression, ca.vertcat(*old), ca.vertcat(*new)) if old else expression
+
+    def to_sympy(self, expression: Any) -> Any:
+        """An expression or a labelled matrix of this model as SymPy shows it; needs the extra ``symbolic``."""
+        entries = expression.entries if isinstance(expression, LabelledMatrix) else expression
+        return to_sympy(self.name_symbols(SX(entries)))
+
+    def latex(self) -> str:
+        """The equations of motion as LaTeX: one line per freedom, then one per constraint."""
+        sympy = import_sympy()
+        fbar = self.tree.constrained
+        lines = [f"{sympy.latex(self.to_sympy(fbar[label, '']))} &= 0" for label in fbar.rows]
+        lines += [f"{sympy.latex(self.to_sympy(one.expression))} &= 0" for one in self.motion.invariants]
+        body = " \\\\\n".join(lines)
+        return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
     # -- at one pose -----------------------------------------------------------------------------------------------
     def at(self, matrix: LabelledMatrix, values: Mapping[str, float], *, t: float = 0.0) -> LabelledMatrix:
@@ -279,7 +301,7 @@ class ModularModel:
         M, g, A, b = (np.array(one) for one in found)
         S = np.eye(M.shape[0])
         if A.size:
-            u, s, vt = np.linalg.svd(A)
+            _, s, vt = np.linalg.svd(A)
             rank = int((s > 1e-10 * s[0]).sum()) if s.size and s[0] > 0 else 0
             S = vt[rank:].T
         stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])

@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import eliminate
+from dalembert.symbolic.modular.algebra.elimination import eliminate, solve_square
 from dalembert.symbolic.modular.parts import RATE, TIME, Parameter, Part
 
 SX = ca.SX
@@ -188,7 +188,9 @@ class Motion:
         stack = ca.vertcat(*rows)
         J = ca.jacobian(stack, U)
         affine = [i for i in range(len(rows)) if not ca.depends_on(J[i, :], U)]
-        if not any(levels[i] == 0 for i in affine):  # |v|²: the rates stay variables, and the definition constrains them
+        if not any(
+            levels[i] == 0 for i in affine
+        ):  # |v|²: the rates stay variables, and the definition constrains them
             self._add_surplus(part, path, range(len(relations)), relations)
             return
         numbers = self._at_random(J[affine, :])
@@ -203,8 +205,9 @@ class Motion:
                 Advice("Give one equation for each rate, or the rate of each coordinate itself."),
                 where={"part": part.name, "variables": names},
             )  # fmt: skip
-        for column, value in zip(done.columns, done.right, strict=True):
-            self._rates[unknown[column][0].symbol.element_hash()] = value
+        solved = solve_square(J[[affine[i] for i in done.rows], :], ca.vertcat(*(right[i] for i in done.rows)))
+        for column, (variable, _) in enumerate(unknown):
+            self._rates[variable.symbol.element_hash()] = solved[column]
         self._make_substitution()
         used = {affine[i] for i in done.rows}
         left = [i for i in range(len(relations)) if i not in used]
@@ -254,6 +257,10 @@ class Motion:
                     "declares.", Advice("A symbol belongs to the part that made it; a copy of a part has its own."),
                     where={"symbol": symbol.name()},
                 )  # fmt: skip
+
+    def name_of(self, symbol: Any) -> str:
+        """The label of a symbol in the whole model."""
+        return self._names.get(symbol.element_hash(), str(symbol.name()))
 
     def order_of(self, expression: Any) -> int:
         """The highest order of a variable in an expression; -1 where there is none."""
@@ -421,7 +428,9 @@ class Motion:
             columns.append(np.array(column))
         for name in values:
             if name not in known:
-                raise DataError("unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name))
+                raise DataError(
+                    "unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name)
+                )
         u = np.array([values.get(name, 0.0) for name in self.inputs])
         p = self.parameter_values({name: values[name] for name in self.parameters if name in values})
         return [*columns, u, p, np.array([t])]

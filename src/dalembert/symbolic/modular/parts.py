@@ -19,6 +19,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
+from dalembert.symbolic.convert import from_sympy, is_sympy
 
 TIME = ca.SX.sym("t")
 """Time, in expressions of any part."""
@@ -49,7 +50,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Input:
-    """A force, torque or voltage from outside; ``on`` is the variable whose motion it acts along, where there is one."""
+    """A force, torque or voltage from outside; ``on`` is the velocity that it acts along, where there is one."""
 
     name: str
     unit: str
@@ -138,9 +139,9 @@ class Part:
         symbol = ca.SX.sym(name)
         self.own.variables[name] = Variable(name, order, unit, symbol)
         if rate is not None:
-            self.own.rates[name] = scalar(rate, f"the rate of {name!r}")
+            self.own.rates[name] = self._graph(rate, f"the rate of {name!r}")
         if definition is not None:
-            self.own.relations.append(Named(f"{name} definition", symbol - scalar(definition, f"{name!r}")))
+            self.own.relations.append(Named(f"{name} definition", symbol - self._graph(definition, f"{name!r}")))
         return symbol
 
     def rate(self, of: Any, times: int = 1) -> Any:
@@ -167,7 +168,7 @@ class Part:
     def relate(self, expression: Any, name: str = "") -> None:
         """An equation (expression = 0) that the rates of variables are solved from; equations left over constrain."""
         name = name or f"relation {len(self.own.relations) + 1}"
-        self.own.relations.append(Named(name, equation(expression, f"relation {name!r} of {self.name!r}")))
+        self.own.relations.append(Named(name, self._equation(expression, f"relation {name!r} of {self.name!r}")))
 
     def add_parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
         """A number that stays a symbol."""
@@ -190,15 +191,17 @@ class Part:
         """A quantity that is measured: an expression of variables up to accelerations."""
         if name in self.own.outputs:
             raise ModelError("taken-name", f"part {self.name!r} has an output {name!r} already.", where={"name": name})
-        self.own.outputs[name] = (unit, scalar(value, f"output {name!r}"))
+        self.own.outputs[name] = (unit, self._graph(value, f"output {name!r}"))
 
     # -- constraints and forces --------------------------------------------------------------------------------------
     def constrain(self, expression: Any, name: str = "") -> None:
         """An equation of motion variables: ``expression = 0``, or ``left == right``. Inequalities are refused."""
         name = name or f"constraint {len(self.own.constraints) + 1}"
         if any(one.name == name for one in self.own.constraints):
-            raise ModelError("taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name})
-        made = equation(expression, f"constraint {name!r} of {self.name!r}")
+            raise ModelError(
+                "taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name}
+            )
+        made = self._equation(expression, f"constraint {name!r} of {self.name!r}")
         self.own.constraints.append(Named(name, made))
 
     def add_force(self, value: Any, along: Any) -> None:
@@ -206,8 +209,8 @@ class Part:
 
         Inertia forces are among them: ``leaf.add_force(F - m * leaf.rate("vx"), "vx")``.
         """
-        motion = self[along] if isinstance(along, str) else scalar(along, "the motion that a force acts along")
-        self.own.forces.append(Force(motion, scalar(value, "a force")))
+        motion = self[along] if isinstance(along, str) else self._graph(along, "the motion that a force acts along")
+        self.own.forces.append(Force(motion, self._graph(value, "a force")))
 
     def add_kinetic_energy(self, T: Any, *, form: str = "lagrange") -> None:
         """Inertia forces from the kinetic energy, in rates of coordinates or in quasi-velocities.
@@ -218,15 +221,15 @@ class Part:
         forms = ("lagrange", "nielsen", "tzenoff")
         if form not in forms:
             raise ModelError("unknown-choice", f"form must be one of {', '.join(forms)}, got {form!r}.")
-        self.own.energies.append(Energy(form, scalar(T, "a kinetic energy")))
+        self.own.energies.append(Energy(form, self._graph(T, "a kinetic energy")))
 
     def add_gibbs_appell(self, S: Any) -> None:
         """Inertia forces from the Gibbs-Appell function, in the rates of velocities."""
-        self.own.energies.append(Energy("gibbs-appell", scalar(S, "a Gibbs-Appell function")))
+        self.own.energies.append(Energy("gibbs-appell", self._graph(S, "a Gibbs-Appell function")))
 
     def add_potential(self, V: Any) -> None:
         """Forces from a potential of the coordinates."""
-        self.own.energies.append(Energy("potential", scalar(V, "a potential")))
+        self.own.energies.append(Energy("potential", self._graph(V, "a potential")))
 
     def choose(self, *independent: str) -> None:
         """Independent velocities of this part: as many as it has degrees of freedom, by their labels in this part."""
@@ -240,6 +243,19 @@ class Part:
         for label, value in values.items():
             owner, name = self._owner(label)
             owner.own.placement[name] = real_number(label, value)
+
+    def _graph(self, value: Any, what: str) -> Any:
+        """An expression of the graph; one of SymPy is converted, its symbols found by their labels in this part."""
+        if is_sympy(value):
+            value = from_sympy(value, _Symbols(self))
+        return scalar(value, what)
+
+    def _equation(self, expression: Any, what: str) -> Any:
+        if is_sympy(expression) and getattr(expression, "is_Relational", False):
+            if not getattr(expression, "is_Equality", False):
+                raise _inequality(what)
+            expression = expression.lhs - expression.rhs
+        return equation(self._graph(expression, what) if is_sympy(expression) else expression, what)
 
     # -- names -----------------------------------------------------------------------------------------------------
     def __getitem__(self, label: str) -> Any:
@@ -256,7 +272,7 @@ class Part:
         own = self.own
         for group in (own.variables, own.parameters, own.inputs):
             if label in group:
-                return group[label].symbol  # type: ignore[attr-defined]
+                return group[label].symbol
         base, times = label, 0
         while base.endswith(RATE):
             base, times = base[: -len(RATE)], times + 1
@@ -288,9 +304,8 @@ class Part:
                 for variable in part.own.variables.values():
                     if ca.is_equal(variable.symbol, of):
                         return part, variable.name
-        known = [label for label in self.labels()]
         raise ModelError(
-            "unknown-name", unknown_name("variable", str(of), known, f"part {self.name!r}"),
+            "unknown-name", unknown_name("variable", str(of), self.labels(), f"part {self.name!r}"),
             where={"part": self.name, "variable": str(of)},
         )  # fmt: skip
 
@@ -322,18 +337,22 @@ class Part:
         for variable in own.variables.values():
             symbol = ca.SX.sym(variable.name)
             other.variables[variable.name] = Variable(variable.name, variable.order, variable.unit, symbol)
-            old.append(variable.symbol), new.append(symbol)
+            old.append(variable.symbol)
+            new.append(symbol)
         for (which, times), symbol in self._rate_symbols.items():
             made._rate_symbols[which, times] = ca.SX.sym(which + RATE * times)
-            old.append(symbol), new.append(made._rate_symbols[which, times])
+            old.append(symbol)
+            new.append(made._rate_symbols[which, times])
         for parameter in own.parameters.values():
             symbol = ca.SX.sym(parameter.name)
             other.parameters[parameter.name] = Parameter(parameter.name, parameter.unit, symbol, parameter.value)
-            old.append(parameter.symbol), new.append(symbol)
+            old.append(parameter.symbol)
+            new.append(symbol)
         for one in own.inputs.values():
             symbol = ca.SX.sym(one.name)
             other.inputs[one.name] = Input(one.name, one.unit, symbol, one.on)
-            old.append(one.symbol), new.append(symbol)
+            old.append(one.symbol)
+            new.append(symbol)
 
         before, after = ca.vertcat(*old), ca.vertcat(*new)
 
@@ -428,7 +447,7 @@ class Assembly(Part):
 
 @equations.register
 def _(model: Part, **options: Any) -> EquationsOfMotion:
-    from dalembert.symbolic.modular.equations import modular_equations
+    from dalembert.symbolic.modular.analysis.equations import modular_equations
 
     return modular_equations(model, **options)
 
@@ -459,11 +478,36 @@ def equation(expression: Any, what: str) -> Any:
     if not made.is_leaf() and made.op() == ca.OP_EQ:
         return made.dep(0) - made.dep(1)
     if not made.is_leaf() and made.op() in COMPARISONS:
-        raise ModelError(
-            "not-supported", f"{what} is an inequality; constraints here are equations that hold at all times.",
-            Advice("Contacts that open are forces, not constraints."), where={"row": what},
-        )  # fmt: skip
+        raise _inequality(what)
     return made
+
+
+def _inequality(what: str) -> ModelError:
+    return ModelError(
+        "not-supported", f"{what} is an inequality; constraints here are equations that hold at all times.",
+        Advice("Contacts that open are forces, not constraints."), where={"row": what},
+    )  # fmt: skip
+
+
+class _Symbols(Mapping[str, Any]):
+    """Symbols of a part by label, as a conversion looks them up; rates are made when they are asked for."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def __getitem__(self, label: str) -> Any:
+        if label == "t":
+            return TIME
+        found = self.part._look_up(label.replace(".acceleration", RATE + RATE))
+        if found is None:
+            raise KeyError(label)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.part.labels())
+
+    def __len__(self) -> int:
+        return len(self.part.labels())
 
 
 def _check_name(name: object, what: str) -> str:

@@ -70,7 +70,10 @@ class Points:
         found: list[Point] = []
         if self._is_placed:
             start = np.array([self.motion.placement[entry.label] for entry in self.motion.variables(0)])
-            found.append(self._point(rng, start, 0.3))
+            try:
+                found.append(self._point(rng, start, 0.3))
+            except _OpenError as error:
+                raise self._contradiction((error.residual, error.row)) from None
         worst: tuple[float, str] = (0.0, "")
         while len(found) < self.count + self._is_placed:
             for attempt in range(STARTS):

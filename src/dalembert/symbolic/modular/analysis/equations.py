@@ -2,9 +2,9 @@
 
     M = -∂f/∂v̇ ,   forces = f at v̇ = 0 ,   rows: constraints at the order of their variables
 
-in all coordinates of the model and in the velocities that their rates consist of. Velocities that stand in no rate of a
-coordinate and that a constraint gives (the angular velocity of a wheel from the rates of its angles) are eliminated by a
-complement v = S w + e: M becomes Sᵀ M S, forces Sᵀ (f - M d/dt(S w + e) at ẇ = 0).
+in all coordinates of the model and in the velocities that their rates consist of. Velocities that stand in no rate of
+a coordinate and that a constraint gives (the angular velocity of a wheel from the rates of its angles) are eliminated
+by a complement v = S w + e: M becomes Sᵀ M S, forces Sᵀ (f - M d/dt(S w + e) at ẇ = 0).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, VELOCITY, Channels, QuaternionBlock, Row
 from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.equations.placement import Placement
-from dalembert.symbolic.modular.elimination import eliminate, rank_of
+from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import Entry, Invariant, Motion
 from dalembert.symbolic.modular.parts import Part

@@ -1,19 +1,20 @@
 """Linear models over a forward speed v: eigenvalues, ratios of amplitudes, and the speeds where they change.
 
-    M z̈ + v C₁ ż + (K₀ + v² K₂) z = 0        (Orsino 2016, eq. 5.21; Meijaard 2007)
+M z̈ + v C₁ ż + (K₀ + v² K₂) z = 0        (Orsino 2016, eq. 5.21; Meijaard 2007)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.linear import LinearModel
+from dalembert.symbolic.modular.analysis.linear import LinearModel
 
 FITS = 1e-8
 """Largest misfit of a polynomial of degree two in the speed, relative to the largest entry: rounding of assembly."""
@@ -72,16 +73,14 @@ def speed_model(models: Mapping[float, LinearModel], names: Sequence[str] | None
             raise DataError("poor-fit", f"{key} is no polynomial of degree two in the speed (off by {off:.2g}).")
         found[key] = fit.reshape(3, *values.shape[1:])
     first = models[float(speeds[0])]
-    return SpeedModel(
-        tuple(names or first.coordinates), found["M"][0], found["D"][1], found["K"][0], found["K"][2]
-    )
+    return SpeedModel(tuple(names or first.coordinates), found["M"][0], found["D"][1], found["K"][0], found["K"][2])
 
 
 def find_changes(function: Callable[[float], bool], speeds: Iterable[float], digits: float = 1e-10) -> list[float]:
     """Speeds at which a condition changes between true and false, by bisection of the intervals of a grid."""
     grid = list(speeds)
     found = []
-    for low, high in zip(grid[:-1], grid[1:], strict=True):
+    for low, high in pairwise(grid):
         before = function(low)
         if before == function(high):
             continue

@@ -149,8 +149,18 @@ class LabelledMatrix:
 
     def rename(self, names: dict[str, str] | Callable[[str], str]) -> LabelledMatrix:
         """The same entries under other labels."""
-        new = names if callable(names) else lambda label: names.get(label, label)
+
+        def new(label: str) -> str:
+            return names(label) if callable(names) else names.get(label, label)
+
         return LabelledMatrix(self.entries, map(new, self.rows), map(new, self.columns))
+
+    def solve(self, right: LabelledMatrix) -> LabelledMatrix:
+        """X of this @ X = right, by labels: the least-squares solution of smallest norm; numbers only."""
+        if not (self.is_numeric and right.is_numeric):
+            raise ModelError("wrong-type", "only matrices of numbers are solved; evaluate the expressions first.")
+        found = np.linalg.lstsq(self.entries, right.part(rows=self.rows).entries, rcond=None)[0]
+        return LabelledMatrix(found, self.columns, right.columns)
 
     # -- questions -------------------------------------------------------------------------------------------------
     @property
@@ -163,8 +173,9 @@ class LabelledMatrix:
 
     def text(self, width: int = 12) -> str:
         """A table with the labels around the entries; long expressions are cut."""
+
         def show(value: Any) -> str:
-            words = f"{value:.6g}" if self.is_numeric else str(value)
+            words = f"{value:.6g}" if self.is_numeric else "0" if value.is_zero() else str(value)
             return words if len(words) <= width else words[: width - 1] + "…"
 
         table = [["", *self.columns], *([r, *(show(self[r, c]) for c in self.columns)] for r in self.rows)]
@@ -204,6 +215,18 @@ def label_sum(*matrices: LabelledMatrix) -> LabelledMatrix:
 def jacobian(expressions: Expr, rows: Iterable[str], symbols: Expr, columns: Iterable[str]) -> LabelledMatrix:
     """∂expressions/∂symbols with a label for every expression and every symbol."""
     return LabelledMatrix(ca.SX(ca.jacobian(ca.vertcat(expressions), symbols)), rows, columns)
+
+
+def coefficients(matrix: LabelledMatrix, symbols: Expr, names: Iterable[str]) -> dict[str, LabelledMatrix]:
+    """A matrix that is affine in some symbols: its constant part under ``""``, and one matrix for each symbol."""
+    parts = {}
+    for name, symbol in zip(names, ca.vertsplit(symbols), strict=True):
+        slope = ca.reshape(ca.jacobian(ca.vec(matrix.entries), symbol), *matrix.shape)
+        if ca.depends_on(slope, symbols):
+            raise ModelError("not-affine", f"the matrix is not affine in {name!r}.", where={"symbol": name})
+        parts[name] = LabelledMatrix(slope, matrix.rows, matrix.columns)
+    rest = ca.substitute(matrix.entries, symbols, ca.DM.zeros(symbols.numel()))
+    return {"": LabelledMatrix(rest, matrix.rows, matrix.columns), **parts}
 
 
 def evaluate(matrix: LabelledMatrix, symbols: Expr, values: Array) -> LabelledMatrix:

@@ -23,8 +23,8 @@ from dalembert.core.errors import DataError, ModelError, ModelWarning, unknown_n
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.linear.state_space import StateSpace
-from dalembert.symbolic.modular.complement import choose_independent, linear_complement
-from dalembert.symbolic.modular.labelled import LabelledMatrix
+from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
+from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import Motion
 from dalembert.symbolic.modular.parts import Part
@@ -176,8 +176,7 @@ def _complete_accelerations(model: ModularModel, reference: Mapping[str, float],
     labels = model.motion.labels(2)
     if any(label in reference for label in labels) or (not np.any(point[1]) and not labels):
         return
-    values = {name: value for name, value in reference.items()}
-    found = model.accelerations(values, t=t)
+    found = model.accelerations(reference, t=t)
     point[2] = np.array([found[label] for label in labels])
 
 
@@ -365,16 +364,12 @@ class _Worker:
         none, nu = np.zeros((0, 0)), H.shape[1]
         names = (*self.motion.labels(0), *self.labels)
         inputs, name = tuple(self.motion.inputs), self.model.root.name
-        return LinearModel(
-            name, (), (), inputs, none, none, none, np.zeros((0, nu)), none, none, names, G, H, 0.0
-        )
+        return LinearModel(name, (), (), inputs, none, none, none, np.zeros((0, nu)), none, none, names, G, H, 0.0)
 
     def _second_route(self, root: _Linear, Z: Array) -> Array:
         """δq⟨1⟩ along δq where velocities stand in constraints in another way than linear."""
         motion = self.motion
-        J_q, J_v = self.numbers(
-            "first order", lambda: [ca.jacobian(self._stack(1), motion.symbols(k)) for k in (0, 1)]
-        )
+        J_q, J_v = self.numbers("first order", lambda: [ca.jacobian(self._stack(1), motion.symbols(k)) for k in (0, 1)])
         wide = np.column_stack([J_v, J_q @ Z])
         extra = tuple(f"q{k}" for k in range(Z.shape[1]))
         C, _ = linear_complement(wide, np.zeros((*wide.shape, 0)), (*self.labels, *extra), (*root.columns, *extra))

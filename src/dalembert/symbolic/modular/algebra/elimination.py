@@ -21,6 +21,9 @@ ZERO = 1e-9
 GOOD_PIVOT = 1e-2
 """A pivot above this share of its row is taken for its short expression; below it, for its size."""
 
+SMALL = 4
+"""Size of a block that is inverted by its minors; their number grows with the factorial."""
+
 
 @dataclass(frozen=True)
 class Eliminated:
@@ -95,6 +98,38 @@ def eliminate(
         tuple(order), tuple(pivots), tuple(work[i] for i in order), tuple(rhs[i] for i in order),
         dropped, tuple(rhs[i] for i in dropped),
     )  # fmt: skip
+
+
+def solve_square(matrix: Any, right: Any) -> Any:
+    """Solution of a square system whose blocks are divided by their determinant alone, if they are small.
+
+    A pivot of an elimination may vanish where the determinant does not.
+    """
+    n = matrix.shape[0]
+    group = list(range(n))  # of rows; a column belongs to the rows that have it
+    owner: dict[int, int] = {}
+
+    def find(i: int) -> int:
+        while group[i] != i:
+            i = group[i]
+        return i
+
+    pattern = matrix.sparsity()
+    for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
+        if j in owner:
+            group[find(i)] = find(owner[j])
+        else:
+            owner[j] = i
+    blocks: dict[int, tuple[list[int], list[int]]] = {}
+    for i in range(n):
+        blocks.setdefault(find(i), ([], []))[0].append(i)
+    for j, i in owner.items():
+        blocks[find(i)][1].append(j)
+    solved = ca.SX(n, 1)
+    for rows, columns in blocks.values():
+        block, part = matrix[rows, columns], right[rows]
+        solved[columns] = ca.inv_minor(block) @ part if len(rows) <= SMALL else ca.solve(block, part)
+    return solved
 
 
 def _drop_zeros(row: dict[int, Any], values: Array, size: Array) -> None:

@@ -1,7 +1,7 @@
 """Orthogonal complements: S with A S = 0 and as many independent columns as there are freedoms (Orsino 2016, 2.4, 4.5).
 
     partition:      S[ind] = 1 ,  S[dep] = -A_dep⁻¹ A_ind
-    least squares:  S[dep] = -A_dep⁺ A_ind ,   the same where the rows are compatible, and a compromise where they are not
+    least squares:  S[dep] = -A_dep⁺ A_ind ,  the same where the rows are compatible, a compromise where they are not
     derivative of the latter, with X = S[dep], B = A_dep, G = A_ind:
         Ẋ = -(BᵀB)⁻¹ (Bᵀ(Ġ + Ḃ X) + Ḃᵀ(G + B X))
 
@@ -22,8 +22,8 @@ import scipy.linalg
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.elimination import eliminate, rank_of, scale_rows
-from dalembert.symbolic.modular.labelled import LabelledMatrix, _known
+from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, _known
 
 RANK = 1e-9
 """Singular values below this share of the largest are zero: rows of length one, rounding of assembled matrices."""
@@ -110,7 +110,9 @@ def null_space(A: LabelledMatrix) -> LabelledMatrix:
     return LabelledMatrix(S, A.columns, [f"free {k + 1}" for k in range(S.shape[1])])
 
 
-def least_squares_complement(A: LabelledMatrix, independent: Sequence[str], weights: Array | None = None) -> LabelledMatrix:
+def least_squares_complement(
+    A: LabelledMatrix, independent: Sequence[str], weights: Array | None = None
+) -> LabelledMatrix:
     """S of a matrix of numbers with unit rows at the independent columns and least squares at the others."""
     C, _ = linear_complement(A.entries, np.zeros((*A.shape, 0)), A.columns, independent, weights)
     return LabelledMatrix(C, A.columns, independent)

@@ -1,0 +1,1 @@
+"""Matrices with labels, elimination in symbols, complements and rotations."""
