@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
     from dalembert.symbolic.planar.to_system import to_system as to_system
     from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
-    from dalembert.symbolic.system import Orientation as Orientation
     from dalembert.symbolic.system import System as System
 
 __all__ = attach(__name__)
