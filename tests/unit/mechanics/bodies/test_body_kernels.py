@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from dalembert.expressions.program import read
+from dalembert.expressions.machine_code.reader import read
 
 import dalembert as da
 from dalembert.equations.functions import ARGUMENTS
