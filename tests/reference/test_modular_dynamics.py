@@ -515,7 +515,7 @@ def charged_sphere() -> Leaf:
     return leaf
 
 
-@pytest.mark.spec("002-T12", "002-E1")
+@pytest.mark.spec("002-T12", "002-E1", "002-F2")
 def test_equations_of_the_charged_sphere() -> None:
     leaf = charged_sphere()
     model = modular_model(leaf)

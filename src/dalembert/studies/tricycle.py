@@ -470,7 +470,7 @@ def _ratio_figure(found: SpeedModel) -> Any:
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
         above.set_ylabel("steer to lean")
-        above.legend(loc="upper right", ncols=3)
+        above.legend(loc="upper center", ncols=3)
         below.set_ylabel("phase [deg]")
         below.set_yticks([0, 90, 180])
         below.set_xlabel("speed [m/s]")
@@ -495,5 +495,5 @@ def _repair_figure(printed: SpeedModel, repairs: Mapping[float, Any], scenarios:
         axes.set_ylim(-1.5, 5.0)
         axes.set_xlabel("speed [m/s]")
         axes.set_ylabel("largest growth rate [1/s]")
-        axes.legend(loc="upper right")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
