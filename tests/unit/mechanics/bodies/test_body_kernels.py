@@ -8,10 +8,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from dalembert.expressions.machine_code.reader import read
 
 import dalembert as da
 from dalembert.equations.functions import ARGUMENTS
+from dalembert.expressions.machine_code.reader import read
 from dalembert.mechanics.absolute.producer import Absolute
 from dalembert.mechanics.bodies import body_kernels
 from dalembert.mechanics.bodies.body_kernels import content_of, find_kernels
