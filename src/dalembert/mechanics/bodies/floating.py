@@ -68,6 +68,15 @@ class LinearRange:
     turning: float = 0.05
 
 
+@dataclass(frozen=True)
+class FullModes:
+    """From where on products of the modes are matrices and no single operations."""
+
+    modes: int = 16  # 12 m² products of numbers: 3 000 operations, as many as all the rest of such a body
+    share: float = 0.5  # of products that are not zero: below, leaving out the zeros takes fewer operations
+
+
+FULL = FullModes()
 RANGE = LinearRange()
 FLAT = 1e-12  # of the largest: inertia that is rounding
 ROUNDING = 1e-14  # of the largest moment: a rotary inertia below it is the difference of equal sums
@@ -82,6 +91,26 @@ def constant(values: Any) -> Expr:
     return ca.sparsify(SX(ca.DM(np.atleast_2d(values))))
 
 
+def is_full(data: FlexibleBodyData) -> bool:
+    """Whether products of the modes are taken as matrices: many modes, most of whose products are not zero."""
+    return data.modes > FULL.modes and np.count_nonzero(data.products) > FULL.share * data.products.size
+
+
+def multiply_products(data: FlexibleBodyData, x: Expr) -> list[list[Expr]]:
+    """Rows xᵀ products_ab (1, m) for all a, b.
+
+    Of many full modes they are one product with a constant matrix, called: written out it would be most of the code.
+    """
+    if not is_full(data):
+        return [[x.T @ constant(data.products[a, b]) for b in range(3)] for a in range(3)]
+    m = data.modes
+    column = ca.MX.sym("x", m)
+    stacked = ca.DM(np.swapaxes(data.products, 2, 3).reshape(9 * m, m))
+    function = ca.Function("products", [column], [stacked @ column], {"never_inline": True})
+    rows = ca.reshape(function(x), m, 9).T
+    return [[rows[3 * a + b, :] for b in range(3)] for a in range(3)]
+
+
 class FloatingTerms:
     """Inertia and velocity forces of a flexible body in the axes of its frame, at η, η̇ and ω (3,)."""
 
@@ -89,10 +118,9 @@ class FloatingTerms:
         self.data, self.eta, self.rate, self.w = data, eta, rate, w
         own_w = w
         m = data.modes
-        products = [[constant(data.products[a, b]) for b in range(3)] for a in range(3)]
         # rows d_ab (1, m)
-        self._d = [[constant(data.moments[a, b]) + eta.T @ products[a][b] for b in range(3)] for a in range(3)]
-        self._products = products
+        turned = multiply_products(data, eta)
+        self._d = [[constant(data.moments[a, b]) + turned[a][b] for b in range(3)] for a in range(3)]
         self.translation = constant(data.translation) if m else SX(3, 0)
         self.first_moment = SX(ca.DM(data.first_moment)) + self.translation @ eta
         stiffening, kinds = data.stiffening, np.zeros((6, m, m))
@@ -125,6 +153,14 @@ class FloatingTerms:
         Jd = ca.trace(Pd) * SX.eye(3) - Pd
         return J, Jd
 
+    def _gyroscopic(self) -> list[Expr]:
+        """(products_ab - products_ba) η̇ for the three axes; products_ba is the transpose of products_ab."""
+        pairs, products = ((2, 1), (0, 2), (1, 0)), self.data.products
+        if is_full(self.data):
+            turned = multiply_products(self.data, self.rate)
+            return [(turned[b][a] - turned[a][b]).T for a, b in pairs]
+        return [constant(products[a, b] - products[b, a]) @ self.rate for a, b in pairs]
+
     def mass_block(self, R: Expr) -> Expr:
         """(6 + m, 6 + m), the first three in world axes."""
         lever = R @ skew(self.first_moment).T
@@ -156,8 +192,8 @@ class FloatingTerms:
         elastic = ca.dot(w, w) * (d[0][0] + d[1][1] + d[2][2]).T
         for b in range(3):
             elastic = elastic - w[b] * sum((w[a] * d[a][b].T for a in range(3)), SX.zeros(self.data.modes))
-        for axis, (a, b) in enumerate(((2, 1), (0, 2), (1, 0))):
-            elastic = elastic - 2 * w[axis] * (ca.sparsify(self._products[a][b] - self._products[b][a]) @ rate)
+        for axis, spread in enumerate(self._gyroscopic()):
+            elastic = elastic - 2 * w[axis] * spread
         forces = ca.vertcat(-(R @ moving), -turning, elastic)
         if self.following is not None:
             forces = self._follow_forces(R, forces)

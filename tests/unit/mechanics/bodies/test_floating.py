@@ -216,3 +216,33 @@ def test_elastic_and_damping_forces_are_those_of_the_matrices_and_of_rayleigh():
     assert potential == pytest.approx(q[-MODES:] @ data.stiffness @ q[-MODES:], rel=1e-12)  # ½ times the factor 2
     power = float(eqs.functions["power"](q, v, none, none, eqs.p, 0.0, none))
     assert power == pytest.approx(-0.5 * v[-MODES:] @ data.damping @ v[-MODES:], rel=1e-12)
+
+
+@pytest.mark.parametrize("edge", [-1, 0], ids=["written out", "as matrices"])
+def test_products_of_many_full_modes_are_matrices_with_the_same_equations(
+    edge: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways multiply the same numbers; they differ by the order of sums of some 20 terms: 1e-15 each."""
+    from benchmarks.flexible import dense_data
+
+    def build(limit: int) -> da.EquationsOfMotion:
+        monkeypatch.setattr(floating, "FULL", floating.FullModes(modes=limit))
+        m = da.Mechanism("block")
+        m.add_flexible_body("block", data)
+        return da.equations(m)
+
+    data = dense_data(floating.FULL.modes + 1 + edge)
+    chosen, flat = build(floating.FULL.modes), build(10**6)
+    smaller = chosen.functions["inertia"].n_instructions() < 0.5 * flat.functions["inertia"].n_instructions()
+    assert smaller == (edge == 0)
+    random = np.random.default_rng(0)
+    q, v = 0.01 * random.normal(size=flat.nq), random.normal(size=flat.nv)
+    q[3:7] = np.array([1.0, 0.1, 0.2, 0.3]) / np.linalg.norm([1.0, 0.1, 0.2, 0.3])
+    none = np.zeros(0)
+    for name, given in (
+        ("inertia", (q, flat.p, 0.0)),
+        ("forces", (q, v, none, none, flat.p, 0.0, none)),
+        ("energy", (q, v, none, flat.p, 0.0)),
+    ):
+        for one, other in zip(chosen.kernel(name)(*given), flat.kernel(name)(*given), strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * np.abs(other).max())
