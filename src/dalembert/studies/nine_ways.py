@@ -23,7 +23,7 @@ from dalembert.equations import HOLONOMIC
 from dalembert.studies.runner import Outcome
 from dalembert.symbolic import Derivation, System
 from dalembert.symbolic.motion import in_rates
-from dalembert.view.plots.figures import BLUE, GREY, STYLE, new_figure
+from dalembert.view.plots.figures import INK, STYLE, new_figure
 from dalembert.view.reports.pages import Picture, Piece, Table, Text
 
 G = 9.81
@@ -438,15 +438,16 @@ def _pieces(results: dict[str, Any]) -> list[Piece]:
                 rows.append((name, formalism, kind, f"{one['operations']}", f"{1e3 * one['seconds']:.0f}",
                              f"{one['largest_difference']:.1e}"))  # fmt: skip
     head = ("system", "formalism", "coordinates", "operations", "derivation [ms]", "largest difference")
+    counts = np.array([[system["formalisms"].get(formalism, {}).get("operations", np.nan) for formalism in FORMALISMS]
+                       for system in systems.values()])  # fmt: skip
     with mpl.rc_context(STYLE):
         figure = new_figure(8.5, 4.6)
         ax = figure.subplots()
-        places = np.arange(len(systems))
-        for k, formalism in enumerate(FORMALISMS):
-            each = [system["formalisms"].get(formalism, {}) for system in systems.values()]
-            counts = [one.get("operations", np.nan) for one in each]
-            ax.bar(places + (k - 4) * 0.09, counts, 0.08, color=BLUE if k % 2 else GREY)
-        ax.set_xticks(places, list(systems), rotation=20, ha="right")
-        ax.set(yscale="log", ylabel="operations of M, f, A, b")
-    about = "Operations to evaluate the equations, formalisms in the order of the table from left to right."
+        ax.imshow(np.log10(counts), cmap="Blues", aspect="auto", vmin=0.0, vmax=5.0)
+        for (i, j), count in np.ndenumerate(counts):
+            ax.text(j, i, "" if np.isnan(count) else f"{count:.0f}", ha="center", va="center", color=INK)
+        ax.set_xticks(range(len(FORMALISMS)), list(FORMALISMS), rotation=25, ha="right")
+        ax.set_yticks(range(len(systems)), list(systems))
+        ax.grid(False)
+    about = "Operations to evaluate M, f, A and b; empty where a formalism does not take the system."
     return [first, Picture("operations", figure, about), Table(head, tuple(rows), "All formalisms")]
