@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.mechanics.bodies import floating
 from dalembert.mechanics.bodies.floating import FloatingTerms
 from dalembert.model.flexible import Stiffening
 from dalembert.structures import Frame, Material, Section, flexible_body
