@@ -25,6 +25,12 @@ def test_latex_by_a_formalism_in_joint_coordinates() -> None:
     assert result.stdout.startswith("\\begin{aligned}") and "\\ddot{\\theta}_{\\mathrm{hinge}}" in result.stdout
 
 
+def test_formulas_are_simplified_where_asked_for() -> None:
+    result = run("equations", "pendulum", "--as", "latex", "--formalism", "lagrange", "--simplify")
+    assert result.exit_code == 0, result.output
+    assert "\\frac{\\mathrm{length}^{2} \\mathrm{mass}}{3}" in result.stdout  # without sin² + cos²
+
+
 def test_python_is_a_module_that_runs(tmp_path: Path) -> None:
     file = tmp_path / "bar.py"
     assert run("equations", "four-bar", "--as", "python", "--out", file).exit_code == 0

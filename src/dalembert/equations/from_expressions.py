@@ -53,6 +53,7 @@ def equations_from_expressions(
     outputs: Mapping[str, Any] | None = None,
     kinetic: Any = None,
     potential: Any = None,
+    power: Any = None,
     measures: Mapping[str, Any] | None = None,
     points: Mapping[str, Sequence[Any]] | None = None,
     lines: Iterable[Sequence[str]] = (),
@@ -78,6 +79,8 @@ def equations_from_expressions(
     g : (nz,) ż of (q,v,z,u,p,t,λ).
     outputs : by name, of (q,v,a,λ,z,u,p,t).
     kinetic, potential : energies of (q,v,z,p,t); ½ vᵀ M v and 0 where left out.
+    power : of everything that ``potential`` does not hold, of (q,v,z,u,p,t,λ); derived where left out, for a kinetic
+        energy with ∂T/∂v = M v.
     measures : named quantities of (q,p,t), recorded with their rates; every coordinate where left out.
     points, lines : places to draw, two or three coordinates of (q,p,t) each, and pairs (or longer chains) of points.
     parameter_values : value of every parameter.
@@ -141,11 +144,13 @@ def equations_from_expressions(
     if kinetic is not None or potential is not None:
         moving = 0.5 * ca.bilin(SX(M), s["v"], s["v"]) if kinetic is None and SX(M).shape == (nv, nv) else kinetic
         made["energy"] = [SX(0 if moving is None else moving), SX(0 if potential is None else potential)]
+    if power is not None:
+        made["power"] = [SX(power)]
     if quantities:
         made["measures"] = [ca.vertcat(*map(SX, quantities.values()))]
     nq, nz = s["q"].shape[0], s["z"].shape[0]
     expected = {"kinematics": [(nq, nv), (nq, 1)], "inertia": [(nv, nv)], "forces": [(nv, 1)], "internal": [(nz, 1)],
-                "energy": [(1, 1), (1, 1)]}  # fmt: skip
+                "energy": [(1, 1), (1, 1)], "power": [(1, 1)]}  # fmt: skip
     for key, shapes in expected.items():
         found = [SX(value).shape for value in made.get(key, ())]
         if found and found != shapes:

@@ -31,7 +31,7 @@ from dalembert.equations import (
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
 from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
-from dalembert.symbolic.printing import count_operations, equations_in_latex, latex_name, python_function
+from dalembert.symbolic.printing import count_operations, equations_in_latex, free_stem, latex_name, python_function
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -267,10 +267,15 @@ class Derivation:
             formula += f" + A^{{T}} \\lambda, \\qquad A\\,{column} = b"
         return Step("Equations of motion", "Mass matrix and forces.", formula, tuple(terms))
 
+    @cached_property
+    def stem(self) -> str:
+        """The letter of names for common parts of formulas."""
+        return free_stem(self.system.symbols)
+
     def latex(self) -> str:
         """The equations of motion in LaTeX, lines of an ``aligned`` environment."""
         step = self.final
-        lines = [step.formula, *equations_in_latex(step.terms, self.shown)]
+        lines = [step.formula, *equations_in_latex(step.terms, self.shown, self.stem)]
         aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
         return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
 
@@ -281,12 +286,12 @@ class Derivation:
             lines += [f"## {step.title}", "", step.sentence, ""]
             if step.formula:
                 lines += ["$$", step.formula, "$$", ""]
-            for line in equations_in_latex(step.terms, self.shown):
+            for line in equations_in_latex(step.terms, self.shown, self.stem):
                 lines += ["$$", line, "$$", ""]
         if self.conserved:
             lines += ["## Conserved quantities", ""]
             for one in self.conserved:
-                shown = equations_in_latex([(latex_name(one.name), one.expression)])
+                shown = equations_in_latex([(latex_name(one.name), one.expression)], self.shown, self.stem)
                 lines += [f"{one.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
         if self.left:
             lines += [f"Not simplified, because of the bounds: {', '.join(self.left)}.", ""]
@@ -303,7 +308,7 @@ class Derivation:
             "q' = N v + n,  M v' = f + A' lam,  A v' = b", "",
             f"q: {', '.join(s.coordinate_names)}", f"v: {', '.join(self.names)}",
             f"u: {', '.join(s.input_names) or '(none)'}", f"p: {', '.join(values) or '(none)'}", '"""', "",
-            "import math", "", "",
+            "import math", "", "", "",
         ]  # fmt: skip
         qdot = {"qdot": self.motion.qdot}
         body = [
@@ -331,6 +336,7 @@ class Derivation:
         from dalembert.symbolic.simplify import simplify_terms
 
         terms = [term for step in (*self.steps, self.final) for term in step.terms]
+        terms += [(latex_name(one.name), one.expression) for one in self.conserved]
         shown, left = simplify_terms(terms, operations, seconds, progress)
         return replace(self, shown=shown, left=left)
 
@@ -347,17 +353,6 @@ def derive(system: System) -> Derivation:
     if not system.definitions:
         return lagrange_multipliers(system) if system.constraints else lagrange(system)
     return boltzmann_hamel(system) if system.kinetic else kane(system)
-
-
-def require_bodies(system: System, formalism: str) -> None:
-    """Refuse a system that gives its inertia as an energy, where bodies are needed."""
-    if system.kinetic:
-        name = next(iter(system.kinetic))
-        raise ModelError(
-            "not-supported", f"{formalism} needs bodies; {name!r} of system {system.name!r} is a kinetic energy.",
-            Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.boltzmann_hamel")),
-            where={"energy": name},
-        )  # fmt: skip
 
 
 def quadratic_mass(motion: Motion, formalism: str) -> Any:
@@ -450,15 +445,19 @@ def _conserved(motion: Motion) -> tuple[Conserved, ...]:
     for k, name in enumerate(s.coordinate_names):
         cyclic = all(abs(one[0][k, 0]) <= ZERO * size and one[1][k, 0] == 0 for one in points)
         if cyclic and all(np.abs(one[2][:, k]).max(initial=0.0) == 0 for one in points):
-            reason = f"Coordinate {name} is cyclic: neither energies nor forces nor rows depend on it or act along it"
+            reason = f"Coordinate {name} is cyclic: energies do not depend on it, and no force or row acts along it"
             found.append(Conserved(f"{name}.momentum", momenta[k], reason))
     steady = all(abs(one[3][0, 0]) <= ZERO * size for one in points)
     workless = all(np.abs(one[1]).max(initial=0.0) == 0 and np.abs(one[4]).max(initial=0.0) <= ZERO for one in points)
     if steady and workless and all(row.level != ACCELERATION for row in motion.rows):
         natural = ca.dot(momenta, motion.v) - 2 * T  # T quadratic in the rates
         whole = all(abs(one[0][0, 0]) <= ZERO * size for one in motion.sample([natural]))
-        energy = T + V if whole else ca.dot(momenta, motion.v) - T + V
-        found.append(Conserved("E", energy, "Energies do not depend on time, and no force or row does work"))
+        reason = "Energies do not depend on time, and no force or row does work"
+        if whole:
+            found.append(Conserved("E", T + V, reason))
+        else:
+            jacobi = ca.dot(momenta, motion.v) - T + V
+            found.append(Conserved("h", jacobi, f"{reason}: Jacobi's integral, which is not the energy T + V"))
     return tuple(found)
 
 
@@ -499,7 +498,8 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
     made = equations_from_expressions(
         s.name, q=s.q, v=motion.v, a=motion.vdot, u=s.u, p=s.p, t=s.t, M=derivation.M, f=derivation.f,
         N=None if identity else motion.N, n=None if identity else motion.n, phi=groups[HOLONOMIC], c=groups[VELOCITY],
-        h=groups[ACCELERATION], kinetic=motion.kinetic, potential=_without_inputs(motion),
+        h=groups[ACCELERATION], lam=derivation.multipliers, kinetic=motion.kinetic, potential=_without_inputs(motion),
+        power=_power(derivation),
         outputs={name: motion.acceleration(one) for name, one in s.outputs.items()},
         points={name: ca.vertsplit(one) for name, one in s.points.items()}, lines=s.lines, parameter_values=values,
         units=units, drawn=s.drawn, quaternions=tuple(blocks),
@@ -512,6 +512,24 @@ def _without_inputs(motion: Motion) -> Any:
     """V, without terms of inputs, which are forces and not stored energy."""
     u = motion.system.u
     return ca.substitute(motion.potential, u, SX.zeros(u.shape[0])) if u.shape[0] else motion.potential
+
+
+def _power(d: Derivation) -> Any:
+    """Power of everything that V does not hold, where the kinetic energy has terms that are linear in the speeds.
+
+    With x of M x = ∂T/∂v it is ∂E/∂q q̇ + ∂E/∂t + x · (f + Aᵀ λ), since ∂T/∂v · v̇ = x · M v̇. None where x = v, and where
+    M is singular.
+    """
+    motion = d.motion
+    momenta = ca.gradient(motion.kinetic, motion.v)
+    points = [(M, p, excess) for M, p, excess in motion.sample([d.M, momenta, momenta - d.M @ motion.v], 2)
+              if np.isfinite(M).all() and np.isfinite(p).all()]  # fmt: skip
+    if all(np.abs(excess).max(initial=0.0) <= ZERO * np.abs(p).max(initial=0.0) for _, p, excess in points):
+        return None
+    if any(np.linalg.matrix_rank(M, RANK * np.abs(M).max()) < motion.nv for M, _, _ in points):
+        return None
+    energy = motion.kinetic + _without_inputs(motion)
+    return motion.rate(energy) + ca.dot(solve_mass(d.M, momenta), d.f + d.A.T @ d.multipliers)
 
 
 def _check_drawn(eqs: EquationsOfMotion) -> None:

@@ -16,6 +16,7 @@ class Body:
 
     position : (3,) of the mass centre, world axes.  rotation : (3, 3) body to world, or None.
     velocity, omega : (3,) of the mass centre in world axes, and ω in body axes; of rates or speeds.
+    given : whether they were given, and not derived from place and orientation.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Body:
     velocity: Any
     rotation: Any = None
     omega: Any = None
+    given: bool = False
 
 
 @dataclass(frozen=True, eq=False)

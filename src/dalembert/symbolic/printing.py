@@ -6,7 +6,8 @@ expanded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -17,6 +18,7 @@ from dalembert.symbolic.convert import import_sympy, to_sympy, to_sympy_shared
 SX = ca.SX
 WIDEST = 12  # columns of a matrix that is shown as one
 LONG = 80  # operations, from which on an expression is shown with names for its common parts
+STEMS = ("x", "s", "w", "c")  # letters of names for common parts, the first that is free
 GREEK = frozenset(
     {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
     | {"pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
@@ -87,12 +89,26 @@ def latex(expression: Any) -> str:
     return str(sympy.latex(expression, symbol_names=names, fold_short_frac=False, mat_delim="["))
 
 
+def free_stem(names: Iterable[str]) -> str:
+    """The letter of names for common parts, x₁, x₂, ..., or another one where symbols are shown like that.
+
+    Examples
+    --------
+    >>> free_stem(["theta", "x"]), free_stem(["x_1", "x_2"])
+    ('x', 's')
+    """
+    shown = [latex_name(name) for name in names]
+    free = (stem for stem in STEMS if not any(re.fullmatch(rf"{stem}_{{\d+}}", one) for one in shown))
+    return next(free, "common")
+
+
 def equations_in_latex(
-    terms: Sequence[tuple[str, Any]], shown: Mapping[str, Any] | None = None, stem: str = "x"
+    terms: Sequence[tuple[str, Any]], shown: Mapping[str, Any] | None = None, stem: str | None = None
 ) -> list[str]:
     """Lines ``left = right`` of expressions of the graph; first those of common subexpressions, where there are any.
 
     terms : left-hand sides in LaTeX with their expressions.  shown : SymPy expressions to show instead, by left side.
+    stem : letter of names for common parts; one that no symbol of the expressions has, where left out.
     """
     if not terms:
         return []
@@ -101,6 +117,9 @@ def equations_in_latex(
     values: dict[str, Any] = dict(replaced)
     lines: list[str] = []
     if graph and count_operations([value for _, value in graph]) > LONG:
+        if stem is None:
+            entries = ca.vertcat(*(ca.vec(SX(value)) for _, value in graph))
+            stem = free_stem(symbol.name() for symbol in ca.symvar(entries))
         shared = to_sympy_shared([value for _, value in graph], stem)
         lines += [f"{latex(symbol)} = {latex(value)}" for symbol, value in shared.definitions]
         values |= {left: value for (left, _), value in zip(graph, shared.results, strict=True)}

@@ -260,7 +260,8 @@ class System:
         mass : [kg].  inertia : about the mass centre, body axes: one number in the plane, three or a matrix in space.
         position : of the mass centre, two or three coordinates in world axes.
         angle : in the plane.  rotation : in space, a (3, 3) matrix body to world, or what `rotation` makes.
-        velocity, angular_velocity : where a shorter expression is known, of rates or speeds; ω in body axes.
+        velocity, angular_velocity : where a shorter expression is known, of rates or speeds; ω in body axes. Components
+            in moving axes are for formalisms that start from the kinetic energy; the others refuse them.
         """  # fmt: skip
         if (angle is None) == (rotation is None):
             problem = f"body {name!r} needs an angle (in the plane) or a rotation (in space)."
@@ -465,12 +466,13 @@ class System:
             else self.table.vector(velocity, f"the velocity of {what}")
         )
         if turn is None:
-            self.bodies[name] = Body(name, own_mass, SX(3, 3), place, moving)
+            self.bodies[name] = Body(name, own_mass, SX(3, 3), place, moving, given=velocity is not None)
             return
         orientation = self._orientation(turn, what)
         own_inertia = self._inertia(inertia, what)
         spin = orientation.omega if omega is None else self.table.vector(omega, f"the angular velocity of {what}")
-        self.bodies[name] = Body(name, own_mass, own_inertia, place, moving, orientation.matrix, spin)
+        given = velocity is not None or omega is not None
+        self.bodies[name] = Body(name, own_mass, own_inertia, place, moving, orientation.matrix, spin, given)
 
     def _orientation(self, turn: Any, what: str) -> Orientation:
         if isinstance(turn, Orientation):

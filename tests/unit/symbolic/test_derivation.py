@@ -188,3 +188,32 @@ def test_speeds_that_are_no_rates_are_the_speeds_of_the_equations() -> None:
     assert eqs.speeds.names == ("wx", "wy", "wz")
     run = da.simulate(eqs, 2.0, start=eqs.state(q=[0.1, 0.2, 0.3], v=[0.1, 0.8, 0.2]), every=0.5)
     assert run["wy"][-1] == pytest.approx(0.805932, abs=1e-5)
+
+
+def test_the_energy_balance_counts_the_work_of_a_prescribed_motion() -> None:
+    s = System("driven pivot", gravity=(0, -9.81))
+    a = s.coordinate("a", drawn=0.3)
+    s.add_particle("bob", 1.0, (0.1 * da.sin(5 * s.t) + 0.8 * da.sin(a), -0.8 * da.cos(a)))
+    run = da.simulate(da.equations(s), 2.0, every=0.05)
+    assert np.ptp(run["energy"]) > 0.5
+    assert np.abs(run["energy.balance"]).max() < 1e-9  # a few times the tolerance of the run; 1 J without this work
+
+
+def test_the_integral_of_jacobi_is_not_named_an_energy_and_is_simplified_too() -> None:
+    s = System("hoop", gravity=(0, 0, -9.81))
+    a, R = s.coordinate("a", drawn=0.3), 0.5
+    bead = (R * da.sin(a) * da.cos(6 * s.t), R * da.sin(a) * da.sin(6 * s.t), -R * da.cos(a))
+    s.add_particle("bead", 1.0, bead)
+    (one,) = lagrange(s).conserved
+    assert one.name == "h" and "Jacobi" in one.reason
+    text = lagrange(s).simplify().markdown().partition("Conserved")[2]
+    assert "h = " in text and "6 t" not in text
+
+
+def test_names_of_common_parts_are_not_those_of_symbols() -> None:
+    s = System("three", check_units=False)
+    x = [s.coordinate(f"x_{k}") for k in (1, 2, 3)]
+    for k in range(3):
+        s.add_particle(f"P{k}", 1.0, (x[k], da.sin(x[k]) * da.cos(x[k - 1])))
+    text = lagrange(s).latex()
+    assert "s_{1} &= " in text and "x_{1} &= " not in text

@@ -446,3 +446,30 @@ def test_force_balances_give_the_reactions_of_every_body_also_in_minimal_coordin
     arm = -length / 2 * np.array([np.sin(theta), -np.cos(theta)])
     assert force[5] == pytest.approx(arm[0] * force[1] - arm[1] * force[0], rel=1e-12)  # it acts at the pivot
     assert kane(s).solve({"angle": theta}).reactions == {}
+
+
+def test_velocities_in_turning_axes_are_for_formalisms_that_start_from_the_kinetic_energy() -> None:
+    s = System("turntable")
+    x, y = s.coordinates("x y", "m")
+    turn = 2.0
+    s.add_particle("bead", 0.5, (x, y), velocity=(s.rate(x) - turn * y, s.rate(y) + turn * x))
+    state = ({"x": 0.3, "y": 0.2}, {"x": 0.5, "y": -0.4})
+    exact = [turn**2 * 0.3 + 2 * turn * -0.4, turn**2 * 0.2 - 2 * turn * 0.5]  # centrifugal and Coriolis
+    for formalism in (lagrange, boltzmann_hamel):
+        np.testing.assert_allclose(formalism(s).solve(*state).acceleration, exact, rtol=1e-14)
+    for refused in (kane, gibbs_appell, virtual_work, newton_euler, gauss):
+        with pytest.raises(ModelError) as error:
+            refused(s)
+        assert error.value.code == "conflicting-arguments" and error.value.where == {"body": "bead"}
+
+
+def test_a_velocity_may_be_shortened_by_the_rows() -> None:
+    s = System("disc on a line", gravity=(0, -9.81))
+    x, angle = s.coordinate("x", "m"), s.coordinate("angle", "rad")
+    s.constrain(s.rate(x) + 0.3 * s.rate(angle), "roll")
+    s.add_body("disc", 2.0, 0.09, (x, 0.3), angle=angle, velocity=(-0.3 * s.rate(angle), 0))
+    assert virtual_work(s).solve({}, {"x": 0.3, "angle": -1.0}).acceleration == pytest.approx([0, 0], abs=1e-14)
+    s.add_body("hub", 1.0, 0.01, (x, 0.3), angle=angle, angular_velocity=(0, 0, 2 * s.rate(angle)))
+    with pytest.raises(ModelError) as error:
+        virtual_work(s)
+    assert error.value.where == {"body": "hub"}

@@ -55,6 +55,7 @@ def equations(
     coordinates: Annotated[
         Coordinates | None, typer.Option(help="Of joints or of bodies; of joints when a formalism is given.")
     ] = None,
+    simplify: Annotated[bool, typer.Option("--simplify", help="Simplify short formulas, for 10 s at most.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write; a page has one in any case.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -76,6 +77,8 @@ def equations(
         derivation = from_mechanism(
             mechanism, formalism, coordinates=None if coordinates is None else coordinates.value
         )
+        if simplify:
+            derivation = derivation.simplify(progress=False)
         text = write(derivation, form)
     if out is None and form is Form.html:
         out = Path(f"{mechanism.name}-equations.html")

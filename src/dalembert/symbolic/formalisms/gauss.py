@@ -8,9 +8,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values, require_bodies
+from dalembert.symbolic.derivation import Array, Derivation, Step, Values
 from dalembert.symbolic.formalisms.gibbs_appell import acceleration_energy
 from dalembert.symbolic.formalisms.lagrange import constraint_step
+from dalembert.symbolic.formalisms.virtual_work import require_bodies
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
 

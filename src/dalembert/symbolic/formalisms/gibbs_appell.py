@@ -13,8 +13,9 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.symbolic.derivation import Derivation, Step, require_bodies
+from dalembert.symbolic.derivation import Derivation, Step
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
+from dalembert.symbolic.formalisms.virtual_work import require_bodies
 from dalembert.symbolic.motion import Motion, eliminate, in_speeds
 from dalembert.symbolic.system import System
 

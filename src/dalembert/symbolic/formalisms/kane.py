@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.symbolic.derivation import Derivation, Step, require_bodies
+from dalembert.symbolic.derivation import Derivation, Step
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
-from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces
+from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, require_bodies
 from dalembert.symbolic.motion import eliminate, in_speeds
 from dalembert.symbolic.system import System
 

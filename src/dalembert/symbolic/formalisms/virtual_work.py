@@ -9,13 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
-from dalembert.symbolic.derivation import Derivation, Step, require_bodies
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Call
+from dalembert.equations import HOLONOMIC
+from dalembert.symbolic.derivation import ZERO, Derivation, Step
 from dalembert.symbolic.formalisms.lagrange import constraint_step
-from dalembert.symbolic.motion import Motion, with_rows
+from dalembert.symbolic.motion import RANK, Motion, in_rates, with_rows
 from dalembert.symbolic.system import System
 
 SX = ca.SX
+MOVING = 1e-7  # difference of a given velocity from the rate of the place; poses are closed to 1e-12
 
 
 def virtual_work(system: System) -> Derivation:
@@ -63,3 +68,53 @@ def kinematic_steps(motion: Motion) -> list[Step]:
         Step("Generalized forces", "Applied forces along the speeds.",
              "Q = \\sum J^{T} F + \\sum J_{\\omega}^{T} \\tau", (("Q", motion.force),)),
     ]  # fmt: skip
+
+
+def require_bodies(system: System, formalism: str) -> None:
+    """Refuse a system that gives its inertia as an energy, where bodies are needed."""
+    if system.kinetic:
+        name = next(iter(system.kinetic))
+        raise ModelError(
+            "not-supported", f"{formalism} needs bodies; {name!r} of system {system.name!r} is a kinetic energy.",
+            Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.boltzmann_hamel")),
+            where={"energy": name},
+        )  # fmt: skip
+    _refuse_moving_axes(system, formalism)
+
+
+def _refuse_moving_axes(system: System, formalism: str) -> None:
+    """Given velocities must be ṙ in world axes and ω of Rᵀ Ṙ, on motions that fulfil the rows, at random points."""
+    bodies = [body for body in system.bodies.values() if body.given]
+    if not bodies:
+        return
+    motion = in_rates(system)
+    gaps, sizes = [], []
+    for body in bodies:
+        gap, size = motion.velocity(body.velocity) - motion.rate(body.position), motion.velocity(body.velocity)
+        if body.rotation is not None:
+            turning = body.rotation.T @ motion.rate(body.rotation)
+            omega = motion.velocity(body.omega)
+            gap = ca.vertcat(gap, omega - ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0]))
+            size = ca.vertcat(size, omega)
+        gaps.append(gap)
+        sizes.append(ca.repmat(ca.norm_1(size), gap.shape[0], 1))
+    rows, gap = motion.rates_of_rows, ca.vertcat(*gaps)
+    C, G = ca.jacobian(rows, motion.v), ca.jacobian(gap, motion.v)
+    if ca.depends_on(C, motion.v):
+        return  # rows that are not affine: no motion that fulfils them is known
+    closed = ca.vertcat(SX(0, 1), *(one.expression for one in motion.ordered if one.level == HOLONOMIC))
+    for place, slope, residual, change, value, size in motion.sample([closed, C, rows, G, gap, ca.vertcat(*sizes)], 2):
+        if np.abs(place).max(initial=0.0) > ZERO or not all(np.isfinite(one).all() for one in (slope, value, change)):
+            continue
+        back = np.linalg.lstsq(slope, residual, rcond=RANK)[0] if len(residual) else np.zeros((motion.nv, 1))
+        wrong = np.flatnonzero(np.abs(value - change @ back) > MOVING * (1.0 + size))
+        if len(wrong):
+            ends = np.cumsum([one.shape[0] for one in gaps])
+            name = bodies[int(np.searchsorted(ends, wrong[0], side="right"))].name
+            raise ModelError(
+                "conflicting-arguments", f"the velocity given for body {name!r} of system {system.name!r} is not the "
+                f"rate of its position in world axes, or its ω not that of its orientation in body axes; {formalism} "
+                "needs both (checked at random points).",
+                Advice("Use {}.", Call("da.symbolic.lagrange"), Call("da.symbolic.boltzmann_hamel")),
+                where={"body": name},
+            )  # fmt: skip

@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.convert import import_sympy, to_sympy
+from dalembert.symbolic.convert import to_sympy
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
 from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
@@ -30,6 +30,7 @@ from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.motion import Motion
 from dalembert.symbolic.modular.parts import Force, Part
 from dalembert.symbolic.modular.points import Points
+from dalembert.symbolic.printing import latex
 
 SX = ca.SX
 
@@ -218,10 +219,9 @@ class ModularModel:
 
     def latex(self) -> str:
         """The equations of motion as LaTeX: one line per freedom, then one per constraint."""
-        sympy = import_sympy()
         fbar = self.tree.constrained
-        lines = [f"{sympy.latex(self.to_sympy(fbar[label, '']))} &= 0" for label in fbar.rows]
-        lines += [f"{sympy.latex(self.to_sympy(one.expression))} &= 0" for one in self.motion.invariants]
+        lines = [f"{latex(self.to_sympy(fbar[label, '']))} &= 0" for label in fbar.rows]
+        lines += [f"{latex(self.to_sympy(one.expression))} &= 0" for one in self.motion.invariants]
         body = " \\\\\n".join(lines)
         return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 

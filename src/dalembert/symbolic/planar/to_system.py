@@ -80,8 +80,9 @@ def to_system(model: PlanarModel) -> System:
         s.add_output(name, convert(value, name), unit)
     # lengths and masses of a planar model are plain numbers, so units serve as labels only
     units = dict(zip(e.coordinates.names, e.coordinates.units, strict=True))
-    s.units |= {**units, **{f"{name}.rate": f"{unit or 1}/s" for name, unit in units.items()}}
-    s.units |= {name: unit for name, (_, unit) in model.inputs.items()}
+    s.units.update(units)
+    s.units.update({f"{name}.rate": f"{unit or 1}/s" for name, unit in units.items()})
+    s.units.update({name: unit for name, (_, unit) in model.inputs.items()})
     return s
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dalembert.core.text import counted
 from dalembert.symbolic.derivation import Derivation
 from dalembert.symbolic.printing import equations_in_latex, latex_name
 from dalembert.view.reports.pages import Formula, Heading, Math, Piece, Table, Text, html_page
@@ -21,9 +22,10 @@ def equations_page(derivation: Derivation) -> str:
 def _pieces(d: Derivation) -> Iterator[Piece]:
     count = d.operations["all"]
     yield Text(
-        f"By {d.formalism}. {len(d.system.coordinate_names)} coordinates, {len(d.names)} speeds, {len(d.rows)} "
-        f"constraint rows; {count} operations to evaluate M, f, A and b together. SI units and radians. "
-        "Names x₁, x₂, ... of common parts hold within their section."
+        f"By {d.formalism}. {counted(len(d.system.coordinate_names), 'coordinate')}, "
+        f"{counted(len(d.names), 'speed')}, {counted(len(d.rows), 'constraint row')}; {counted(count, 'operation')} to "
+        "evaluate M, f, A and b together. SI units and radians. "
+        f"Names {d.stem}₁, {d.stem}₂, ... of common parts hold within their section."
     )
     yield Heading("Symbols")
     yield _symbols(d)
@@ -35,13 +37,13 @@ def _pieces(d: Derivation) -> Iterator[Piece]:
         yield Text(step.sentence)
         if step.formula:
             yield Formula(step.formula)
-        for line in equations_in_latex(step.terms, d.shown):
+        for line in equations_in_latex(step.terms, d.shown, d.stem):
             yield Formula(line)
     if d.conserved:
         yield Heading("Conserved quantities")
         for one in d.conserved:
             yield Text(f"{one.reason}.")
-            for line in equations_in_latex([(latex_name(one.name), one.expression)]):
+            for line in equations_in_latex([(latex_name(one.name), one.expression)], d.shown, d.stem):
                 yield Formula(line)
     if d.left:
         yield Text(f"Not simplified, because of the bounds: {', '.join(d.left)}.")
