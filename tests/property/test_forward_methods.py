@@ -15,7 +15,7 @@ from hypothesis import assume, example, given
 import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.constrained import matrices
-from dalembert.solve.motion.forward import METHODS, System, system_at
+from dalembert.solve.motion.forward import METHODS, ConstrainedSystem, system_at
 from tests.helpers.checks import kkt_condition
 from tests.property.mechanisms import Plan, build, make_plan, moving_state, plans
 
@@ -25,7 +25,7 @@ LEAST_EIGENVALUE = 1e-5
 NUMPY = METHODS[:4]
 
 
-def regular(system: System) -> bool:
+def regular(system: ConstrainedSystem) -> bool:
     kept, _ = matrices.independent_rows(system.A)
     A = system.A[kept]
     if kkt_condition(system.M, A) >= LARGEST_CONDITION:
@@ -35,7 +35,7 @@ def regular(system: System) -> bool:
     return not len(A) or bool(np.linalg.eigvalsh(coupled / np.outer(scale, scale))[0] > LEAST_EIGENVALUE)
 
 
-def case(plan: Plan) -> tuple[da.EquationsOfMotion, State, System]:
+def case(plan: Plan) -> tuple[da.EquationsOfMotion, State, ConstrainedSystem]:
     eqs = da.equations(build(plan))
     state = moving_state(eqs, plan.seed)
     system = system_at(eqs, state)

@@ -20,7 +20,7 @@ GOOD, FAIR = 0.75, 0.25  # ratios that divide good from fair steps, and fair fro
 
 
 @dataclass(frozen=True)
-class Step:
+class DampedStep:
     """A step from a point.
 
     predicted : reduction of the value by the linear model.  length : squared length in standard deviations of the
@@ -69,15 +69,15 @@ class Problem(Protocol[Point]):
 
     def value(self, point: Point) -> float: ...
 
-    def step(self, point: Point, damping: float) -> Step: ...
+    def step(self, point: Point, damping: float) -> DampedStep: ...
 
-    def evaluate(self, point: Point, step: Step) -> Point | None:
+    def evaluate(self, point: Point, step: DampedStep) -> Point | None:
         """The point after the step; None where there is none."""
 
-    def is_settled(self, before: Point, after: Point, step: Step) -> bool:
+    def is_settled(self, before: Point, after: Point, step: DampedStep) -> bool:
         """Whether an accepted step changed so little that it was the last."""
 
-    def is_rounding(self, point: Point, trial: Point | None, step: Step) -> bool:
+    def is_rounding(self, point: Point, trial: Point | None, step: DampedStep) -> bool:
         """Whether a rejected step could have reduced the value by rounding only."""
 
 
@@ -105,7 +105,7 @@ def minimise(
     close: float = 0.0,
     share: float = 0.0,
     idle: tuple[float, int] | None = None,
-    finish: Callable[[Point, Step, float], Point | None] | None = None,
+    finish: Callable[[Point, DampedStep, float], Point | None] | None = None,
     keep: Callable[[Point], None] | None = None,
     report: Callable[[float], None] | None = None,
 ) -> Minimum[Point]:

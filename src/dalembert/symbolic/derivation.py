@@ -30,7 +30,7 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
-from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
+from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.printing import count_operations, equations_in_latex, free_stem, latex_name, python_function
 from dalembert.symbolic.system import System
 
@@ -100,7 +100,7 @@ class Derivation:
     """
 
     formalism: str
-    motion: Motion
+    motion: SystemMotion
     M: Any
     f: Any
     steps: tuple[Step, ...] = ()
@@ -355,7 +355,7 @@ def derive(system: System) -> Derivation:
     return boltzmann_hamel(system) if system.kinetic else kane(system)
 
 
-def quadratic_mass(motion: Motion, formalism: str) -> Any:
+def quadratic_mass(motion: SystemMotion, formalism: str) -> Any:
     """M = ∂²T/∂v², which must not depend on the speeds."""
     M = ca.hessian(motion.kinetic, motion.v)[0]
     if ca.depends_on(M, motion.v):
@@ -428,7 +428,7 @@ def _refuse_contradiction(d: Derivation) -> None:
         )  # fmt: skip
 
 
-def _conserved(motion: Motion) -> tuple[Conserved, ...]:
+def _conserved(motion: SystemMotion) -> tuple[Conserved, ...]:
     s = motion.system
     T, V = motion.kinetic, motion.potential
     momenta = ca.gradient(T, motion.v)
@@ -508,7 +508,7 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
     return made
 
 
-def _without_inputs(motion: Motion) -> Any:
+def _without_inputs(motion: SystemMotion) -> Any:
     """V, without terms of inputs, which are forces and not stored energy."""
     u = motion.system.u
     return ca.substitute(motion.potential, u, SX.zeros(u.shape[0])) if u.shape[0] else motion.potential

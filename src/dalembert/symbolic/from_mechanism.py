@@ -23,7 +23,7 @@ from dalembert.mechanics.equations_of_mechanism import equations_of_mechanism
 from dalembert.model import Mechanism
 from dalembert.symbolic.derivation import Conserved, Derivation, Step
 from dalembert.symbolic.machine_system import system_of_mechanism
-from dalembert.symbolic.motion import Motion
+from dalembert.symbolic.motion import SystemMotion
 from dalembert.symbolic.parts import Constraint
 from dalembert.symbolic.system import System
 
@@ -76,7 +76,7 @@ def _function(name: str) -> Callable[[System], Derivation]:
 
 
 @dataclass(frozen=True, eq=False)
-class EquationsMotion(Motion):
+class EquationsMotion(SystemMotion):
     """The motion that equations of motion describe; expressions are those of the equations."""
 
     eqs: EquationsOfMotion | None = None

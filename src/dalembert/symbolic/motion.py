@@ -50,7 +50,7 @@ class BodyMotion:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SystemMotion:
     """A system in one set of speeds.
 
     v, names : symbols of the speeds.  vdot : symbols of their derivatives.  N, n : of q̇ = N v + n.
@@ -274,19 +274,19 @@ class Motion:
         return None
 
 
-def in_rates(system: System) -> Motion:
+def in_rates(system: System) -> SystemMotion:
     """The motion in the rates of the coordinates, v = q̇."""
     _require_coordinates(system)
     count = len(system.coordinate_names)
     speeds = ca.vertcat(SX(0, 1), *system.definitions.values())
     rates = system.rates
-    return Motion(
+    return SystemMotion(
         system, tuple(f"{name}.rate" for name in system.coordinate_names), rates, system.accelerations,
         SX.eye(count), SX.zeros(count), tuple(system.constraints), (), (system.speeds, speeds), rates,
     )  # fmt: skip
 
 
-def in_speeds(system: System) -> Motion:
+def in_speeds(system: System) -> SystemMotion:
     """The motion in the declared speeds, q̇ = N u + n; in the rates where none are declared.
 
     As many speeds as coordinates give all rows as they are; as many as freedoms give none: the rows are eliminated.
@@ -333,13 +333,13 @@ def in_speeds(system: System) -> Motion:
     derivatives = ca.vertcat(*(system.symbols[_following(name)] for name in names))
     others = [k for k, name in enumerate(rates.names) if name not in plain]
     replaced = (system.rates[others], (N @ speeds + n)[others])
-    return Motion(
+    return SystemMotion(
         system, names, speeds, derivatives, N, n, left, eliminated, replaced, definitions,
         names if eliminated != norms else (),
     )  # fmt: skip
 
 
-def with_rows(system: System) -> Motion:
+def with_rows(system: System) -> SystemMotion:
     """The motion in the declared speeds where they leave all rows as they are; else in the rates."""
     if len(system.definitions):
         motion = in_speeds(system)
@@ -373,7 +373,7 @@ def _solve_rates(system: System, P: Any, right: Any, norms: Sequence[Constraint]
     return qdot
 
 
-def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motion:
+def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) -> SystemMotion:
     """The motion in independent speeds alone, the others given by the constraint rows.
 
     independent : their names; where left out, those that make the rows best conditioned at a random point.
@@ -413,7 +413,7 @@ def eliminate(motion: Motion, independent: Sequence[str] | None = None) -> Motio
     symbols, values = motion.replaced
     values = ca.substitute(values, motion.v[outside], dependent) if symbols.numel() else values
     replaced = (ca.vertcat(symbols, motion.v[outside]), ca.vertcat(values, dependent))
-    return Motion(
+    return SystemMotion(
         motion.system, tuple(independent), v, vdot, ca.sparsify(motion.N @ W), motion.N @ w0 + motion.n, (),
         (*motion.eliminated, *rows), replaced, motion.of_rates[inside], tuple(independent),
     )  # fmt: skip
@@ -453,7 +453,7 @@ def _affine(value: Any, symbols: Any) -> tuple[Any, Any]:
     )
 
 
-def _refuse_nonlinear(motion: Motion, rows: Sequence[Constraint]) -> None:
+def _refuse_nonlinear(motion: SystemMotion, rows: Sequence[Constraint]) -> None:
     for one in rows:
         if ca.depends_on(ca.jacobian(motion.rate_of_row(one), motion.v), motion.v):
             raise ModelError(
@@ -469,7 +469,7 @@ def _require_coordinates(system: System) -> None:
 
 
 def _require_independent(
-    system: System, rates: Motion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
+    system: System, rates: SystemMotion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
 ) -> None:
     """Definitions of speeds (and rows) that give the rates at random points."""
     ranks = []
@@ -490,7 +490,7 @@ def _require_independent(
     )  # fmt: skip
 
 
-def _choose(motion: Motion, C: Any, rows: Sequence[Constraint]) -> tuple[str, ...]:
+def _choose(motion: SystemMotion, C: Any, rows: Sequence[Constraint]) -> tuple[str, ...]:
     from scipy.linalg import qr
 
     values = motion.sample([C], 1)[0][0]
@@ -505,7 +505,7 @@ def _choose(motion: Motion, C: Any, rows: Sequence[Constraint]) -> tuple[str, ..
     return tuple(motion.names[k] for k in sorted(order[len(rows) :]))
 
 
-def _refuse_names(independent: Sequence[str], motion: Motion, freedom: int) -> None:
+def _refuse_names(independent: Sequence[str], motion: SystemMotion, freedom: int) -> None:
     for name in independent:
         if name not in motion.names:
             raise ModelError("unknown-name", unknown_name("speed", name, motion.names, "the independent ones"))

@@ -11,7 +11,7 @@ SX = ca.SX
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class SystemBody:
     """A rigid body or, without orientation, a particle.
 
     position : (3,) of the mass centre, world axes.  rotation : (3, 3) body to world, or None.
@@ -30,7 +30,7 @@ class Body:
 
 
 @dataclass(frozen=True, eq=False)
-class Force:
+class SystemForce:
     """A force (3,) in world axes at a point with the given velocity, on a body where it is known."""
 
     name: str
@@ -41,7 +41,7 @@ class Force:
 
 
 @dataclass(frozen=True, eq=False)
-class Torque:
+class SystemTorque:
     """A torque (3,) on a body, in its own axes; on ``other`` the opposite one."""
 
     name: str

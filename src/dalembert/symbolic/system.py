@@ -35,11 +35,11 @@ from dalembert.symbolic.dimensions import (
     require_dimension,
 )
 from dalembert.symbolic.parts import (
-    Body,
     Constraint,
-    Force,
     Orientation,
-    Torque,
+    SystemBody,
+    SystemForce,
+    SystemTorque,
     per_second,
     rotation_about,
 )
@@ -72,9 +72,9 @@ class System:
     name: str = "system"
     gravity: Sequence[Any] = GRAVITY_NONE
     check_units: bool = True
-    bodies: dict[str, Body] = field(default_factory=dict, init=False)
-    forces: dict[str, Force] = field(default_factory=dict, init=False)
-    torques: dict[str, Torque] = field(default_factory=dict, init=False)
+    bodies: dict[str, SystemBody] = field(default_factory=dict, init=False)
+    forces: dict[str, SystemForce] = field(default_factory=dict, init=False)
+    torques: dict[str, SystemTorque] = field(default_factory=dict, init=False)
     generalized: dict[str, tuple[str, Any]] = field(default_factory=dict, init=False)  # name -> coordinate, force
     kinetic: dict[str, Any] = field(default_factory=dict, init=False)
     potential: dict[str, Any] = field(default_factory=dict, init=False)
@@ -330,12 +330,12 @@ class System:
         self.table.require_unit(force, FORCE, f"force {name!r}")
         if isinstance(at, str):
             own = self._body(at, f"force {name!r}")
-            self.forces[name] = Force(name, force, own.velocity, at, own.position)
+            self.forces[name] = SystemForce(name, force, own.velocity, at, own.position)
             return
         place = self.table.vector(at, f"the place of force {name!r}", time=True, coordinates=True)
         if body:
             self._body(body, f"force {name!r}")
-        self.forces[name] = Force(name, force, self.table.differentiate(place), body, place)
+        self.forces[name] = SystemForce(name, force, self.table.differentiate(place), body, place)
 
     def add_torque(self, name: str, vector: Any, body: str, *, reaction: str = "", axes: str = "body") -> None:
         """A torque on a body, and the opposite one on the body ``reaction``, if any.
@@ -354,7 +354,7 @@ class System:
         self.table.require_unit(column, ENERGY, f"torque {name!r}")
         if axes not in ("body", "world"):
             raise ModelError("unknown-choice", f"axes of torque {name!r} are 'body' or 'world', got {axes!r}.")
-        self.torques[name] = Torque(name, own.rotation.T @ column if axes == "world" else column, body, reaction)
+        self.torques[name] = SystemTorque(name, own.rotation.T @ column if axes == "world" else column, body, reaction)
 
     def add_generalized_force(self, name: str, coordinate: Any, force: Any) -> None:
         """A force along a coordinate (its name or symbol): the work is force times change of the coordinate."""
@@ -441,7 +441,7 @@ class System:
         if name in known:
             raise ModelError("taken-name", f"two of the {kind}s have the name {name!r}.", where={kind: name})
 
-    def _body(self, name: str, what: str, *, turning: bool = False) -> Body:
+    def _body(self, name: str, what: str, *, turning: bool = False) -> SystemBody:
         if name not in self.bodies:
             raise ModelError(
                 "unknown-name", f"{what}: " + unknown_name("body", name, self.bodies, f"system {self.name!r}")
@@ -466,13 +466,13 @@ class System:
             else self.table.vector(velocity, f"the velocity of {what}")
         )
         if turn is None:
-            self.bodies[name] = Body(name, own_mass, SX(3, 3), place, moving, given=velocity is not None)
+            self.bodies[name] = SystemBody(name, own_mass, SX(3, 3), place, moving, given=velocity is not None)
             return
         orientation = self._orientation(turn, what)
         own_inertia = self._inertia(inertia, what)
         spin = orientation.omega if omega is None else self.table.vector(omega, f"the angular velocity of {what}")
         given = velocity is not None or omega is not None
-        self.bodies[name] = Body(name, own_mass, own_inertia, place, moving, orientation.matrix, spin, given)
+        self.bodies[name] = SystemBody(name, own_mass, own_inertia, place, moving, orientation.matrix, spin, given)
 
     def _orientation(self, turn: Any, what: str) -> Orientation:
         if isinstance(turn, Orientation):

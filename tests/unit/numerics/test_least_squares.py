@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dalembert.numerics.least_squares import Damping, Minimum, Reason, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, Minimum, Reason, minimise
 
 
 @dataclass
@@ -26,22 +26,22 @@ class Valley:
         r = self.residual(x)
         return float(r @ r)
 
-    def step(self, x: np.ndarray, damping: float) -> Step:
+    def step(self, x: np.ndarray, damping: float) -> DampedStep:
         r, J = self.residual(x), np.array([[-20.0 * x[0], 10.0], [-1.0, 0.0]])
         H = J.T @ J
         change = -np.linalg.solve(H + damping * np.diag(np.diag(H)), J.T @ r)
         left = r + J @ change
-        return Step(change, float(r @ r - left @ left), float(change @ H @ change))
+        return DampedStep(change, float(r @ r - left @ left), float(change @ H @ change))
 
-    def evaluate(self, x: np.ndarray, step: Step) -> np.ndarray | None:
+    def evaluate(self, x: np.ndarray, step: DampedStep) -> np.ndarray | None:
         self.tries += 1
         there = x + step.change
         return None if np.abs(there).max() > self.beyond else there
 
-    def is_settled(self, before: np.ndarray, after: np.ndarray, step: Step) -> bool:
+    def is_settled(self, before: np.ndarray, after: np.ndarray, step: DampedStep) -> bool:
         return self.value(before) - self.value(after) <= self.settle
 
-    def is_rounding(self, x: np.ndarray, trial: np.ndarray | None, step: Step) -> bool:
+    def is_rounding(self, x: np.ndarray, trial: np.ndarray | None, step: DampedStep) -> bool:
         return step.predicted <= self.rounding
 
 

@@ -14,7 +14,7 @@ from dalembert.app.command_line.model_options import Model
 from dalembert.app.command_line.registry import command
 
 
-class Form(StrEnum):
+class OutputForm(StrEnum):
     """What the equations are written as."""
 
     latex = "latex"
@@ -30,7 +30,7 @@ class Coordinates(StrEnum):
     absolute = "absolute"
 
 
-SUFFIXES = {Form.latex: ".tex", Form.markdown: ".md", Form.python: ".py", Form.html: ".html"}
+SUFFIXES = {OutputForm.latex: ".tex", OutputForm.markdown: ".md", OutputForm.python: ".py", OutputForm.html: ".html"}
 
 
 def complete_formalism(incomplete: str) -> list[str]:
@@ -43,7 +43,7 @@ def complete_formalism(incomplete: str) -> list[str]:
 @command("Machines", position=6.5)
 def equations(
     model: Model,
-    form: Annotated[Form, typer.Option("--as", help="What to write.")] = Form.markdown,
+    form: Annotated[OutputForm, typer.Option("--as", help="What to write.")] = OutputForm.markdown,
     formalism: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +80,7 @@ def equations(
         if simplify:
             derivation = derivation.simplify(progress=False)
         text = write(derivation, form)
-    if out is None and form is Form.html:
+    if out is None and form is OutputForm.html:
         out = Path(f"{mechanism.name}-equations.html")
     if out is not None:
         write_text(out, text)
@@ -98,14 +98,14 @@ def equations(
         terminal.show(text)
 
 
-def write(derivation: Any, form: Form) -> str:
+def write(derivation: Any, form: OutputForm) -> str:
     """The derivation in one of the forms."""
-    if form is Form.html:
+    if form is OutputForm.html:
         from dalembert.view.reports.equations_page import equations_page
 
         return equations_page(derivation)
-    if form is Form.python:
+    if form is OutputForm.python:
         from dalembert.files.export.python_export import python_module
 
         return python_module(derivation)
-    return str(derivation.latex() if form is Form.latex else derivation.markdown())
+    return str(derivation.latex() if form is OutputForm.latex else derivation.markdown())

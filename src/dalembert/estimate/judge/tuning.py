@@ -31,7 +31,7 @@ from dalembert.estimate.engine.consistency import same_times
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.rows import read_rows
 from dalembert.expressions import Array
-from dalembert.numerics.least_squares import Damping, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.record import Record
 
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
@@ -364,7 +364,7 @@ class _Descent:
             self._slopes = (place, *self.task.slopes(place.theta, self.bar)[1:])
         return self._slopes[1:]
 
-    def step(self, place: _TuningPoint, damping: float) -> Step:
+    def step(self, place: _TuningPoint, damping: float) -> DampedStep:
         gradient, curvature = self.slopes(place)
         first = self.task.first
         size = np.maximum(curvature.diagonal(), LIMITS.flat * max(curvature.diagonal().max(), 1e-300))
@@ -373,14 +373,14 @@ class _Descent:
         trial = np.clip(
             place.theta + np.clip(step, -LIMITS.longest, LIMITS.longest), first - LIMITS.widest, first + LIMITS.widest
         )
-        return Step(trial, abs(float(gradient @ (trial - place.theta))))
+        return DampedStep(trial, abs(float(gradient @ (trial - place.theta))))
 
-    def evaluate(self, place: _TuningPoint, step: Step) -> _TuningPoint:
+    def evaluate(self, place: _TuningPoint, step: DampedStep) -> _TuningPoint:
         return _TuningPoint(step.change, self.task.plain(step.change, self.bar))
 
-    def is_settled(self, before: _TuningPoint, after: _TuningPoint, step: Step) -> bool:
+    def is_settled(self, before: _TuningPoint, after: _TuningPoint, step: DampedStep) -> bool:
         return self.is_rounding(after, None, step)
 
-    def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: Step) -> bool:
+    def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: DampedStep) -> bool:
         size = abs(place.value)
         return step.predicted < LIMITS.gain * (size if self.task.truth is not None else max(1.0, size))

@@ -18,7 +18,7 @@ from dalembert.equations import ARGUMENTS, EquationsOfMotion
 from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.expressions.source_text import C, read_values, write_values
 from dalembert.files.export.c_texts import comment
-from dalembert.files.export.python_export import FUNCTIONS, Written
+from dalembert.files.export.python_export import FUNCTIONS, ModulePart
 
 STATES = 5  # of the test program
 AGREEMENT = 1e-10  # relative to the largest entry of a result
@@ -32,7 +32,7 @@ TITLES = {
 class CFunction:
     """One function: its declaration without the semicolon, its text, and how it is called and checked."""
 
-    written: Written
+    written: ModulePart
     arguments: tuple[str, ...]
     sizes: tuple[int, ...]  # of the results
     declaration: str
@@ -55,7 +55,7 @@ def equations_texts(eqs: EquationsOfMotion, prefix: str) -> dict[str, str]:
     }
 
 
-def _function(eqs: EquationsOfMotion, one: Written, prefix: str) -> CFunction:
+def _function(eqs: EquationsOfMotion, one: ModulePart, prefix: str) -> CFunction:
     function = eqs.functions[one.function]
     arguments = tuple(ARGUMENTS[one.function].split())
     symbols = [

@@ -31,7 +31,7 @@ FRICTION_PASSES, FRICTION_TOLERANCE = 50, 1e-9
 
 
 @dataclass(frozen=True)
-class Written:
+class ModulePart:
     """One function of the module: its name there, its results and what they are."""
 
     function: str  # of the equations
@@ -41,15 +41,17 @@ class Written:
 
 
 FUNCTIONS = (
-    Written("kinematics", "kinematics", ("N", "n"), "N, n of q' = N v + n."),
-    Written("inertia", "inertia", ("M",), "Mass matrix M."),
-    Written("forces", "forces", ("f",), "Forces f, with Coriolis and centrifugal ones."),
-    Written("rows", "rows", ("A", "b"), "Constraint rows A v' = b."),
-    Written("position", "position", ("phi",), "Residuals of holonomic constraints, zero where the joints are closed."),
-    Written("rates", "rates", ("c",), "Rates of the residuals, and residuals at velocity level."),
-    Written("internal", "internal", ("g",), "Rates of the internal states, z' = g."),
-    Written("outputs", "outputs", ("y",), "Outputs of the sensors, at accelerations a and multipliers lam."),
-    Written("energy", "energy", ("T", "V"), "Kinetic and potential energy [J]."),
+    ModulePart("kinematics", "kinematics", ("N", "n"), "N, n of q' = N v + n."),
+    ModulePart("inertia", "inertia", ("M",), "Mass matrix M."),
+    ModulePart("forces", "forces", ("f",), "Forces f, with Coriolis and centrifugal ones."),
+    ModulePart("rows", "rows", ("A", "b"), "Constraint rows A v' = b."),
+    ModulePart(
+        "position", "position", ("phi",), "Residuals of holonomic constraints, zero where the joints are closed."
+    ),
+    ModulePart("rates", "rates", ("c",), "Rates of the residuals, and residuals at velocity level."),
+    ModulePart("internal", "internal", ("g",), "Rates of the internal states, z' = g."),
+    ModulePart("outputs", "outputs", ("y",), "Outputs of the sensors, at accelerations a and multipliers lam."),
+    ModulePart("energy", "energy", ("T", "V"), "Kinetic and potential energy [J]."),
 )
 RESERVED = frozenset(
     {"np", "q", "v", "z", "u", "p", "t", "a", "lam", "N", "n", "M", "f", "A", "b", "phi", "c", "g", "y", "T", "V"}
@@ -186,7 +188,7 @@ def _signature(arguments: Sequence[str], eqs: EquationsOfMotion) -> str:
     return ", ".join(name if k < last else text for k, (name, text) in enumerate(zip(arguments, texts, strict=True)))
 
 
-def _function(eqs: EquationsOfMotion, one: Written, names: Identifiers) -> str:
+def _function(eqs: EquationsOfMotion, one: ModulePart, names: Identifiers) -> str:
     function = eqs.functions[one.function]
     arguments = ARGUMENTS[one.function].split()
     try:

@@ -21,7 +21,7 @@ from dalembert.core.errors import DalembertError, FileFormatError, ModelWarning,
 from dalembert.core.findings import Finding
 from dalembert.files.models.values.mesh_mass import mesh_triangles
 from dalembert.files.robots import shapes
-from dalembert.files.robots.xml_tree import Node, read_xml
+from dalembert.files.robots.xml_tree import XmlNode, read_xml
 from dalembert.model import Body, Mechanism
 from dalembert.model.bodies import axes_from
 from dalembert.model.orientation import rotation
@@ -46,7 +46,7 @@ class Origin:
 class JointNode:
     """A joint of the file before it is added to a mechanism."""
 
-    node: Node
+    node: XmlNode
     name: str
     kind: str
     parent: str
@@ -58,7 +58,7 @@ class JointNode:
 
 
 @dataclass
-class Reader:
+class UrdfReader:
     """One file: its problems are collected and raised once."""
 
     shown: str
@@ -66,7 +66,7 @@ class Reader:
     problems: list[Finding] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def problem(self, node: Node, code: str, text: str) -> None:
+    def problem(self, node: XmlNode, code: str, text: str) -> None:
         self.problems.append(Finding(code, text, {"path": self.shown, "line": node.line}))
 
     def raise_if_any(self) -> None:
@@ -79,12 +79,12 @@ class Reader:
             code, text = "several-problems", f"{len(self.problems)} problems. " + " ".join(each)
         raise FileFormatError(code, text, path=self.shown, line=first.where["line"])
 
-    def number(self, node: Node, key: str, default: float | None = None) -> float:
+    def number(self, node: XmlNode, key: str, default: float | None = None) -> float:
         if key not in node.attributes and default is not None:
             return default
         return float(self.numbers(node, key, 1)[0])
 
-    def numbers(self, node: Node, key: str, count: int, default: Sequence[float] | None = None) -> FloatArray:
+    def numbers(self, node: XmlNode, key: str, count: int, default: Sequence[float] | None = None) -> FloatArray:
         text = node.attributes.get(key)
         if text is None:
             if default is None:
@@ -100,7 +100,7 @@ class Reader:
             return np.zeros(count)
         return found
 
-    def origin(self, node: Node) -> Origin:
+    def origin(self, node: XmlNode) -> Origin:
         own = node.first("origin")
         if own is None:
             return Origin(np.zeros(3), np.eye(3))
@@ -113,7 +113,7 @@ class Reader:
         return Origin(place, np.array(rotation(tait_bryan=tuple(turn)).matrix))
 
     # -- links ----------------------------------------------------------------------------------------------------
-    def inertia(self, link: Node) -> tuple[float, FloatArray, FloatArray]:
+    def inertia(self, link: XmlNode) -> tuple[float, FloatArray, FloatArray]:
         """Mass, centre of mass and inertia about it, in the link's axes."""
         own = link.first("inertial")
         if own is None:
@@ -144,7 +144,7 @@ class Reader:
             )  # fmt: skip
         return mass, origin.place, origin.axes @ J @ origin.axes.T
 
-    def triangles(self, link: Node) -> FloatArray | None:
+    def triangles(self, link: XmlNode) -> FloatArray | None:
         """What a picture shows, in the link's axes."""
         found = []
         for visual in link.all("visual"):
@@ -155,7 +155,7 @@ class Reader:
                     found.append(made @ origin.axes.T + origin.place)
         return np.concatenate(found) if found else None
 
-    def _shape(self, shape: Node) -> FloatArray | None:
+    def _shape(self, shape: XmlNode) -> FloatArray | None:
         if shape.tag == "box":
             return shapes.box(self.numbers(shape, "size", 3))
         if shape.tag == "cylinder":
@@ -167,7 +167,7 @@ class Reader:
         self.note(f"visual <{shape.tag}>")
         return None
 
-    def _mesh(self, node: Node) -> FloatArray | None:
+    def _mesh(self, node: XmlNode) -> FloatArray | None:
         name = node.attributes.get("filename", "")
         if Path(name).suffix.lower() != ".stl":
             self.note(f"mesh *{Path(name).suffix.lower()}")
@@ -189,7 +189,7 @@ class Reader:
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
     # -- joints -----------------------------------------------------------------------------------------------------
-    def joint(self, node: Node, links: Iterable[str]) -> JointNode | None:
+    def joint(self, node: XmlNode, links: Iterable[str]) -> JointNode | None:
         name, kind = node.attributes.get("name", ""), node.attributes.get("type", "")
         ends = []
         for side in ("parent", "child"):
@@ -223,7 +223,7 @@ class Reader:
                 self.note(f"<{tag}>")
         return JointNode(node, name, kind, ends[0], ends[1], self.origin(node), axis, mimic, damping)
 
-    def _check_limits(self, node: Node, name: str, kind: str) -> None:
+    def _check_limits(self, node: XmlNode, name: str, kind: str) -> None:
         limit = node.first("limit")
         if limit is None:
             return
@@ -233,7 +233,7 @@ class Reader:
         if kind in ("revolute", "prismatic") and lower > upper:
             self.problem(limit, "conflicting-arguments", f"limits of joint {name!r} cross: {lower:g} above {upper:g}.")
 
-    def _mimic(self, node: Node, name: str) -> tuple[str, float, float] | None:
+    def _mimic(self, node: XmlNode, name: str) -> tuple[str, float, float] | None:
         own = node.first("mimic")
         if own is None:
             return None
@@ -292,7 +292,7 @@ def read_urdf(
         raise FileFormatError("unknown-choice", unknown_name("base", base, BASES), path=os.fspath(path))
     file = Path(os.fspath(path))
     root = read_xml(file)
-    reader = Reader(str(file), [file.parent, *(Path(os.fspath(folder)) for folder in folders)])
+    reader = UrdfReader(str(file), [file.parent, *(Path(os.fspath(folder)) for folder in folders)])
     if root.tag != "robot":
         reader.problem(root, "bad-syntax", f"the root element is <{root.tag}>, expected <robot>.")
         reader.raise_if_any()
@@ -314,8 +314,8 @@ def read_urdf(
     return m
 
 
-def _parts(reader: Reader, root: Node) -> tuple[dict[str, Node], list[JointNode]]:
-    links: dict[str, Node] = {}
+def _parts(reader: UrdfReader, root: XmlNode) -> tuple[dict[str, XmlNode], list[JointNode]]:
+    links: dict[str, XmlNode] = {}
     joints: list[JointNode] = []
     taken: set[str] = set()
     for node in root.all("link"):
@@ -350,7 +350,7 @@ def _parts(reader: Reader, root: Node) -> tuple[dict[str, Node], list[JointNode]
     return links, joints
 
 
-def _root_of(reader: Reader, root: Node, links: dict[str, Node], joints: list[JointNode]) -> str:
+def _root_of(reader: UrdfReader, root: XmlNode, links: dict[str, XmlNode], joints: list[JointNode]) -> str:
     carried: dict[str, JointNode] = {}
     for joint in joints:
         if joint.child in carried:
@@ -380,7 +380,13 @@ def _root_of(reader: Reader, root: Node, links: dict[str, Node], joints: list[Jo
 
 
 def _build(
-    reader: Reader, m: Mechanism, links: dict[str, Node], joints: list[JointNode], top: str, base: str, actuated: bool
+    reader: UrdfReader,
+    m: Mechanism,
+    links: dict[str, XmlNode],
+    joints: list[JointNode],
+    top: str,
+    base: str,
+    actuated: bool,
 ) -> None:
     bodies: dict[str, Body] = {}
     names = {joint.name: joint.name + JOINT if joint.name in links else joint.name for joint in joints}

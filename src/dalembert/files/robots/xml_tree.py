@@ -26,23 +26,23 @@ LIMITS = XmlLimits()
 
 
 @dataclass
-class Node:
+class XmlNode:
     """An element: its name, its attributes, its children, and its line in the file."""
 
     tag: str
     attributes: dict[str, str]
     line: int
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
 
-    def all(self, tag: str) -> Iterator[Node]:
+    def all(self, tag: str) -> Iterator[XmlNode]:
         """Children with this name."""
         return (child for child in self.children if child.tag == tag)
 
-    def first(self, tag: str) -> Node | None:
+    def first(self, tag: str) -> XmlNode | None:
         return next(self.all(tag), None)
 
 
-def read_xml(path: Path) -> Node:
+def read_xml(path: Path) -> XmlNode:
     """The root element of a file."""
     shown = str(path)
     try:
@@ -57,10 +57,10 @@ def read_xml(path: Path) -> Node:
     return parse_xml(content, shown)
 
 
-def parse_xml(content: bytes, shown: str) -> Node:
+def parse_xml(content: bytes, shown: str) -> XmlNode:
     """The root element of these bytes."""
     parser = expat.ParserCreate()
-    top = Node("", {}, 0)
+    top = XmlNode("", {}, 0)
     stack = [top]
     count = 0
 
@@ -73,7 +73,7 @@ def parse_xml(content: bytes, shown: str) -> Node:
         if len(stack) > LIMITS.depth or count > LIMITS.elements:
             problem = f"more than {LIMITS.depth} elements inside each other, or {LIMITS.elements} in all."
             raise FileFormatError("too-large", problem, path=shown, line=parser.CurrentLineNumber)
-        node = Node(tag, attributes, parser.CurrentLineNumber)
+        node = XmlNode(tag, attributes, parser.CurrentLineNumber)
         stack[-1].children.append(node)
         stack.append(node)
 

@@ -27,7 +27,7 @@ from dalembert.identify.likelihood.modal_likelihood import (
     residuals_vanish,
 )
 from dalembert.identify.likelihood.parametrisation import LIMITS, normalise
-from dalembert.numerics.least_squares import Damping, Reason, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, Reason, minimise
 
 Segments = tuple[FloatArray, ...]
 
@@ -192,26 +192,26 @@ class _LikelihoodProblem:
     def value(self, point: LikelihoodPoint) -> float:
         return point.value
 
-    def step(self, point: LikelihoodPoint, damping: float) -> Step:
+    def step(self, point: LikelihoodPoint, damping: float) -> DampedStep:
         S, g = self.derivatives(point)
         change = _solve(S, g, damping)
         length = float(change @ S @ change)
-        return Step(change, float(change @ g) - 0.5 * length, length)
+        return DampedStep(change, float(change @ g) - 0.5 * length, length)
 
-    def finish(self, point: LikelihoodPoint, step: Step, ratio: float) -> LikelihoodPoint | None:
+    def finish(self, point: LikelihoodPoint, step: DampedStep, ratio: float) -> LikelihoodPoint | None:
         """A last step that needs no evaluation."""
         if not step.length < THRESHOLDS.last or abs(ratio - 1.0) >= 0.1 or self.search.full:
             return None
         trial = self.search.take_step(point, self.free, step.change)
         return replace(point, model=trial) if _is_near(point.model, trial) else None
 
-    def evaluate(self, point: LikelihoodPoint, step: Step) -> LikelihoodPoint:
+    def evaluate(self, point: LikelihoodPoint, step: DampedStep) -> LikelihoodPoint:
         return self.search.evaluate(self.search.take_step(point, self.free, step.change))
 
-    def is_settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: Step) -> bool:
+    def is_settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: DampedStep) -> bool:
         return False
 
-    def is_rounding(self, point: LikelihoodPoint, trial: LikelihoodPoint | None, step: Step) -> bool:
+    def is_rounding(self, point: LikelihoodPoint, trial: LikelihoodPoint | None, step: DampedStep) -> bool:
         """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then."""
         return trial is not None and 0.5 * step.length < 1e-11 * self.search.samples and bool(np.isfinite(trial.value))
 

@@ -19,7 +19,7 @@ from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine.records import MeasuredRun, MeasuredTests
 from dalembert.identify.machine.search import FINEST
 from dalembert.identify.machine.shooting import Segments, Shooter, ShootingSteps, find_tangents, take_segment
-from dalembert.numerics.least_squares import Damping, Reason, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, Reason, minimise
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.position.assemble import assemble, check_start
 
@@ -219,24 +219,24 @@ class _StateFit:
     def value(self, point: _StatePoint) -> float:
         return point.value
 
-    def step(self, point: _StatePoint, damping: float) -> Step:
+    def step(self, point: _StatePoint, damping: float) -> DampedStep:
         J, r, n = point.J, point.residual, self.n
         size = float(np.sqrt((J * J).sum(axis=0)).max(initial=1e-300))
         rows = np.vstack((J, np.sqrt(damping) * size * np.eye(n)))
         change = np.linalg.lstsq(rows, np.concatenate((-r, np.zeros(n))), rcond=None)[0]
         left = r + J @ change
-        return Step(change, point.value - float(left @ left))
+        return DampedStep(change, point.value - float(left @ left))
 
-    def evaluate(self, point: _StatePoint, step: Step) -> _StatePoint | None:
+    def evaluate(self, point: _StatePoint, step: DampedStep) -> _StatePoint | None:
         moved = point.x.copy()
         moved[0, : self.single.steps.nx] += self.scale * (point.T @ step.change)
         moved = self.single.starts(moved, self.p)
         return self.point(moved) if np.isfinite(moved).all() else None
 
-    def is_settled(self, before: _StatePoint, after: _StatePoint, step: Step) -> bool:
+    def is_settled(self, before: _StatePoint, after: _StatePoint, step: DampedStep) -> bool:
         return before.value - after.value < ENOUGH * before.value + 1e-12 * len(before.residual)
 
-    def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: Step) -> bool:
+    def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: DampedStep) -> bool:
         return False
 
 

@@ -21,7 +21,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.shooting import Shooter, find_tangents
 from dalembert.numerics.chain_least_squares import Chain, compress, predict, reduce, solve
-from dalembert.numerics.least_squares import Damping, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 STAGES = (3.0, 30.0, 1e3, 1e6)  # weights of the gaps, in units of a segment's noise
 ROUNDS = 6  # largest number of estimates of σ in the last stage
@@ -299,7 +299,7 @@ class _Stage:
     def value(self, place: _SearchPoint) -> float:
         return place.at.merit(self.price)
 
-    def step(self, place: _SearchPoint, damping: float) -> Step:
+    def step(self, place: _SearchPoint, damping: float) -> DampedStep:
         search, chain = self.search, place.at.chain
         assert chain is not None  # a place without one has no finite value
         reduced = reduce(chain, self.weight, damping, *search.damping_scales(chain))
@@ -307,18 +307,18 @@ class _Stage:
         data, gaps = predict(chain, states, theta)
         self.price = max(self.price, 1.5 * self.weight**2 * float(np.abs(gaps).max(initial=0.0)))
         after = data + 2.0 * self.price * float(np.abs(gaps).sum())
-        return Step((states, theta), self.value(place) - after)
+        return DampedStep((states, theta), self.value(place) - after)
 
-    def evaluate(self, place: _SearchPoint, step: Step) -> _SearchPoint | None:
+    def evaluate(self, place: _SearchPoint, step: DampedStep) -> _SearchPoint | None:
         search = self.search
         search.iterations += 1
         x, p = search.move(place.at, *step.change)
         at = search.evaluate(x, p) if np.isfinite(x).all() else None
         return None if at is None or at.chain is None else _SearchPoint(x, p, at)
 
-    def is_settled(self, before: _SearchPoint, after: _SearchPoint, step: Step) -> bool:
+    def is_settled(self, before: _SearchPoint, after: _SearchPoint, step: DampedStep) -> bool:
         reduction = self.value(before) - self.value(after)
         return reduction <= self.tolerance * self.value(after) and reduction > 0.1 * step.predicted
 
-    def is_rounding(self, place: _SearchPoint, trial: _SearchPoint | None, step: Step) -> bool:
+    def is_rounding(self, place: _SearchPoint, trial: _SearchPoint | None, step: DampedStep) -> bool:
         return step.predicted <= 1e-9 * self.value(place) + 1e-12

@@ -32,7 +32,7 @@ from dalembert.identify.structured.parametric_system import Matrices, Model, Par
 from dalembert.linear import SecondOrder
 from dalembert.linear.modes import Modes
 from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
-from dalembert.numerics.least_squares import Damping, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 # Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
 # 0.1, damping ratios 10 %.
@@ -374,7 +374,7 @@ class ModeSearch:
     def value(self, point: MatchedModes) -> float:
         return float(point.residual @ point.residual)
 
-    def step(self, point: MatchedModes, damping: float) -> Step:
+    def step(self, point: MatchedModes, damping: float) -> DampedStep:
         if self._slope is None or self._slope[0] is not point:
             self._slope = (point, self.jacobian(point, point.values))
         J, r = self._slope[1], point.residual
@@ -387,20 +387,20 @@ class ModeSearch:
         high = np.minimum((self.high - point.values) / self.scale, most)
         change = solve_bounded(R[:m, :m], R[:m, m], low, high)
         left = r + J @ change
-        return Step(change, float(r @ r - left @ left))
+        return DampedStep(change, float(r @ r - left @ left))
 
-    def evaluate(self, point: MatchedModes, step: Step) -> MatchedModes:
+    def evaluate(self, point: MatchedModes, step: DampedStep) -> MatchedModes:
         self.iterations += 1
         return self.point(np.clip(point.values + self.scale * step.change, self.low, self.high))
 
     def keep(self, point: MatchedModes) -> None:
         self.values, self.at = point.values, point
 
-    def is_settled(self, before: MatchedModes, after: MatchedModes, step: Step) -> bool:
+    def is_settled(self, before: MatchedModes, after: MatchedModes, step: DampedStep) -> bool:
         gain = self.value(before) - self.value(after)
         return gain <= 1e-10 * self.value(before) and float(np.abs(step.change).max()) < 1e-5
 
-    def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: Step) -> bool:
+    def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: DampedStep) -> bool:
         hoped = 1e-9 * self.value(point) + 1e-18
         return step.predicted <= hoped or float(np.abs(step.change).max()) < 1e-10
 

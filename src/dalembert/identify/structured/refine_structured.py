@@ -36,7 +36,7 @@ from dalembert.identify.structured.structured_likelihood import (
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
-from dalembert.numerics.least_squares import Damping, Minimum, Step, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, Minimum, minimise
 from dalembert.record import Record
 
 MOST_NAMED = 8  # unknowns of a combination that a message lists
@@ -241,19 +241,19 @@ class _Fit:
     def value(self, point: StructuredPoint) -> float:
         return point.value
 
-    def step(self, point: StructuredPoint, damping: float) -> Step:
+    def step(self, point: StructuredPoint, damping: float) -> DampedStep:
         return _step(point, damping)
 
-    def evaluate(self, point: StructuredPoint, step: Step) -> StructuredPoint | None:
+    def evaluate(self, point: StructuredPoint, step: DampedStep) -> StructuredPoint | None:
         try:
             return self.likelihood(point.theta + step.change)
         except DataError:  # a singular mass matrix at a trial
             return None
 
-    def is_settled(self, before: StructuredPoint, after: StructuredPoint, step: Step) -> bool:
+    def is_settled(self, before: StructuredPoint, after: StructuredPoint, step: DampedStep) -> bool:
         return False
 
-    def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: Step) -> bool:
+    def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: DampedStep) -> bool:
         return trial is not None and 0.5 * step.length < 1e-11 * self.samples and bool(np.isfinite(trial.value))
 
 
@@ -264,14 +264,14 @@ def _climb(
     return minimise(_Fit(evaluate, samples), evaluate(theta), DAMPING, most, count_rejected=False, close=close)
 
 
-def _step(point: StructuredPoint, damping: float) -> Step:
+def _step(point: StructuredPoint, damping: float) -> DampedStep:
     """Damped step along determined combinations."""
     values, vectors, back = _decompose(point)
     keep = values > THRESHOLDS.singular
     along = vectors[:, keep].T @ (back * point.gradient) / (values[keep] + damping)
     change = back * (vectors[:, keep] @ along)
     length = float(along @ (values[keep] * along))
-    return Step(change, float(point.gradient @ change) - 0.5 * length, length)
+    return DampedStep(change, float(point.gradient @ change) - 0.5 * length, length)
 
 
 def _decompose(point: StructuredPoint) -> tuple[FloatArray, FloatArray, FloatArray]:

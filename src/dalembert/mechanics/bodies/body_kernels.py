@@ -52,7 +52,7 @@ class LocalHost:
 
 
 @dataclass(frozen=True)
-class Part:
+class BodyPart:
     """A quantity of a body.
 
     results : column of its entries that are neither numbers nor coordinates, in the body's own symbols.
@@ -63,7 +63,7 @@ class Part:
     place: ca.Function
 
 
-def _part(name: str, q: Expr, v: Expr, values: Sequence[Expr]) -> Part:
+def _part(name: str, q: Expr, v: Expr, values: Sequence[Expr]) -> BodyPart:
     computed: list[Expr] = []
     outputs = []
     column = SX.sym(name, sum(SX(value).nnz() for value in values))
@@ -76,7 +76,7 @@ def _part(name: str, q: Expr, v: Expr, values: Sequence[Expr]) -> Part:
                 computed.append(entry)
         outputs.append(SX(SX(value).sparsity(), ca.vertcat(*entries, SX(0, 1))))
     place = ca.Function(f"{name}_place", [q, v, column[: len(computed)]], outputs)
-    return Part(ca.vertcat(*computed, SX(0, 1)), place)
+    return BodyPart(ca.vertcat(*computed, SX(0, 1)), place)
 
 
 class BodyKernels:
@@ -89,7 +89,7 @@ class BodyKernels:
         eta, rate = host.q[space.nq :], host.v[space.nv :]
         modes = range(space.nv, space.nv + body.flexible.modes)
         self.body = FloatingBody(host, body, space.pose(host.q), space.twist(host.v), eta, rate, modes)  # type: ignore[arg-type]
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, BodyPart] = {}
         self._functions: dict[Any, ca.Function] = {}
 
     @cached_property
@@ -99,13 +99,13 @@ class BodyKernels:
         function = self.function([(part, range(part.results.shape[0])) for part in parts])
         return int(function.n_instructions())
 
-    def part(self, name: str, node: str = "") -> Part:
+    def part(self, name: str, node: str = "") -> BodyPart:
         key = f"{name} {node}"
         if key not in self._parts:
             self._parts[key] = _part(name, self.host.q, self.host.v, getattr(self, f"_{name}")(node))
         return self._parts[key]
 
-    def function(self, wanted: Sequence[tuple[Part, Sequence[int]]]) -> ca.Function:
+    def function(self, wanted: Sequence[tuple[BodyPart, Sequence[int]]]) -> ca.Function:
         """(q) or (q, v) -> these results of parts, in one column, with what they have in common evaluated once."""
         key = tuple((id(part), tuple(which)) for part, which in wanted)
         if key not in self._functions:
@@ -188,11 +188,11 @@ def repeats_bodies(bodies: Sequence[Body], planar: bool) -> bool:
 
 
 @dataclass
-class Call:
+class BodyCall:
     """A part of a body: symbols in the place of its results, and the coordinates and speeds of the body."""
 
     kernels: BodyKernels
-    part: Part
+    part: BodyPart
     column: list[Expr]
     q: tuple[int, ...]
     v: tuple[int, ...]
@@ -218,12 +218,12 @@ class CallList:
 
     q: Expr
     v: Expr
-    calls: list[Call] = field(default_factory=list)
+    calls: list[BodyCall] = field(default_factory=list)
 
-    def place(self, kernels: BodyKernels, part: Part, q: tuple[int, ...], v: tuple[int, ...]) -> list[Expr]:
+    def place(self, kernels: BodyKernels, part: BodyPart, q: tuple[int, ...], v: tuple[int, ...]) -> list[Expr]:
         """The quantity of a part, with symbols for what its function computes."""
         column = SX.sym("body", part.results.shape[0])
-        self.calls.append(Call(kernels, part, column.nonzeros(), q, v))
+        self.calls.append(BodyCall(kernels, part, column.nonzeros(), q, v))
         return list(part.place.call([self.q[list(q)], self.v[list(v)], column]))
 
     def flat(self, expression: Expr) -> Expr:
@@ -238,7 +238,7 @@ class CallList:
     def _used(self, expressions: Sequence[Expr]) -> list[_BodyCall]:
         """One call per body for all results that the expressions take, bodies with the same function together."""
         names = {x.__hash__() for e in expressions for x in ca.symvar(SX(e))}
-        wanted: dict[tuple[int, ...], list[tuple[Call, list[int]]]] = {}
+        wanted: dict[tuple[int, ...], list[tuple[BodyCall, list[int]]]] = {}
         for call in self.calls:
             which = [k for k, x in enumerate(call.column) if x.__hash__() in names]
             if which:

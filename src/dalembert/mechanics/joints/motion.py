@@ -23,7 +23,7 @@ SX = ca.SX
 
 
 @dataclass(frozen=True)
-class Motion:
+class RelativeMotion:
     """Frame b against frame a at one value of the coordinates.
 
     R is also known by its quaternion in space, by its angle in the plane.
@@ -49,7 +49,7 @@ class JointMotion:
     ball : its coordinates are Euler parameters, its speeds ω of the second frame against the first.
     """
 
-    make: Callable[[Space, Expr, Expr, Expr], Motion]
+    make: Callable[[Space, Expr, Expr, Expr], RelativeMotion]
     own: Sequence[int] | None = None
     ball: bool = False
 
@@ -70,10 +70,10 @@ def half_turn(angle: Expr) -> Expr:
 def move(
     space: Space, count: int, *, R: Expr = None, p: Expr = None, S: Expr = None, P: Expr = None, S_bias: Expr = None,
     quaternion: Expr = None, N: Expr = None, angle: Expr = None,
-) -> Motion:  # fmt: skip
+) -> RelativeMotion:  # fmt: skip
     """A motion with nothing in the parts that are left out."""
     none = SX(ca.DM([1.0, 0.0, 0.0, 0.0]))
-    return Motion(
+    return RelativeMotion(
         SX.eye(space.dim) if R is None else R,
         SX(space.dim, 1) if p is None else p,
         SX(space.turns, count) if S is None else ca.sparsify(SX(S)),
@@ -86,12 +86,12 @@ def move(
     )
 
 
-def weld(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+def weld(space: Space, s: Expr, w: Expr, numbers: Expr) -> RelativeMotion:
     """No motion at all."""
     return move(space, 0)
 
 
-def free(space: Space, s: Expr, w: Expr) -> Motion:
+def free(space: Space, s: Expr, w: Expr) -> RelativeMotion:
     """A body in absolute coordinates against the world: s = (r, orientation), w = (ṙ, ω in body axes)."""
     P = ca.horzcat(SX.eye(space.dim), SX(space.dim, space.turns))
     S = ca.horzcat(SX(space.turns, space.dim), SX.eye(space.turns))
@@ -102,12 +102,12 @@ def free(space: Space, s: Expr, w: Expr) -> Motion:
     )  # fmt: skip
 
 
-def ball(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+def ball(space: Space, s: Expr, w: Expr, numbers: Expr) -> RelativeMotion:
     """Euler parameters."""
     return move(space, 3, R=rotation(s), S=SX.eye(3), quaternion=s, N=rate_matrix(s))
 
 
-def reverse(space: Space, motion: Motion, s: Expr, w: Expr) -> Motion:
+def reverse(space: Space, motion: RelativeMotion, s: Expr, w: Expr) -> RelativeMotion:
     """The motion of frame a against frame b.
 
     R' = Rᵀ, p' = -Rᵀ p, S' = -R S, P' w = ω × Rᵀ p - Rᵀ P w; the bias of S' is -R S_bias, since ω × ω = 0.

@@ -6,7 +6,7 @@ import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, nearest_turn, slide
-from dalembert.mechanics.joints.motion import JointMotion, Motion, move
+from dalembert.mechanics.joints.motion import JointMotion, RelativeMotion, move
 from dalembert.mechanics.poses import Space
 
 SX = ca.SX
@@ -22,7 +22,7 @@ def coordinates(s: Sides) -> list[Expr]:
     return [s.along()]
 
 
-def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> RelativeMotion:
     P = SX(ca.DM([1.0, 0.0] if space.planar else [0.0, 0.0, 1.0]))
     return move(space, 1, p=ca.sparsify(P * s[0]), P=P)
 

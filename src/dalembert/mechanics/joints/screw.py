@@ -11,7 +11,7 @@ import casadi as ca
 
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
-from dalembert.mechanics.joints.motion import JointMotion, Motion, half_turn, move, turn_z
+from dalembert.mechanics.joints.motion import JointMotion, RelativeMotion, half_turn, move, turn_z
 from dalembert.mechanics.poses import Space
 
 SX = ca.SX
@@ -37,7 +37,7 @@ def relative(values: Sequence[float], planar: bool) -> Array:
     return transform(planar, angle=values[0], shift=(0.0, 0.0, values[1]))
 
 
-def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> RelativeMotion:
     z, pitch = SX(ca.DM([0.0, 0.0, 1.0])), numbers[0] / (2 * ca.pi)
     return move(space, 1, R=turn_z(space, s[0]), p=z * (pitch * s[0]), S=z, P=z * pitch, quaternion=half_turn(s[0]))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
-from dalembert.mechanics.joints.motion import JointMotion, Motion, half_turn, move, turn_z
+from dalembert.mechanics.joints.motion import JointMotion, RelativeMotion, half_turn, move, turn_z
 from dalembert.mechanics.poses import Space
 from dalembert.mechanics.rotations import multiply
 from dalembert.model import BodyFrame
@@ -57,7 +57,7 @@ def frames(joint: Joint) -> tuple[BodyFrame, BodyFrame]:
     return a, b
 
 
-def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> Motion:
+def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> RelativeMotion:
     """A turn about e₃, the pose at zero, a turn about g₃."""
     square = SX(ca.sparsify(ca.DM(relative((), planar=False)[:3, :3])))
     c, n = ca.cos(s[1]), ca.sin(s[1])

@@ -25,7 +25,7 @@ import numpy as np
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.bodies.rigid import RigidBody
-from dalembert.mechanics.joints.motion import Motion
+from dalembert.mechanics.joints.motion import RelativeMotion
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rotations import multiply
 from dalembert.model import Body
@@ -59,7 +59,7 @@ class Link:
     parent: Link | None
     columns: Sequence[int]
     w: Expr
-    motion: Motion
+    motion: RelativeMotion
     E: Expr
     offset: Expr
     far: Expr

@@ -23,7 +23,7 @@ SX = ca.SX
 
 
 @dataclass(frozen=True)
-class Reading:
+class BranchReading:
     """How to read the coordinates of one branch from the poses of all bodies.
 
     body : of a free body, whose pose it is; -1 of a joint.  sides : bodies of a joint, -1 the ground.
@@ -57,7 +57,7 @@ class JointGuess:
     """From named coordinates to joint coordinates; `rest` are the values behind those of the tree."""
 
     placed: SpanningTree
-    readings: tuple[Reading, ...]
+    readings: tuple[BranchReading, ...]
     names: tuple[str, ...]
     rest: tuple[float, ...]
 
@@ -85,22 +85,22 @@ def place_in_joint_coordinates(host: JointCoordinates) -> Placement:
     return Placement(tuple(float(x) for x in guess({})), plain.z, guess, followers, plain.held)
 
 
-def _readings(host: JointCoordinates) -> list[Reading]:
+def _readings(host: JointCoordinates) -> list[BranchReading]:
     found = []
     for branch in host.branches:
         joint = branch.joint
         if joint is None:
-            found.append(Reading(host.body_index[id(branch.body)]))
+            found.append(BranchReading(host.body_index[id(branch.body)]))
             continue
         frames = joint_frames(joint)
         sides = tuple(-1 if f.body.is_ground else host.body_index[id(f.body)] for f in frames)
         own = JOINT_EQUATIONS[joint.kind].motion
         if own is not None and own.ball:
             axes = tuple(tuple(tuple(float(c) for c in row) for row in frame.axes) for frame in frames)
-            found.append(Reading(sides=sides, axes=axes))
+            found.append(BranchReading(sides=sides, axes=axes))
             continue
         names = tuple(f"{joint.name}.{c.name}" for c in joint.coordinates)
-        found.append(Reading(-1, sides, _reading(host, joint), host.tree_coordinates(joint), names))
+        found.append(BranchReading(-1, sides, _reading(host, joint), host.tree_coordinates(joint), names))
     return found
 
 

@@ -21,7 +21,7 @@ from dalembert.mechanics.absolute.producer import Absolute, share, without_round
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames
-from dalembert.mechanics.joints.motion import Motion, free, reverse
+from dalembert.mechanics.joints.motion import RelativeMotion, free, reverse
 from dalembert.mechanics.joints.reactions import reaction_of_rows
 from dalembert.mechanics.rows import Form, Measured
 from dalembert.mechanics.tree.articulated import solve_mass
@@ -43,7 +43,7 @@ TURNING = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
 
 
 @dataclass(frozen=True)
-class Part:
+class BranchCoordinates:
     """Coordinates and speeds of one branch: first places and counts."""
 
     first_q: int
@@ -80,10 +80,10 @@ class JointCoordinates(Absolute):
     def rigid_channels(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         coordinates: list[tuple[str, str]] = []
         speeds: list[tuple[str, str]] = []
-        self.parts: dict[int, Part] = {}
+        self.parts: dict[int, BranchCoordinates] = {}
         for branch in self.branches:
             q, v = self._channels_of(branch)
-            self.parts[id(branch.body)] = Part(len(coordinates), len(q), len(speeds), len(v))
+            self.parts[id(branch.body)] = BranchCoordinates(len(coordinates), len(q), len(speeds), len(v))
             coordinates += q
             speeds += v
         return coordinates, speeds
@@ -151,7 +151,7 @@ class JointCoordinates(Absolute):
         self.inertias = [link_inertia(made[id(link.body)]) for link in self.links]
         return blocks
 
-    def _motion(self, branch: Branch, s: Any, w: Any) -> Motion:
+    def _motion(self, branch: Branch, s: Any, w: Any) -> RelativeMotion:
         joint = branch.joint
         if joint is None:
             return free(self.space, s, w)
@@ -161,7 +161,9 @@ class JointCoordinates(Absolute):
         motion = own.make(self.space, s, w, self.vector(numbers) if numbers else SX.zeros(0))
         return reverse(self.space, motion, s, w) if branch.reversed else motion
 
-    def _link(self, branch: Branch, parent: Link | None, part: Part, w: Any, motion: Motion) -> Link:
+    def _link(
+        self, branch: Branch, parent: Link | None, part: BranchCoordinates, w: Any, motion: RelativeMotion
+    ) -> Link:
         space = self.space
         if branch.joint is None:
             none = SX(space.dim, 1)

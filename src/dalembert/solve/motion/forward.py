@@ -139,7 +139,7 @@ class ForwardSolution:
 
 
 @dataclass(frozen=True)
-class System:
+class ConstrainedSystem:
     """The matrices of a state."""
 
     M: Array
@@ -148,7 +148,9 @@ class System:
     u: Array
 
 
-def system_at(eqs: EquationsOfMotion, state: State, inputs: Mapping[str, Any] | Record | None = None) -> System:
+def system_at(
+    eqs: EquationsOfMotion, state: State, inputs: Mapping[str, Any] | Record | None = None
+) -> ConstrainedSystem:
     """M, A, b and the inputs u, as numbers at a state."""
     bound = read_inputs(eqs, inputs)
     if not bound.span[0] <= state.t <= bound.span[1]:
@@ -163,7 +165,7 @@ def system_at(eqs: EquationsOfMotion, state: State, inputs: Mapping[str, Any] | 
     A = np.reshape(A, (len(eqs.rows), eqs.nv))
     if not (np.isfinite(M).all() and np.isfinite(A).all() and np.isfinite(b).all()):
         raise ModelError("not-finite", f"equations {eqs.name!r} hold values that are not finite at t = {state.t:g} s.")
-    return System(M, A, np.reshape(b, -1), u)
+    return ConstrainedSystem(M, A, np.reshape(b, -1), u)
 
 
 @overload
@@ -270,7 +272,7 @@ def forward_dynamics(
         acceleration, lam, change = _by_graph(eqs, state, system.u, friction, stabilise)
         efforts = np.zeros(0)
     else:
-        all_rows = System(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
+        all_rows = ConstrainedSystem(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
         chosen = None if independent is None else speed_numbers(eqs, independent)
         solve = _solver(eqs, method, all_rows, tolerance, alpha, basis, chosen, stabilise)
         acceleration, lam, change = _iterated(eqs, state, all_rows, solve, friction, given)
@@ -351,7 +353,7 @@ def _feedback(eqs: EquationsOfMotion, state: State, baumgarte: Baumgarte) -> Arr
 def _solver(
     eqs: EquationsOfMotion,
     method: str,
-    system: System,
+    system: ConstrainedSystem,
     tolerance: float,
     alpha: float | None,
     basis: str | None,
@@ -401,7 +403,7 @@ def _force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) ->
 
 
 def _iterated(
-    eqs: EquationsOfMotion, state: State, system: System, solve: Solve, friction: bool, given: Array
+    eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, solve: Solve, friction: bool, given: Array
 ) -> tuple[Array, Array, float]:
     """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do."""
     count, extra = len(state.lam), len(system.b) - len(state.lam)
@@ -432,7 +434,7 @@ def _iterated(
 def _shortened(
     eqs: EquationsOfMotion,
     state: State,
-    system: System,
+    system: ConstrainedSystem,
     solve: Solve,
     lam: Array,
     step: Array,
@@ -492,7 +494,7 @@ def _unique(eqs: EquationsOfMotion, Z: Array) -> dict[str, bool]:
     return {name: not Z.size or float(np.abs(Z[rows]).max(initial=0.0)) < UNIQUE for name, rows in owners.items()}
 
 
-def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: System, Z: Array) -> None:
+def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, Z: Array) -> None:
     """Friction needs the part of the reaction it uses; other parts of that joint's reaction may stay open."""
     if not Z.size:
         return

@@ -16,7 +16,7 @@ import casadi as ca
 
 from dalembert.symbolic.derivation import Derivation, Step, quadratic_mass
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
-from dalembert.symbolic.motion import Motion, eliminate, in_rates, in_speeds, solve_square
+from dalembert.symbolic.motion import SystemMotion, eliminate, in_rates, in_speeds, solve_square
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -54,7 +54,7 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     return with_reactions(derived)
 
 
-def coupling(whole: Motion, P: Any, y0: Any) -> Any:
+def coupling(whole: SystemMotion, P: Any, y0: Any) -> Any:
     """Nᵀ (dP/dt - ∂w/∂q)ᵀ ∂T/∂w."""
     s = whole.system
     slope = ca.jacobian(P @ s.rates + y0, s.q)
@@ -62,7 +62,7 @@ def coupling(whole: Motion, P: Any, y0: Any) -> Any:
     return whole.N.T @ (turning.T @ ca.gradient(whole.kinetic, whole.v))
 
 
-def relaxed(free: Motion) -> tuple[Motion, Any, Any]:
+def relaxed(free: SystemMotion) -> tuple[SystemMotion, Any, Any]:
     """The motion in all quasi-velocities w = P q̇ + y₀: the speeds of ``free``, then the rows it eliminated."""
     system = free.system
     rates = in_rates(system)
@@ -80,7 +80,7 @@ def relaxed(free: Motion) -> tuple[Motion, Any, Any]:
     speeds = ca.substitute(rates.velocity(system.speeds), system.rates, qdot)
     symbols, values = _without(symbols, ca.vertcat(qdot, speeds), free.names)
     n = ca.densify(ca.substitute(qdot, w, SX.zeros(rates.nv)))
-    return Motion(system, names, w, wdot, N, n, (), (), (symbols, values), definitions), P, y0
+    return SystemMotion(system, names, w, wdot, N, n, (), (), (symbols, values), definitions), P, y0
 
 
 def _without(symbols: Any, values: Any, names: Sequence[str]) -> tuple[Any, Any]:

@@ -13,12 +13,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.symbolic.derivation import Array, Derivation, Step, Values
-from dalembert.symbolic.motion import Motion, in_rates
+from dalembert.symbolic.motion import SystemMotion, in_rates
 
 SX = ca.SX
 
 
-def elimination_step(motion: Motion) -> list[Step]:
+def elimination_step(motion: SystemMotion) -> list[Step]:
     """The choice of speeds."""
     if not motion.eliminated:
         names = ", ".join(motion.names)

@@ -16,7 +16,7 @@ import casadi as ca
 from dalembert.symbolic.derivation import Derivation, Step
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
 from dalembert.symbolic.formalisms.virtual_work import require_bodies
-from dalembert.symbolic.motion import Motion, eliminate, in_speeds
+from dalembert.symbolic.motion import SystemMotion, eliminate, in_speeds
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -45,7 +45,7 @@ def gibbs_appell(system: System, *, independent: Sequence[str] | None = None) ->
     return with_reactions(derived)
 
 
-def acceleration_energy(motion: Motion) -> Any:
+def acceleration_energy(motion: SystemMotion) -> Any:
     """S(q, v, v̇, t) of the bodies."""
     total = SX(0)
     for body in motion.bodies:

@@ -15,7 +15,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.derivation import Array, Derivation, Step, Values, quadratic_mass
-from dalembert.symbolic.motion import RANK, Motion, in_rates, solve_mass
+from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -46,7 +46,7 @@ def hamilton(system: System) -> Derivation:
     N = solve_mass(mass, SX.eye(rates.nv))
     qdot = solve_mass(mass, p - offset)
     rest = -solve_mass(mass, offset)  # of q̇ = N p + rest, without momenta
-    motion = Motion(
+    motion = SystemMotion(
         system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, rest,
         rates.constraints, (), (ca.vertcat(system.rates, system.speeds),
                                 ca.vertcat(qdot, ca.substitute(rates.velocity(system.speeds), rates.v, qdot))),

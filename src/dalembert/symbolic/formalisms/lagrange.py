@@ -17,7 +17,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.symbolic.derivation import Derivation, Step, quadratic_mass
-from dalembert.symbolic.motion import Motion, in_rates
+from dalembert.symbolic.motion import SystemMotion, in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -52,7 +52,7 @@ def lagrange_multipliers(system: System) -> Derivation:
     return _lagrange(system, "Lagrange's equations with multipliers")
 
 
-def lagrange_forces(motion: Motion, formalism: str) -> tuple[Any, Any]:
+def lagrange_forces(motion: SystemMotion, formalism: str) -> tuple[Any, Any]:
     """M and f of Lagrange's equations in the rates."""
     M = quadratic_mass(motion, formalism)
     momenta = ca.gradient(motion.kinetic, motion.v)
@@ -97,7 +97,7 @@ def _lagrange(system: System, formalism: str) -> Derivation:
     return Derivation(formalism, motion, M, f, tuple(steps))
 
 
-def constraint_step(motion: Motion) -> Step:
+def constraint_step(motion: SystemMotion) -> Step:
     """The rows of a system and their derivatives."""
     names = ", ".join(dict.fromkeys(row.owner for row in motion.rows))
     rows = [(f"{_LEVELS[one.level]}_{{{k + 1}}}", motion.shown_row(one)) for k, one in enumerate(motion.ordered)]

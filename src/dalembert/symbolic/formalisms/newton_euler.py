@@ -18,7 +18,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.symbolic.derivation import Array, Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, kinematic_steps, require_bodies
-from dalembert.symbolic.motion import Motion, in_rates
+from dalembert.symbolic.motion import SystemMotion, in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -45,7 +45,7 @@ def newton_euler(system: System) -> Derivation:
     return Derivation("the Newton-Euler equations", motion, M, f, tuple(steps), extra, solve_balances)
 
 
-def balances(motion: Motion) -> tuple[Any, Any, Any, Any]:
+def balances(motion: SystemMotion) -> tuple[Any, Any, Any, Any]:
     """Masses (k, k), J (k, nv), γ (k,) and applied forces with gyroscopic ones (k,) of all bodies, one on another."""
     s = motion.system
     g = ca.vertcat(*s.gravity)

@@ -17,7 +17,7 @@ from dalembert.core.errors import ModelError
 from dalembert.symbolic.derivation import Derivation, Step, quadratic_mass
 from dalembert.symbolic.formalisms.boltzmann_hamel import coupling, relaxed
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
-from dalembert.symbolic.motion import Motion, eliminate, in_speeds
+from dalembert.symbolic.motion import SystemMotion, eliminate, in_speeds
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -55,7 +55,7 @@ def nielsen(system: System, *, order: int = 1, independent: Sequence[str] | None
     return with_reactions(Derivation("Nielsen's form", free, M, ca.densify(f), tuple(steps)))
 
 
-def derivative_of_energy(motion: Motion, order: int) -> Any:
+def derivative_of_energy(motion: SystemMotion, order: int) -> Any:
     """∂T⁽ᵏ⁾/∂w⁽ᵏ⁻¹⁾ of (q, w, ẇ, t)."""
     s = motion.system
     levels = [motion.v, motion.vdot, *(SX.sym(f"w{k}", motion.nv) for k in range(2, order + 1))]

@@ -16,7 +16,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.derivation import ZERO, Derivation, Step
 from dalembert.symbolic.formalisms.lagrange import constraint_step
-from dalembert.symbolic.motion import RANK, Motion, in_rates, with_rows
+from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, with_rows
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -42,7 +42,7 @@ def virtual_work(system: System) -> Derivation:
     return Derivation("virtual work", motion, M, f, tuple(steps))
 
 
-def inertia_and_forces(motion: Motion) -> tuple[Any, Any]:
+def inertia_and_forces(motion: SystemMotion) -> tuple[Any, Any]:
     """M and f of bodies in the speeds of a motion."""
     M, f = SX(motion.nv, motion.nv), motion.force
     for body in motion.bodies:
@@ -55,7 +55,7 @@ def inertia_and_forces(motion: Motion) -> tuple[Any, Any]:
     return M, ca.densify(f)
 
 
-def kinematic_steps(motion: Motion) -> list[Step]:
+def kinematic_steps(motion: SystemMotion) -> list[Step]:
     """Velocities of the bodies and how they depend on the speeds."""
     terms = []
     for body in motion.bodies:

@@ -18,16 +18,16 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.symbolic.modular.algebra.elimination import eliminate
-from dalembert.symbolic.modular.motion import Entry, Motion
-from dalembert.symbolic.modular.parts import Energy, Force, Part
+from dalembert.symbolic.modular.motion import InvariantEntry, ModularMotion
+from dalembert.symbolic.modular.parts import Energy, ModularForce, ModularPart
 
 SX = ca.SX
 ORDERS = {"nielsen": 1, "tzenoff": 2}
 
 
-def energy_forces(motion: Motion, part: Part, path: str) -> list[Force]:
+def energy_forces(motion: ModularMotion, part: ModularPart, path: str) -> list[ModularForce]:
     """The forces of all energies of a part."""
-    forces: list[Force] = []
+    forces: list[ModularForce] = []
     for energy in part.own.energies:
         motion.check_symbols(energy.expression, f"the energy of part {part.name!r}")
         if energy.kind == "potential":
@@ -36,7 +36,7 @@ def energy_forces(motion: Motion, part: Part, path: str) -> list[Force]:
             S = motion.resolve(energy.expression)
             _require_order(motion, S, 2, "a Gibbs-Appell function", path)
             forces += [
-                Force(entry.symbol, -ca.gradient(S, motion.rate_of(entry.symbol)))
+                ModularForce(entry.symbol, -ca.gradient(S, motion.rate_of(entry.symbol)))
                 for entry in motion.variables(1)
                 if ca.depends_on(S, motion.rate_of(entry.symbol))
             ]
@@ -45,17 +45,17 @@ def energy_forces(motion: Motion, part: Part, path: str) -> list[Force]:
     return forces
 
 
-def _potential(motion: Motion, energy: Energy) -> list[Force]:
+def _potential(motion: ModularMotion, energy: Energy) -> list[ModularForce]:
     V = motion.resolve(energy.expression)
     _require_order(motion, V, 0, "a potential", "")
     return [
-        Force(entry.symbol, -ca.gradient(V, entry.symbol))
+        ModularForce(entry.symbol, -ca.gradient(V, entry.symbol))
         for entry in motion.variables(0)
         if ca.depends_on(V, entry.symbol)
     ]
 
 
-def _require_order(motion: Motion, value: Any, order: int, what: str, path: str) -> None:
+def _require_order(motion: ModularMotion, value: Any, order: int, what: str, path: str) -> None:
     if motion.order_of(value) > order:
         high = [s.name() for s in ca.symvar(value) if motion._orders.get(s.element_hash(), -1) > order]
         raise ModelError(
@@ -64,7 +64,7 @@ def _require_order(motion: Motion, value: Any, order: int, what: str, path: str)
         )  # fmt: skip
 
 
-def _kinetic(motion: Motion, energy: Energy, path: str) -> list[Force]:
+def _kinetic(motion: ModularMotion, energy: Energy, path: str) -> list[ModularForce]:
     T = motion.resolve(energy.expression)
     _require_order(motion, T, 1, "a kinetic energy", path)
     held = [entry for entry in motion.variables(0) if entry.label.startswith(path)]
@@ -98,11 +98,11 @@ def _kinetic(motion: Motion, energy: Energy, path: str) -> list[Force]:
         for _ in range(rho - 1):
             top = ca.vertcat(*(motion.rate_of(s) for s in ca.vertsplit(top)))
         total = (Q + Q @ P @ Q / rho).T @ T_q + middle - (P @ Q).T @ ca.gradient(high, top) / rho
-    return [Force(entry.symbol, total[k]) for k, entry in enumerate(speeds)]
+    return [ModularForce(entry.symbol, total[k]) for k, entry in enumerate(speeds)]
 
 
 def _velocities_of_rates(
-    motion: Motion, speeds: list[Entry], held: list[Entry], Q: Any, g: Any, raw: Any, v: Any
+    motion: ModularMotion, speeds: list[InvariantEntry], held: list[InvariantEntry], Q: Any, g: Any, raw: Any, v: Any
 ) -> Any:
     """v as expressions of q and q̇: by their definitions, or the inverse of the rates."""
     known: list[Any] = []
@@ -127,7 +127,7 @@ def _velocities_of_rates(
     return ca.vertcat(*(solved[k] for k in range(n1)))
 
 
-def _definition(motion: Motion, entry: Entry, held: list[Entry], raw: Any) -> Any:
+def _definition(motion: ModularMotion, entry: InvariantEntry, held: list[InvariantEntry], raw: Any) -> Any:
     for part, path in motion.paths.items():
         for one in part.own.relations:
             if path + one.name == f"{entry.label} definition":

@@ -21,7 +21,7 @@ from dalembert.symbolic.modular.algebra.rotations import (
     rotation,
     unskew,
 )
-from dalembert.symbolic.modular.parts import Assembly, Leaf, Part
+from dalembert.symbolic.modular.parts import Assembly, Leaf, ModularPart
 
 SX = ca.SX
 DOWN = (0.0, 0.0, -9.81)
@@ -73,7 +73,7 @@ def rigid_body(
     return leaf
 
 
-def add_newton_euler(leaf: Part, m: Any, inertia: Any, v: Any, w: Any, pull: Any) -> None:
+def add_newton_euler(leaf: ModularPart, m: Any, inertia: Any, v: Any, w: Any, pull: Any) -> None:
     """Inertia forces and gravity of one body along its velocities."""
     rate_v = ca.vertcat(*(leaf.rate(v[k]) for k in range(3)))
     rate_w = ca.vertcat(*(leaf.rate(w[k]) for k in range(3)))

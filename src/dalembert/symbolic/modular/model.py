@@ -27,16 +27,16 @@ from dalembert.symbolic.modular.algebra.complement import choose_independent, or
 from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.energies import energy_forces
-from dalembert.symbolic.modular.motion import Motion
-from dalembert.symbolic.modular.parts import Force, Part
-from dalembert.symbolic.modular.points import Points
+from dalembert.symbolic.modular.motion import ModularMotion
+from dalembert.symbolic.modular.parts import ModularForce, ModularPart
+from dalembert.symbolic.modular.points import ModularPoints
 from dalembert.symbolic.printing import latex
 
 SX = ca.SX
 
 
 @dataclass(frozen=True)
-class Node:
+class ModelNode:
     """Everything that the method derives for one part; labels are those of the whole model."""
 
     path: str
@@ -78,12 +78,12 @@ class RankReport:
 class ModularModel:
     """A leaf or an assembly with everything that follows from it, node by node; made by `modular_model`."""
 
-    def __init__(self, root: Part) -> None:
+    def __init__(self, root: ModularPart) -> None:
         self.root = root
-        self.motion = Motion(root)
+        self.motion = ModularMotion(root)
         self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
         self.functions: dict[Any, Any] = {}  # made once by those who evaluate this model
-        self.points = Points(self.motion, max(2, self.motion.working_order))
+        self.points = ModularPoints(self.motion, max(2, self.motion.working_order))
 
     def __repr__(self) -> str:
         motion = self.motion
@@ -95,14 +95,14 @@ class ModularModel:
 
     # -- recursion -------------------------------------------------------------------------------------------------
     @cached_property
-    def nodes(self) -> dict[str, Node]:
+    def nodes(self) -> dict[str, ModelNode]:
         """Every part by its path (``"left.crank"``, the root ``""``), leaves first."""
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, ModelNode] = {}
         for part, path in self.motion.paths.items():
             nodes[path.removesuffix(".")] = self._derive(part, path, nodes)
         return nodes
 
-    def _derive(self, part: Part, path: str, nodes: Mapping[str, Node]) -> Node:
+    def _derive(self, part: ModularPart, path: str, nodes: Mapping[str, ModelNode]) -> ModelNode:
         motion = self.motion
         inner = [nodes[f"{path}{one.name}"] for one in part.parts]
         R = label_sum(identity(motion.owned(path)), *(node.S for node in inner))
@@ -124,7 +124,7 @@ class ModularModel:
         own = self.forces(path, R.rows)
         f = label_sum(R.T.multiply(own), *(node.constrained for node in inner))
         f = f.part(rows=R.columns)
-        return Node(path, part.name, A, R, B, C, R @ C, f, C.T @ f, found.redundant)
+        return ModelNode(path, part.name, A, R, B, C, R @ C, f, C.T @ f, found.redundant)
 
     def jacobian(self, path: str | None = None, columns: tuple[str, ...] | None = None) -> LabelledMatrix:
         """A of the constraints of one part (of all when left out), rows by the names of the constraints."""
@@ -165,7 +165,7 @@ class ModularModel:
 
     # -- the whole -------------------------------------------------------------------------------------------------
     @property
-    def tree(self) -> Node:
+    def tree(self) -> ModelNode:
         """The node of the root."""
         return self.nodes[""]
 
@@ -326,14 +326,14 @@ class ModularModel:
             values |= dict(zip(self.motion.labels(k), columns[k].tolist(), strict=True))
         return values
 
-    def node(self, path: str) -> Node:
+    def node(self, path: str) -> ModelNode:
         """A node by its path; the root is ``""``."""
         if path not in self.nodes:
             raise ModelError("unknown-name", unknown_name("part", path, [*self.nodes], self.root.name))
         return self.nodes[path]
 
 
-def modular_model(part: Part) -> ModularModel:
+def modular_model(part: ModularPart) -> ModularModel:
     """Derive everything that a leaf or an assembly implies: see `ModularModel`."""
     return ModularModel(part)
 
@@ -346,7 +346,7 @@ def affine_parts(expression: Any, q: Any, what: str, name: str) -> tuple[Any, An
     return M, ca.substitute(expression, q, ca.DM.zeros(q.numel()))
 
 
-def _forces(motion: Motion, part: Part, path: str) -> list[Force]:
+def _forces(motion: ModularMotion, part: ModularPart, path: str) -> list[ModularForce]:
     for force in part.own.forces:
         motion.check_symbols(force.value, f"a force of part {part.name!r}")
         motion.check_symbols(force.along, f"a force of part {part.name!r}")

@@ -23,7 +23,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.elimination import eliminate, solve_square
-from dalembert.symbolic.modular.parts import RATE, TIME, Parameter, Part
+from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart, Parameter
 
 SX = ca.SX
 POINTS = 3
@@ -33,7 +33,7 @@ HIGHEST = 8
 
 
 @dataclass(frozen=True)
-class Entry:
+class InvariantEntry:
     """A variable of the whole model."""
 
     label: str
@@ -54,7 +54,7 @@ class Invariant:
 
 
 @dataclass(frozen=True)
-class Classification:
+class ConstraintClassification:
     """The kind of one constraint: holonomic or not, with its order, and whether time stands in it."""
 
     order: int
@@ -72,23 +72,23 @@ class Classification:
         return f"non-holonomic of order {self.order}"
 
 
-class Motion:
+class ModularMotion:
     """All variables, rates and constraints of a part and of everything in it."""
 
-    def __init__(self, root: Part) -> None:
+    def __init__(self, root: ModularPart) -> None:
         self.root = root
         self.paths = _paths(root)
         self._rates: dict[int, Any] = {}  # by hash of the symbol
         self._own_rates: dict[int, Any] = {}  # rates that are variables themselves
         self._orders: dict[int, int] = {}
-        self._declared: list[Entry] = []
+        self._declared: list[InvariantEntry] = []
         self._names: dict[int, str] = {}
         self.parameters: dict[str, Parameter] = {}
         self.inputs: dict[str, Any] = {}
         self.input_units: dict[str, str] = {}
         self.input_motions: dict[str, str] = {}
         self._collect()
-        self._levels: list[list[Entry]] = []
+        self._levels: list[list[InvariantEntry]] = []
         self.invariants: list[Invariant] = []
         self._replaced: tuple[list[Any], list[Any]] = ([], [])
         self._solve_relations()
@@ -100,7 +100,7 @@ class Motion:
             own = part.own
             for variable in own.variables.values():
                 label = path + variable.name
-                self._declared.append(Entry(label, variable.order, variable.unit, variable.symbol, path))
+                self._declared.append(InvariantEntry(label, variable.order, variable.unit, variable.symbol, path))
                 self._register(label, variable.symbol, variable.order)
             for parameter in own.parameters.values():
                 self.parameters[path + parameter.name] = parameter
@@ -132,7 +132,7 @@ class Motion:
         for hash_, rate in list(self._rates.items()):
             self._rates[hash_] = self.resolve(rate)
 
-    def _register_rates(self, part: Part, path: str) -> None:
+    def _register_rates(self, part: ModularPart, path: str) -> None:
         for (name, times), symbol in part._rate_symbols.items():
             variable = part.own.variables[name]
             self._register(path + name + RATE * times, symbol, variable.order + times)
@@ -166,7 +166,7 @@ class Motion:
                     expression = ca.substitute(expression, symbol, ca.densify(derivative))
         return expression
 
-    def _solve_part(self, part: Part, path: str) -> None:
+    def _solve_part(self, part: ModularPart, path: str) -> None:
         relations = [self.resolve(one.expression) for one in part.own.relations]
         unknown = []
         for variable in part.own.variables.values():
@@ -213,7 +213,7 @@ class Motion:
         left = [i for i in range(len(relations)) if i not in used]
         self._add_surplus(part, path, left, [self.resolve(one) for one in relations])
 
-    def _chain(self, expression: Any, part: Part) -> Any:
+    def _chain(self, expression: Any, part: ModularPart) -> Any:
         """Time derivative where rates that are not known yet stay symbols."""
         total = ca.jacobian(expression, TIME)
         for variable in part.own.variables.values():
@@ -222,7 +222,7 @@ class Motion:
             total = total + ca.jacobian(expression, variable.symbol) * rate
         return total
 
-    def _add_surplus(self, part: Part, path: str, left: Sequence[int] | range, relations: list[Any]) -> None:
+    def _add_surplus(self, part: ModularPart, path: str, left: Sequence[int] | range, relations: list[Any]) -> None:
         for i in left:
             expression = relations[i]
             if np.abs(self._at_random(expression)).max() > 1e-9:
@@ -281,7 +281,7 @@ class Motion:
                     return self._next_rate(part, path, name, times)
         raise ModelError("foreign-symbol", f"{symbol} is no variable of {self.root.name!r}.")
 
-    def _next_rate(self, part: Part, path: str, name: str, times: int) -> Any:
+    def _next_rate(self, part: ModularPart, path: str, name: str, times: int) -> Any:
         made = part.rate(name, times + 1)
         order = part.own.variables[name].order + times + 1
         if order > HIGHEST:
@@ -307,7 +307,7 @@ class Motion:
         """Variables above this order are rates of those of this order; at least 1."""
         return max((entry.order for entry in self._declared), default=1) or 1
 
-    def variables(self, order: int) -> list[Entry]:
+    def variables(self, order: int) -> list[InvariantEntry]:
         """All variables of one order: declared ones, and rates that are variables themselves."""
         while len(self._levels) <= order:
             k = len(self._levels)
@@ -319,7 +319,7 @@ class Motion:
                     own = self._names.get(hash_) == entry.label + RATE
                     if own:
                         unit = f"{entry.unit or 1}/s" if not entry.unit.endswith("/s") else f"{entry.unit}²"
-                        level.append(Entry(entry.label + RATE, k, unit, rate, entry.owner))
+                        level.append(InvariantEntry(entry.label + RATE, k, unit, rate, entry.owner))
             self._levels.append(level)
         return self._levels[order]
 
@@ -337,13 +337,15 @@ class Motion:
         return tuple(entry.label for entry in level if entry.owner == path)
 
     # -- constraints -----------------------------------------------------------------------------------------------
-    def classify(self, name: str) -> Classification:
+    def classify(self, name: str) -> ConstraintClassification:
         """The kind of a constraint, by its name."""
         for one in self.invariants:
             if one.name == name:
                 q = self.symbols(max(one.order, 0))
                 affine = not ca.depends_on(ca.jacobian(one.expression, q), q)
-                return Classification(one.order, one.order == 0, bool(ca.depends_on(one.expression, TIME)), affine)
+                return ConstraintClassification(
+                    one.order, one.order == 0, bool(ca.depends_on(one.expression, TIME)), affine
+                )
         raise ModelError(
             "unknown-name", unknown_name("constraint", name, [one.name for one in self.invariants], self.root.name)
         )
@@ -449,11 +451,11 @@ class Motion:
         return np.array(found).reshape(POINTS, *expression.shape)
 
 
-def _paths(root: Part) -> dict[Part, str]:
+def _paths(root: ModularPart) -> dict[ModularPart, str]:
     """Every part, leaves first, with the text before its labels; a part that stands twice is refused."""
-    paths: dict[Part, str] = {}
+    paths: dict[ModularPart, str] = {}
 
-    def visit(part: Part, path: str, above: tuple[Part, ...]) -> None:
+    def visit(part: ModularPart, path: str, above: tuple[ModularPart, ...]) -> None:
         if part in above:
             raise ModelError("cyclic", f"assembly {part.name!r} contains itself.", where={"assembly": part.name})
         names = [inner.name for inner in part.parts]
@@ -468,7 +470,7 @@ def _paths(root: Part) -> dict[Part, str]:
             )  # fmt: skip
         paths[part] = path
 
-    if not isinstance(root, Part):
+    if not isinstance(root, ModularPart):
         raise ModelError("wrong-type", f"expected a Leaf or an Assembly, got {type(root).__name__}.")
     visit(root, "", ())
     return paths

@@ -29,7 +29,7 @@ COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 
 
 @dataclass(frozen=True)
-class Variable:
+class ModularVariable:
     """A variable of a part: its order, unit and symbol."""
 
     name: str
@@ -59,7 +59,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedEquation:
     """An expression that must be zero, with its name."""
 
     name: str
@@ -67,7 +67,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Force:
+class ModularForce:
     """An effective force (active and inertia forces) dual to the motion ``along``."""
 
     along: Any
@@ -84,11 +84,11 @@ class Energy:
 
 @dataclass
 class _Contents:
-    variables: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[str, ModularVariable] = field(default_factory=dict)
     rates: dict[str, Any] = field(default_factory=dict)  # given rates, by the name of the variable
-    relations: list[Named] = field(default_factory=list)
-    constraints: list[Named] = field(default_factory=list)
-    forces: list[Force] = field(default_factory=list)
+    relations: list[NamedEquation] = field(default_factory=list)
+    constraints: list[NamedEquation] = field(default_factory=list)
+    forces: list[ModularForce] = field(default_factory=list)
     energies: list[Energy] = field(default_factory=list)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class _Contents:
     quaternions: list[tuple[str, str]] = field(default_factory=list)  # first of four coordinates, first of ω
 
 
-class Part:
+class ModularPart:
     """What leaves and assemblies have in common; make a `Leaf` or an `Assembly`."""
 
     def __init__(self, name: str) -> None:
@@ -107,7 +107,7 @@ class Part:
         self._rate_symbols: dict[tuple[str, int], Any] = {}
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ModularPart, ...]:
         """The parts of an assembly; a leaf has none."""
         return ()
 
@@ -137,11 +137,13 @@ class Part:
         if not isinstance(order, int) or isinstance(order, bool) or order < 0:
             raise ModelError("not-a-count", f"the order of variable {name!r} must be 0, 1, 2, ..., got {order!r}.")
         symbol = ca.SX.sym(name)
-        self.own.variables[name] = Variable(name, order, unit, symbol)
+        self.own.variables[name] = ModularVariable(name, order, unit, symbol)
         if rate is not None:
             self.own.rates[name] = self._graph(rate, f"the rate of {name!r}")
         if definition is not None:
-            self.own.relations.append(Named(f"{name} definition", symbol - self._graph(definition, f"{name!r}")))
+            self.own.relations.append(
+                NamedEquation(f"{name} definition", symbol - self._graph(definition, f"{name!r}"))
+            )
         return symbol
 
     def rate(self, of: Any, times: int = 1) -> Any:
@@ -168,7 +170,9 @@ class Part:
     def relate(self, expression: Any, name: str = "") -> None:
         """An equation (expression = 0) that the rates of variables are solved from; equations left over constrain."""
         name = name or f"relation {len(self.own.relations) + 1}"
-        self.own.relations.append(Named(name, self._equation(expression, f"relation {name!r} of {self.name!r}")))
+        self.own.relations.append(
+            NamedEquation(name, self._equation(expression, f"relation {name!r} of {self.name!r}"))
+        )
 
     def add_parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
         """A number that stays a symbol."""
@@ -202,7 +206,7 @@ class Part:
                 "taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name}
             )
         made = self._equation(expression, f"constraint {name!r} of {self.name!r}")
-        self.own.constraints.append(Named(name, made))
+        self.own.constraints.append(NamedEquation(name, made))
 
     def add_force(self, value: Any, along: Any) -> None:
         """An effective force dual to a motion: the name of a velocity, or an expression of variables.
@@ -210,7 +214,7 @@ class Part:
         Inertia forces are among them: ``leaf.add_force(F - m * leaf.rate("vx"), "vx")``.
         """
         motion = self[along] if isinstance(along, str) else self._graph(along, "the motion that a force acts along")
-        self.own.forces.append(Force(motion, self._graph(value, "a force")))
+        self.own.forces.append(ModularForce(motion, self._graph(value, "a force")))
 
     def add_kinetic_energy(self, T: Any, *, form: str = "lagrange") -> None:
         """Inertia forces from the kinetic energy, in rates of coordinates or in quasi-velocities.
@@ -291,7 +295,7 @@ class Part:
         inner = [f"{part.name}.{label}" for part in self.parts for label in part.labels()]
         return [*own.variables, *own.parameters, *own.inputs, *inner]
 
-    def _owner(self, of: Any) -> tuple[Part, str]:
+    def _owner(self, of: Any) -> tuple[ModularPart, str]:
         """The part that owns a variable, and the variable's name there."""
         if isinstance(of, str):
             if of in self.own.variables:
@@ -330,13 +334,13 @@ class Part:
             made.own.parameters[key] = Parameter(old.name, old.unit, old.symbol, real_number(key, value))
         return made
 
-    def _copied(self, name: str, old: list[Any], new: list[Any]) -> Part:
+    def _copied(self, name: str, old: list[Any], new: list[Any]) -> ModularPart:
         made = type(self)(name)
         inner = [part._copied(part.name, old, new) for part in self.parts]
         own, other = self.own, made.own
         for variable in own.variables.values():
             symbol = ca.SX.sym(variable.name)
-            other.variables[variable.name] = Variable(variable.name, variable.order, variable.unit, symbol)
+            other.variables[variable.name] = ModularVariable(variable.name, variable.order, variable.unit, symbol)
             old.append(variable.symbol)
             new.append(symbol)
         for (which, times), symbol in self._rate_symbols.items():
@@ -360,9 +364,9 @@ class Part:
             return ca.substitute(expression, before, after) if old else expression
 
         other.rates = {key: changed(rate) for key, rate in own.rates.items()}
-        other.relations = [Named(one.name, changed(one.expression)) for one in own.relations]
-        other.constraints = [Named(one.name, changed(one.expression)) for one in own.constraints]
-        other.forces = [Force(changed(one.along), changed(one.value)) for one in own.forces]
+        other.relations = [NamedEquation(one.name, changed(one.expression)) for one in own.relations]
+        other.constraints = [NamedEquation(one.name, changed(one.expression)) for one in own.constraints]
+        other.forces = [ModularForce(changed(one.along), changed(one.value)) for one in own.forces]
         other.energies = [Energy(one.kind, changed(one.expression)) for one in own.energies]
         other.outputs = {key: (unit, changed(value)) for key, (unit, value) in own.outputs.items()}
         other.independent, other.placement = own.independent, dict(own.placement)
@@ -380,7 +384,7 @@ class Part:
         )
 
 
-class Leaf(Part):
+class Leaf(ModularPart):
     """A subsystem without parts: variables, constraints and forces.
 
     Examples
@@ -397,7 +401,7 @@ class Leaf(Part):
     """
 
 
-class Assembly(Part):
+class Assembly(ModularPart):
     """A subsystem made of parts: constraints and forces between them, and variables of its own.
 
     Examples
@@ -408,19 +412,19 @@ class Assembly(Part):
     >>> pair.constrain(pair["cart.x"] == pair["bob.x"], "together")
     """
 
-    def __init__(self, name: str, parts: Iterable[Part] = ()) -> None:
+    def __init__(self, name: str, parts: Iterable[ModularPart] = ()) -> None:
         super().__init__(name)
-        self._parts: list[Part] = []
+        self._parts: list[ModularPart] = []
         for part in parts:
             self.add(part)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ModularPart, ...]:
         return tuple(self._parts)
 
-    def add(self, part: Part) -> Part:
+    def add(self, part: ModularPart) -> ModularPart:
         """Put a part into this assembly. The same part cannot be used twice: copy it under another name."""
-        if not isinstance(part, Part):
+        if not isinstance(part, ModularPart):
             raise ModelError("wrong-type", f"a part is a Leaf or an Assembly, got {type(part).__name__}.")
         if part is self or any(one is self for one in walk(part)):
             raise ModelError(
@@ -446,13 +450,13 @@ class Assembly(Part):
 
 
 @equations.register
-def _(model: Part, **options: Any) -> EquationsOfMotion:
+def _(model: ModularPart, **options: Any) -> EquationsOfMotion:
     from dalembert.symbolic.modular.analysis.equations import modular_equations
 
     return modular_equations(model, **options)
 
 
-def walk(part: Part) -> Iterator[Part]:
+def walk(part: ModularPart) -> Iterator[ModularPart]:
     """A part and everything in it, leaves first."""
     for inner in part.parts:
         yield from walk(inner)
@@ -492,7 +496,7 @@ def _inequality(what: str) -> ModelError:
 class _Symbols(Mapping[str, Any]):
     """Symbols of a part by label, as a conversion looks them up; rates are made when they are asked for."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: ModularPart) -> None:
         self.part = part
 
     def __getitem__(self, label: str) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.motion import POINTS, Motion
+from dalembert.symbolic.modular.motion import POINTS, ModularMotion
 
 ITERATIONS, STARTS = 60, 12
 CLOSED = 1e-10
@@ -24,7 +24,7 @@ CLOSED = 1e-10
 
 
 @dataclass(frozen=True)
-class Point:
+class ModularPoint:
     """Numbers of every variable up to an order, of inputs, parameters and time."""
 
     columns: tuple[Array, ...]
@@ -34,10 +34,10 @@ class Point:
         return [*self.columns[: order + 1], *self.columns[top + 1 :]]
 
 
-class Points:
+class ModularPoints:
     """Points of a model, made on first use."""
 
-    def __init__(self, motion: Motion, top: int, count: int = POINTS) -> None:
+    def __init__(self, motion: ModularMotion, top: int, count: int = POINTS) -> None:
         self.motion = motion
         self.top = top
         self.count = count
@@ -64,10 +64,10 @@ class Points:
         return functions
 
     @cached_property
-    def all(self) -> list[Point]:
+    def all(self) -> list[ModularPoint]:
         """Random points, and the pose given first where there is one."""
         rng = np.random.default_rng(7)
-        found: list[Point] = []
+        found: list[ModularPoint] = []
         if self._is_placed:
             start = np.array([self.motion.placement[entry.label] for entry in self.motion.variables(0)])
             try:
@@ -100,7 +100,7 @@ class Points:
         centre = np.array([self.motion.placement.get(entry.label, 0.6) for entry in entries])
         return np.asarray(centre + spread * rng.uniform(-0.5, 0.5, len(entries)))
 
-    def _point(self, rng: Any, start: Array, spread: float) -> Point:
+    def _point(self, rng: Any, start: Array, spread: float) -> ModularPoint:
         motion = self.motion
         p = motion.parameter_values(random=np.random.default_rng(3))
         u = rng.uniform(-1.0, 1.0, len(motion.inputs))
@@ -109,7 +109,7 @@ class Points:
         for k in range(self.top + 1):
             q = start if k == 0 else spread * rng.uniform(-1.0, 1.0, len(motion.variables(k)))
             columns.append(self._close(k, columns, q, [u, p, t]))
-        return Point((*columns, u, p, t))
+        return ModularPoint((*columns, u, p, t))
 
     def _close(self, k: int, lower: list[Array], q: Array, rest: list[Array]) -> Array:
         value, slope = self._residuals[k]

@@ -91,7 +91,7 @@ class OwnSpeed:
 
 
 @dataclass(frozen=True, eq=False)
-class Effort:
+class PlanarEffort:
     """A force at a node (velocity (2,), value (2,)) or a torque on a body (spin, value)."""
 
     name: str
@@ -136,7 +136,7 @@ class PlanarModel:
         self.parameters: dict[str, tuple[Any, float]] = {}
         self.own_coordinates: dict[str, OwnCoordinate] = {}
         self.own_speeds: dict[str, OwnSpeed] = {}
-        self.efforts: list[Effort] = []
+        self.efforts: list[PlanarEffort] = []
         self.constraints: dict[str, Any] = {}
         self.drivers: dict[str, tuple[Any, Any]] = {}
         self.sensors: dict[str, tuple[Any, str]] = {}
@@ -492,13 +492,13 @@ class PlanarModel:
             own = self._body(at, f"force {name!r}")
             i, j = own.between
             velocity = locate_center(own.velocities[i - 1], own.velocities[j - 1], *own.center)
-        self.efforts.append(Effort(name, velocity, value))
+        self.efforts.append(PlanarEffort(name, velocity, value))
 
     def add_torque(self, name: str, body: object, torque: Value, *, against: object = GROUND) -> None:
         """A torque on a body, against another [N m]: a number, an expression or the name of an input."""
         self._check_owner(name, "torque")
         own, other = (self._body(one, f"torque {name!r}") for one in (body, against))
-        self.efforts.append(Effort(name, own.rate - other.rate, self.expression(torque, f"torque {name!r}")))
+        self.efforts.append(PlanarEffort(name, own.rate - other.rate, self.expression(torque, f"torque {name!r}")))
 
     def _body(self, given: object, what: str) -> PlanarBody:
         name = body_name(given)

@@ -34,7 +34,7 @@ from dalembert.symbolic.planar.element import locate_center, rotate, turn
 from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, PlanarBody, check_is_complete, names_of_nodes
 from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with the equations that are registered here
 from dalembert.symbolic.planar.node_names import GROUND, join_node
-from dalembert.symbolic.planar.reduction import OPEN, Reduction
+from dalembert.symbolic.planar.reduction import OPEN, PlanarReduction
 
 SX = ca.SX
 
@@ -49,7 +49,7 @@ class PlanarEquations:
 
     def __init__(self, m: PlanarModel) -> None:
         check_is_complete(m)
-        self.m, self.reduction = m, Reduction(m)
+        self.m, self.reduction = m, PlanarReduction(m)
         variables, own = self.reduction.variables, m.own_coordinates
         self.coordinates = Channels({**{x.name: x.unit for x in variables}, **{k: x.unit for k, x in own.items()}})
         rates = {x.rate_name: f"{x.unit}/s" for x in variables}

@@ -24,7 +24,7 @@ OPEN = 1e-6  # gap of two drawn places that are one, over 1 + the largest coordi
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class PlanarVariable:
     """A coordinate with its speed: names, unit of the coordinate, symbols, and the value as drawn."""
 
     name: str
@@ -35,7 +35,7 @@ class Variable:
     start: Any
 
 
-class Reduction:
+class PlanarReduction:
     """Variables of a planar model, and what replaces all other symbols."""
 
     def __init__(self, m: PlanarModel) -> None:
@@ -127,7 +127,7 @@ class Reduction:
     # -- variables -----------------------------------------------------------------------------------------------------
     def _choose_variables(self) -> None:
         m = self.m
-        self.variables: list[Variable] = []
+        self.variables: list[PlanarVariable] = []
         replaced: list[tuple[Any, Any]] = []
         for node, root in self.roots.items():
             own, other = (self._symbols(x) for x in (node, root))
@@ -138,7 +138,7 @@ class Reduction:
             else:
                 stem = join_node(node)
                 self.variables += [
-                    Variable(f"{stem}.{c}", f"{stem}.v{c}", "m", own[0][k], own[1][k], self.drawn(node)[k])
+                    PlanarVariable(f"{stem}.{c}", f"{stem}.v{c}", "m", own[0][k], own[1][k], self.drawn(node)[k])
                     for k, c in enumerate("xy")
                 ]
         for body in m.bodies.values():
@@ -149,7 +149,7 @@ class Reduction:
                 replaced += [(body.angle, angle + self.offset(body.name)), (body.rate, rate)]
             elif body.name != GROUND and self.has_angle(body.name):
                 self.variables.append(
-                    Variable(f"{body.name}.angle", f"{body.name}.rate", "rad", body.angle, body.rate,
+                    PlanarVariable(f"{body.name}.angle", f"{body.name}.rate", "rad", body.angle, body.rate,
                              self.shapes[body.name][0])
                 )  # fmt: skip
         replaced += [(m.bodies[GROUND].angle, SX(0)), (m.bodies[GROUND].rate, SX(0))]
@@ -158,11 +158,11 @@ class Reduction:
             if joint.kind != REVOLUTE:
                 start = ca.dot(self.direction(joint, drawn=True), self.drawn(joint.b) - self.drawn(joint.a))
                 names = (f"{joint.name}.displacement", f"{joint.name}.speed", "m")
-                self.variables.append(Variable(*names, joint.coordinate, joint.rate, start))
+                self.variables.append(PlanarVariable(*names, joint.coordinate, joint.rate, start))
             elif joint.input:
                 start = self.shapes[b.name][0] - self.shapes[a.name][0]
                 names = (f"{joint.name}.angle", f"{joint.name}.rate", "rad")
-                self.variables.append(Variable(*names, joint.coordinate, joint.rate, start))
+                self.variables.append(PlanarVariable(*names, joint.coordinate, joint.rate, start))
             elif self.has_angle(a.name) and self.has_angle(b.name):
                 replaced += [(joint.coordinate, b.angle - a.angle), (joint.rate, b.rate - a.rate)]
         self._replaced = replaced

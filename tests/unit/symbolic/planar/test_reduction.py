@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.symbolic.planar.reduction import Reduction
+from dalembert.symbolic.planar.reduction import PlanarReduction
 from tests.unit.symbolic.planar.test_model import four_bar
 
 
 def test_the_body_that_was_declared_first_keeps_the_node() -> None:
-    found = Reduction(four_bar())
+    found = PlanarReduction(four_bar())
     assert found.roots["coupler", 1] == ("crank", 2)
     assert found.roots["rocker", 2] == ("coupler", 2)
     assert found.roots["crank", 1] == ("0", 1) and found.roots["rocker", 1] == ("0", 2)

@@ -22,14 +22,14 @@ from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.equations.placement import Placement
 from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
-from dalembert.symbolic.modular.motion import Entry, Invariant, Motion
-from dalembert.symbolic.modular.parts import Part
+from dalembert.symbolic.modular.motion import Invariant, InvariantEntry, ModularMotion
+from dalembert.symbolic.modular.parts import ModularPart
 
 SX = ca.SX
 LEVELS = (HOLONOMIC, VELOCITY, ACCELERATION)
 
 
-def modular_equations(part: Part, **options: Any) -> EquationsOfMotion:
+def modular_equations(part: ModularPart, **options: Any) -> EquationsOfMotion:
     """`da.equations` of a part."""
     if options:
         raise ModelError("unknown-argument", f"equations of a part take no option {next(iter(options))!r}.")
@@ -135,7 +135,7 @@ def _given_velocities(model: ModularModel) -> _Given:
     return _Given(values, frozenset(rows[i].name for i in done.rows))
 
 
-def _channels(entries: list[Entry]) -> Channels:
+def _channels(entries: list[InvariantEntry]) -> Channels:
     return Channels([entry.label for entry in entries], [entry.unit for entry in entries])
 
 
@@ -175,7 +175,7 @@ def _check_mass(model: ModularModel, M: Any, labels: list[str]) -> None:
         )  # fmt: skip
 
 
-def _quaternions(motion: Motion, speeds: list[str]) -> tuple[QuaternionBlock, ...]:
+def _quaternions(motion: ModularMotion, speeds: list[str]) -> tuple[QuaternionBlock, ...]:
     coordinates = motion.labels(0)
     return tuple(
         QuaternionBlock(path.removesuffix(".") or part.name, coordinates.index(path + first), speeds.index(path + spin))

@@ -26,8 +26,8 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
-from dalembert.symbolic.modular.motion import Motion
-from dalembert.symbolic.modular.parts import Part
+from dalembert.symbolic.modular.motion import ModularMotion
+from dalembert.symbolic.modular.parts import ModularPart
 
 AT_REFERENCE = 1e-8
 """Largest residual of equations of motion at a reference, relative to the largest force there."""
@@ -140,7 +140,7 @@ class _Linear:
 
 
 def linearize_parts(
-    part: Part | ModularModel,
+    part: ModularPart | ModularModel,
     reference: Mapping[str, float],
     *,
     t: float = 0.0,
@@ -183,7 +183,7 @@ def _complete_accelerations(model: ModularModel, reference: Mapping[str, float],
 class _Worker:
     def __init__(self, model: ModularModel, point: list[Array]) -> None:
         self.model, self.point = model, point
-        motion: Motion = model.motion
+        motion: ModularMotion = model.motion
         self.motion = motion
         self.labels = motion.labels(1)
         self.place = {label: k for k, label in enumerate(self.labels)}
@@ -226,7 +226,7 @@ class _Worker:
         b1 = ca.vertcat(ca.SX(0, 1), *first)
         return [one for e in (-minus, b1, b2) for one in (e, ca.jacobian(ca.vec(e), self.x))]
 
-    def node(self, part: Part, path: str, nodes: Mapping[str, _Linear]) -> _Linear:
+    def node(self, part: ModularPart, path: str, nodes: Mapping[str, _Linear]) -> _Linear:
         inner = [nodes[f"{path}{one.name}."] for one in part.parts]
         own = self.motion.owned(path)
         columns = own + tuple(label for one in inner for label in one.columns)
@@ -278,7 +278,7 @@ class _Worker:
         value, x, a, u = self.numbers(("forces", path), make)
         return value.ravel(), x, a, u
 
-    def independent(self, part: Part, path: str, columns: tuple[str, ...], B: Array) -> tuple[str, ...]:
+    def independent(self, part: ModularPart, path: str, columns: tuple[str, ...], B: Array) -> tuple[str, ...]:
         if part.own.independent is not None:
             return tuple(path + label for label in part.own.independent)
         return choose_independent(B, columns, self.motion.owned(path))

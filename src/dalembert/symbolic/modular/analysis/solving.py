@@ -46,7 +46,7 @@ class Solvability:
 
 
 @dataclass(frozen=True)
-class Residuals:
+class ModelResiduals:
     """Largest residuals over a run: constraints by order, their rates, equations of motion, norms of quaternions."""
 
     constraints: tuple[float, ...]
@@ -223,7 +223,9 @@ def _friction_root(N0: Array, N1: Array, mu: float, sign: float) -> float:
     return fitting[0]
 
 
-def measure_residuals(model: ModularModel, states: Sequence[Mapping[str, float]], times: Sequence[float]) -> Residuals:
+def measure_residuals(
+    model: ModularModel, states: Sequence[Mapping[str, float]], times: Sequence[float]
+) -> ModelResiduals:
     """Largest residuals over states of a run: coordinates, velocities and inputs; accelerations are solved for."""
     motion, order = model.motion, model.acceleration_order
     worst = np.zeros(order + 1)
@@ -242,7 +244,7 @@ def measure_residuals(model: ModularModel, states: Sequence[Mapping[str, float]]
         combined = max(combined, float(np.hypot(f, np.linalg.norm(_stack_at(model, order, point)))))
         for block in blocks:
             norms = max(norms, abs(float(np.sqrt(sum(values[name] ** 2 for name in block))) - 1.0))
-    return Residuals(tuple(worst.tolist()), equations, combined, norms)
+    return ModelResiduals(tuple(worst.tolist()), equations, combined, norms)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
