@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from dalembert.symbolic.continuum import Continuum as Continuum
     from dalembert.symbolic.continuum import FieldEquation as FieldEquation
     from dalembert.symbolic.continuum import field_equation as field_equation
-    from dalembert.symbolic.convert import from_sympy as from_sympy
-    from dalembert.symbolic.convert import to_sympy as to_sympy
     from dalembert.symbolic.derivation import Conserved as Conserved
     from dalembert.symbolic.derivation import Derivation as Derivation
     from dalembert.symbolic.derivation import Step as Step
@@ -37,5 +35,7 @@ if TYPE_CHECKING:
     from dalembert.symbolic.planar.to_system import to_system as to_system
     from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
     from dalembert.symbolic.system import System as System
+    from dalembert.symbolic.text.convert import from_sympy as from_sympy
+    from dalembert.symbolic.text.convert import to_sympy as to_sympy
 
 __all__ = attach(__name__)

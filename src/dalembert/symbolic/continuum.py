@@ -16,8 +16,8 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
-from dalembert.symbolic.convert import from_sympy, is_sympy, to_sympy
-from dalembert.symbolic.printing import equations_in_latex, latex
+from dalembert.symbolic.text.convert import from_sympy, is_sympy, to_sympy
+from dalembert.symbolic.text.printing import equations_in_latex, latex
 
 SX = ca.SX
 HIGHEST = 4  # derivatives along x in the field equation

@@ -31,8 +31,14 @@ from dalembert.equations import (
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
-from dalembert.symbolic.printing import count_operations, equations_in_latex, free_stem, latex_name, python_function
 from dalembert.symbolic.system import System
+from dalembert.symbolic.text.printing import (
+    count_operations,
+    equations_in_latex,
+    free_stem,
+    latex_name,
+    python_function,
+)
 
 SX = ca.SX
 Array = NDArray[Any]
@@ -333,7 +339,7 @@ class Derivation:
         operations : an entry with more is left as it is.  seconds : for everything together; what is not done by then
         is left too. ``left`` names it.
         """
-        from dalembert.symbolic.simplify import simplify_terms
+        from dalembert.symbolic.text.simplify import simplify_terms
 
         terms = [term for step in (*self.steps, self.final) for term in step.terms]
         terms += [(latex_name(one.name), one.expression) for one in self.conserved]

@@ -14,9 +14,9 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.expressions.quantities import is_real
-from dalembert.symbolic.convert import from_sympy, is_sympy
 from dalembert.symbolic.dimensions import dimension_of_unit, require_dimension
 from dalembert.symbolic.parts import derivative_name
+from dalembert.symbolic.text.convert import from_sympy, is_sympy
 
 SX = ca.SX
 

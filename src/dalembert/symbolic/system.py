@@ -24,7 +24,6 @@ from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions.quantities import is_real
 from dalembert.mechanics.rotations import rate_matrix, rotation
-from dalembert.symbolic.convert import is_sympy
 from dalembert.symbolic.dimensions import (
     ENERGY,
     FORCE,
@@ -44,6 +43,7 @@ from dalembert.symbolic.parts import (
     rotation_about,
 )
 from dalembert.symbolic.symbols import SymbolTable
+from dalembert.symbolic.text.convert import is_sympy
 
 SX = ca.SX
 GRAVITY_NONE = (0.0, 0.0, 0.0)

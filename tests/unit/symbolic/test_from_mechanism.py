@@ -12,8 +12,8 @@ import pytest
 import dalembert as da
 from dalembert.app.command_line.model_options import ready
 from dalembert.equations import ARGUMENTS, EquationsOfMotion
-from dalembert.symbolic.convert import from_sympy, to_sympy_shared
 from dalembert.symbolic.from_mechanism import EquationsMotion, from_mechanism
+from dalembert.symbolic.text.convert import from_sympy, to_sympy_shared
 from tests.helpers.findings import raises
 
 GOLDEN = Path(__file__).parents[2] / "data" / "equations"

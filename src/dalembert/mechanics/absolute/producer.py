@@ -26,7 +26,7 @@ from dalembert.equations import (
     QuaternionBlock,
     TurnCounter,
 )
-from dalembert.expressions import Quantity
+from dalembert.expressions import Expr, Quantity
 from dalembert.mechanics.absolute.constraints import (
     add_coupler,
     add_driver,
@@ -408,7 +408,7 @@ class Absolute:
         return StateView(self.t, self.lookup, self.known_names, self.attach, accelerations)
 
     # -- more that the choice of coordinates decides ------------------------------------------------------------------
-    def add_body_forces(self, forces: ForceBuilder, gravity: Any) -> None:
+    def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
         """Weight, elasticity and the forces of the bodies' own motion."""
         for own in self.bodies:
             own.add_weight(forces, gravity)
@@ -439,7 +439,7 @@ class Absolute:
         return False
 
     # -- functions of bodies ----------------------------------------------------------------------------------------
-    def flat(self, expression: Any) -> Any:
+    def flat(self, expression: Expr) -> Expr:
         """An expression of coordinates and speeds alone, for derivatives by them."""
         return expression if self.calls is None else self.calls.flat(expression)
 

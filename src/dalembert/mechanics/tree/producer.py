@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, Placement, QuaternionBlock
+from dalembert.expressions import Expr
 from dalembert.mechanics.absolute.idle import massless_spins
 from dalembert.mechanics.absolute.producer import Absolute, share, without_rounding
 from dalembert.mechanics.bodies.floating import FloatingBody
@@ -151,7 +152,7 @@ class JointCoordinates(Absolute):
         self.inertias = [link_inertia(made[id(link.body)]) for link in self.links]
         return blocks
 
-    def _motion(self, branch: Branch, s: Any, w: Any) -> RelativeMotion:
+    def _motion(self, branch: Branch, s: Expr, w: Expr) -> RelativeMotion:
         joint = branch.joint
         if joint is None:
             return free(self.space, s, w)
@@ -162,7 +163,7 @@ class JointCoordinates(Absolute):
         return reverse(self.space, motion, s, w) if branch.reversed else motion
 
     def _link(
-        self, branch: Branch, parent: Link | None, part: BranchCoordinates, w: Any, motion: RelativeMotion
+        self, branch: Branch, parent: Link | None, part: BranchCoordinates, w: Expr, motion: RelativeMotion
     ) -> Link:
         space = self.space
         if branch.joint is None:
@@ -219,7 +220,7 @@ class JointCoordinates(Absolute):
             if not space.planar and f"{body.name}.e0" not in self.coordinates.index:
                 self._measure_orientation(own)
 
-    def _measure_pose(self, body: Body, i: int, value: Any, rate: Any, form: Form, bias: Any) -> None:
+    def _measure_pose(self, body: Body, i: int, value: Expr, rate: Expr, form: Form, bias: Expr) -> None:
         name, unit = self.space.coordinates[i]
         rate_name = f"{body.name}.{self.space.speeds[i][0]}"
         self.measured[f"{body.name}.{name}"] = Measured(value, rate, form, bias, unit, rate_name)
@@ -265,7 +266,7 @@ class JointCoordinates(Absolute):
             values += block.nonzeros()
         return SX.triplet(rows, columns, ca.vertcat(*values) if values else SX(0, 1), self.nv, self.nv)
 
-    def add_body_forces(self, forces: ForceBuilder, gravity: Any) -> None:
+    def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
         for own in self.bodies:
             if isinstance(own, LinkBody):
                 own.add_potential(forces, gravity)
@@ -319,7 +320,7 @@ class JointCoordinates(Absolute):
         return place_in_joint_coordinates(self)
 
 
-def tidy(values: Any) -> Any:
+def tidy(values: Expr) -> Expr:
     """Without zeros that rounding has left in constants."""
     if not values.is_constant():
         return ca.sparsify(values)

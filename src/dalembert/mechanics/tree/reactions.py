@@ -8,11 +8,12 @@ same machine in absolute coordinates, whose efforts belong to bodies.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from dalembert.expressions import Expr
+from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.tree.links import LinkBody
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def _efforts(host: JointCoordinates) -> Expr:
     return F["inertia"](q, p, t) @ a - F["forces"](q, v, z, u, p, t, lam) - A.T @ lam
 
 
-def _pose(host: JointCoordinates, own: Any) -> Expr:
+def _pose(host: JointCoordinates, own: LinkBody | FloatingBody) -> Expr:
     return ca.vertcat(own.pose.r, own.pose.angle if host.space.planar else host.euler_parameters(own.body))
 
 
-def _acceleration(host: JointCoordinates, own: Any) -> Expr:
+def _acceleration(host: JointCoordinates, own: LinkBody | FloatingBody) -> Expr:
     if isinstance(own, LinkBody):
         return own.B @ host.a[own.columns] + own.bias if own.columns else own.bias
     return host.a[list(host.rigid_columns(own.body))]

@@ -22,7 +22,6 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.convert import to_sympy
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
 from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
@@ -30,7 +29,8 @@ from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.motion import ModularMotion
 from dalembert.symbolic.modular.parts import ModularForce, ModularPart
 from dalembert.symbolic.modular.points import ModularPoints
-from dalembert.symbolic.printing import latex
+from dalembert.symbolic.text.convert import to_sympy
+from dalembert.symbolic.text.printing import latex
 
 SX = ca.SX
 

@@ -19,7 +19,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
-from dalembert.symbolic.convert import from_sympy, is_sympy
+from dalembert.symbolic.text.convert import from_sympy, is_sympy
 
 TIME = ca.SX.sym("t")
 """Time, in expressions of any part."""

@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array, Expr
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations, column
-from dalembert.symbolic.printing import equations_in_latex
+from dalembert.symbolic.text.printing import equations_in_latex
 
 SX = ca.SX
 RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest

@@ -16,9 +16,9 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions import Expr, call_user
-from dalembert.symbolic.convert import from_sympy, is_sympy
 from dalembert.symbolic.planar.element import locate_center
 from dalembert.symbolic.planar.node_names import GROUND, body_name, join_node, split_node, split_pair
+from dalembert.symbolic.text.convert import from_sympy, is_sympy
 
 SX = ca.SX
 Value: TypeAlias = "Expr | float | str"  # an expression of the variables, a number, or the name of a variable

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dalembert.core.text import counted
 from dalembert.symbolic.derivation import Derivation
-from dalembert.symbolic.printing import equations_in_latex, latex_name
+from dalembert.symbolic.text.printing import equations_in_latex, latex_name
 from dalembert.view.reports.pages import Formula, Heading, Math, Piece, Table, Text, html_page
 
 

@@ -121,7 +121,7 @@ def mathml(latex: str, *, block: bool = True) -> str:
     Examples
     --------
     >>> mathml(r"\\frac{x_{1}}{2}", block=False)
-    '<math><mrow><mfrac><msub><mi>x</mi><mn>1</mn></msub><mn>2</mn></mfrac></mrow></math>'
+    '<math><mrow><mfrac><mrow><msub><mi>x</mi><mn>1</mn></msub></mrow><mn>2</mn></mfrac></mrow></math>'
     """
     shown = _Reader(latex).read()
     return f'<math display="block">{shown}</math>' if block else f"<math>{shown}</math>"

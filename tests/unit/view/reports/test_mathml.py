@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.symbolic.from_mechanism import FORMALISMS
-from dalembert.symbolic.printing import equations_in_latex
+from dalembert.symbolic.text.printing import equations_in_latex
 from dalembert.view.reports.mathml import mathml
 
 CASES = {

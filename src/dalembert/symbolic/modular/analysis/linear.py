@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, ModelWarning, unknown_name
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array
 from dalembert.linear.state_space import StateSpace
 from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
@@ -291,7 +291,8 @@ class _Worker:
             raise ModelError(
                 "not-at-rest", f"the reference is no solution of the equations of motion: force {root.f[k]:.3g} along "
                 f"{root.columns[k]!r}.",
-                Advice("Give accelerations and inputs of the reference, or frozen=True for the tangent at one state."),
+                Advice("Give accelerations and inputs of the reference, or {} for the tangent at one state.",
+                       Argument("frozen", True)),
                 where={"velocity": root.columns[k]}, evidence={"force": float(root.f[k])},
             )  # fmt: skip
         for order in (0, 1, 2):

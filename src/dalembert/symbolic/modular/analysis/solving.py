@@ -99,7 +99,7 @@ def check_inverse(
         _require_input(model, name)
         if name not in model.motion.input_motions:
             findings.append(Finding(
-                "no-actuator", f"input {name!r} has no associated velocity (on=).", {"input": name}
+                "no-actuator", f"input {name!r} has no velocity that it acts along.", {"input": name}
             ))  # fmt: skip
     H = _input_matrix(model, inputs, state, t)
     freedoms = H.shape[0]

@@ -261,7 +261,11 @@ def test_geometric_stiffness_is_read_as_the_file_has_it(tmp_path: Path):
 
 
 def test_a_body_read_with_geometric_stiffness_moves_as_the_one_written(tmp_path: Path):
-    """What the reader cannot take apart acts as a sum: mass matrix and forces agree to rounding at any state."""
+    """What the reader cannot take apart acts as a sum: mass matrix and forces agree to first order of the deformation.
+
+    Geometric stiffness and the products of the modes are one matrix in the file. The products also belong to the
+    inertia, at second order: a tenth of the deformation leaves a hundredth of the difference.
+    """
     link = bent_link(stiffening=True)
     da.write_flexible_body(link, tmp_path / "stiff.sid")
     with warnings.catch_warnings():
@@ -275,12 +279,17 @@ def test_a_body_read_with_geometric_stiffness_moves_as_the_one_written(tmp_path:
         m.add_force("push", body.at("tip"), (1.0, 2.0, 3.0))
         found.append(da.equations(m))
     for _ in range(5):
-        q, v = 0.1 * rng.normal(size=found[0].nq), 2 * rng.normal(size=found[0].nv)
+        q, v = rng.normal(size=found[0].nq), 2 * rng.normal(size=found[0].nv)
         q[3:7] /= np.linalg.norm(q[3:7])
-        masses = [np.array(eqs.functions["inertia"](q, eqs.p, 0.0)) for eqs in found]
-        forces = [np.array(eqs.functions["forces"](q, v, [], [], eqs.p, 0.0, [])) for eqs in found]
-        assert np.abs(masses[0] - masses[1]).max() < 1e-12 * np.abs(masses[0]).max()
-        assert np.abs(forces[0] - forces[1]).max() < 1e-12 * np.abs(forces[0]).max()
+        gaps = []
+        for share in (1e-2, 1e-3):
+            bent, moving = q.copy(), v.copy()
+            bent[7:], moving[6:] = share * q[7:], share * v[6:]
+            masses = [np.array(eqs.functions["inertia"](bent, eqs.p, 0.0)) for eqs in found]
+            forces = [np.array(eqs.functions["forces"](bent, moving, [], [], eqs.p, 0.0, [])) for eqs in found]
+            gaps.append([np.abs(x[0] - x[1]).max() for x in (masses, forces)])
+            assert all(gap < 1e-3 * np.abs(x[0]).max() for gap, x in zip(gaps[-1], (masses, forces), strict=True))
+        assert gaps[1][0] < 0.011 * gaps[0][0] and gaps[1][1] < 0.011 * gaps[0][1]
 
 
 def test_masses_that_no_body_has_are_not_taken_for_products(tmp_path: Path, link):

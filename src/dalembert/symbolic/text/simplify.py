@@ -14,8 +14,8 @@ from typing import Any
 
 from dalembert.core.errors import ModelError
 from dalembert.core.progress import Progress, Setting
-from dalembert.symbolic.convert import import_sympy, to_sympy
-from dalembert.symbolic.printing import count_operations
+from dalembert.symbolic.text.convert import import_sympy, to_sympy
+from dalembert.symbolic.text.printing import count_operations
 
 SHORT = 60  # operations, up to which SymPy's general simplification is tried
 GRACE = 5.0  # seconds to wait for a thread that was stopped, before it is left alone

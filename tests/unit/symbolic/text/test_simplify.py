@@ -11,7 +11,7 @@ import sympy
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.symbolic import System, lagrange, to_sympy
-from dalembert.symbolic.simplify import run_within, simplify_expression
+from dalembert.symbolic.text.simplify import run_within, simplify_expression
 
 
 def double_pendulum() -> System:

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
-from dalembert.symbolic.convert import import_sympy, to_sympy, to_sympy_shared
+from dalembert.symbolic.text.convert import import_sympy, to_sympy, to_sympy_shared
 
 SX = ca.SX
 WIDEST = 12  # columns of a matrix that is shown as one

@@ -14,7 +14,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import MissingExtraError, ModelError
-from dalembert.symbolic.convert import from_sympy, number, to_sympy, to_sympy_shared
+from dalembert.symbolic.text.convert import from_sympy, number, to_sympy, to_sympy_shared
 
 SX = ca.SX
 X, Y = SX.sym("x"), SX.sym("y")

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.symbolic.printing import count_operations, equations_in_latex, latex_name, python_function
+from dalembert.symbolic.text.printing import count_operations, equations_in_latex, latex_name, python_function
 
 SX = ca.SX
 
