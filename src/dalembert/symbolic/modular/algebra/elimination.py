@@ -2,7 +2,7 @@
 
 Gauss-Jordan elimination of a sparse matrix of expressions. Numbers of the same matrix at several points are eliminated
 beside it: an entry counts as zero where it is zero at all of them, a pivot is one that is far from zero at all of them.
-A decision of this kind is no proof; whoever uses it says at how many points it was taken.
+A decision of this kind is no proof; its user reports at how many points it was taken.
 """
 
 from __future__ import annotations
