@@ -23,6 +23,9 @@ GREEK = frozenset(
     {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
     | {"pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
 )
+CAPITALS = frozenset(  # those that LaTeX has; the others look like Latin letters
+    {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}
+)
 
 
 # last words of names that have a letter in formulas, and the dots on it
@@ -74,7 +77,7 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
 
 
 def _letters(text: str) -> str:
-    if text.lower() in GREEK:
+    if text in GREEK or text in CAPITALS:
         return "\\" + text
     return text if len(text) == 1 and text.isascii() else _upright(text)
 
