@@ -8,13 +8,17 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import dalembert as da
 
 PAGE = Path(__file__).with_name("api.md")
-ROOMS = ("linear", "structures", "identify", "estimate", "control", "symbolic", "sweeps", "errors", "math")
+ROOMS = (
+    "linear", "structures", "identify", "estimate", "control", "symbolic", "symbolic.modular", "sweeps", "errors",
+    "math",
+)  # fmt: skip
 BEYOND = ("model", "equations", "solve", "loop", "files", "view")  # imported by name: from dalembert.solve import ...
 HEAD = """# Reference of names
 
@@ -55,7 +59,8 @@ def entry(prefix: str, name: str, thing: Any) -> str:
     if callable(thing):
         shown = f"`{prefix}{name}{signature(thing)}`"
     also = ", ".join(f"`.{each}`" for each in members(thing)) if isinstance(thing, type) else ""
-    return f"- {shown}: {summary(thing) if callable(thing) else repr(thing)}" + (f" Has {also}." if also else "")
+    text = summary(thing) if callable(thing) or inspect.ismodule(thing) else repr(thing)
+    return f"- {shown}: {text}" + (f" Has {also}." if also else "")
 
 
 def page() -> str:
@@ -64,7 +69,7 @@ def page() -> str:
     for name in sorted(set(da.__all__) - {"__version__", *ROOMS}, key=str.lower):
         parts.append(entry("da.", name, getattr(da, name)))
     for room in ROOMS:
-        module = getattr(da, room)
+        module = attrgetter(room)(da)
         parts.append(f"\n## `da.{room}`\n\n{summary(module)}\n")
         parts += [entry(f"da.{room}.", name, getattr(module, name)) for name in sorted(module.__all__, key=str.lower)]
     parts.append("\n## Imported by name\n\nResults and details: `from dalembert.solve import rank_report`.\n")

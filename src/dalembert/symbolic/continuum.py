@@ -131,9 +131,10 @@ class FieldEquation:
         """Field equation and end conditions in LaTeX."""
         names = {"field": self.field, "shear": self.shear, "moment": self.moment}
         lines = equations_in_latex([("0", names["field"])])
-        ends = [f"\\left[ {latex(to_sympy(names[key]))} \\right] \\delta {of} = 0"
-                for key, of in (("shear", "w"), ("moment", "w'"))]  # fmt: skip
-        return "\\begin{aligned}\n" + " \\\\\n".join([*lines, *ends]) + "\n\\end{aligned}"
+        lines += [f"\\left[ {latex(to_sympy(names[key]))} \\right] \\delta {of} = 0"
+                  for key, of in (("shear", "w"), ("moment", "w'")) if not SX(names[key]).is_zero()]  # fmt: skip
+        aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
+        return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
 
 
 def field_equation(continuum: Continuum, *, kinetic: Any, potential: Any, load: Any = 0) -> FieldEquation:

@@ -32,7 +32,7 @@ AS_BUILT = "Newton-Euler equations in absolute coordinates"
 FORMALISMS = {  # names, and the files they stand in
     "boltzmann_hamel": "boltzmann_hamel", "gauss": "gauss", "gibbs_appell": "gibbs_appell", "hamilton": "hamilton",
     "kane": "kane", "lagrange": "lagrange", "lagrange_multipliers": "lagrange", "maggi": "maggi",
-    "newton_euler": "newton_euler", "penalty": "penalty", "udwadia_kalaba": "udwadia_kalaba",
+    "newton_euler": "newton_euler", "nielsen": "nielsen", "penalty": "penalty", "udwadia_kalaba": "udwadia_kalaba",
     "virtual_work": "virtual_work",
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
+from dalembert.expressions import Expr
 from dalembert.mechanics.rotations import rate_matrix
 from dalembert.symbolic.parts import Constraint
 from dalembert.symbolic.system import System
@@ -80,12 +81,12 @@ class SystemMotion:
     def qdot(self) -> Any:
         return self.N @ self.v + self.n
 
-    def velocity(self, expression: Any) -> Any:
+    def velocity(self, expression: Expr) -> Any:
         """An expression of (q, q̇, u, t) in the speeds v."""
         symbols, values = self.replaced
         return ca.substitute(SX(expression), symbols, values) if symbols.numel() else SX(expression)
 
-    def rate(self, expression: Any) -> Any:
+    def rate(self, expression: Expr) -> Any:
         """Time derivative of an expression of (q, v, t) at v̇ = 0."""
         s = self.system
         value = SX(expression)
@@ -95,7 +96,7 @@ class SystemMotion:
         flat = ca.vec(ca.densify(value))
         return ca.reshape(ca.jtimes(flat, s.q, self.qdot) + ca.jacobian(flat, s.t), *shape)
 
-    def acceleration(self, expression: Any) -> Any:
+    def acceleration(self, expression: Expr) -> Any:
         """An expression of (q, q̇, u, q̈, u̇, t) in v and v̇."""
         s = self.system
         value = SX(expression)
@@ -106,7 +107,7 @@ class SystemMotion:
             value = ca.substitute(value, highest, ca.vertcat(SX(0, 1), *turned))
         return self.velocity(value)
 
-    def total_rate(self, expression: Any) -> Any:
+    def total_rate(self, expression: Expr) -> Any:
         """Time derivative of a column of (q, v, t), with v̇."""
         value = SX(expression)
         return self.rate(value) + ca.jtimes(value, self.v, self.vdot) if value.numel() else value
@@ -174,7 +175,7 @@ class SystemMotion:
         """All applied generalized forces."""
         return self.applied + self.conservative
 
-    def _partial(self, velocity: Any) -> Any:
+    def _partial(self, velocity: Expr) -> Any:
         return ca.jacobian(self.velocity(velocity), self.v)
 
     # -- constraints -------------------------------------------------------------------------------------------------
@@ -353,7 +354,7 @@ def _following(name: str) -> str:
     return name.removesuffix(".rate") + ".acceleration" if name.endswith(".rate") else f"{name}.rate"
 
 
-def _solve_rates(system: System, P: Any, right: Any, norms: Sequence[Constraint]) -> Any:
+def _solve_rates(system: System, P: Expr, right: Expr, norms: Sequence[Constraint]) -> Any:
     """q̇ of P q̇ = right; of Euler parameters ½ Gᵀ ω, which is the solution for parameters of unit norm."""
     inside: list[int] = []
     lines: list[int] = []
@@ -419,7 +420,7 @@ def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) ->
     )  # fmt: skip
 
 
-def solve_mass(M: Any, right: Any) -> Any:
+def solve_mass(M: Expr, right: Expr) -> Any:
     """M⁻¹ right of a positive definite matrix, by its factors L D Lᵀ."""
     M = ca.sparsify(SX(M))
     if M.sparsity().is_diag():
@@ -427,7 +428,7 @@ def solve_mass(M: Any, right: Any) -> Any:
     return ca.ldl_solve(ca.densify(right), *ca.ldl(M))
 
 
-def solve_square(B: Any, right: Any) -> Any:
+def solve_square(B: Expr, right: Expr) -> Any:
     """B⁻¹ right, block by block of B's pattern."""
     B = ca.sparsify(SX(B))
     if B.sparsity().is_diag() and B.nnz() == B.shape[0]:
@@ -446,7 +447,7 @@ def solve_square(B: Any, right: Any) -> Any:
     return result
 
 
-def _affine(value: Any, symbols: Any) -> tuple[Any, Any]:
+def _affine(value: Expr, symbols: Expr) -> tuple[Any, Any]:
     """Matrix and constant of an affine expression."""
     return ca.sparsify(ca.jacobian(value, symbols)), ca.densify(
         ca.substitute(value, symbols, SX.zeros(symbols.shape[0]))
@@ -490,7 +491,7 @@ def _require_independent(
     )  # fmt: skip
 
 
-def _choose(motion: SystemMotion, C: Any, rows: Sequence[Constraint]) -> tuple[str, ...]:
+def _choose(motion: SystemMotion, C: Expr, rows: Sequence[Constraint]) -> tuple[str, ...]:
     from scipy.linalg import qr
 
     values = motion.sample([C], 1)[0][0]

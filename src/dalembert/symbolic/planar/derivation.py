@@ -18,13 +18,13 @@ from scipy.linalg import qr
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array, Expr
+from dalembert.symbolic.modular.algebra.elimination import eliminate
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations, column
 from dalembert.symbolic.text.printing import equations_in_latex
 
 SX = ca.SX
 RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
-PIVOT = 0.05  # least pivot of an elimination, over the largest entry of its row: 20 at most multiply rounding
 POINTS = 3  # random ones at which entries of an elimination are compared with zero, beside the drawn pose
 
 
@@ -57,6 +57,12 @@ class PlanarDerivation:
     C: Any
     parameter_values: tuple[float, ...]
     drawn: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"PlanarDerivation({self.name!r}: {len(self.speeds)} speeds, {len(self.rows)} constraint rows, "
+            f"independent: {', '.join(self.independent)})"
+        )
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -141,47 +147,16 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
 
 
 def _complement(A: Expr, numbers: Array, chosen: list[int], dependent: list[int]) -> Any:
-    """C with A C = 0: rows of A are solved for the dependent speeds one by one.
+    """C with A C = 0: rows of A are solved for the dependent speeds.
 
-    numbers : (points, m, n) values of A, the first as drawn. Every pivot is one of the largest entries of its row
-    there; among these, plain numbers and rows with few entries come first, so that the result stays short, without
-    factors that could be cancelled. An entry that is zero at all points is zero.
+    numbers : (points, m, n) values of A, the first as drawn.
     """
-    rows = [{k: A[i, k] for k in range(A.shape[1]) if A.sparsity().has_nz(i, k)} for i in range(A.shape[0])]
-    numbers = numbers.copy()
-    solved: dict[int, int] = {}
-    while len(solved) < len(dependent):
-        best: tuple[Any, ...] | None = None
-        for i, row in enumerate(rows):
-            left = [k for k in row if k in dependent and k not in solved and i not in solved.values()]
-            largest = max((abs(numbers[0, i, k]) for k in left), default=0.0)
-            for k in left:
-                size = abs(numbers[0, i, k])
-                if size >= PIVOT * largest > 0:
-                    fill = (len(row) - 1) * (sum(k in other for other in rows) - 1)
-                    cost = (not row[k].is_constant(), fill, size != 1.0, i, k)
-                    best = cost if best is None else min(best, cost)
-        assert best is not None  # the rows are independent at the drawn pose
-        i, k = best[-2:]
-        pivot = rows[i].pop(k)
-        rows[i] = {j: x / pivot for j, x in rows[i].items()}
-        with np.errstate(all="ignore"):  # a pivot may be zero at a random point, which then decides nothing
-            numbers[:, i] /= numbers[:, i, [k]]
-        for other in range(len(rows)):
-            if other == i or k not in rows[other]:
-                continue
-            factor = rows[other].pop(k)
-            for j, x in rows[i].items():
-                rows[other][j] = rows[other][j] - factor * x if j in rows[other] else -factor * x
-            numbers[:, other] -= numbers[:, other, [k]] * numbers[:, i]
-            sizes = np.abs(numbers[:, other]).max(axis=0)
-            rows[other] = {j: x for j, x in rows[other].items() if not sizes[j] <= RANK * sizes.max()}
-        solved[k] = i
+    done = eliminate(A, numbers, dependent)
     C = SX(A.shape[1], len(chosen))
     for place, k in enumerate(chosen):
         C[k, place] = 1
-    for k, i in solved.items():
-        for j, x in rows[i].items():
+    for k, row in zip(done.columns, done.table, strict=True):
+        for j, x in row.items():
             C[k, chosen.index(j)] = -x
     return C
 

@@ -23,6 +23,9 @@ GREEK = frozenset(
     {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
     | {"pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
 )
+CAPITALS = frozenset(  # those that LaTeX has; the others look like Latin letters
+    {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}
+)
 
 
 # last words of names that have a letter in formulas, and the dots on it
@@ -30,6 +33,7 @@ WORDS = {
     "angle": ("\\theta", 0), "displacement": ("s", 0), "x": ("x", 0), "y": ("y", 0), "z": ("z", 0), "vx": ("x", 1),
     "vy": ("y", 1), "vz": ("z", 1), "yaw": ("\\psi", 0), "pitch": ("\\theta", 0), "roll": ("\\varphi", 0),
 }  # fmt: skip
+AXES = frozenset("xyzt")  # letters of which an index is a product of directions: I_xx, w_xxt
 DOTS = {"rate": 1, "speed": 1, "acceleration": 2}
 
 
@@ -68,11 +72,12 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
     if len(base) != 1 and shown.startswith("\\mathrm"):
         return _upright(last), 0, owner  # a word, with its underscores
     own = (part for part in (index, last[len(head) :]) if part)
-    return shown, 0, (*(part if len(part) == 1 or part.isdigit() else _upright(part) for part in own), *owner)
+    plain = (part if len(part) == 1 or part.isdigit() or set(part) <= AXES else _upright(part) for part in own)
+    return shown, 0, (*plain, *owner)
 
 
 def _letters(text: str) -> str:
-    if text.lower() in GREEK:
+    if text in GREEK or text in CAPITALS:
         return "\\" + text
     return text if len(text) == 1 and text.isascii() else _upright(text)
 

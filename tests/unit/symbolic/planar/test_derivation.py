@@ -63,3 +63,12 @@ def test_a_free_body_has_no_rows_to_solve() -> None:
     d = da.symbolic.derive_linkage(m)
     assert d.independent == ("ball.1.vx", "ball.1.vy")
     assert d.evaluate(accelerations=[0.0, -9.81])["equations"] == pytest.approx(np.zeros((2, 1)), abs=1e-12)
+
+
+def test_a_derivation_is_named_in_one_line() -> None:
+    m = da.symbolic.PlanarModel("pendulum")
+    m.add_ground((0, 0))
+    m.add_bar("rod", (0, 0), (0.5, 0), mass=2.0)
+    m.add_revolute("0.1-rod.1")
+    found = da.symbolic.derive_linkage(m, independent=["rod.rate"])
+    assert repr(found) == "PlanarDerivation('pendulum': 3 speeds, 2 constraint rows, independent: rod.rate)"

@@ -17,7 +17,7 @@ SX = ca.SX
     ("name", "expected"),
     [
         ("x", "x"), ("theta", r"\theta"), ("Omega", r"\Omega"), ("m1", "m_{1}"), ("m_1", "m_{1}"),
-        ("l_ab", r"l_{\mathrm{ab}}"),
+        ("l_ab", r"l_{\mathrm{ab}}"), ("I_xx", "I_{xx}"), ("Alpha", r"\mathrm{Alpha}"), ("OMEGA", r"\mathrm{OMEGA}"),
         ("theta.rate", r"\dot{\theta}"), ("theta.acceleration", r"\ddot{\theta}"), ("x.derivative3", "x^{(3)}"),
         ("theta.momentum", r"p_{\theta}"), ("rod.mass", r"\mathrm{mass}_{\mathrm{rod}}"),
         ("rod.x.rate", r"\dot{x}_{\mathrm{rod}}"), ("rod.vx", r"\dot{x}_{\mathrm{rod}}"),

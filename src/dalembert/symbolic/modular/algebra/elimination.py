@@ -2,7 +2,7 @@
 
 Gauss-Jordan elimination of a sparse matrix of expressions. Numbers of the same matrix at several points are eliminated
 beside it: an entry counts as zero where it is zero at all of them, a pivot is one that is far from zero at all of them.
-A decision of this kind is no proof; whoever uses it says at how many points it was taken.
+A decision of this kind is no proof; its user reports at how many points it was taken.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 ZERO = 1e-9
 """Entries below this share of the largest entry of their row count as zero: rounding of some hundred operations."""
@@ -61,7 +61,8 @@ def eliminate(
     pattern = sparse.sparsity()
     for i, j, value in zip(pattern.row(), pattern.get_col(), sparse.nonzeros(), strict=True):
         work[i][j] = value
-    values = np.array(numbers, dtype=float).reshape(-1, m, n)
+    values = np.array(numbers, dtype=float)
+    values = values.reshape(len(values) if values.ndim == 3 else 1, m, n)
     rhs = [ca.SX(0) if right is None else right[i] for i in range(m)]
     size = np.maximum(np.abs(values).max(axis=2), 1e-300)  # (points, m): of every row as given
     for i in range(m):
@@ -100,7 +101,7 @@ def eliminate(
     )  # fmt: skip
 
 
-def solve_square(matrix: Any, right: Any) -> Any:
+def solve_square(matrix: Expr, right: Expr) -> Any:
     """Solution of a square system whose blocks are divided by their determinant alone, if they are small.
 
     A pivot of an elimination may vanish where the determinant does not.

@@ -15,6 +15,8 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
+from dalembert.expressions import Expr
+from dalembert.symbolic.parts import rotation_about
 
 SX = ca.SX
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -24,11 +26,7 @@ def elementary(axis: str, angle: Any) -> Any:
     """Rotation about one coordinate axis."""
     if axis not in AXES:
         raise ModelError("unknown-choice", f"an axis is x, y or z, got {axis!r}.", where={"axis": axis})
-    c, s, k = ca.cos(angle), ca.sin(angle), AXES[axis]
-    i, j = (k + 1) % 3, (k + 2) % 3
-    R = SX.eye(3)
-    R[i, i], R[j, j], R[i, j], R[j, i] = c, c, -s, s
-    return R
+    return rotation_about(axis, angle)
 
 
 def rotation(sequence: str, angles: Sequence[Any]) -> Any:
@@ -54,7 +52,7 @@ def angular_velocity(sequence: str, angles: Sequence[Any], frame: str = "body") 
     return ca.horzcat(*columns)
 
 
-def quaternion_rotation(q: Any) -> Any:
+def quaternion_rotation(q: Expr) -> Any:
     """Rotation matrix, body to frame, of a unit quaternion (x, y, z, scalar)."""
     x, y, z, t = (q[k] for k in range(4))
     return ca.vertcat(
@@ -64,7 +62,7 @@ def quaternion_rotation(q: Any) -> Any:
     )
 
 
-def quaternion_spin(q: Any, frame: str = "body") -> Any:
+def quaternion_spin(q: Expr, frame: str = "body") -> Any:
     """Matrix G of ω = G q̇ (3 x 4), with q̇ = Gᵀ ω / 4, of a unit quaternion (x, y, z, scalar)."""
     x, y, z, t = (q[k] for k in range(4))
     s = 1 if frame == "body" else -1
@@ -73,12 +71,12 @@ def quaternion_spin(q: Any, frame: str = "body") -> Any:
     )
 
 
-def skew(a: Any) -> Any:
+def skew(a: Expr) -> Any:
     """Matrix with skew(a) b = a × b."""
     return ca.vertcat(ca.horzcat(0, -a[2], a[1]), ca.horzcat(a[2], 0, -a[0]), ca.horzcat(-a[1], a[0], 0))
 
 
-def unskew(A: Any) -> Any:
+def unskew(A: Expr) -> Any:
     """The vector of a skew-symmetric matrix."""
     return ca.vertcat(A[2, 1], A[0, 2], A[1, 0])
 
