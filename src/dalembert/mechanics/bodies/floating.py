@@ -93,7 +93,7 @@ def constant(values: Any) -> Expr:
 
 def is_full(data: FlexibleBodyData) -> bool:
     """Whether products of the modes are taken as matrices: many modes, most of whose products are not zero."""
-    return data.modes > FULL.modes and np.count_nonzero(data.products) > FULL.share * data.products.size
+    return data.modes > FULL.modes and bool(np.count_nonzero(data.products) > FULL.share * data.products.size)
 
 
 def multiply_products(data: FlexibleBodyData, x: Expr) -> list[list[Expr]]:

@@ -66,7 +66,7 @@ def test_every_formula_of_every_formalism_is_read_to_its_end(formalism: str) -> 
         for line in (step.formula, *equations_in_latex(step.terms)):
             page = parsed(mathml(line))
             words = {one.firstChild.data for one in page.getElementsByTagName("mtext") if one.firstChild}
-            assert words <= names | {"T", "rank"}, (step.title, line, words - names)
+            assert words <= names | {"T", "rank", "row 1", "row 2"}, (step.title, line, words - names)  # speeds of rows
 
 
 def test_piecewise_expressions_are_cases() -> None:
