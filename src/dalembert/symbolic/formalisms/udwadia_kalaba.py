@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.symbolic.derivation import Array, Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import in_rates
@@ -51,7 +52,10 @@ def _regular(values: Values) -> tuple[Array, Array]:
     M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
     sizes, vectors = np.linalg.eigh(M)
     if sizes[0] <= RANK * sizes[-1]:
-        raise ModelError("singular-matrix", "the mass matrix is singular; the regular form needs its inverse.")
+        raise ModelError(
+            "singular-matrix", "the mass matrix is singular; the regular form needs its inverse.",
+            Advice("Use {}.", Argument("form", "singular"), Argument("form", "augmented")),
+        )  # fmt: skip
     root = vectors / np.sqrt(sizes) @ vectors.T
     a = root @ (root @ f)
     if not len(b):
