@@ -606,7 +606,7 @@ def test_a_short_last_step_needs_no_evaluation(factor, monkeypatch):
     problem = likelihood_search._LikelihoodProblem(search)
     problem.step(point, 0.0)
     monkeypatch.setattr(search, "take_step", lambda point, free, step: point.model)
-    step = likelihood_search.Step(np.zeros(1), 0.0, factor * limits.last)
+    step = likelihood_search.DampedStep(np.zeros(1), 0.0, factor * limits.last)
     assert (problem.finish(point, step, 1.0) is None) == (factor > 1.0)
     short = replace(step, length=0.0)
     assert problem.finish(point, short, 1.09) is not None
