@@ -1,7 +1,7 @@
 """Random trees in joint coordinates against the same trees in absolute coordinates: two independent formulations.
 
-The rounding of the constrained solve in absolute coordinates is some 1e-13 of the largest acceleration for the six
-joints of these trees; 1e-9 leaves room for poses whose mass matrix has a condition number of 1e3.
+Trees of four joints of every kind differed by at most 1e-13 at states like these, mostly by the constrained solve in
+absolute coordinates; 1e-9 is the agreement asked of two formulations.
 """
 
 from __future__ import annotations

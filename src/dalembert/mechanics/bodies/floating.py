@@ -72,8 +72,13 @@ class LinearRange:
 class FullModes:
     """From where on products of the modes are matrices and no single operations."""
 
-    modes: int = 16  # 12 m² products of numbers: 3 000 operations, as many as all the rest of such a body
-    share: float = 0.5  # of products that are not zero: below, leaving out the zeros takes fewer operations
+    # At 16 modes the products are 6 400 of the 7 900 operations of the inertia. With 20 modes as matrices the first run
+    # takes 0.8 s instead of 2.0 s and a step 35 µs instead of 25 µs; with 50 modes 2.8 s instead of 11.3 s and the same
+    # time per step.
+    modes: int = 16
+    # Of products that are not zero: a round beam has one ninth of them, a solid nearly all, and a matrix multiplies
+    # zeros too.
+    share: float = 0.5
 
 
 FULL = FullModes()
