@@ -288,9 +288,12 @@ def read_urdf(
     >>> m = read_urdf("arm.urdf")  # doctest: +SKIP
     >>> eqs = da.equations(m, coordinates="joint")  # doctest: +SKIP
     """
+    try:
+        file = Path(os.fsdecode(path))
+    except TypeError:
+        raise FileFormatError("wrong-type", f"expected the path of a URDF file, got {path!r}.") from None
     if base not in BASES:
-        raise FileFormatError("unknown-choice", unknown_name("base", base, BASES), path=os.fspath(path))
-    file = Path(os.fspath(path))
+        raise FileFormatError("unknown-choice", unknown_name("base", base, BASES), path=str(file))
     root = read_xml(file)
     reader = UrdfReader(str(file), [file.parent, *(Path(os.fspath(folder)) for folder in folders)])
     if root.tag != "robot":

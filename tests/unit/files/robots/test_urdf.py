@@ -193,3 +193,16 @@ def test_a_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError) as caught:
         da.read_urdf(tmp_path / "robot.urdf")
     assert caught.value.code == "no-such-file"
+
+
+def test_something_else_than_a_path_is_refused() -> None:
+    with pytest.raises(FileFormatError) as caught:
+        da.read_urdf(5)  # type: ignore[arg-type]
+    assert caught.value.code == "wrong-type"
+
+
+def test_an_unknown_base_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        da.read_urdf(written(tmp_path, ARM), base="loose")
+    assert caught.value.code == "unknown-choice"
+    assert "fixed, free" in str(caught.value)
