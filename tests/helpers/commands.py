@@ -15,7 +15,7 @@ from dalembert.cli import app
 
 COMMANDS = (
     "demo", "study", "simulate", "animate", "view", "equilibrium", "modes", "linearize", "equations", "sweep",
-    "identify", "estimate", "export", "new", "library", "schema", "body", "doctor", "version",
+    "look", "identify", "estimate", "export", "new", "library", "schema", "body", "doctor", "version",
 )  # fmt: skip
 
 

@@ -12,8 +12,16 @@ from dalembert.equations import EquationsOfMotion, State
 AXIAL = ("revolute", "prismatic", "cylindrical", "planar")
 
 
-def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int) -> Any:
-    """A spatial tree: one joint of each kind in this order, places, axes and inertias at random."""
+FREEDOMS = {"revolute": 1, "prismatic": 1, "cylindrical": 2, "screw": 1, "planar": 3, "universal": 2, "spherical": 3,
+            "free": 6, "fixed": 0}  # fmt: skip
+
+
+def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int, *, chain: bool = False) -> Any:
+    """A spatial tree: one joint of each kind in this order, places, axes and inertias at random.
+
+    chain : each body on the one before it, instead of on any of them. A body that is "floating" has no joint and
+    carries another on a hinge.
+    """
     rng = np.random.default_rng(seed)
 
     def vector(size: float) -> tuple[float, ...]:
@@ -29,7 +37,11 @@ def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int) -> Any:
     bodies = [m.ground]
     for k, kind in enumerate(kinds):
         body = m.add_body(f"b{k}", mass=float(rng.uniform(0.5, 2.0)), inertia=inertia())
-        parent = bodies[int(rng.integers(len(bodies)))]
+        parent = bodies[-1 if chain else int(rng.integers(len(bodies)))]
+        if kind == "floating":
+            bodies.append(body)
+            kind, parent = "revolute", body
+            body = m.add_body(f"c{k}", mass=float(rng.uniform(0.5, 2.0)), inertia=inertia())
         options: dict[str, Any] = {}
         if kind in AXIAL:
             options = {"axis": vector(1.0), "axis_b": vector(1.0)}
@@ -41,6 +53,37 @@ def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int) -> Any:
         getattr(m, f"add_{kind}")(f"j{k}", *(sides[::-1] if reversed_sides[k] else sides), **options)
         bodies.append(body)
     return m
+
+
+def close_loop(m: Any, kind: str, seed: int) -> Any:
+    """A further joint between the ground and the last body, closed at a random pose of the tree; that pose.
+
+    Both frames are one place and direction of the world at the pose: universal joints have the second turned by 90°.
+    """
+    tree = da.equations(m, coordinates="joint")
+    state = random_state(tree, seed)
+    last = m.bodies[-1]
+    rotation = da.rotation(quaternion=[state[f"{last.name}.e{k}"] for k in range(4)])
+    R = np.array(rotation.matrix)
+    rng = np.random.default_rng(seed + 1)
+    axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    axes *= np.sign(np.linalg.det(axes))
+    place = np.array([state[f"{last.name}.{axis}"] for axis in "xyz"]) + R @ (0.3 * rng.normal(size=3))
+    own = R.T @ (place - [state[f"{last.name}.{axis}"] for axis in "xyz"])
+    second = axes[:, [1, 2, 0]] if kind == "universal" else axes  # z of the second frame is x of the first
+
+    def frame(body: Any, at: Any, turned: Any) -> Any:
+        return body.frame(*(float(x) for x in at), rotation=turned.tolist())
+
+    options = {"screw": {"lead": 0.3}}.get(kind, {})
+    getattr(m, f"add_{kind}")("loop", frame(m.ground, place, axes), frame(last, own, R.T @ second), **options)
+    return tree, state
+
+
+def poses_of(tree: EquationsOfMotion, state: State, m: Any) -> dict[str, Any]:
+    """Poses of all bodies by name, as `da.assemble` takes them."""
+    return {f"{b.name}.pose": tuple(state[f"{b.name}.{part}"] for part in ("x", "y", "z", "e0", "e1", "e2", "e3"))
+            for b in m.bodies}  # fmt: skip
 
 
 def random_state(eqs: EquationsOfMotion, seed: int, speed: float = 1.0) -> State:
@@ -68,3 +111,16 @@ def absolute_state(joint: EquationsOfMotion, state: State, absolute: EquationsOf
             G = np.array([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1], [-e2, e1, e0]])
             v[list(block.columns)] = 2 * G.T @ [rates[f"{block.owner}.e{k}.rate"] for k in range(4)]
     return absolute.state(q=q, v=v, z=state.z)
+
+
+def joint_state(absolute: EquationsOfMotion, state: State, joint: EquationsOfMotion) -> State:
+    """The state in joint coordinates, from poses and speeds of all bodies."""
+    measured = absolute.measures.index
+    position: dict[str, Any] = {n: state[n] for n in (*joint.coordinates.names, *measured) if n in measured}
+    for block in absolute.quaternions:
+        position[f"{block.owner}.rotation"] = tuple(float(x) for x in state.q[block.part])
+    speeds = [n for n in absolute.speeds.names if n in joint.measure_rates.index or n in joint.speeds.index]
+    internal = dict(zip(absolute.internal.names, state.z, strict=True))
+    return da.assemble(
+        joint, position, velocity={n: state[n] for n in speeds}, internal=internal, t=state.t, guess=position
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -58,6 +59,25 @@ class JointInfo:
 
 
 @dataclass(frozen=True)
+class CoordinateLimits:
+    """Limits of a joint coordinate, of its speed and of the effort along it; None where there is none.
+
+    They are data: nothing in the equations stops there. Checks, inverse kinematics and stops read them.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    speed: float | None = None
+    effort: float | None = None
+    stopped: bool = False  # a compliant stop acts at the limits, which gives way a little
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lower and upper limit, infinite where there is none."""
+        return (-math.inf if self.lower is None else self.lower, math.inf if self.upper is None else self.upper)
+
+
+@dataclass(frozen=True)
 class DryFriction:
     """A joint coordinate with Coulomb friction (or a contact, which has none: measure -1).
 
@@ -92,6 +112,19 @@ class QuaternionBlock:
     def columns(self) -> tuple[int, int, int]:
         """The places of ω in v."""
         return self.speed, self.speed + 1, self.speed + 2
+
+
+@dataclass(frozen=True)
+class CarriedOrientation:
+    """The orientation of a body that has no coordinates of its own, by measures.
+
+    parameters : the first of four measures, its Euler parameters.  turns : the first of three measures; their values
+    are its rotation vector, their rates ω in its own axes (no derivatives of a rotation vector).
+    """
+
+    owner: str
+    parameters: int
+    turns: int
 
 
 @dataclass(frozen=True)

@@ -26,20 +26,25 @@ from dalembert.core.findings import Advice, Call, Finding
 from dalembert.equations.channels import (
     ACCELERATION,
     HOLONOMIC,
+    CarriedOrientation,
     Channels,
+    CoordinateLimits,
     DryFriction,
     JointInfo,
     QuaternionBlock,
     Row,
     TurnCounter,
 )
-from dalembert.equations.functions import ARGUMENTS, Symbols, complete, default_measures
+from dalembert.equations.functions import ARGUMENTS, FunctionSource, Symbols, complete, default_measures
 from dalembert.equations.placement import Placement
 from dalembert.equations.scene import Scene
 from dalembert.equations.state import State
 from dalembert.expressions import Array, Kernel
 
 NONE = Channels()
+# results that are matrices, also of a machine with one speed
+MATRICES = {"kinematics": (0,), "inertia": (0,), "rows": (0,), "measures": (2,), "spins": (0, 1), "tangent": (0, 1),
+            "matrices": (0, 1)}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,7 +70,7 @@ class EquationsOfMotion:
     matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
 
     ``placement`` is the pose as drawn and the first guess of an assembly, ``scene`` the picture; only `da.assemble` and
-    the views look at them.
+    the views look at them. ``tree`` builds functions that `da.tree` asks for, of machines in joint coordinates.
 
     ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0,
     active while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is
@@ -93,13 +98,16 @@ class EquationsOfMotion:
     reaction_channels: Channels = NONE
     # coordinates of special kinds
     quaternions: tuple[QuaternionBlock, ...] = ()
+    carried_orientations: tuple[CarriedOrientation, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
-    unrecorded: frozenset[str] = frozenset()  # coordinates and internal states that no record holds: counters, seeds
+    unrecorded: frozenset[str] = frozenset()  # coordinates, states, measures that no record holds: counters, seeds
     assumptions: tuple[Finding, ...] = ()  # what a run warns of where it leaves the range of the model
+    findings: tuple[Finding, ...] = ()  # about the way in which the equations were made
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
     # names and values for users
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
     resting_inputs: Mapping[str, float] = field(default_factory=dict)  # values of inputs that are not given, if not 0
+    limits: Mapping[str, CoordinateLimits] = field(default_factory=dict)  # of joint coordinates; nothing stops there
     # dry friction
     friction_joints: tuple[str, ...] = ()
     dry: tuple[DryFriction, ...] = ()
@@ -107,6 +115,7 @@ class EquationsOfMotion:
     # assembly, picture and evaluation
     placement: Placement = field(default_factory=Placement)
     scene: Scene | None = None
+    tree: FunctionSource | None = None  # further functions of a machine in joint coordinates
 
     def __post_init__(self) -> None:
         def fill(name: str, value: object) -> None:
@@ -167,6 +176,18 @@ class EquationsOfMotion:
         return [k for k in range(len(self.rows)) if k not in changed]
 
     @cached_property
+    def turning_bodies(self) -> tuple[str, ...]:
+        """What has an orientation in space: owners of Euler parameters, and bodies that joints carry."""
+        return (*(block.owner for block in self.quaternions), *(one.owner for one in self.carried_orientations))
+
+    @cached_property
+    def positions(self) -> list[int]:
+        """Measures that are positions: all but those of orientations."""
+        turned = {k for one in self.carried_orientations for first, n in ((one.parameters, 4), (one.turns, 3))
+                  for k in range(first, first + n)}  # fmt: skip
+        return [k for k in range(len(self.measures)) if k not in turned]
+
+    @cached_property
     def counted_angles(self) -> dict[str, str]:
         """Names of the counters of turns, with the angle that each repeats."""
         return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
@@ -203,10 +224,11 @@ class EquationsOfMotion:
         return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:
+        told = "".join(f" {finding.text()}" for finding in self.findings[:3])
         slow = "".join(f", {name} on the interpreter ({reason})" for name, reason in self.interpreted.items())
         return (
             f"EquationsOfMotion({self.name!r}: {self.nq} coordinates, {self.nv} speeds, {len(self.rows)} constraint "
-            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs{slow})"
+            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs{slow}){told}"
         )
 
     @property
@@ -244,7 +266,10 @@ class EquationsOfMotion:
     def _parameters_in_use(self) -> frozenset[int]:
         def find() -> frozenset[int]:
             used: set[int] = set()
-            for name, function in self.functions.items():
+            for name in self.functions:
+                if len(used) == len(self.parameters):  # functions that are built when they are read come last
+                    break
+                function = self.functions[name]
                 where = ARGUMENTS[name].split().index("p")
                 for k in range(function.n_out()):
                     used.update(function.jac_sparsity(k, where).get_col())
@@ -300,7 +325,7 @@ class EquationsOfMotion:
         """The named function, evaluated natively on arrays."""
         if name not in self.functions:
             raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
-        return self.cached(name, lambda: Kernel(self.functions[name]))  # type: ignore[no-any-return]
+        return self.cached(name, lambda: Kernel(self.functions[name], MATRICES.get(name, ())))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
         sym = ca.SX.sym

@@ -15,9 +15,9 @@ A producer that knows a shorter way than a factor of M gives ``mass_solve``: Mâ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 
@@ -54,6 +54,42 @@ ARGUMENTS = {  # of every function of the equations, in order
 }
 
 
+class LazyFunctions(Mapping[str, ca.Function]):
+    """Functions by name; some are built when they are first read."""
+
+    def __init__(self, made: Functions, later: Mapping[str, Callable[[], ca.Function]]) -> None:
+        self._made, self._later = dict(made), dict(later)
+
+    def __getitem__(self, name: str) -> ca.Function:
+        if name not in self._made:
+            self._made[name] = self._later[name]()
+            self._later.pop(name, None)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made or name in self._later
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._made, *self._later))
+
+    def __len__(self) -> int:
+        return len(self._made) + len(self._later)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazyFunctions, ({name: self[name] for name in list(self)}, {})
+
+
+class FunctionSource(Protocol):
+    """Builds further functions of a machine when they are asked for; picklable.  bodies : names of those it moves."""
+
+    @property
+    def bodies(self) -> tuple[str, ...]: ...
+
+    def load(self, place: Any) -> FunctionSource: ...
+
+    def function(self, name: str, *choices: Any) -> ca.Function: ...
+
+
 @dataclass(frozen=True)
 class Symbols:
     """New symbols of every argument."""
@@ -72,20 +108,25 @@ class Symbols:
         return [getattr(self, part) for part in ARGUMENTS[name].split()]
 
 
-def complete(eqs: EquationsOfMotion) -> dict[str, ca.Function]:
+def complete(eqs: EquationsOfMotion) -> LazyFunctions:
     """Every function of the equations: those of the producer, checked, and those that follow from them."""
-    given = dict(eqs.functions)
-    for name in given:
+    known = eqs.functions
+    given, later = (known._made, known._later) if isinstance(known, LazyFunctions) else (dict(known), {})
+    given, later = dict(given), dict(later)
+    for name in (*given, *later):
         if name not in ARGUMENTS:
             raise ModelError("unknown-name", unknown_name("function", name, ARGUMENTS, f"equations {eqs.name!r}"))
     _check_arguments(eqs, given)
-    missing = [name for name in _NEEDED if name not in given or (name == "measures" and given[name].n_out() == 1)]
+    missing = [
+        name for name in _NEEDED
+        if name not in later and (name not in given or (name == "measures" and given[name].n_out() == 1))
+    ]  # fmt: skip
     if missing:
         s = eqs.symbols()
         for name in missing:
             given[name] = ca.Function(name, s.arguments(name), _NEEDED[name](eqs, given, s), {"cse": True})
     _check_shapes(eqs, given)
-    return given
+    return LazyFunctions(given, later)
 
 
 def default_measures(eqs: EquationsOfMotion) -> tuple[Channels, Channels]:

@@ -303,7 +303,8 @@ class SceneTorque:
 class Scene:
     """A machine as it is drawn.
 
-    planar : motion in the plane z = 0.  ground : points of the ground.  gravity : [m/s²].
+    planar : motion in the plane z = 0.  ground : points of the ground.  ground_shape : the form of what stands on it,
+    such as the base of a robot.  gravity : [m/s²].
     sensors, inputs : channels that are looked at first.
 
     Examples
@@ -316,6 +317,7 @@ class Scene:
     planar: bool = False
     bodies: tuple[SceneBody, ...] = ()
     ground: tuple[Place, ...] = ()
+    ground_shape: SceneShape | None = None
     joints: tuple[SceneJoint, ...] = ()
     springs: tuple[SceneSpring, ...] = ()
     joint_springs: tuple[SceneJointSpring, ...] = ()

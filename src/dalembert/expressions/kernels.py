@@ -11,9 +11,10 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import casadi as ca
@@ -42,17 +43,22 @@ class Kernel:
     """A function of arrays.
 
     function : casadi.Function with dense vector inputs.
+    matrices : outputs that are matrices also where they have one column; others with one column are vectors.
     """
 
-    def __init__(self, function: ca.Function) -> None:
-        self.function = function
+    def __init__(self, function: ca.Function, matrices: Collection[int] = ()) -> None:
+        self.function, self._matrices = function, tuple(matrices)
         self._inputs = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
-        self._outputs = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
+        sizes = [function.nnz_out(i) for i in range(function.n_out())]
+        self._starts = [0, *accumulate(sizes)]  # of the results in a row of `run`
+        results = np.zeros(self._starts[-1])
+        self._outputs = [results[a:b] for a, b in pairwise(self._starts)]
         self._scatter = []
         for i in range(function.n_out()):
             sparsity = function.sparsity_out(i)
             positions = None if sparsity.is_dense() else np.asarray(sparsity.find(), dtype=np.intp)
-            self._scatter.append((sparsity.shape, positions))
+            flat = sparsity.shape[1] == 1 and i not in self._matrices
+            self._scatter.append((sparsity.shape, positions, flat))
         self._buffer, self._run = function.buffer()
         for i, array in enumerate(self._inputs):
             self._buffer.set_arg(i, memoryview(array.data))
@@ -69,14 +75,15 @@ class Kernel:
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
         self._look: float = FIRST_LOOK  # evaluations at which the engine is looked at again
-        self._starts = np.cumsum([0, *(a.size for a in self._outputs)]).tolist()  # of the results in a row of `run`
         self.width = self._starts[-1]
+        # Nonzeros of every output, as views that the next call overwrites. Native code takes vectors where they are.
+        self.raw: Callable[..., list[Array]] = self._copy_and_run
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"function": self.function}
+        return {"function": self.function, "matrices": self._matrices}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["function"])  # type: ignore[misc]
+        self.__init__(**state)  # type: ignore[misc]
 
     # -- engines -----------------------------------------------------------------------------------------------------
     def expect(self, evaluations: int) -> None:
@@ -97,7 +104,9 @@ class Kernel:
     def _settle(self, *, optimise: bool) -> None:
         native = self._compile(1, optimise=optimise)
         if native is not None:  # an interrupt between two of these lines leaves a kernel that works
-            self._run = native.trigger([*self._inputs, *self._outputs], native.work())
+            work = native.work()
+            self._run = native.trigger([*self._inputs, *self._outputs], work)
+            self.raw = native.direct(self._outputs, work, self._copy_and_run)
             self.code = native
         self._settled, self._optimised = True, optimise
 
@@ -112,8 +121,8 @@ class Kernel:
             return None
 
     # -- one evaluation ----------------------------------------------------------------------------------------------
-    def raw(self, *arguments: Any) -> list[Array]:
-        """Nonzeros of every output, as views that the next call overwrites."""
+    def _copy_and_run(self, *arguments: Any) -> list[Array]:
+        """With arguments that are copied first: of any kind, and results of the call before among them."""
         try:
             for slot, value in zip(self._inputs, arguments, strict=True):
                 if slot.size:
@@ -141,13 +150,13 @@ class Kernel:
     def __call__(self, *arguments: Any) -> list[Array]:
         """Dense outputs: vectors as (n,), matrices as (rows, columns)."""
         results = []
-        for values, (shape, positions) in zip(self.raw(*arguments), self._scatter, strict=True):
+        for values, (shape, positions, flat) in zip(self.raw(*arguments), self._scatter, strict=True):
             if positions is None:
                 full = values.copy()
             else:
                 full = np.zeros(shape[0] * shape[1])
                 full[positions] = values
-            results.append(full if shape[1] == 1 else full.reshape(shape, order="F"))
+            results.append(full if flat else full.reshape(shape, order="F"))
         return results
 
     def sparse(self, index: int, *arguments: Any) -> Any:
@@ -254,12 +263,12 @@ class Kernel:
         if batch:
             self._fill(found, arrays, batch)
         results = []
-        for values, (shape, positions) in zip(found, self._scatter, strict=True):
+        for values, (shape, positions, flat) in zip(found, self._scatter, strict=True):
             full = values
             if positions is not None:
                 full = np.zeros((batch, shape[0] * shape[1]))
                 full[:, positions] = values
-            results.append(full if shape[1] == 1 else full.reshape(batch, shape[1], shape[0]).transpose(0, 2, 1))
+            results.append(full if flat else full.reshape(batch, shape[1], shape[0]).transpose(0, 2, 1))
         return results
 
     def _batch(self, arrays: Sequence[Array]) -> int:

@@ -142,7 +142,7 @@ def read_values(function: ca.Function) -> Values:
             if operation in COMMUTING:
                 taken.sort()
             registers[outputs[0]] = number(Value(operation, tuple(taken)))
-    return _needed(values, results)
+    return _drop_dead_values(values, results)
 
 
 def _expand(function: ca.Function) -> ca.Function:
@@ -152,7 +152,7 @@ def _expand(function: ca.Function) -> ca.Function:
         raise Untranslatable("a function without a scalar form") from error
 
 
-def _needed(values: list[Value], results: list[list[int]]) -> Values:
+def _drop_dead_values(values: list[Value], results: list[list[int]]) -> Values:
     """Values that a result needs, numbered again, in the order in which they are first needed."""
     new: dict[int, int] = {}
     kept: list[Value] = []

@@ -35,11 +35,12 @@ def equations_of_mechanism(
     if coordinates not in COORDINATES:
         problem = unknown_name("kind of coordinates", coordinates, COORDINATES, f"mechanism {m.name!r}")
         raise ModelError("unknown-choice", problem, where={"option": "coordinates"})
+    names = [[given] if isinstance(given, str) else list(given) for given in (absolute, cut)]
     if coordinates == "joint":
         from dalembert.mechanics.tree.producer import joint_equations  # a machine in absolute coordinates needs no tree
 
-        return joint_equations(m, absolute=absolute, cut=cut)
-    if list(absolute) or list(cut):
+        return joint_equations(m, absolute=names[0], cut=names[1])
+    if any(names):
         raise ModelError(
             "conflicting-arguments", "options absolute and cut choose a tree of joint coordinates.",
             Advice("Use them with {}.", Argument("coordinates", "joint")), where={"option": "coordinates"},

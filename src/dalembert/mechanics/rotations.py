@@ -1,8 +1,8 @@
-"""Rotations, Euler parameters, twists and wrenches, as expressions.
+"""Rotations and Euler parameters, as expressions.
 
 Euler parameters p = (e0, e1, e2, e3), scalar first, |p| = 1 (Shabana 2005, ch. 2).
 R maps body components to world components, Ṙ = R skew(ω) with ω in body axes, ṗ = ½ G(p) ω.
-All functions take CasADi expressions or NumPy arrays shaped as columns. Twists and wrenches: Featherstone 2008.
+All functions take CasADi expressions or NumPy arrays shaped as columns.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from dalembert.model import orientation
 
 def skew(a: Expr) -> Expr:
     """Matrix with skew(a) b = a × b."""
-    return ca.vertcat(
-        ca.horzcat(0, -a[2], a[1]),
-        ca.horzcat(a[2], 0, -a[0]),
-        ca.horzcat(-a[1], a[0], 0),
-    )
+    return ca.reshape(ca.vertcat(0, a, -a)[[0, 3, 5, 6, 0, 1, 2, 4, 0]], 3, 3)
 
 
 def rotation(p: Expr) -> Expr:
@@ -113,26 +109,3 @@ def logarithm_and_rate(p: Expr) -> tuple[Expr, Expr]:
     theta = logarithm(own)
     rate = 0.5 * ca.vertcat(-own[1:4].T, own[0] * ca.SX.eye(3) - skew(own[1:4]))
     return tuple(ca.Function("logarithm", [own], [theta, ca.jacobian(theta, own) @ rate])(p))
-
-
-def motion_transform(R: Expr, r: Expr) -> Expr:
-    """Change of frame of a twist (ω, v): X = [R, 0; r× R, R]."""
-    return ca.vertcat(ca.horzcat(R, ca.DM.zeros(3, 3)), ca.horzcat(skew(r) @ R, R))
-
-
-def force_transform(R: Expr, r: Expr) -> Expr:
-    """Change of frame of a wrench (τ, f): X* = [R, r× R; 0, R] with X*ᵀ X = 1."""
-    return ca.vertcat(ca.horzcat(R, skew(r) @ R), ca.horzcat(ca.DM.zeros(3, 3), R))
-
-
-def spatial_inertia(mass: Expr, center: Expr, inertia: Expr) -> Expr:
-    """6x6 inertia at the frame's origin, for twists (ω, v): I_B = X* diag(I*, m 1) X."""
-    c = skew(center)
-    top = ca.horzcat(inertia - mass * (c @ c), mass * c)
-    return ca.vertcat(top, ca.horzcat(-mass * c, mass * ca.DM.eye(3)))
-
-
-def force_cross(twist: Expr) -> Expr:
-    """v×* = [ω×, v×; 0, ω×]: I v̇ + (v×*) I v = f."""
-    w, v = skew(twist[0:3]), skew(twist[3:6])
-    return ca.vertcat(ca.horzcat(w, v), ca.horzcat(ca.DM.zeros(3, 3), w))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.equations import CoordinateLimits
 from dalembert.expressions.quantities import Quantity
 from dalembert.model.bodies import Body, inertia_problems
 from dalembert.model.couplings import ROTATION_VECTOR
@@ -280,7 +281,7 @@ def _connection_problems(m: Mechanism) -> list[Finding]:
 
     for joint in m.joints:
         tie(joint.a.body, joint.b.body)
-    held = {id(place.body) for joint in m.joints for place in (joint.a, joint.b)}
+    held = {id(place.body) for joint in m.joints if joint.holds for place in (joint.a, joint.b)}
     for name in [*(d.coordinate for d in m.drivers), *(n for c in m.couplers for n in (c.first, c.second))]:
         for body in m.bodies:
             if name.rpartition(".")[0] == body.name:
@@ -337,3 +338,17 @@ def input_unit(m: Mechanism, name: str) -> str:
         if name == driver.input:
             units.add("rad/s^2" if names.get(driver.coordinate, driver.coordinate) in turning else "m/s^2")
     return units.pop() if len(units) == 1 else ""
+
+
+def input_limits(m: Mechanism, limits: Mapping[str, CoordinateLimits]) -> dict[str, CoordinateLimits]:
+    """Limits of inputs from the largest efforts along the coordinates that they drive."""
+    found: dict[str, CoordinateLimits] = {}
+    names = coordinate_names(m)
+    for force in m.forces:
+        per_input = force.effort_per_input()
+        for coordinate, channel in product(force.given("coordinate"), force.inputs()):
+            own = limits.get(names.get(coordinate, coordinate))
+            if per_input and own is not None and own.effort is not None:
+                most = min(own.effort / abs(per_input), found.get(channel, CoordinateLimits()).range[1])
+                found[channel] = CoordinateLimits(-most, most)
+    return found

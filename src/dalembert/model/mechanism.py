@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import small_table
+from dalembert.equations import CoordinateLimits
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, not_negative, read_inertia, read_mesh, rotation_matrix, vector
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
@@ -73,6 +74,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.parameters: dict[str, float] = {}
         self.start: dict[str, Any] = {}  # where its motion starts: arguments of `assemble`
         self.simulation: dict[str, Any] = {}  # default arguments of `simulate`
+        self.left_out: list[Finding] = []  # what the file that it was read from has besides
 
     if not TYPE_CHECKING:  # a misspelt method is an error for type checkers
 
@@ -255,6 +257,21 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         sensor = Sensor(name, measure.validate(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor
+
+    def limits(self) -> dict[str, CoordinateLimits]:
+        """Limits of joint coordinates by their full names, and of inputs that are the efforts along them.
+
+        ``m.limits()["A.angle"].upper`` is the limit of an angle, ``m.limits()["torque"].upper`` that of an input.
+        """
+        from dalembert.model.check import input_limits
+
+        stops = [stop.coordinate for stop in (force.limits() for force in self.forces) if stop is not None]
+        found = {
+            f"{joint.name}.{name}": replace(own, stopped=f"{joint.name}.{name}" in stops or joint.name in stops)
+            for joint in self.joints
+            for name, own in joint.limits.items()
+        }
+        return found | input_limits(self, found)
 
     def inputs(self) -> list[str]:
         """Names of the input channels, in the order of the forces, then of the drivers that use them."""

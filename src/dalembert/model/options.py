@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from dalembert.core.errors import ModelError
@@ -70,6 +71,13 @@ def option(
     return field(default=MISSING if default is REQUIRED else default, metadata={"option": declared})
 
 
+@cache
+def _options(part: Any) -> dict[str, Option]:
+    """Options of a class by name: a machine asks every part for them many times."""
+    declared = {one.name: one.metadata["option"] for one in fields(part) if "option" in one.metadata}
+    return {name: replace(one, name=name) for name, one in declared.items()}
+
+
 @dataclass(frozen=True)
 class Declared:
     """A part whose fields are options."""
@@ -79,8 +87,8 @@ class Declared:
     @classmethod
     def options(cls) -> dict[str, Option]:
         """Its options by name, in the order of their declaration."""
-        declared = {one.name: one.metadata["option"] for one in fields(cls) if "option" in one.metadata}
-        return {name: replace(one, name=name) for name, one in declared.items()}
+        kind: Any = cls  # a class is hashable, which type checkers deny where its instances are not
+        return dict(_options(kind))
 
     @classmethod
     def summary(cls) -> str:
@@ -89,7 +97,8 @@ class Declared:
 
     def given(self, *forms: str) -> list[Any]:
         """Values of the options of these forms, without those left out."""
-        found = [getattr(self, name) for name, one in self.options().items() if one.form in forms]
+        kind: Any = type(self)
+        found = [getattr(self, name) for name, one in _options(kind).items() if one.form in forms]
         return [value for value in found if value is not None]
 
     def places(self) -> list[Point | BodyFrame]:

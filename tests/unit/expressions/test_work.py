@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.expressions import Kernel, work
-from dalembert.expressions.work import COSTS, SMALL, EngineCosts, Work, count_work, pay_off
+from dalembert.expressions.work import COSTS, EngineCosts, Work, count_work, pay_off
 
 
 def polynomial(size: int) -> ca.Function:
@@ -64,7 +64,7 @@ def test_code_is_due_when_the_time_on_the_interpreter_equals_the_time_to_make_it
 
 
 def test_a_small_function_gets_its_best_code_at_once() -> None:
-    for size, at_once in ((SMALL, True), (SMALL + 1, False)):
+    for size, at_once in ((15_000, True), (15_001, False)):
         due = pay_off(Work(size, size), COSTS)
         assert (due.best == due.native) == at_once
 

@@ -264,45 +264,6 @@ def test_mistakes_in_rotations_are_named() -> None:
         m.add_sensor("s", da.orientation(free_body(m, "b"), "euler"))
 
 
-@pytest.mark.spec("002-B2")
-def test_twists_and_wrenches_transform_and_keep_their_power() -> None:
-    R, r = num(rot.rotation(unit(4, 4))), np.array([0.3, -0.5, 0.2])
-    X, Xf = num(rot.motion_transform(R, r)), num(rot.force_transform(R, r))
-    assert np.abs(Xf.T @ X - np.eye(6)).max() < EXACT
-    random = np.random.default_rng(1)
-    twist, wrench = random.normal(size=6), random.normal(size=6)
-    assert (X @ twist) @ (Xf @ wrench) == pytest.approx(twist @ wrench, abs=1e-12)
-    # moved to its axis, at h = ω × v / ω², a twist is (ω, η ω) and a wrench (η f, f); without rotation it has no axis
-    for screw, moved, turns in ((twist, rot.motion_transform, slice(3)), (wrench, rot.force_transform, slice(3, 6))):
-        w, v = screw[turns], np.delete(screw, range(6)[turns])
-        place, pitch = np.cross(w, v) / (w @ w), (w @ v) / (w @ w)
-        at_axis = num(moved(np.eye(3), -place)) @ screw
-        assert at_axis[turns] == pytest.approx(w, abs=1e-12)
-        assert np.delete(at_axis, range(6)[turns]) == pytest.approx(pitch * w, abs=1e-12)
-    slide = np.array([0.0, 0.0, 0.0, *twist[3:]])
-    assert num(rot.motion_transform(np.eye(3), r)) @ slide == pytest.approx(slide, abs=EXACT)
-
-
-@pytest.mark.spec("002-B2", "002-B1")
-def test_spatial_inertia_gives_the_newton_euler_equations_in_any_frame() -> None:
-    """I v̇ + v×* I v = f* at a point off the mass centre, against m a* = f and I* ω̇ + ω × I* ω = τ*."""
-    random = np.random.default_rng(2)
-    mass, c = 1.3, np.array([0.2, -0.1, 0.3])
-    inertia = np.array([[0.3, 0.02, -0.01], [0.02, 0.4, 0.03], [-0.01, 0.03, 0.5]])
-    I6 = num(rot.spatial_inertia(mass, c, inertia))
-    one, zero = np.eye(3), np.zeros((3, 3))
-    X, Xf = num(rot.motion_transform(one, -c)), num(rot.force_transform(one, c))
-    assert np.abs(I6 - Xf @ np.block([[inertia, zero], [zero, mass * one]]) @ X).max() < EXACT
-    w, v, alpha, vdot = (random.normal(size=3) for _ in range(4))
-    twist = np.concatenate((w, v))
-    f = I6 @ np.concatenate((alpha, vdot)) + num(rot.force_cross(twist)) @ I6 @ twist
-    # velocity components in axes that turn with the body: a = v̇ + ω × v
-    center = vdot + np.cross(w, v) + np.cross(alpha, c) + np.cross(w, np.cross(w, c))
-    torque = inertia @ alpha + np.cross(w, inertia @ w)
-    assert f[3:] == pytest.approx(mass * center, abs=1e-12)
-    assert f[:3] == pytest.approx(torque + np.cross(c, mass * center), abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_quaternions_multiply_come_from_matrices_and_from_rotation_vectors(seed: int) -> None:
     p, r = unit(seed, 4), unit(seed + 100, 4)

@@ -281,7 +281,7 @@ JOINTS: list[Case] = [
             lambda m, r, kind=kind: getattr(m, f"add_{kind}")("B", m.ground.at(0, 0), r.at(0, 0)),
             ("not-supported", "'B'"),
         )
-        for kind in ("spherical", "universal", "cylindrical", "planar", "point_on_plane")
+        for kind in ("spherical", "universal", "cylindrical", "point_on_plane")
     ),
     (
         "a screw in the plane",

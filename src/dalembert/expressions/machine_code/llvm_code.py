@@ -12,14 +12,17 @@ With lanes an array is (nonzeros, lanes).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 
 from dalembert.expressions.machine_code.llvm_functions import define_erfinv, define_table, literal
+from dalembert.expressions.machine_code.llvm_loops import Loops, fixed_arguments, vector_type, wide_name
 from dalembert.expressions.machine_code.program import (
     BINARY,
+    VECTOR,
     Address,
     Apply,
     CallRoutine,
@@ -38,9 +41,8 @@ from dalembert.expressions.machine_code.program import (
 )
 from dalembert.expressions.machine_code.sharing import find_writers
 
+LONG = 1000  # lines of statements after which another piece begins
 PIECE = 250  # instructions; the values of a longer piece leave the registers and the first cache
-UNROLLED = 8  # entries; longer element-wise operations are loops
-VECTOR = 4  # numbers in a register of AVX: loops over entries take so many at once
 
 ARITHMETIC = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul", ca.OP_DIV: "fdiv"}
 COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
@@ -56,15 +58,26 @@ class LlvmCode:
 
     def __init__(self, program: Program, lanes: int = 1, *, loop: bool = True) -> None:
         self.program, self.lanes = program, lanes
-        self.type = _vector(lanes)
+        self.type = vector_type(lanes)
         self.text: list[str] = []
         self.declared: dict[str, str] = {}
         self.count = 0
         self.lines: list[str] = []
         for k, values in enumerate(program.constants):
             self.constant(f"c{k}", values)
+        self.fixed: frozenset[int] = frozenset()  # arguments of which all evaluations of a vector have the same
+        self.loops = Loops(self)
+        statements = [s for r in program.routines if isinstance(r.body, tuple) for s in r.body]
+        self.loops.define_shared(statements)
+        repeats = [s for s in statements if isinstance(s, Repeat) and s.together > 1 and lanes == 1]
+        wide = {wide_name(s): s for s in repeats}
+        single = _called(program)
         for routine in program.routines:
-            self._routine(routine)
+            own = [s for s in wide.values() if s.routine is routine]
+            for statement in own:
+                self._wide(statement)
+            if not own or routine.name in single:
+                self._routine(routine)
         if loop:
             self._loop(program.main)
 
@@ -88,7 +101,7 @@ class LlvmCode:
 
     def operation(self, op: int, x: str, y: str, width: int) -> str:
         """The value of a scalar operation on `width` numbers at once."""
-        kind = _vector(width)
+        kind = vector_type(width)
         if op in ARITHMETIC:
             return self.put(f"{ARITHMETIC[op]} {kind} {x}, {y}")
         simple = {ca.OP_SQ: "fmul {0} {1}, {1}", ca.OP_TWICE: "fadd {0} {1}, {1}", ca.OP_NEG: "fneg {0} {1}"}.get(op)
@@ -127,7 +140,7 @@ class LlvmCode:
         raise NotImplementedError(op)
 
     def _intrinsic(self, name: str, operands: list[str], width: int) -> str:
-        kind = _vector(width)
+        kind = vector_type(width)
         full = f"llvm.{name}.{'' if width == 1 else f'v{width}'}f64"
         self.declared[full] = f"declare {kind} @{full}({', '.join([kind] * len(operands))})"
         return self.put(f"call {kind} @{full}({', '.join(f'{kind} {v}' for v in operands)})")
@@ -140,7 +153,7 @@ class LlvmCode:
             self.declared[name] = f"declare double @{name}({', '.join(['double'] * len(operands))})"
         if width == 1:
             return self.put(f"call double @{name}({', '.join(f'double {v}' for v in operands)})")
-        kind, result = _vector(width), "undef"
+        kind, result = vector_type(width), "undef"
         for j in range(width):
             parts = [self.put(f"extractelement {kind} {v}, i32 {j}") for v in operands]
             value = self.put(f"call double @{name}({', '.join(f'double {v}' for v in parts)})")
@@ -158,13 +171,21 @@ class LlvmCode:
         return self.put(f"getelementptr {self.type}, ptr {base}, i64 {entries}")
 
     def load(self, base: str, width: int) -> str:
-        return self.put(f"load {_vector(width)}, ptr {base}, align 8")
+        return self.put(f"load {vector_type(width)}, ptr {base}, align 8")
 
     def store(self, value: str, base: str, width: int) -> None:
-        self.lines.append(f"store {_vector(width)} {value}, ptr {base}, align 8")
+        self.lines.append(f"store {vector_type(width)} {value}, ptr {base}, align 8")
+
+    def spread(self, value: str, several: int) -> str:
+        """One number in every part of a vector."""
+        if several == 1:
+            return value
+        kind = vector_type(several)
+        first = self.put(f"insertelement {kind} undef, double {value}, i32 0")
+        return self.put(f"shufflevector {kind} {first}, {kind} undef, <{several} x i32> zeroinitializer")
 
     def copy(self, out: str, source: str, count: int) -> None:
-        self._over([(source, 1)], count, lambda at, inputs, width: self.store(inputs[0], at(out), width))
+        self.loops.copy(out, source, count)
 
     def define(self, name: str, routine: Routine, lines: Sequence[str]) -> None:
         parameters = ", ".join(f"ptr noalias {p}" for p in pointers_of(routine))
@@ -178,9 +199,29 @@ class LlvmCode:
         elif isinstance(routine.body, Interpolation):
             define_table(self, routine, routine.body)
         else:
-            for statement in routine.body:
-                self._statement(statement)
+            self._statements(routine, routine.body)
+
+    def _statements(self, routine: Routine, body: Sequence[Statement]) -> None:
+        names: list[str] = []
+
+        def cut() -> None:
+            names.append(f"{routine.name}.{len(names)}")
+            self.define(names[-1], routine, self.lines)
+            self.lines = []
+
+        for statement in body:
+            self._statement(statement)
+            if len(self.lines) > LONG:
+                cut()
+        if not names:
             self.define(routine.name, routine, self.lines)
+            return
+        cut()
+        self._call_pieces(routine, names)
+
+    def _call_pieces(self, routine: Routine, names: Sequence[str]) -> None:
+        passed = ", ".join(f"ptr {p}" for p in pointers_of(routine))
+        self.define(routine.name, routine, [f"call void @{name}({passed})" for name in names])
 
     def _straight(self, routine: Routine, code: Straight) -> None:
         count = len(code.operation)
@@ -204,7 +245,11 @@ class LlvmCode:
                 if found is None:
                     place = inputs.get(register)
                     base = ("%w", register) if place is None else (f"%a{place[0]}", place[1])
-                    found = self.load(self.offset(*base), width)
+                    if place is not None and place[0] in self.fixed:
+                        number = self.load(self.put(f"getelementptr double, ptr {base[0]}, i64 {base[1]}"), 1)
+                        found = self.spread(number, width)
+                    else:
+                        found = self.load(self.offset(*base), width)
                 values[register] = found
                 return found
 
@@ -249,15 +294,14 @@ class LlvmCode:
             names.append(routine.name if count <= PIECE else f"{routine.name}.{len(names)}")
             self.define(names[-1], routine, self.lines)
         if count > PIECE:
-            passed = ", ".join(f"ptr {p}" for p in pointers_of(routine))
-            self.define(routine.name, routine, [f"call void @{name}({passed})" for name in names])
+            self._call_pieces(routine, names)
 
     def _inner_call(self, code: Straight, call: StraightCall, given: list[str]) -> list[tuple[int, str]]:
         """A call inside scalar code: its numbers are passed through the work array, above the registers."""
         starts = np.cumsum([code.registers, *call.routine.inputs, *call.routine.outputs]).tolist()
         for j, number in enumerate(given):
             self.store(number, self.offset("%w", code.registers + j), self.lanes)
-        self._call(call.routine, [self.offset("%w", start) for start in starts])
+        self.call(call.routine.name, [self.offset("%w", start) for start in starts])
         results = []
         for j, register in enumerate(call.outputs):
             if register >= 0:
@@ -268,136 +312,30 @@ class LlvmCode:
 
     def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Apply):
-            sources = [(self.address(place), step) for place, step in statement.inputs]
-            targets = [(k, self.address(place)) for k, place in statement.outputs]
-
-            def apply(at: Callable[[str], str], inputs: list[str], width: int) -> None:
-                values = list(inputs)
-                for op, operands in statement.steps:
-                    x, y = values[operands[0]], values[operands[-1]]
-                    values.append(self.operation(op, x, y, width))
-                for k, base in targets:
-                    self.store(values[k], at(base), width)
-
-            self._over(sources, statement.count, apply)
+            self.loops.apply(statement)
         elif isinstance(statement, Copy):
             self.copy(self.address(statement.out), self.address(statement.source), statement.count)
         elif isinstance(statement, Gather):
-            source, out = self.address(statement.source), self.address(statement.out)
-            for j, entry in enumerate(statement.entries):
-                self.store(self.load(self.offset(source, entry), self.lanes), self.offset(out, j), self.lanes)
+            self.loops.gather(statement)
         elif isinstance(statement, DenseProduct):
-            self._product(statement)
+            self.loops.product(statement)
         elif isinstance(statement, CallRoutine):
             places = [self.address(p) for p in (*statement.inputs, *statement.outputs)]
-            self._call(statement.routine, [*places, self.offset("%w", statement.work)])
+            self.call(statement.routine.name, [*places, self.offset("%w", statement.work)])
         elif isinstance(statement, Repeat):
-            pairs = [(self.address(p), stride) for p, stride in (*statement.inputs, *statement.outputs)]
-            work = self.offset("%w", statement.work)
-
-            def again(k: str) -> None:
-                moved = []
-                for base, stride in pairs:
-                    moved.append(base if stride == 0 else self.offset(base, self.put(f"mul i64 {k}, {stride}")))
-                self._call(statement.routine, [*moved, work])
-
-            self._count(statement.count, again)
+            self.loops.repeat(statement)
         else:
             self._choose(statement)
 
-    def _call(self, routine: Routine, addresses: Sequence[str]) -> None:
-        self.lines.append(f"call void @{routine.name}({', '.join(f'ptr {a}' for a in addresses)})")
+    def _wide(self, s: Repeat) -> None:
+        """Straight code that takes vectors of evaluations."""
+        assert isinstance(s.routine.body, Straight)
+        self.lanes, self.type, self.fixed = VECTOR, vector_type(VECTOR), fixed_arguments(s)
+        self._straight(replace(s.routine, name=wide_name(s)), s.routine.body)
+        self.lanes, self.type, self.fixed = 1, vector_type(1), frozenset()
 
-    # -- loops -------------------------------------------------------------------------------------------------------
-    def _count(self, count: int | str, body: Callable[[str], None], step: int = 1) -> None:
-        """body(k) for k = 0, step, ... below count (at least once)."""
-        self.count += 1
-        n = self.count
-        self.lines += [f"br label %before{n}", f"before{n}:", f"br label %loop{n}", f"loop{n}:"]
-        # the phi names the block that ends the body, which a loop inside the body changes
-        self.lines.append(f"%k{n} = phi i64 [0, %before{n}], [%next{n}, %end{n}]")
-        body(f"%k{n}")
-        self.lines += [
-            f"br label %end{n}",
-            f"end{n}:",
-            f"%next{n} = add i64 %k{n}, {step}",
-            f"%more{n} = icmp ult i64 %next{n}, {count}",
-            f"br i1 %more{n}, label %loop{n}, label %after{n}",
-            f"after{n}:",
-        ]
-
-    def _over(
-        self,
-        sources: list[tuple[str, int]],
-        count: int,
-        body: Callable[[Callable[[str], str], list[str], int], None],
-    ) -> None:
-        """body(address of the entry in an array, numbers there, how many at once) over `count` entries.
-
-        One by one, or several at once in a loop; a number that serves all entries is loaded once.
-        """
-        lanes = self.lanes
-        several = VECTOR if lanes == 1 else 1
-        fixed = [self.load(base, lanes) if step == 0 else "" for base, step in sources]
-        done = 0
-        if count > UNROLLED:
-            done = count - count % several
-            spread = [self._spread(value, several) if value else "" for value in fixed]
-
-            def step_body(k: str) -> None:
-                inputs = [
-                    spread[i] or self.load(self.offset(base, k), several * lanes) for i, (base, _) in enumerate(sources)
-                ]
-                body(lambda base: self.offset(base, k), inputs, several * lanes)
-
-            self._count(done, step_body, several)
-        for j in range(done, count):
-            inputs = [fixed[i] or self.load(self.offset(base, j), lanes) for i, (base, _) in enumerate(sources)]
-            body(lambda base, j=j: self.offset(base, j), inputs, lanes)  # type: ignore[misc]
-
-    def _spread(self, value: str, several: int) -> str:
-        """One number in every part of a vector."""
-        if several == 1:
-            return value
-        kind = _vector(several)
-        first = self.put(f"insertelement {kind} undef, double {value}, i32 0")
-        return self.put(f"shufflevector {kind} {first}, {kind} undef, <{several} x i32> zeroinitializer")
-
-    def _product(self, s: DenseProduct) -> None:
-        """out += x y; entries of a column of `out` in vectors, each summed in the order of the inner index."""
-        out, x, y, lanes = self.address(s.out), self.address(s.x), self.address(s.y), self.lanes
-        several = VECTOR if lanes == 1 else 1
-
-        def block(column: str, row: int | str, width: int) -> None:
-            at = self.put(f"mul i64 {column}, {s.rows}")
-            place = self.offset(out, self.put(f"add i64 {at}, {row}"))
-            total = self.put(f"alloca {_vector(width * lanes)}, align 64")
-            self.store(self.load(place, width * lanes), total, width * lanes)
-            above = self.put(f"mul i64 {column}, {s.inner}")
-
-            def inner(r: str) -> None:
-                left = self.put(f"mul i64 {r}, {s.rows}")
-                a = self.load(self.offset(x, self.put(f"add i64 {left}, {row}")), width * lanes)
-                b = self._spread(self.load(self.offset(y, self.put(f"add i64 {above}, {r}")), lanes), width)
-                term = self.put(f"fmul {_vector(width * lanes)} {a}, {b}")
-                old = self.load(total, width * lanes)
-                self.store(self.put(f"fadd {_vector(width * lanes)} {old}, {term}"), total, width * lanes)
-
-            self._count(s.inner, inner)
-            self.store(self.load(total, width * lanes), place, width * lanes)
-
-        def one_column(column: str) -> None:
-            whole = s.rows - s.rows % several
-            if whole:
-                self._count(whole, lambda row: block(column, row, several), several)
-            for row in range(whole, s.rows):
-                block(column, row, 1)
-
-        # memory of the sums is taken once, before the loops
-        first = len(self.lines)
-        self._count(s.columns, one_column)
-        inside = [line for line in self.lines[first:] if " = alloca " in line]
-        self.lines[first:] = [*inside, *(line for line in self.lines[first:] if " = alloca " not in line)]
+    def call(self, name: str, addresses: Sequence[str]) -> None:
+        self.lines.append(f"call void @{name}({', '.join(f'ptr {a}' for a in addresses)})")
 
     # -- choices -----------------------------------------------------------------------------------------------------
     def _choose(self, s: Choose) -> None:
@@ -429,7 +367,7 @@ class LlvmCode:
             bits = self.put(f"bitcast {mask} {chosen} to i{self.lanes}")
             some = self.put(f"icmp ne i{self.lanes} {bits}, 0")
             self.lines += [f"br i1 {some}, label %case{n}.{k}, label %other{n}.{k}", f"case{n}.{k}:"]
-            self._call(case, [*inputs, *own, work])
+            self.call(case.name, [*inputs, *own, work])
             for source, places in zip(own, targets, strict=True):
                 for j, place in enumerate(places):
                     new, old = self.load(self.offset(source, j), self.lanes), self.load(place, self.lanes)
@@ -450,9 +388,9 @@ class LlvmCode:
         for k in range(last):
             test = self.put(f"fcmp oeq double {whole}, {literal(float(k))}")
             self.lines += [f"br i1 {test}, label %case{n}.{k}, label %other{n}.{k}", f"case{n}.{k}:"]
-            self._call(s.cases[k], addresses)
+            self.call(s.cases[k].name, addresses)
             self.lines += [f"br label %chosen{n}", f"other{n}.{k}:"]
-        self._call(s.cases[last], addresses)
+        self.call(s.cases[last].name, addresses)
         self.lines += [f"br label %chosen{n}", f"chosen{n}:"]
 
     # -- the door ----------------------------------------------------------------------------------------------------
@@ -471,14 +409,25 @@ class LlvmCode:
                 self.offset(base, self.put(f"mul i64 {k}, {stride}"))
                 for base, stride in zip(bases[:-1], strides, strict=True)
             ]
-            self._call(main, [*moved, bases[-1]])
+            self.call(main.name, [*moved, bases[-1]])
 
-        self._count("%count", once)
+        self.loops.count("%count", once)
         self.text += ["define void @loop(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
 
 
-def _vector(width: int) -> str:
-    return "double" if width == 1 else f"<{width} x double>"
+def _called(program: Program) -> set[str]:
+    """Routines that are called one evaluation at a time."""
+    found = {program.main.name}
+    for routine in program.routines:
+        body = routine.body
+        if isinstance(body, Straight):
+            found |= {call.routine.name for call in body.calls.values()}
+        for s in body if isinstance(body, tuple) else ():
+            if isinstance(s, CallRoutine) or (isinstance(s, Repeat) and s.together == 1):
+                found.add(s.routine.name)
+            elif isinstance(s, Choose):
+                found |= {case.name for case in s.cases}
+    return found
 
 
 def pointers_of(routine: Routine) -> list[str]:

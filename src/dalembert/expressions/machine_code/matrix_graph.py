@@ -7,7 +7,7 @@ statement; a value that only this statement reads never reaches memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -23,6 +23,7 @@ from dalembert.expressions.machine_code.program import (
     Copy,
     DenseProduct,
     Gather,
+    Repeat,
     Routine,
     Statement,
     Untranslatable,
@@ -44,8 +45,8 @@ EXPANDED = frozenset(
 )
 # Operations that begin with a number, which CasADi drops where it expands them: it decides on the sign of a zero.
 STARTED = frozenset(operations("BILIN HORZREPSUM MMIN MMAX"))
+TOGETHER = 64
 LOOP_PRODUCT = 300  # scalar products; a larger dense matrix product is a loop, a smaller one straight code
-FEW = 16  # entries that a gather copies in place; more are a routine of their own, cut into pieces
 
 
 def entries_of(node: Any) -> list[int]:
@@ -92,6 +93,8 @@ class MatrixGraph:
             for k in range(count)
         ]
         self.codes = codes
+        self.lazy = _copies_for_maps(codes)
+        self.copied: set[int] = set()  # values that stand for many copies of themselves
         self.values: list[tuple[Address | _Block, int, int]] = []  # base, offset in it, nonzeros
         self.blocks: dict[int, list[_Block]] = {}  # made by an instruction
         plan = [self._plan(k, *code) for k, code in enumerate(codes)]
@@ -105,18 +108,18 @@ class MatrixGraph:
             last = max(members, default=k)
             # values that only the group itself reads stay in registers; no work is reused before its end
             span = range(k, last + 1)
-            inner = [block for i in span for block in self.blocks.get(i, ()) if self._stays(block, i, last)]
-            for i in span:
-                for block in self.blocks.get(i, ()):
-                    if not any(block is one for one in inner):
-                        self._allocate(block)
+            made = [(block, i) for i in span for block in self.blocks.get(i, ())]
+            inner = {id(block) for block, i in made if self._stays(block, i, last)}
+            for block, _ in made:
+                if id(block) not in inner:
+                    self._allocate(block)
             if members:
                 self._emit_group([(codes[i][0], *plan[i]) for i in members], inner)
             else:
                 self._emit(k, *plan[k])
             for i in span:
                 for block in self.ends.get(i, ()):
-                    if not any(block is one for one in inner):
+                    if id(block) not in inner:
                         self._release(block)
             k = last + 1
         self.statements = [self._settle(s) for s in self.statements]
@@ -125,6 +128,7 @@ class MatrixGraph:
     def _group(self, k: int, plan: list[tuple[list[int], list[int]]]) -> list[int]:
         """Element-wise instructions from k on, of one length, between which nothing else happens."""
         members: list[int] = []
+        made: set[int] = set()
         size = 0
         for i in range(k, len(plan)):
             op = self.codes[i][0]
@@ -140,8 +144,13 @@ class MatrixGraph:
             operands = plan[i][0][: 1 if op in UNARY else 2]
             if length == 0 or any(self.values[v][2] not in (1, length) for v in operands):
                 break
+            if any(self.values[v][2] != length and id(self.values[v][0]) in made for v in operands):
+                break  # one number of a vector that this statement would make: it must be there before
+            made |= {id(block) for block in self.blocks[i]}
             size = length
             members.append(i)
+            if len(members) == TOGETHER:
+                break
         return members
 
     def _is_view(self, i: int, plan: tuple[list[int], list[int]]) -> bool:
@@ -151,7 +160,7 @@ class MatrixGraph:
     def _stays(self, block: _Block, made: int, last: int) -> bool:
         return self.codes[made][0] in (UNARY | BINARY) and block.last <= last and not block.parts
 
-    def _emit_group(self, members: list[tuple[int, list[int], list[int]]], inner: list[_Block]) -> None:
+    def _emit_group(self, members: list[tuple[int, list[int], list[int]]], inner: set[int]) -> None:
         """One statement for a group of element-wise instructions."""
         known: dict[int, int] = {}  # block -> number of its result
         inputs: dict[tuple[Address, int], int] = {}
@@ -170,8 +179,7 @@ class MatrixGraph:
             block = self.values[results[0]][0]
             assert isinstance(block, _Block)
             known[id(block)] = len(steps) - 1
-            kept = not any(block is one for one in inner)
-            made.append((block, self._place(results[0]) if kept else None))
+            made.append((block, None if id(block) in inner else self._place(results[0])))
         count = len(inputs)
         self.statements.append(
             Apply(
@@ -184,9 +192,7 @@ class MatrixGraph:
 
     # a call's work array begins above all values of the caller, known only at the end
     def _settle(self, statement: Statement) -> Statement:
-        if isinstance(statement, CallRoutine):
-            return CallRoutine(statement.routine, statement.inputs, statement.outputs, self.top)
-        return statement
+        return replace(statement, work=self.top) if isinstance(statement, (CallRoutine, Repeat)) else statement
 
     def _plan(self, k: int, op: int, node: Any, inputs: Any, outputs: Any) -> tuple[list[int], list[int]]:
         """Values that instruction k reads and makes, as numbers of `values`."""
@@ -210,6 +216,9 @@ class MatrixGraph:
         view = self._view(op, node, operands)
         if view is not None:
             return operands, [self._value(*view, outputs[0])]
+        if k in self.lazy:
+            self.copied.add(self._value(*self.values[operands[0]], outputs[0]))
+            return operands, [len(self.values) - 1]
         if op in SPLIT:
             base_, first, _ = self.values[operands[0]]
             starts = [int(v) for v in node.info()["offset"]]  # of the nonzeros
@@ -287,11 +296,16 @@ class MatrixGraph:
             if size:
                 add(Copy(Address("r", outputs[0], int(node.info()["offset"])), given[0], size))
             return
-        if self._view(op, node, operands) is not None:
+        if self._view(op, node, operands) is not None or k in self.lazy:
             return
         made = [self._place(v) for v in results]
         size = self.values[results[0]][2] if results else 0
-        if op == ca.OP_CALL:
+        if op == ca.OP_CALL and node.which_function().class_name() == "Map":
+            moving = [value not in self.copied for value in operands]
+            repeat, work = self.reader.repeat(node.which_function(), given, made, moving)
+            self.inner = max(self.inner, work)
+            add(repeat)
+        elif op == ca.OP_CALL:
             self._call(self.reader.function(node.which_function()), given, made)
         elif size == 0:
             return
@@ -301,7 +315,7 @@ class MatrixGraph:
                 if self.values[value][2]:
                     add(Copy(made[0].at(at), place, self.values[value][2]))
                 at += self.values[value][2]
-        elif op == ca.OP_GETNONZEROS and len(entries := entries_of(node)) <= FEW and min(entries) >= 0:
+        elif op == ca.OP_GETNONZEROS and min(entries := entries_of(node)) >= 0:
             add(Gather(made[0], given[0], tuple(entries)))
         elif op == ca.OP_MTIMES and self._is_large_product(node):
             (rows, inner), columns = node.dep(1).shape, node.dep(2).shape[1]
@@ -324,3 +338,23 @@ class MatrixGraph:
     def _call(self, routine: Routine, inputs: Sequence[Address], outputs: Sequence[Address]) -> None:
         self.inner = max(self.inner, routine.work)
         self.statements.append(CallRoutine(routine, tuple(inputs), tuple(outputs), -1))
+
+
+def _copies_for_maps(codes: Sequence[tuple[int, Any, Any, Any]]) -> set[int]:
+    """Instructions that copy a matrix many times side by side, for nothing but calls of maps, which need one copy."""
+    found: set[int] = set()
+    source: dict[int, int] = {}  # instruction that made the value in a register, where it copies
+    for k, (op, node, inputs, outputs) in enumerate(codes):
+        if op in (ca.OP_INPUT, ca.OP_CONST):
+            inputs = ()
+        is_map = op == ca.OP_CALL and node.which_function().class_name() == "Map"
+        if not is_map:
+            found -= {source[i] for i in inputs if i in source}
+        if op == ca.OP_OUTPUT:
+            continue
+        for register in outputs:
+            source.pop(register, None)
+        if op == ca.OP_HORZREPMAT:
+            found.add(k)
+            source[outputs[0]] = k
+    return found

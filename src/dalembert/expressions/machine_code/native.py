@@ -20,6 +20,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.expressions.machine_code.built_ins import ARRAY_FIELDS, direct_text, once_text
 from dalembert.expressions.machine_code.llvm_code import LlvmCode
 from dalembert.expressions.machine_code.program import Program, Routine, Untranslatable
 from dalembert.expressions.machine_code.reader import read
@@ -66,7 +67,7 @@ def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = Fa
         program = read(function)
         source = LlvmCode(program, lanes).source()
         if lanes == 1 and _makes_built_ins():
-            source += _once_text()
+            source += once_text() + (direct_text(program.main) if _knows_arrays() else "")
         library, machine = llvm(), _target_machine(optimise)
         module = library.parse_assembly(source)
         data = machine.emit_object(module)
@@ -126,10 +127,11 @@ class Native:
         self.main: Routine = program.main
         self.lanes, self.size = lanes, program.size()
         self._call = _LOOP(engine.get_function_address("loop"))
-        self._definition = None
+        self._definition = self._direct = None
         if lanes == 1 and _makes_built_ins():
-            address = engine.get_function_address("once")
-            self._definition = _Definition(b"evaluate", address, _NO_ARGUMENTS, None)
+            self._definition = _Definition(b"evaluate", engine.get_function_address("once"), _NO_ARGUMENTS, None)
+            if _knows_arrays():
+                self._direct = _Definition(b"evaluate", engine.get_function_address("direct"), _FAST_CALL, None)
         weakref.finalize(self, _close, engine).atexit = False
 
     def work(self) -> Array:
@@ -152,9 +154,26 @@ class Native:
             return _new_built_in()(ctypes.byref(self._definition), table.tobytes(), owner)  # type: ignore[no-any-return]
         return lambda: self.loop(table, 1)
 
+    def direct(self, results: list[Array], work: Array, otherwise: Callable[..., list[Array]]) -> Callable[..., Any]:
+        """A function of arrays and floats that evaluates where the arrays are and returns `results`.
+
+        results : views of one array.  otherwise : is called with arguments that are no vectors of the right length, or
+        that overlap the results.
+        """
+        if self._direct is None:
+            return otherwise
+        whole = results[0].base if results and results[0].base is not None else np.zeros(1)
+        begin = address_of(whole)
+        kinds = [id(np.ndarray), id(np.dtype(float)), id(float)]
+        own = [id(results), id(otherwise), ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value]
+        numbers = [*kinds, begin, begin + whole.nbytes, *own, *map(address_of, results), address_of(work)]
+        table = np.array(numbers, dtype=np.int64)
+        owner = (self, results, work, otherwise)
+        return _new_built_in()(ctypes.byref(self._direct), table.tobytes(), owner)  # type: ignore[no-any-return]
+
 
 # -- built-in functions of CPython -----------------------------------------------------------------------------------
-_NO_ARGUMENTS = 4  # METH_NOARGS
+_NO_ARGUMENTS, _FAST_CALL = 4, 128  # METH_NOARGS, METH_FASTCALL
 
 
 class _Definition(ctypes.Structure):
@@ -173,23 +192,30 @@ def _makes_built_ins() -> bool:
 
 
 @lru_cache(maxsize=1)
+def _knows_arrays() -> bool:
+    """Whether the fields of an array are where NumPy's binary interface has them."""
+    array = np.zeros((3, 7))[1:, 2:5]
+
+    def field(offset: int, kind: Any = ctypes.c_size_t) -> int:
+        return int(kind.from_address(id(array) + offset).value)
+
+    def pair(address: int) -> tuple[int, ...]:
+        return tuple(ctypes.c_ssize_t.from_address(address + 8 * k).value for k in range(2))
+
+    at = ARRAY_FIELDS
+    return (
+        field(at["number"], ctypes.c_int) == 2
+        and field(at["data"]) == _address_by_name(array)
+        and pair(field(at["shape"])) == array.shape
+        and pair(field(at["strides"])) == array.strides
+        and field(at["type"]) == id(np.dtype(float))
+        and float.__basicsize__ == 24
+    )
+
+
+@lru_cache(maxsize=1)
 def _new_built_in() -> Any:
     function = ctypes.pythonapi.PyCFunction_NewEx
     function.restype = ctypes.py_object
     function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     return function
-
-
-def _once_text() -> str:
-    """once(table as bytes, nothing) -> None, as CPython calls a built-in function without arguments."""
-    none = f"inttoptr (i64 {id(None)} to ptr)"
-    count = ""
-    if sys.version_info < (3, 12):  # later versions do not count references to None
-        count = f"%n = load i64, ptr {none}, align 8\n%m = add i64 %n, 1\nstore i64 %m, ptr {none}, align 8\n"
-    return f"""
-define ptr @once(ptr %self, ptr %nothing) {{
-%table = getelementptr i8, ptr %self, i64 32
-call void @loop(ptr %table, i64 1)
-{count}ret ptr {none}
-}}
-"""

@@ -41,6 +41,9 @@ BINARY = frozenset(
 )
 
 
+VECTOR = 4  # numbers in a register of AVX: loops over entries take so many at once
+
+
 class Untranslatable(Exception):
     """A function, or a part of it, that only the interpreter evaluates."""
 
@@ -137,13 +140,18 @@ class CallRoutine:
 
 @dataclass(frozen=True)
 class Repeat:
-    """The routine `count` times; each pointer moves by its stride."""
+    """The routine `count` times; each pointer moves by its stride.
+
+    together : evaluations that a machine may make at once, in the parts of a vector. `work` then has room for the
+    numbers of the arguments, of the results and of the routine's own work, so many times each, in this order.
+    """
 
     routine: Routine
     inputs: tuple[tuple[Address, int], ...]
     outputs: tuple[tuple[Address, int], ...]
     count: int
     work: int
+    together: int = 1
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ translation raises `Untranslatable`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -15,9 +16,19 @@ import numpy as np
 
 from dalembert.expressions.machine_code.instructions import operation_names, read_straight, read_table
 from dalembert.expressions.machine_code.matrix_graph import SPLIT, MatrixGraph, entries_of
-from dalembert.expressions.machine_code.program import Address, Choose, Program, Repeat, Routine, Untranslatable
+from dalembert.expressions.machine_code.program import (
+    VECTOR,
+    Address,
+    Choose,
+    Program,
+    Repeat,
+    Routine,
+    Straight,
+    Untranslatable,
+)
 from dalembert.expressions.machine_code.sharing import share_functions
 
+PACKING = 3  # operations that it takes to put a number into a vector and to take one out
 JOIN = {ca.OP_VERTSPLIT: ca.vertcat, ca.OP_HORZSPLIT: ca.horzcat, ca.OP_DIAGSPLIT: ca.diagcat}
 
 
@@ -61,22 +72,24 @@ class Reader:
         return self._done[key]
 
     def _map(self, key: Any, function: ca.Function) -> Routine:
+        inputs = [Address("a", i, 0) for i in range(function.n_in())]
+        outputs = [Address("r", i, 0) for i in range(function.n_out())]
+        repeat, work = self.repeat(function, inputs, outputs, [True] * len(inputs))
+        return self._add(key, function, (replace(repeat, work=0),), work)
+
+    def repeat(
+        self, function: ca.Function, inputs: Sequence[Address], outputs: Sequence[Address], moving: Sequence[bool]
+    ) -> tuple[Repeat, int]:
+        """The statement of a map, and the size of its work.  moving : whether an argument has a part for each."""
         inside = function.info()
         inner, count = self.function(inside["f"]), int(inside["n"])
-
-        def places(base: str, sizes: Sequence[int], whole: Any) -> tuple[tuple[Address, int], ...]:
-            return tuple((Address(base, i, 0), n if whole(i) == n * count else 0) for i, n in enumerate(sizes))
-
-        body = (
-            Repeat(
-                inner,
-                places("a", inner.inputs, function.nnz_in),
-                places("r", inner.outputs, function.nnz_out),
-                count,
-                0,
-            ),
-        )
-        return self._add(key, function, body, inner.work)
+        given = tuple(zip(inputs, [n * m for n, m in zip(inner.inputs, moving, strict=True)], strict=True))
+        found = tuple(zip(outputs, inner.outputs, strict=True))
+        together = VECTOR if count >= VECTOR and _pays_at_once(inner, [*given, *found]) else 1
+        work = inner.work
+        if together > 1:
+            work = together * (sum(inner.inputs) + sum(inner.outputs) + inner.work)
+        return Repeat(inner, given, found, count, -1, together), work
 
     def _switch(self, key: Any, function: ca.Function) -> Routine:
         inside = function.info()
@@ -125,6 +138,12 @@ class Reader:
             self._functions.append(function)
             self._scalar(key, function)
         return self._done[key], self.program.constant([number])
+
+
+def _pays_at_once(routine: Routine, places: Sequence[tuple[Address, int]]) -> bool:
+    """Whether evaluations in the parts of a vector take less than one by one, with the numbers that are put there."""
+    body = routine.body
+    return isinstance(body, Straight) and not body.calls and len(body.operation) > PACKING * sum(s for _, s in places)
 
 
 def _alone(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:

@@ -60,7 +60,7 @@ def find_spins(m: Mechanism) -> list[Spin]:
 
     balls: list[tuple[Joint, int]] = []
     bound = [m.ground]  # whatever holds a line or a plane cannot turn
-    for joint in m.joints:
+    for joint in (joint for joint in m.joints if joint.holds):
         sides = JOINT_EQUATIONS[joint.kind].balls
         if not sides:
             leader[lead(joint.a.body)] = lead(joint.b.body)
@@ -123,13 +123,7 @@ def spin_directions(host: Absolute, spins: list[Spin]) -> tuple[Any, Any]:
             for pose, place in ((host.attach(body).pose, place) for body, place in spin.places)
         )
         e = (p2 - p1) / ca.sqrt(ca.sumsqr(p2 - p1))
-        Z, E = SX(host.nv, 1), SX(1, host.nv)
-        for body in spin.bodies:
-            where, pose = host.rigid_columns(body), host.attach(body).pose
-            Z[where.start : where.start + 3] = ca.cross(e, pose.r - p1)
-            Z[where.start + 3 : where.stop] = pose.R.T @ e
-            if body is spin.bodies[0]:
-                E[where.start + 3 : where.stop] = (pose.R.T @ e).T
+        E, Z = host.spin_speeds(spin, e, p1)
         rows.append(E)
         columns.append(Z)
     return ca.vertcat(*rows), ca.horzcat(*columns)
@@ -149,7 +143,7 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
     values, vectors = np.linalg.eigh(inertia)
     if values[0] > _NO_INERTIA * max(values[2], 1e-300):
         return None
-    joints = [(j, frame) for j in m.joints for frame in (j.a, j.b) if frame.body is body]
+    joints = [(j, frame) for j in m.joints if j.holds for frame in (j.a, j.b) if frame.body is body]
     places = [_numbers(frame.coordinates) for _, frame in joints]
     axis = vectors[:, 0]
     if values[1] <= _NO_INERTIA * max(values[2], 1e-300):  # no inertia at all: the line of its joints

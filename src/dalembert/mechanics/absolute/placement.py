@@ -188,7 +188,9 @@ def place_mechanism(host: Absolute) -> Placement:
             names = tuple(f"{joint.name}.{c.name}" for c in joint.coordinates)
             joints.append(PlacedJoint(own.relative, own.hinge, a, b, names))
     placed = tuple(bool(b.position) for b in m.bodies)
-    tree = SpanningTree(space.planar, host.coordinates.names, tuple(drawn), placed, tuple(joints))
+    rigid = [f"{body.name}.{c}" for body in m.bodies for c, _ in space.coordinates]
+    names = (*rigid, *host.coordinates.names[host.first_mode[0] :])
+    tree = SpanningTree(space.planar, names, tuple(drawn), placed, tuple(joints))
     return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host), elastic)
 
 
@@ -207,6 +209,5 @@ def _followers(host: Absolute) -> tuple[Follower, ...]:
             names.index(host.names.get(rotor.coordinate, rotor.coordinate)),
             float(rotor.ratio),
         )
-        for force in host.m.forces
-        for rotor in force.rotors()
+        for _, rotor in host.rotors
     )

@@ -8,20 +8,24 @@ q and v hold the rigid motion of all bodies, then the elastic coordinates of fle
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 import casadi as ca
 
+from dalembert.core.findings import Finding
 from dalembert.equations import (
     HOLONOMIC,
     VELOCITY,
+    CarriedOrientation,
     Channels,
     DryFriction,
     EquationsOfMotion,
+    FunctionSource,
     JointInfo,
+    LazyFunctions,
     Placement,
     QuaternionBlock,
     TurnCounter,
@@ -34,7 +38,7 @@ from dalembert.mechanics.absolute.constraints import (
     add_user_constraint,
     general_rows,
 )
-from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
+from dalembert.mechanics.absolute.idle import Spin, find_spins, massless_spins, spin_directions
 from dalembert.mechanics.absolute.placement import place_mechanism
 from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.mechanics.bodies.attachment import Attachment
@@ -51,11 +55,14 @@ from dalembert.mechanics.user_view import StateView
 from dalembert.model import Body, BodyFrame, Mechanism, Point
 from dalembert.model.bodies import Place
 from dalembert.model.check import coordinate_names, input_unit, mode_names
+from dalembert.model.forces import Rotor
 from dalembert.model.joints import Joint
 
 SX = ca.SX
 
 
+# measures of a carried body's orientation that are no channels of a body with coordinates of its own either
+UNRECORDED_TURNS = ("rx", "ry", "rz", *(f"e{k}.{rate}" for k in range(4) for rate in ("rate", "acceleration")))
 ROUNDING = 4e-15  # components below this share of the largest are zeros that a few rotations have rounded
 
 
@@ -98,6 +105,10 @@ def dry_friction(m: Mechanism) -> list[DryFriction]:
 class Absolute:
     """Collects the expressions of one mechanism; `build` turns them into equations."""
 
+    remarks: Sequence[Finding] = ()  # about the choice of coordinates
+
+    tree: FunctionSource | None = None
+
     def __init__(self, m: Mechanism, *, sticking: bool = False, kernels: bool | None = None) -> None:
         m.check()
         self.m = m
@@ -127,10 +138,10 @@ class Absolute:
             units = {c.name: c.unit for c in joint.coordinates}
             for own, start in joint.declaration.variables:
                 self.extra.append((f"{joint.name}.{own}", joint.options[start], 0.0, units[own]))
-        internal: list[tuple[str, str]] = []
-        for force in m.forces:
-            internal += force.states()
-            self.extra += [(rotor.name, 0.0, rotor.inertia, "rad") for rotor in force.rotors()]
+        internal = [state for force in m.forces for state in force.states()]
+        rotors = [(force.name, rotor) for force in m.forces for rotor in force.rotors()]
+        self.rotors = [one for one in rotors if self.turns_apart(one[1])]
+        self.extra += [(rotor.name, 0.0, rotor.inertia, "rad") for _, rotor in self.rotors]
         # joint angles in space come from atan2; a coordinate of its own counts the turns of each
         self.turning = [
             (joint, k)
@@ -148,6 +159,14 @@ class Absolute:
 
     def has_rows(self, joint: Joint) -> bool:
         """Whether constraint rows close the joint."""
+        return True
+
+    def turns_apart(self, rotor: Rotor) -> bool:
+        """Whether a rotor has a coordinate of its own, which a row ties to its joint."""
+        return True
+
+    def needs_kernel(self, joint: Joint) -> bool:
+        """Whether rows or coordinates of the joint come from the poses of its bodies."""
         return True
 
     def _layout(self) -> None:
@@ -315,7 +334,7 @@ class Absolute:
         kinds: dict[ca.Function, list[tuple[str, list[Any]]]] = {}
         for joint in self.m.joints:
             own = JOINT_EQUATIONS[joint.kind]
-            if own.residual is None:
+            if own.residual is None and self.needs_kernel(joint):
                 kernel = joint_kernel(self.space.planar, own, len(joint.declaration.numbers))
                 kinds.setdefault(kernel, []).append((joint.name, self._joint_arguments(joint)))
         found: dict[str, tuple[Any, ...]] = {}
@@ -430,13 +449,28 @@ class Absolute:
     def place_bodies(self) -> Placement:
         return place_mechanism(self)
 
-    def own_functions(self) -> dict[str, ca.Function]:
-        """Functions that only these coordinates have."""
+    def own_functions(self) -> dict[str, Callable[[], ca.Function]]:
+        """Functions that only these coordinates have, built when they are first read."""
         return {}
 
     def is_carried(self, name: str) -> bool:
         """Whether a measure is part of the pose of a body that has no coordinates of its own."""
         return False
+
+    def spin_speeds(self, spin: Spin, e: Expr, place: Expr) -> tuple[Expr, Expr]:
+        """E with E v the speed of a spin about the axis e through a place, and the speeds Z of a unit spin."""
+        Z, E = SX(self.nv, 1), SX(1, self.nv)
+        for body in spin.bodies:
+            where, pose = self.rigid_columns(body), self.attach(body).pose
+            Z[where.start : where.start + 3] = ca.cross(e, pose.r - place)
+            Z[where.start + 3 : where.stop] = pose.R.T @ e
+            if body is spin.bodies[0]:
+                E[where.start + 3 : where.stop] = (pose.R.T @ e).T
+        return E, Z
+
+    def carried_orientations(self) -> tuple[CarriedOrientation, ...]:
+        """Orientations of bodies that have no coordinates of their own."""
+        return ()
 
     # -- functions of bodies ----------------------------------------------------------------------------------------
     def flat(self, expression: Expr) -> Expr:
@@ -456,6 +490,9 @@ class Absolute:
         blocks += [([first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         return scatter_blocks(blocks, self.nv)
 
+    def kinetic_energy(self, M: Expr) -> Expr:
+        return 0.5 * ca.dot(self.v, M @ self.v)
+
     def collect(self) -> ForceBuilder:
         """Rows of everything that constrains, in `rows`, and the forces."""
         m = self.m
@@ -468,14 +505,22 @@ class Absolute:
             add_driver(self, driver)
         for constraint in m.constraints:
             add_user_constraint(self, constraint)
-        for force in m.forces:
-            for rotor in force.rotors():
-                add_rotor(self, force.name, rotor)
+        for owner, rotor in self.rotors:
+            add_rotor(self, owner, rotor)
         self._add_sticking()
         self.lam = SX.sym("lam", len(self.rows))
         forces = ForceBuilder(self)
         forces.build()
         return forces
+
+    def balance(self) -> ca.Function:
+        """M v̇ - f - Aᵀ λ, of (q, v, v̇, λ, z, u, p, t)."""
+        forces = self.collect()
+        rest = self.mass_matrix() @ self.a - forces.potential_part - forces.other_part
+        rest = rest - self.rows.matrix().T @ self.lam
+        return ca.Function(
+            "balance", [self.q, self.v, self.a, self.lam, self.z, self.u, self.p, self.t], [self.flat(rest)]
+        )
 
     def build(self) -> EquationsOfMotion:
         m = self.m
@@ -484,7 +529,7 @@ class Absolute:
         M = self.mass_matrix()
         internal_rates = [*forces.internal_rates, *(self.lam[row] for row, _ in self.sticking.values())]
         f = forces.potential_part + forces.other_part
-        T = 0.5 * ca.dot(self.v, M @ self.v)
+        T = self.kinetic_energy(M)
         power = ca.dot(self.v, forces.other_part)
         still = {j.name for j in m.joints} | {c.name for c in m.couplers}  # ideal: their reactions do no work
         sticking = {row for row, _ in self.sticking.values()}
@@ -515,7 +560,6 @@ class Absolute:
             "energy": F("energy", [q, v, z, p, t], [T, forces.potential]),
             "power": F("power", [q, v, z, u, p, t, lam], [power]),
             "measures": F("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
-            "reactions": F("reactions", [q, v, a, lam, z, u, p, t], [reactions.value]),
             "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)]),
         }
         if self.calls is not None:  # together, so that what they have in common is evaluated once
@@ -537,9 +581,13 @@ class Absolute:
         assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
         if assumptions:
             functions["assumptions"] = F("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
-        functions |= self.own_functions()
+        later = self.own_functions()
+        later["reactions"] = lambda: F("reactions", [q, v, a, lam, z, u, p, t], [reactions.value()])
+        if self.tree is None:
+            functions["reactions"] = later.pop("reactions")()
         if self.spins:
             functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)))
+        carried = self.carried_orientations()
         counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
         infos = [
             JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
@@ -558,14 +606,19 @@ class Absolute:
             outputs=Channels(outputs.names, outputs.units),
             rows=tuple(self.rows.tags),
             joints=tuple(infos),
-            functions=functions,
+            functions=LazyFunctions(functions, later),
             placement=self.place_bodies(),
             quaternions=tuple(self.quaternion_blocks()),
             counters=tuple(
                 TurnCounter(self.nq - len(self.turning) + k, names.index(name)) for k, name in enumerate(counted)
             ),
+            carried_orientations=carried,
             unrecorded=frozenset(
-                (*(f"{name}.turned" for name in counted), *(f"{d.sliding}.holding" for d in self.exact))
+                (
+                    *(f"{name}.turned" for name in counted),
+                    *(f"{d.sliding}.holding" for d in self.exact),
+                    *(f"{one.owner}.{part}" for one in carried for part in UNRECORDED_TURNS),
+                )
             ),
             shorthands={short: full for short, full in self.names.items() if short != full},
             reaction_channels=Channels(reactions.names, reactions.units),
@@ -581,9 +634,12 @@ class Absolute:
                 for d in self.dry
             ),
             drivers=tuple(d.name for d in m.drivers),
+            limits=m.limits(),
+            findings=tuple(self.remarks),
             scene=describe_scene(m, self.inputs.names),
             spins=tuple(str(spin) for spin in self.spins),
             assumptions=tuple(finding for finding, _ in assumptions),
+            tree=self.tree,
         )
 
 

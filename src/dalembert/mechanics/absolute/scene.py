@@ -38,6 +38,8 @@ DIGITS = 7  # of displacements, beside the largest of their mode
 def describe_scene(m: Mechanism, inputs: Sequence[str] = ()) -> Scene:
     points: dict[int, list[Place]] = {id(b): [] for b in [m.ground, *m.bodies]}
     for joint in m.joints:
+        if joint.declaration.rows[m.planar] == 0:
+            continue  # it holds nothing, so that there is nothing to draw between its bodies
         for frame in (joint.a, joint.b):
             place = drawn_place(frame.coordinates)
             if place not in points[id(frame.body)]:
@@ -49,7 +51,8 @@ def describe_scene(m: Mechanism, inputs: Sequence[str] = ()) -> Scene:
         FORCE_EQUATIONS[force.kind].draw(drawing, force)
     return Scene(
         planar=m.planar, bodies=tuple(_body(body, points[id(body)]) for body in m.bodies),
-        ground=tuple(points[id(m.ground)]), joints=tuple(_joint(joint, m.planar) for joint in m.joints),
+        ground=tuple(points[id(m.ground)]), ground_shape=_mesh(m.ground),
+        joints=tuple(_joint(joint, m.planar) for joint in m.joints),
         springs=tuple(drawing.springs), joint_springs=tuple(drawing.joint_springs), forces=tuple(drawing.forces),
         torques=(*drawing.torques, *drawing.efforts), gravity=drawn_place(m.gravity),
         sensors=tuple(sensor.name for sensor in m.sensors), inputs=tuple(inputs),
@@ -83,12 +86,16 @@ def _body(body: Body, own: Sequence[Place]) -> SceneBody:
     named = {name: drawn_place(body.at(name).coordinates) for name in body.points}
     shape, gyration = None, None
     if body.mesh is not None:
-        shape = SceneShape("mesh", triangles=tuple(simplify_mesh(body.mesh)))
+        shape = _mesh(body)
     elif body.shape is not None:
         shape = SceneShape(body.shape.kind, tuple(float(x) for x in body.shape.size), body.shape.axis)
     elif not body.planar and float(body.mass) > 0.0:
         gyration = tuple((*(float(c) / float(body.mass) for c in row),) for row in body.inertia)
     return SceneBody(body.name, own, tuple(lines), named, shape, gyration)  # type: ignore[arg-type]
+
+
+def _mesh(body: Body) -> SceneShape | None:
+    return None if body.mesh is None else SceneShape("mesh", triangles=tuple(simplify_mesh(body.mesh)))
 
 
 def _flexible_body(body: Body, data: FlexibleBodyData) -> SceneBody:
@@ -111,7 +118,7 @@ def _flexible_body(body: Body, data: FlexibleBodyData) -> SceneBody:
     if picture is None or not len(picture.lines) + len(picture.triangles):
         picture = _node_lines(data, places, order)
     picture = simplify_picture(merge_points(picture))
-    modes = tuple(tuple(_rounded(mode).ravel().tolist()) for mode in np.moveaxis(picture.modes, 2, 0))
+    modes = tuple(tuple(_round_digits(mode).ravel().tolist()) for mode in np.moveaxis(picture.modes, 2, 0))
     flexible = SceneFlexible(
         tuple(mode_names(body)), tuple(drawn_place(point) for point in picture.points), modes,
         tuple(map(tuple, picture.lines.tolist())), tuple(map(tuple, picture.triangles.tolist())), nodes,
@@ -127,7 +134,7 @@ def _second_order(data: FlexibleBodyData, node: str, planar: bool) -> tuple[tupl
     if forces is None:
         return ()
     kept = np.array([1.0, 1.0, 0.0 if planar else 1.0])[:, None, None]
-    return tuple(tuple(row) for row in _rounded(-0.5 * kept * forces).reshape(3, -1).tolist())
+    return tuple(tuple(row) for row in _round_digits(-0.5 * kept * forces).reshape(3, -1).tolist())
 
 
 def _along(places: FloatArray) -> list[int]:
@@ -166,7 +173,7 @@ def _node_lines(data: FlexibleBodyData, places: FloatArray, order: Sequence[int]
 
 def merge_points(picture: BodyPicture) -> BodyPicture:
     """A picture in which points at one place with the same motion are one: ends of elements that follow each other."""
-    values = np.hstack([_rounded(picture.points), _rounded(picture.modes).reshape(len(picture.points), -1)])
+    values = np.hstack([_round_digits(picture.points), _round_digits(picture.modes).reshape(len(picture.points), -1)])
     _, first, number = np.unique(values, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)  # as they come in the picture
     number = np.argsort(order)[number.ravel()]
@@ -200,10 +207,10 @@ def _distinct_corners(parts: Any) -> Any:
 
 def _vectors(columns: FloatArray) -> tuple[Place, ...]:
     """The columns (3, m), rounded."""
-    return tuple((x, y, z) for x, y, z in _rounded(columns).T.tolist())
+    return tuple((x, y, z) for x, y, z in _round_digits(columns).T.tolist())
 
 
-def _rounded(values: FloatArray) -> Any:
+def _round_digits(values: FloatArray) -> Any:
     """With `DIGITS` beside the largest."""
     largest = float(np.abs(values).max(initial=0.0))
     return np.round(values, DIGITS - math.ceil(math.log10(largest))) if largest > 0.0 else np.zeros_like(values)

@@ -81,6 +81,6 @@ class Attachment:
         """What the bias of the twist adds to d/dt(rows τ)."""
         return 0 if self.bias is None else rows @ self.bias
 
-    def generalized(self, wrench: Expr) -> Expr:
+    def generalize(self, wrench: Expr) -> Expr:
         """Generalized forces on `columns` of a force (world axes) and a torque (carrier's axes) at its origin."""
         return wrench if self.B is None else self.B.T @ wrench

@@ -228,14 +228,14 @@ class CallList:
 
     def flat(self, expression: Expr) -> Expr:
         """The expression of coordinates and speeds alone."""
-        used = self._used([expression])
+        used = self._collect_calls([expression])
         if not used:
             return expression
         values = [call.evaluate(*call.arguments(self.q, self.v)) for call in used]
         symbols = ca.vertcat(*(x for call in used for x in call.symbols))
         return ca.substitute(expression, symbols, ca.vertcat(*values))
 
-    def _used(self, expressions: Sequence[Expr]) -> list[_BodyCall]:
+    def _collect_calls(self, expressions: Sequence[Expr]) -> list[_BodyCall]:
         """One call per body for all results that the expressions take, bodies with the same function together."""
         names = {x.__hash__() for e in expressions for x in ca.symvar(SX(e))}
         wanted: dict[tuple[int, ...], list[tuple[BodyCall, list[int]]]] = {}
@@ -253,7 +253,7 @@ class CallList:
 
     def function(self, inner: Any, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
         """The function of the machine: its bodies, those of one data together, then `inner` (name, inputs, outputs)."""
-        used = self._used(outputs)
+        used = self._collect_calls(outputs)
         if not used:
             return inner(name, inputs, outputs)
         rest = inner(name, [*inputs, ca.vertcat(*(x for call in used for x in call.symbols))], outputs)

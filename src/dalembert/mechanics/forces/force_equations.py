@@ -129,7 +129,7 @@ class ForceBuilder:
 
     def _act(self, side: Attachment, force: Any, torque: Any, *, has_potential: bool) -> None:
         own = torque if self.space.planar else side.pose.R.T @ torque
-        self.add(side.columns, side.generalized(ca.vertcat(force, own)), has_potential=has_potential)
+        self.add(side.columns, side.generalize(ca.vertcat(force, own)), has_potential=has_potential)
 
     def drive(self, measured: Measured, effort: object, *, has_potential: bool = False) -> None:
         """An effort along a named coordinate: f += Sᵀ effort."""

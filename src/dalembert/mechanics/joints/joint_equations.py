@@ -181,7 +181,7 @@ def joint_kernel(planar: bool, own: JointEquations, count: int) -> ca.Function:
     def column(make: Callable[[Sides], list[Expr]] | None) -> Expr:
         if make is None:
             return SX.zeros(0, 1)
-        return ca.vertcat(*make(Sides(space, a, b, ta, tb, la, lb, Ja, Jb, numbers)))
+        return ca.vertcat(SX(0, 1), *make(Sides(space, a, b, ta, tb, la, lb, Ja, Jb, numbers)))
 
     moving = [(a, ta), (b, tb)]
     phi, slip, value = column(own.rows), column(own.slip), column(own.coordinates)

@@ -1,4 +1,4 @@
-"""Plane on plane: e₃·d = 0, e₁·g₃ = e₂·g₃ = 0."""
+"""Plane on plane: e₃·d = 0, e₁·g₃ = e₂·g₃ = 0; no rows in the plane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SX = ca.SX
 
 
 def rows(s: Sides) -> list[Expr]:
-    return [ca.dot(s.E[:, 2], s.d), *s.square()]
+    return [] if s.planar else [ca.dot(s.E[:, 2], s.d), *s.square()]
 
 
 def coordinates(s: Sides) -> list[Expr]:
@@ -27,9 +27,10 @@ def relative(values: Sequence[float], planar: bool) -> Array:
 
 
 def motion(space: Space, s: Expr, w: Expr, numbers: Expr) -> RelativeMotion:
-    z, plane = ca.DM([0.0, 0.0, 1.0]), ca.sparsify(ca.DM([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
-    S = ca.horzcat(SX(3, 2), SX(z))
-    return move(space, 3, R=turn_z(space, s[2]), p=SX(plane) @ s, S=S, P=plane, quaternion=half_turn(s[2]))
+    plane = ca.DM.eye(3)[: space.dim, :] @ ca.diag(ca.sparsify(ca.DM([1.0, 1.0, 0.0])))
+    S = ca.horzcat(SX(space.turns, 2), SX(1) if space.planar else SX(ca.DM([0.0, 0.0, 1.0])))
+    p = ca.sparsify(SX(plane)) @ s
+    return move(space, 3, R=turn_z(space, s[2]), p=p, S=S, P=plane, quaternion=half_turn(s[2]), angle=s[2])
 
 
 JOINT_EQUATIONS.register(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,14 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Reactions:
-    """All joints' forces and torques, with names and units; `first` is the index of the first entry of each joint."""
+    """All joints' forces and torques, with names and units; `first` is the index of the first entry of each joint.
+
+    value : makes the expression of all of them.
+    """
 
     names: list[str]
     units: list[str]
-    value: Expr
+    value: Callable[[], Expr]
     first: list[int]
 
 
@@ -48,31 +52,34 @@ def reaction_of_rows(host: Absolute, name: str) -> tuple[Expr, Expr, Expr]:
 def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Expr, str]]) -> Reactions:
     names: list[str] = []
     units: list[str] = []
-    values: list[Expr] = []
+    rest: list[Expr] = []
     firsts: list[int] = []
     axes = ("x", "y", "z")
     for name in host.joints:
         firsts.append(len(names))
-        force, torque, _ = host.reaction(name)
         names += [f"{name}.force.{axes[k]}" for k in range(host.space.dim)]
         units += ["N"] * host.space.dim
         turns = ["z"] if host.space.planar else list(axes)
         names += [f"{name}.torque.{k}" for k in turns]
         units += ["N m"] * len(turns)
-        values += [force, torque]
     owners = [row.owner for row in host.rows.tags]
     sticking = {row for row, _ in host.sticking.values()}
     for k, row in enumerate(host.rows.tags):  # drivers, gears, rotors and user constraints: the effort along each row
         if row.owner not in host.joints and k not in sticking:
             names.append(f"{row.owner}.effort" + (f".{row.number}" if owners.count(row.owner) > 1 else ""))
             units.append(host.row_units.get(row.owner, ""))
-            values.append(host.lam[k])
+            rest.append(host.lam[k])
     for d in host.exact:  # what friction does, sliding or sticking, and which of the two
         effort, unit = friction[d.name, d.coordinate]
         names += [d.sliding.removesuffix("sliding") + "effort", d.sliding]
         units += [unit, ""]
-        values += [effort, host.sticking[d.name, d.coordinate][1]]
-    return Reactions(names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts)
+        rest += [effort, host.sticking[d.name, d.coordinate][1]]
+
+    def value() -> Expr:
+        values = [x for name in host.joints for x in host.reaction(name)[:2]] + rest
+        return ca.vertcat(*values) if values else SX.zeros(0, 1)
+
+    return Reactions(names, units, value, firsts)
 
 
 def joint_axes(host: Absolute) -> Expr:

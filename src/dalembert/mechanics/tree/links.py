@@ -17,45 +17,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from dalembert.expressions import Expr
-from dalembert.mechanics.bodies.attachment import Attachment
-from dalembert.mechanics.bodies.rigid import RigidBody
 from dalembert.mechanics.joints.motion import RelativeMotion
 from dalembert.mechanics.poses import Pose, Space, Twist
-from dalembert.mechanics.rotations import multiply
-from dalembert.model import Body
-from dalembert.model.bodies import Place
+from dalembert.mechanics.tree.spatial import FrameChange, spin
 from dalembert.model.orientation import quaternion_from_matrix
 
-if TYPE_CHECKING:
-    from dalembert.mechanics.forces.force_equations import ForceBuilder
-    from dalembert.mechanics.tree.producer import JointCoordinates
-
 SX = ca.SX
-
-
-def spin(space: Space, w: Expr, x: Expr) -> Expr:
-    """ω × x; ω is a scalar in the plane."""
-    return ca.vertcat(-w * x[1], w * x[0]) if space.planar else ca.cross(w, x)
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
     """One body of a tree.
 
-    parent : the link that carries it; None for the ground.  columns : its own speeds, w their values.
+    name : of the body.  parent : the link that carries it; None for the ground.
+    columns : its own speeds, w their values.
     E, offset : constant pose of the joint's frame on the parent, in the parent's link.
     far, place : axes and place of the joint's frame on the body, in body axes: the link's axes and origin.
     near_angle, far_angle : of both frames on their bodies, in the plane, with all their turns.
     """
 
     space: Space
-    body: Body
+    name: str
     parent: Link | None
     columns: Sequence[int]
     w: Expr
@@ -88,6 +75,11 @@ class Link:
         return ca.sparsify(self.motion.R.T @ self.motion.P)
 
     @cached_property
+    def change(self) -> FrameChange:
+        """From the frame of the parent to that of the link."""
+        return FrameChange(self.space, self.R, self.d)
+
+    @cached_property
     def path(self) -> list[Link]:
         """Links from the root to this one."""
         return [*(self.parent.path if self.parent else []), self]
@@ -103,19 +95,18 @@ class Link:
     @cached_property
     def velocity(self) -> Twist:
         """v and ω of the link, in its own axes."""
-        space, turn, slide = self.space, self.S @ self.w, self.Q @ self.w
+        turn, slide = self.S @ self.w, self.Q @ self.w
         if self.parent is None:
             return Twist(slide, turn)
-        above = self.parent.velocity
-        v = self.R.T @ (above.v + spin(space, above.w, self.d)) + slide
-        return Twist(v, (above.w if space.planar else self.R.T @ above.w) + turn)
+        carried = self.change.twist_in(self.parent.velocity)
+        return Twist(carried.v + slide, carried.w + turn)
 
     def accelerate(self, above: Twist, rates: Expr | None) -> Twist:
         """a and α from those of the parent and the derivatives of the link's own speeds (None: zero)."""
         space, motion = self.space, self.motion
         turn, slide = self.S @ self.w, self.Q @ self.w
         w_above = self.parent.velocity.w if self.parent else SX(space.turns, 1)
-        carried = w_above if space.planar else self.R.T @ w_above
+        carried = self.change.turn_in(w_above)
         a = self.R.T @ (above.v + spin(space, above.w, self.d) + spin(space, w_above, spin(space, w_above, self.d)))
         a = a + 2 * spin(space, carried, slide) + motion.R.T @ motion.P_bias
         alpha = above.w if space.planar else self.R.T @ above.w + ca.cross(carried, turn)
@@ -139,15 +130,55 @@ class Link:
         """An inertia of the body (body axes) in axes of the link."""
         return inertia if self.space.planar else ca.sparsify(self.far.T @ inertia @ self.far)
 
+    # -- motion by every speed on the way to the root, one column each, world axes ------------------------------------
+    @cached_property
+    def all_columns(self) -> list[int]:
+        return [k for link in self.path for k in link.columns]
+
+    def _along(self, name: str, own: Expr) -> Expr:
+        before = [getattr(self.parent, name)] if self.parent else []
+        return ca.sparsify(ca.horzcat(*before, own))
+
+    @cached_property
+    def world_turns(self) -> Expr:
+        return self._along("world_turns", self.S if self.space.planar else self.pose.R @ self.S)
+
+    @cached_property
+    def _world_slides(self) -> Expr:
+        return self._along("_world_slides", self.pose.R @ self.Q)
+
+    @cached_property
+    def _origins(self) -> Expr:
+        """Origins of the links that turn."""
+        return self._along("_origins", ca.repmat(self.pose.r, 1, len(self.columns)))
+
+    def move_point(self, r: Expr) -> Expr:
+        """Velocity of the point of the link that is at r."""
+        count = len(self.all_columns)
+        if not count:
+            return SX(self.space.dim, 0)
+        w, arm = ca.vertsplit(self.world_turns), ca.vertsplit(ca.repmat(r, 1, count) - self._origins)
+        if self.space.planar:
+            moved = [-w[0] * arm[1], w[0] * arm[0]]
+        else:
+            moved = [w[i] * arm[j] - w[j] * arm[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+        return ca.sparsify(self._world_slides + ca.vertcat(*moved))
+
     @cached_property
     def quaternion(self) -> Expr:
         """Euler parameters of the link's axes in the world."""
         above = self.parent.quaternion if self.parent else SX(ca.DM([1.0, 0.0, 0.0, 0.0]))
-        fixed = _euler_parameters(self.E)
-        return multiply(multiply(above, fixed), self.motion.quaternion)
+        turned = right_product(euler_parameters_of(self.E)) @ above
+        return ca.sparsify(right_product(self.motion.quaternion) @ turned)
 
 
-def _euler_parameters(R: Expr) -> Expr:
+def right_product(p: Expr) -> Expr:
+    """Matrix with right_product(p) r = r p, the product of quaternions."""
+    entries = ca.vertcat(p, -p)[[0, 1, 2, 3, 5, 0, 7, 2, 6, 3, 0, 5, 7, 6, 1, 0]]
+    return ca.sparsify(SX(ca.reshape(entries, 4, 4)))
+
+
+def euler_parameters_of(R: Expr) -> Expr:
     """Of a constant rotation; of one with parameters by the square roots of its trace."""
     if R.is_constant():
         return SX(ca.DM(list(quaternion_from_matrix(np.array(ca.DM(ca.densify(R)))))))
@@ -155,62 +186,12 @@ def _euler_parameters(R: Expr) -> Expr:
     return ca.vertcat(w, (R[2, 1] - R[1, 2]) / (4 * w), (R[0, 2] - R[2, 0]) / (4 * w), (R[1, 0] - R[0, 1]) / (4 * w))
 
 
-class LinkBody:
-    """What a rigid body on a tree brings: its frame has the centre of mass as origin, as in absolute coordinates."""
-
-    def __init__(self, host: JointCoordinates, link: Link, massless: Expr | None) -> None:
-        self.host, self.link, self.body = host, link, link.body
-        self.rigid = RigidBody(host, link.body, self.pose, self.twist, massless)
-        self.columns = [k for one in link.path for k in one.columns]
-
-    @cached_property
-    def pose(self) -> Pose:
-        link, space = self.link, self.link.space
-        R = ca.sparsify(link.pose.R @ link.far.T)
-        angle = link.pose.angle - link.far_angle if space.planar else SX(0)
-        return Pose(link.pose.r + link.pose.R @ link.centre, R, angle)
-
-    @cached_property
-    def twist(self) -> Twist:
-        link, space = self.link, self.link.space
-        v = link.pose.R @ (link.velocity.v + spin(space, link.velocity.w, link.centre))
-        return Twist(v, link.velocity.w if space.planar else link.far @ link.velocity.w)
-
-    @cached_property
-    def B(self) -> Expr:
-        """Twist of the body = B v[columns]."""
-        space, blocks = self.link.space, []
-        for link in self.link.path:
-            if not link.columns:
-                continue
-            slide, turn = link.pose.R @ link.Q, link.S if space.planar else link.pose.R @ link.S
-            arm = self.pose.r - link.pose.r
-            moved = [slide[:, k] + spin(space, turn[:, k], arm) for k in range(len(link.columns))]
-            own = turn if space.planar else self.pose.R.T @ turn
-            blocks.append(ca.vertcat(ca.horzcat(*moved), own))
-        return ca.sparsify(ca.horzcat(*blocks)) if blocks else SX(space.nv, 0)
-
-    @cached_property
-    def bias(self) -> Expr:
-        """Derivative of the twist at v̇ = 0."""
-        link, space = self.link, self.link.space
-        w, a, alpha, c = link.velocity.w, link.bias.v, link.bias.w, link.centre
-        moved = link.pose.R @ (a + spin(space, alpha, c) + spin(space, w, spin(space, w, c)))
-        return ca.vertcat(moved, alpha if space.planar else link.far @ alpha)
-
-    @cached_property
-    def euler_parameters(self) -> Expr:
-        return (
-            SX(0, 1) if self.link.space.planar else multiply(self.link.quaternion, _euler_parameters(self.link.far.T))
-        )
-
-    def attach(self, place: Place) -> Attachment:
-        host = self.host
-        local = SX.zeros(host.space.dim) if isinstance(place, Body) else host.place(place)
-        return Attachment(
-            host.space, self.pose, self.twist, local, self.columns, self.euler_parameters, self.B, self.bias
-        )
-
-    def add_potential(self, forces: ForceBuilder, gravity: Expr) -> None:
-        weight = self.host.number(self.body.mass) * gravity
-        forces.potential = forces.potential - ca.dot(weight, self.pose.r)
+def accelerate_links(links: Sequence[Link], rates: Expr | None = None, gravity: Expr | None = None) -> dict[int, Twist]:
+    """Accelerations of links (by id) at these derivatives of the speeds (None: zero); of the ground -gravity."""
+    found: dict[int, Twist] = {}
+    for link in links:
+        space = link.space
+        rest = Twist(SX(space.dim, 1) if gravity is None else -gravity, SX(space.turns, 1))
+        own = None if rates is None or not link.columns else rates[list(link.columns)]
+        found[id(link)] = link.accelerate(found[id(link.parent)] if link.parent else rest, own)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from dalembert.equations import Follower, Placement
 from dalembert.expressions import Array
-from dalembert.mechanics.absolute.placement import SpanningTree, rotation_matrix
+from dalembert.mechanics.absolute.placement import SpanningTree, place_mechanism, rotation_matrix
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import quaternion_from_matrix
@@ -19,7 +20,7 @@ from dalembert.model.orientation import quaternion_from_matrix
 if TYPE_CHECKING:
     from dalembert.mechanics.tree.producer import JointCoordinates
 
-SX = ca.SX
+COORDINATES = 5  # number of the result of a kernel of joints that holds the coordinates
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,16 @@ class BranchReading:
     """How to read the coordinates of one branch from the poses of all bodies.
 
     body : of a free body, whose pose it is; -1 of a joint.  sides : bodies of a joint, -1 the ground.
-    value : coordinates of the joint from both poses; None for a ball, whose frames have the given axes.
-    chosen, names : which of the joint's coordinates the tree has, and the names of all.
+    value : the kernel of the joint's kind, numbers its arguments after the poses and turns whole turns to add to each
+        coordinate.  chosen, names : which of the joint's coordinates the tree has, and the names of all.
+    axes : of the frames of a joint whose orientation is a coordinate.
     """
 
     body: int = -1
     sides: tuple[int, ...] = ()
     value: ca.Function | None = None
+    numbers: tuple[Any, ...] = ()
+    turns: tuple[float, ...] = ()
     chosen: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     axes: tuple[Any, ...] = ()
@@ -42,14 +46,18 @@ class BranchReading:
         if self.body >= 0:
             return [float(x) for x in q[size * self.body : size * (self.body + 1)]]
         poses = [q[size * k : size * (k + 1)] if k >= 0 else np.zeros(size) for k in self.sides]
-        if self.value is None:
+        found: list[float] = []
+        if self.value is not None and self.chosen:
+            arguments = [x for k, pose in zip(self.sides, poses, strict=True) for x in _pose_arguments(pose, k < 0)]
+            read = np.asarray(self.value(*arguments, *self.numbers)[COORDINATES]).ravel() + self.turns
+            found = [float(values.get(self.names[k], read[k])) for k in self.chosen]
+        if self.axes:
             turns = [
                 (rotation_matrix(pose[3:]) if k >= 0 else np.eye(3)) @ np.array(axes)
                 for pose, k, axes in zip(poses, self.sides, self.axes, strict=True)
             ]
-            return [float(x) for x in quaternion_from_matrix(turns[0].T @ turns[1])]
-        read = np.asarray(self.value(*poses)).ravel()
-        return [float(values.get(self.names[k], read[k])) for k in self.chosen]
+            found += [float(x) for x in quaternion_from_matrix(turns[0].T @ turns[1])]
+        return found
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class JointGuess:
 
 
 def place_in_joint_coordinates(host: JointCoordinates) -> Placement:
-    plain = host.plain.placement
+    plain = place_mechanism(host)
     assert isinstance(plain.first_guess, SpanningTree)
     rest = (*(0.0 for _ in host.modes), *(float(e[1]) for e in host.extra), *(0.0 for _ in host.turning))
     guess = JointGuess(plain.first_guess, tuple(_readings(host)), host.coordinates.names, rest)
@@ -79,8 +87,7 @@ def place_in_joint_coordinates(host: JointCoordinates) -> Placement:
             names.index(host.names.get(rotor.coordinate, rotor.coordinate)),
             float(rotor.ratio),
         )
-        for force in host.m.forces
-        for rotor in force.rotors()
+        for _, rotor in host.rotors
     )
     return Placement(tuple(float(x) for x in guess({})), plain.z, guess, followers, plain.held)
 
@@ -95,29 +102,30 @@ def _readings(host: JointCoordinates) -> list[BranchReading]:
         frames = joint_frames(joint)
         sides = tuple(-1 if f.body.is_ground else host.body_index[id(f.body)] for f in frames)
         own = JOINT_EQUATIONS[joint.kind].motion
-        if own is not None and own.ball:
-            axes = tuple(tuple(tuple(float(c) for c in row) for row in frame.axes) for frame in frames)
-            found.append(BranchReading(sides=sides, axes=axes))
-            continue
+        turned = own is not None and own.ball
+        axes = tuple(tuple(tuple(float(c) for c in row) for row in f.axes) for f in frames) if turned else ()
         names = tuple(f"{joint.name}.{c.name}" for c in joint.coordinates)
-        found.append(BranchReading(-1, sides, _reading(host, joint), host.tree_coordinates(joint), names))
+        chosen, whole = host.tree_coordinates(joint), host.whole_turns(joint) if host.space.planar else 0.0
+        turns = tuple(whole if c.unit == "rad" else 0.0 for c in joint.coordinates)
+        found.append(BranchReading(-1, sides, *_kernel(host, joint), turns, chosen, names, axes))
     return found
 
 
-def _reading(host: JointCoordinates, joint: Joint) -> ca.Function:
-    """Coordinates of a joint from the poses of its bodies, at nominal parameters."""
-    space, frames = host.space, joint_frames(joint)
-    symbols = [SX.sym("a", space.nq), SX.sym("b", space.nq)]
-    arguments: list[Any] = []
-    for x, frame in zip(symbols, frames, strict=True):
-        pose = space.ground_pose() if frame.body.is_ground else space.pose(x)
-        arguments += [pose.r, pose.R, pose.angle, SX.zeros(space.dim), SX.zeros(space.turns)]
-    for frame in frames:
-        arguments += [host.place(frame), host.frame_axes(frame)]
-    numbers = [joint.options[name] for name in joint.declaration.numbers]
-    kernel = joint_kernel(space.planar, JOINT_EQUATIONS[joint.kind], len(numbers))
-    found = kernel.call([*arguments, host.vector(numbers) if numbers else SX.zeros(0)])[5]
-    if space.planar and found.shape[0] and joint.coordinates[0].unit == "rad":
-        found = found + host.whole_turns(joint)
-    nominal = [*map(float, host.m.parameters.values()), *(0.0 for _ in host.exact)]
-    return ca.Function("reading", symbols, [ca.substitute(found, host.p, ca.DM(nominal)) if nominal else found])
+def _kernel(host: JointCoordinates, joint: Joint) -> tuple[ca.Function, tuple[Any, ...]]:
+    """The kernel of the joint's kind, and its arguments after the poses, at nominal parameters."""
+    numbers: list[Any] = []
+    for frame in joint_frames(joint):
+        place = np.array([float(c) for c in frame.coordinates])
+        angle = float(frame.angle) if host.space.planar else 0.0
+        axes = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+        numbers += [place, axes if host.space.planar else np.array(frame.axes, dtype=float)]
+    own = [float(joint.options[name]) for name in joint.declaration.numbers]
+    return joint_kernel(host.space.planar, JOINT_EQUATIONS[joint.kind], len(own)), (*numbers, np.array(own))
+
+
+def _pose_arguments(pose: Array, ground: bool) -> list[Any]:
+    """r, R, angle, v and ω of a body at rest, as a kernel of joints takes them."""
+    if len(pose) == 3:
+        c, s = math.cos(pose[2]), math.sin(pose[2])
+        return [pose[:2], np.array([[c, -s], [s, c]]), pose[2], np.zeros(2), 0.0]
+    return [pose[:3], np.eye(3) if ground else rotation_matrix(pose[3:]), 0.0, np.zeros(3), np.zeros(3)]

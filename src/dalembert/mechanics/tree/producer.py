@@ -7,7 +7,7 @@ questions as a body (`bodies.attachment`). Mass matrix and forces of the motion 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,32 +15,53 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import EquationsOfMotion, Placement, QuaternionBlock
+from dalembert.equations import CarriedOrientation, EquationsOfMotion, Placement, QuaternionBlock
 from dalembert.expressions import Expr
-from dalembert.mechanics.absolute.idle import massless_spins
+from dalembert.mechanics.absolute.idle import Spin, massless_spins
 from dalembert.mechanics.absolute.producer import Absolute, share, without_rounding
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames
 from dalembert.mechanics.joints.motion import RelativeMotion, free, reverse
 from dalembert.mechanics.joints.reactions import reaction_of_rows
+from dalembert.mechanics.rotations import skew
 from dalembert.mechanics.rows import Form, Measured
-from dalembert.mechanics.tree.articulated import solve_mass
-from dalembert.mechanics.tree.inverse_dynamics import inverse_dynamics
-from dalembert.mechanics.tree.links import Link, LinkBody
-from dalembert.mechanics.tree.mass import link_inertia, mass_blocks
+from dalembert.mechanics.tree.algorithms.energy import tree_energy
+from dalembert.mechanics.tree.algorithms.forward_dynamics import SHORTER_THAN_FACTOR, solve_mass
+from dalembert.mechanics.tree.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.mechanics.tree.algorithms.mass_matrix import mass_blocks, scatter
+from dalembert.mechanics.tree.fixed_links import merge_fixed_links
+from dalembert.mechanics.tree.link_body import LinkBody
+from dalembert.mechanics.tree.link_tree import ORIGIN, LinkTree, make_symbols
+from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.placement import place_in_joint_coordinates
-from dalembert.mechanics.tree.reactions import carried_forces
-from dalembert.mechanics.tree.spanning import Branch, span
+from dalembert.mechanics.tree.reactions import carried_forces, reaction_in_absolute_coordinates
+from dalembert.mechanics.tree.spanning import Branch, describe_tree, span
 from dalembert.model import Body, Mechanism
+from dalembert.model.forces import Rotor
 from dalembert.model.joints import Joint
+from dalembert.model.orientation import logarithm
 
 SX = ca.SX
 EULER = (("e0", ""), ("e1", ""), ("e2", ""), ("e3", ""))
-# Fewest speeds for which articulated bodies take less than composite bodies and a factor of M: chains of 9, 10 and 12
-# hinges in space take 1156, 1354, 1736 operations beside 1050, 1425, 2039.
-SHORTER_THAN_FACTOR = 10
 TURNING = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
+
+
+@dataclass(frozen=True)
+class GearedRotor:
+    """A rotor that turns with a coordinate of the tree: name of its force, numbers of coordinate and speed, ratio."""
+
+    owner: str
+    rotor: Rotor
+    coordinate: int
+    speed: int
+    ratio: Expr
+    inertia: Expr
+
+    @property
+    def at_joint(self) -> Expr:
+        """Its inertia as the joint feels it."""
+        return self.ratio**2 * self.inertia
 
 
 @dataclass(frozen=True)
@@ -65,17 +86,53 @@ class JointCoordinates(Absolute):
     """Collects the expressions of one mechanism in joint coordinates."""
 
     def __init__(
-        self, m: Mechanism, *, absolute: Iterable[str] = (), cut: Iterable[str] = (), sticking: bool = False
+        self, m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = (), sticking: bool = False
     ) -> None:
         m.check()
-        bearing = {name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
+        bearing = {name: force.name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
+        self.remarks = describe_tree(m, self.branches, bearing, absolute)
         self.carriers = {branch.joint.name for branch in self.branches if branch.joint is not None}
         super().__init__(m, sticking=sticking, kernels=False)
-        self.spins = []
 
     def has_rows(self, joint: Joint) -> bool:
         return joint.name not in self.carriers
+
+    def turns_apart(self, rotor: Rotor) -> bool:
+        return self._tree_coordinate(rotor) is None
+
+    def _tree_coordinate(self, rotor: Rotor) -> tuple[str, str] | None:
+        """Names of the coordinate of the tree that a rotor is geared to, and of its rate; None where it is none."""
+        full = self.names.get(rotor.coordinate, rotor.coordinate)
+        for joint in self.m.joints:
+            if joint.name in self.carriers and full.startswith(f"{joint.name}."):
+                for k in self.tree_coordinates(joint):
+                    if full == f"{joint.name}.{joint.coordinates[k].name}":
+                        return full, f"{joint.name}.{joint.coordinates[k].rate}"
+        return None
+
+    @cached_property
+    def geared(self) -> list[GearedRotor]:
+        """Rotors that turn with coordinates of the tree: inertia of the joint's own speed, without rows."""
+        found = []
+        for owner, rotor in ((force.name, rotor) for force in self.m.forces for rotor in force.rotors()):
+            names = self._tree_coordinate(rotor)
+            if names is not None:
+                i, j = self.coordinates.index[names[0]], self.speeds.index[names[1]]
+                ratio, inertia = SX(self.number(rotor.ratio)), SX(self.number(rotor.inertia))
+                found.append(GearedRotor(owner, rotor, i, j, ratio, inertia))
+        return found
+
+    @property
+    def joint_inertia(self) -> dict[int, Expr]:
+        """Inertia of rotors, by the speed that turns them."""
+        found: dict[int, Expr] = {}
+        for one in self.geared:
+            found[one.speed] = found.get(one.speed, SX(0)) + one.at_joint
+        return found
+
+    def needs_kernel(self, joint: Joint) -> bool:
+        return self.has_rows(joint) or len(self.tree_coordinates(joint)) < len(joint.coordinates)
 
     # -- coordinates --------------------------------------------------------------------------------------------------
     def rigid_channels(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -96,11 +153,11 @@ class JointCoordinates(Absolute):
             return own, [(f"{branch.body.name}.{c}", unit) for c, unit in space.speeds]
         motion = JOINT_EQUATIONS[joint.kind].motion
         assert motion is not None
-        if motion.ball:
-            return [(f"{joint.name}.{c}", u) for c, u in EULER], [(f"{joint.name}.{c}", u) for c, u in TURNING]
         chosen = [joint.coordinates[k] for k in self.tree_coordinates(joint)]
-        own = [(f"{joint.name}.{c.name}", c.unit) for c in chosen]
-        return own, [(f"{joint.name}.{c.rate}", f"{c.unit}/s") for c in chosen]
+        turned, turning = (EULER, TURNING) if motion.ball else ((), ())
+        own = [*((c.name, c.unit) for c in chosen), *turned]
+        rates = [*((c.rate, f"{c.unit}/s") for c in chosen), *turning]
+        return [(f"{joint.name}.{c}", u) for c, u in own], [(f"{joint.name}.{c}", u) for c, u in rates]
 
     @staticmethod
     def tree_coordinates(joint: Joint) -> tuple[int, ...]:
@@ -133,7 +190,8 @@ class JointCoordinates(Absolute):
                 first_q, first_v = first_q + body.flexible.modes, first_v + body.flexible.modes
         for branch in self.branches:
             part = self.parts[id(branch.body)]
-            s, w = self.q[part.q], self.v[list(part.columns)]
+            s = self.q[part.q] if part.nq else SX(0, 1)  # a slice of nothing of one coordinate is a row
+            w = self.v[list(part.columns)] if part.nv else SX(0, 1)
             motion = self._motion(branch, s, w)
             blocks.append(motion.N)
             if branch.body.flexible is not None:
@@ -144,12 +202,13 @@ class JointCoordinates(Absolute):
                     range(j, j + count),
                 )  # fmt: skip
                 continue
-            parent = None if branch.parent is None or branch.parent.is_ground else links[id(branch.parent)]
-            links[id(branch.body)] = link = self._link(branch, parent, part, w, motion)
-            made[id(branch.body)] = LinkBody(self, link, massless.get(id(branch.body)))
+            above = None if branch.parent is None or branch.parent.is_ground else made[id(branch.parent)]
+            links[id(branch.body)] = link = self._link(branch, above, part, w, motion)
+            made[id(branch.body)] = LinkBody(self, link, branch.body, massless.get(id(branch.body)))
         self.links = list(links.values())
         self.bodies = [made[id(body)] for body in self.m.bodies]
-        self.inertias = [link_inertia(made[id(link.body)]) for link in self.links]
+        self.inertias = [own.inertia() for own in made.values() if isinstance(own, LinkBody)]
+        self.moving = merge_fixed_links(self.links, self.inertias)
         return blocks
 
     def _motion(self, branch: Branch, s: Expr, w: Expr) -> RelativeMotion:
@@ -163,23 +222,22 @@ class JointCoordinates(Absolute):
         return reverse(self.space, motion, s, w) if branch.reversed else motion
 
     def _link(
-        self, branch: Branch, parent: Link | None, part: BranchCoordinates, w: Expr, motion: RelativeMotion
+        self, branch: Branch, above: LinkBody | None, part: BranchCoordinates, w: Expr, motion: RelativeMotion
     ) -> Link:
         space = self.space
         if branch.joint is None:
             none = SX(space.dim, 1)
             return Link(
-                space, branch.body, None, part.columns, w, motion, SX.eye(space.dim), none, SX.eye(space.dim), none
+                space, branch.body.name, None, part.columns, w, motion, SX.eye(space.dim), none, SX.eye(space.dim), none
             )
         near, far = joint_frames(branch.joint)
         if branch.reversed:
             near, far = far, near
-        axes, place = self.frame_axes(near), self.place(near)
-        if parent is not None:
-            axes, place = parent.far.T @ axes, parent.far.T @ (place - parent.place)
+        ground = (None, self.frame_axes(near), self.place(near))
+        parent, axes, place = ground if above is None else above.carry(near)
         angles = [self.number(frame.angle) if space.planar else 0.0 for frame in (near, far)]
         return Link(
-            space, branch.body, parent, part.columns, w, motion, tidy(axes), tidy(place), self.frame_axes(far),
+            space, branch.body.name, parent, part.columns, w, motion, tidy(axes), tidy(place), self.frame_axes(far),
             ca.sparsify(self.place(far)), *angles,
         )  # fmt: skip
 
@@ -188,10 +246,12 @@ class JointCoordinates(Absolute):
         if self.has_rows(joint):
             super().add_joint(joint)
             return
-        *_, s, s_rate, S_a, S_b, s_bias = self._joint_parts[joint.name]
-        a, b = self.attach(joint.a), self.attach(joint.b)
-        axes = a.pose.R @ self.frame_axes(joint_frames(joint)[0])
-        self.joints[joint.name] = (joint, (), {"blocks": None, "axes": axes, "point": b.position})
+        near, far = (
+            self.space.ground_pose() if frame.body.is_ground else self.bodies[self.body_index[id(frame.body)]].pose
+            for frame in (joint.a, joint.b)
+        )
+        axes, point = near.R @ self.frame_axes(joint_frames(joint)[0]), far.r + far.R @ self.place(joint.b)
+        self.joints[joint.name] = (joint, (), {"blocks": None, "axes": axes, "point": point})
         for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
             name, rate_name = f"{joint.name}.{coordinate}", f"{joint.name}.{rate}"
             if name in self.coordinates.index:
@@ -199,12 +259,18 @@ class JointCoordinates(Absolute):
                 form = Form([0], [j], [SX(1)], 1)
                 self.measured[name] = Measured(self.q[i], self.v[j], form, SX(0), unit, rate_name)
                 continue
+            *_, s, s_rate, S_a, S_b, s_bias = self._joint_parts[joint.name]
+            a, b = self.attach(joint.a), self.attach(joint.b)
             form = Form.of_blocks((a.by_speeds(S_a[k, :]), b.by_speeds(S_b[k, :])))
             bias = s_bias[k] + a.drift(S_a[k, :]) + b.drift(S_b[k, :])
             self.measured[name] = Measured(s[k], s_rate[k], form, bias, unit, rate_name)
 
     def measure_bodies(self) -> None:
         space = self.space
+        for one in self.geared:
+            form = Form([0], [one.speed], [one.ratio], 1)
+            value, rate = one.ratio * self.q[one.coordinate], one.ratio * self.v[one.speed]
+            self.measured[one.rotor.name] = Measured(value, rate, form, SX(0), "rad", f"{one.rotor.name}.rate")
         for own, body in zip(self.bodies, self.m.bodies, strict=True):
             if not isinstance(own, LinkBody):
                 part = self.parts[id(body)]
@@ -213,9 +279,9 @@ class JointCoordinates(Absolute):
                     self._measure_pose(body, i, self.q[part.first_q + i], self.v[part.first_v + i], form, SX(0))
                 continue
             values = [own.pose.r[k] for k in range(space.dim)] + [own.pose.angle] * space.planar
-            rates = ca.vertcat(own.twist.v, own.twist.w)
+            rates, moved = ca.vertcat(own.twist.v, own.twist.w), own.link.move_point(own.pose.r)
             for i, value in enumerate(values):
-                form = Form.of_blocks([(own.columns, own.B[i, :])])
+                form = Form.of_blocks([(own.columns, moved[i, :] if i < space.dim else own.link.world_turns)])
                 self._measure_pose(body, i, value, rates[i], form, own.bias[i])
             if not space.planar and f"{body.name}.e0" not in self.coordinates.index:
                 self._measure_orientation(own)
@@ -226,45 +292,61 @@ class JointCoordinates(Absolute):
         self.measured[f"{body.name}.{name}"] = Measured(value, rate, form, bias, unit, rate_name)
 
     def _measure_orientation(self, own: LinkBody) -> None:
-        """Euler parameters: ṗ = N ω, p̈ = N ω̇ - ¼ |ω|² p."""
+        """Euler parameters: ṗ = N ω, p̈ = N ω̇ - ¼ |ω|² p, in body axes; S in world axes, ṗ = ½ (0, ω) p."""
         p, w = own.euler_parameters, own.twist.w
         N = self.space.rate_matrix(ca.vertcat(SX.zeros(3), p))[3:, 3:]
-        rates, turn = N @ w, ca.sparsify(N @ own.B[3:, :])
+        by_turns = 0.5 * ca.vertcat(-p[1:].T, p[0] * SX.eye(3) - skew(p[1:]))
+        rates, turn = N @ w, ca.sparsify(by_turns @ own.link.world_turns)
         bias = N @ own.bias[3:] - 0.25 * ca.dot(w, w) * p
         for k, (name, unit) in enumerate(EULER):
             form = Form.of_blocks([(own.columns, turn[k, :])])
             full = f"{own.body.name}.{name}"
             self.measured[full] = Measured(p[k], rates[k], form, bias[k], unit, f"{full}.rate")
+        vector, turns = logarithm([p[k] for k in range(4)]), ca.sparsify(own.pose.R.T @ own.link.world_turns)
+        for k, axis in enumerate("xyz"):
+            form, name = Form.of_blocks([(own.columns, turns[k, :])]), f"{own.body.name}.r{axis}"
+            self.measured[name] = Measured(vector[k], w[k], form, own.bias[3 + k], "rad", f"{own.body.name}.w{axis}")
+
+    def carried_orientations(self) -> tuple[CarriedOrientation, ...]:
+        places = {name: k for k, name in enumerate(self.measured)}
+        bodies = [b.name for b in self.m.bodies if f"{b.name}.rx" in places]
+        return tuple(CarriedOrientation(b, places[f"{b}.e0"], places[f"{b}.rx"]) for b in bodies)
+
+    def spin_speeds(self, spin: Spin, e: Expr, place: Expr) -> tuple[Expr, Expr]:
+        """Ball joints between bodies that spin and others turn; what is carried beyond the spinning bodies stays."""
+        spinning = {id(body) for body in spin.bodies}
+        Z, E = SX(self.nv, 1), SX(1, self.nv)
+        for branch in self.branches:
+            own, above = self.bodies[self.body_index[id(branch.body)]], branch.parent
+            inside = id(branch.body) in spinning
+            if inside == (above is not None and id(above) in spinning):
+                continue
+            if above is None:
+                Z[list(own.link.columns)] = ca.vertcat(ca.cross(e, own.pose.r - place), own.pose.R.T @ e)
+            else:
+                Z[list(own.link.columns)] = (1 if inside else -1) * own.link.S.T @ (own.link.pose.R.T @ e)
+        first = self.bodies[self.body_index[id(spin.bodies[0])]]
+        E[list(first.columns)] = e.T @ first.link.world_turns
+        return E, Z
 
     def is_carried(self, name: str) -> bool:
         return name not in self.coordinates.index and name.rpartition(".")[0] not in self.joints
 
-    def lookup(self, name: str) -> Any | None:
-        found = super().lookup(name)
-        if found is None:  # speeds of a carried body
-            for own in self.bodies:
-                if isinstance(own, LinkBody):
-                    for k, (speed, _) in enumerate(self.space.speeds):
-                        if name == f"{own.body.name}.{speed}":
-                            return ca.vertcat(own.twist.v, own.twist.w)[k]
-        return found
-
     # -- dynamics -----------------------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
-        rows: list[int] = []
-        columns: list[int] = []
-        values: list[Any] = []
-        blocks = mass_blocks(self.links, self.inertias)
+        blocks = mass_blocks(*self.moving)
         blocks += [(own.columns, own.columns, own.mass_block()) for own in self.bodies if isinstance(own, FloatingBody)]
         first = self.first_extra[1]
         blocks += [([first + k], [first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
-        for where, across, block in blocks:
-            block = ca.sparsify(SX(block))
-            i, j = block.sparsity().get_triplet()
-            rows += [where[k] for k in i]
-            columns += [across[k] for k in j]
-            values += block.nonzeros()
-        return SX.triplet(rows, columns, ca.vertcat(*values) if values else SX(0, 1), self.nv, self.nv)
+        blocks += [([k], [k], inertia) for k, inertia in self.joint_inertia.items()]
+        return scatter(blocks, self.nv)
+
+    def kinetic_energy(self, M: Expr) -> Expr:
+        """Of the links from their twists, in as many operations as there are links; of all else by M."""
+        rest = sorted(set(range(self.nv)) - {k for link in self.links for k in link.columns})
+        own = tree_energy(*self.moving)
+        own = own + sum((0.5 * x * self.v[k] ** 2 for k, x in self.joint_inertia.items()), SX(0))
+        return own + 0.5 * ca.bilin(M[rest, rest], self.v[rest], self.v[rest]) if rest else own
 
     def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
         for own in self.bodies:
@@ -273,22 +355,48 @@ class JointCoordinates(Absolute):
             else:
                 own.add_weight(forces, gravity)
                 own.add_own_forces(forces)
-        efforts = inverse_dynamics(self.links, self.inertias, gravity)
+        efforts = inverse_dynamics(*self.moving, gravity)
         forces.add(list(efforts), [-x for x in efforts.values()], has_potential=True)
 
-    def own_functions(self) -> dict[str, ca.Function]:
+    def own_functions(self) -> dict[str, Callable[[], ca.Function]]:
         """M⁻¹ x by articulated bodies, where the links are all that moves and no row couples them."""
         if len(self.rows) or self.nv < SHORTER_THAN_FACTOR or self.nv != sum(len(link.columns) for link in self.links):
             return {}
-        found = solve_mass(self.links, self.inertias, self.a)
-        rates = ca.vertcat(*(found[k] for k in range(self.nv)))
-        return {"mass_solve": share("mass_solve", [self.q, self.p, self.t, self.a], [rates])}
+
+        def solve() -> ca.Function:
+            found = solve_mass(*self.moving, self.a, self.joint_inertia)
+            rates = ca.vertcat(*(found[k] for k in range(self.nv)))
+            return share("mass_solve", [self.q, self.p, self.t, self.a], [rates])
+
+        return {"mass_solve": solve}
+
+    @cached_property
+    def tree(self) -> LinkTree:  # type: ignore[override]
+        """The links, for functions that are built when they are asked for."""
+        m, first = self.m, self.first_extra[1]
+        points = {}
+        for body in (m.ground, *m.bodies):
+            named = {name: body.at(name) for name in body.points}
+            origin = {} if body.flexible else {ORIGIN: body.at(*[0.0] * self.space.dim)}
+            points[body.name] = {name: SX(self.place(at)) for name, at in (origin | named).items()}
+        carriers = {branch.joint.name: branch.body.name for branch in self.branches if branch.joint is not None}
+        return LinkTree(
+            self.space, make_symbols(self.q, self.v, self.a, self.p, self.t), self.N, self.vector(m.gravity),
+            self.links, self.inertias, self.parameters.names, carriers, points,
+            [(first + k, SX(self.number(e[2]))) for k, e in enumerate(self.extra)], self.joint_inertia,
+            [body.name for body in m.bodies if body.flexible is not None],
+        )  # fmt: skip
 
     # -- reactions and placement --------------------------------------------------------------------------------------
     @cached_property
-    def plain(self) -> EquationsOfMotion:
+    def plain(self) -> Absolute:
         """The same machine in absolute coordinates."""
-        return Absolute(self.m, sticking=bool(self.exact)).build()
+        return Absolute(self.m, sticking=bool(self.exact), kernels=False)
+
+    @cached_property
+    def balance_of_bodies(self) -> ca.Function:
+        """Forces on all bodies in absolute coordinates, M v̇ - f - Aᵀ λ."""
+        return self.plain.balance()
 
     @cached_property
     def _carried(self) -> dict[int, tuple[Any, Any]]:
@@ -297,7 +405,8 @@ class JointCoordinates(Absolute):
     def reaction(self, name: str) -> tuple[Any, Any, Any]:
         joint, _, place = self.joints[name]
         if self.has_rows(joint):
-            return reaction_of_rows(self, name)
+            whole = JOINT_EQUATIONS[joint.kind].residual is not None
+            return (reaction_in_absolute_coordinates if whole else reaction_of_rows)(self, name)
         branch = next(b for b in self.branches if b.joint is joint)
         force, moment = self._carried[id(branch.body)]
         torque = moment - self.space.turn_about(place["point"], force)
@@ -309,11 +418,11 @@ class JointCoordinates(Absolute):
             return []
         found = []
         for branch in self.branches:
-            part = self.parts[id(branch.body)]
-            if branch.joint is None:
-                found.append(QuaternionBlock(branch.body.name, part.first_q + 3, part.first_v + 3))
-            elif part.nq == 4:
-                found.append(QuaternionBlock(branch.joint.name, part.first_q, part.first_v))
+            part, joint = self.parts[id(branch.body)], branch.joint
+            motion = None if joint is None else JOINT_EQUATIONS[joint.kind].motion
+            if motion is None or motion.ball:
+                owner = branch.body.name if joint is None else joint.name
+                found.append(QuaternionBlock(owner, part.first_q + part.nq - 4, part.first_v + part.nv - 3))
         return found
 
     def place_bodies(self) -> Placement:
@@ -328,9 +437,8 @@ def tidy(values: Expr) -> Expr:
     return ca.sparsify(SX(ca.DM([without_rounding([float(x) for x in row]) for row in rows])))
 
 
-def joint_equations(m: Mechanism, *, absolute: Iterable[str] = (), cut: Iterable[str] = ()) -> EquationsOfMotion:
+def joint_equations(m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = ()) -> EquationsOfMotion:
     """Equations of a mechanism in joint coordinates."""
-    absolute, cut = list(absolute), list(cut)
     eqs = JointCoordinates(m, absolute=absolute, cut=cut).build()
     if all(d.speed is not None for d in eqs.dry):
         return eqs

@@ -8,16 +8,19 @@ same machine in absolute coordinates, whose efforts belong to bodies.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.floating import FloatingBody
-from dalembert.mechanics.tree.links import LinkBody
+from dalembert.mechanics.joints.reactions import reaction_of_rows
+from dalembert.mechanics.tree.link_body import LinkBody
+from dalembert.mechanics.tree.links import accelerate_links
 
 if TYPE_CHECKING:
-    from dalembert.mechanics.tree.producer import JointCoordinates
+    from dalembert.mechanics.tree.producer import GearedRotor, JointCoordinates
 
 SX = ca.SX
 
@@ -40,28 +43,59 @@ def carried_forces(host: JointCoordinates) -> dict[int, tuple[Expr, Expr]]:
     return found
 
 
+def reaction_in_absolute_coordinates(host: JointCoordinates, name: str) -> tuple[Expr, Expr, Expr]:
+    """Force, torque and axes of a joint whose rows are written for the machine as a whole, not for two bodies."""
+    plain = host.plain
+    assert host.balance_of_bodies  # collects the rows
+    q, _, _, lam = _absolute_motion(host)
+    function = ca.Function("reaction", [plain.q, plain.lam, plain.p, plain.t], list(reaction_of_rows(plain, name)))
+    force, torque, axes = function(q, lam, host.p, host.t)
+    return force, torque, axes
+
+
 def _efforts(host: JointCoordinates) -> Expr:
     """M v̇ - f - Aᵀ λ in absolute coordinates, without the joints of the tree."""
-    plain, z, u, p, t = host.plain, host.z, host.u, host.p, host.t
-    behind = range(host.first_mode[1], host.nv)  # elastic coordinates and others, which both have
-    q = [*(_pose(host, own) for own in host.bodies), *(host.q[host.first_mode[0] + k] for k in range(len(behind)))]
-    v = [*(ca.vertcat(own.twist.v, own.twist.w) for own in host.bodies), *(host.v[k] for k in behind)]
-    a = [*(_acceleration(host, own) for own in host.bodies), *(host.a[k] for k in behind)]
+    balance = host.balance_of_bodies
+    q, v, a, lam = _absolute_motion(host)
+    return balance(q, v, a, lam, host.z, host.u, host.p, host.t)
+
+
+def _absolute_motion(host: JointCoordinates) -> tuple[Expr, Expr, Expr, Expr]:
+    """q, v, v̇ and λ of the same machine in absolute coordinates, whose rows have been collected."""
+    plain = host.plain
+    rotors = {one.rotor.name: one for one in host.geared}
+    behind = [_behind(host, name, rotors) for name in (*host.modes, *(extra[0] for extra in plain.extra))]
+    q = [*(_pose(host, own) for own in host.bodies), *(one[0] for one in behind)]
+    v = [*(ca.vertcat(own.twist.v, own.twist.w) for own in host.bodies), *(one[1] for one in behind)]
+    a = [*_accelerations(host), *(one[2] for one in behind)]
     counters = plain.nq - sum(x.shape[0] for x in q)
     place = {(row.owner, row.number): k for k, row in enumerate(host.rows.tags)}
-    known = [place.get((row.owner, row.number)) for row in plain.rows]
-    q, v, a = ca.vertcat(*q, *[SX(0)] * counters), ca.vertcat(*v), ca.vertcat(*a)
-    lam = ca.vertcat(*(SX(0) if k is None else host.lam[k] for k in known)) if known else SX(0, 1)
-    F = plain.functions
-    A, _ = F["rows"](q, v, z, u, p, t)
-    return F["inertia"](q, p, t) @ a - F["forces"](q, v, z, u, p, t, lam) - A.T @ lam
+    ties = {one.owner: one.inertia * one.ratio * host.a[one.speed] for one in host.geared}  # what turns the rotor
+    known = [place.get((row.owner, row.number)) for row in plain.rows.tags]
+    carried = [
+        ties.get(row.owner, SX(0)) if k is None else host.lam[k] for k, row in zip(known, plain.rows.tags, strict=True)
+    ]
+    lam = ca.vertcat(*carried) if carried else SX(0, 1)
+    return ca.vertcat(*q, *[SX(0)] * counters), ca.vertcat(*v), ca.vertcat(*a), lam
+
+
+def _behind(host: JointCoordinates, name: str, rotors: Mapping[str, GearedRotor]) -> tuple[Expr, Expr, Expr]:
+    """An elastic coordinate or another one behind those of the bodies: its value, speed and acceleration."""
+    if name in rotors:
+        one = rotors[name]
+        return tuple(one.ratio * x for x in (host.q[one.coordinate], host.v[one.speed], host.a[one.speed]))
+    k = host.speeds.index[f"{name}.rate"]
+    return host.q[host.coordinates.index[name]], host.v[k], host.a[k]
 
 
 def _pose(host: JointCoordinates, own: LinkBody | FloatingBody) -> Expr:
     return ca.vertcat(own.pose.r, own.pose.angle if host.space.planar else host.euler_parameters(own.body))
 
 
-def _acceleration(host: JointCoordinates, own: LinkBody | FloatingBody) -> Expr:
-    if isinstance(own, LinkBody):
-        return own.B @ host.a[own.columns] + own.bias if own.columns else own.bias
-    return host.a[list(host.rigid_columns(own.body))]
+def _accelerations(host: JointCoordinates) -> list[Expr]:
+    """Derivatives of the twists of all bodies."""
+    motions, a = accelerate_links(host.links, host.a), host.a
+    return [
+        own.accelerate(motions[id(own.link)]) if isinstance(own, LinkBody) else a[list(host.rigid_columns(own.body))]
+        for own in host.bodies
+    ]

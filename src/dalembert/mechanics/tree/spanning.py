@@ -2,16 +2,17 @@
 
 Joints of the tree are followed breadth first from the ground, those with few freedoms first at each body: a cut then
 falls on a joint with many freedoms, whose rows are few. A body that no joint of the tree reaches is free: it has
-coordinates of its own, and what holds it is a row.
+coordinates of its own, and what holds it is a row. Chosen bodies come first, then those that are on the first side of
+all their joints, as the base of a robot is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model import Body, Mechanism
 from dalembert.model.joints import Joint
@@ -69,7 +70,8 @@ def span(
                     front.append(other)
 
     follow(m.ground)
-    for body in sorted(m.bodies, key=lambda b: b.name not in free):  # chosen ones first, then what nothing reached
+    second = {id(joint.b.body) for joint in m.joints}
+    for body in sorted(m.bodies, key=lambda b: (b.name not in free, id(b) in second)):
         if id(body) not in reached:
             reached.add(id(body))
             made.append(Branch(body))
@@ -82,12 +84,39 @@ def _freedoms(joint: Joint) -> int:
     return (3 if joint.a.body.planar else 6) - (rows or 0)
 
 
+def describe_tree(
+    m: Mechanism, branches: Sequence[Branch], bearing: Mapping[str, str], absolute: Collection[str]
+) -> list[Finding]:
+    """Joints that rows close for the sake of friction, and bodies that no tree can reach.
+
+    bearing : joints whose reaction a force reads, with its name.  absolute : bodies chosen by the user.
+    """
+    found = []
+    for joint, force in bearing.items():
+        problem = f"Joint {joint!r} is closed by rows: force {force!r} depends on its reaction, a multiplier."
+        advice = Advice("Friction that no reaction changes ({}) leaves it to the tree.", Argument("effort"))
+        found.append(Finding("joint-by-rows", problem, {"joint": joint, "force": force}, advice=(advice,)))
+    movable = [joint for joint in m.joints if JOINT_EQUATIONS[joint.kind].motion is not None]
+    joined = {id(frame.body) for joint in movable for frame in (joint.a, joint.b)}
+    for body in (branch.body for branch in branches if branch.joint is None):
+        if id(body) in joined or body.flexible is not None or body.name in absolute or not m.joints:
+            continue
+        problem = f"Body {body.name!r} has coordinates of its own: no joint of the tree reaches it."
+        advice = Advice("Join it with {}, or name it in {}.", Call("m.add_free"), Argument("absolute", [body.name]))
+        found.append(Finding("body-by-itself", problem, {"body": body.name}, advice=(advice,)))
+    return found
+
+
 def _known(names: Iterable[str], known: list[str], what: str, m: Mechanism) -> set[str]:
-    if isinstance(names, str):
-        names = (names,)
-    found = set(names)
+    given = list(names)
+    found = set(given)
+    option = {"body": "absolute", "joint": "cut"}[what]
+    for name in found:
+        if given.count(name) > 1:
+            problem = f"{option} names {what} {name!r} {given.count(name)} times."
+            advice = Advice("Name it once in {}.", Argument(option, sorted(found)))
+            raise ModelError("duplicate", problem, advice, where={what: name})
     for name in sorted(found - set(known)):
-        option = {"body": "absolute", "joint": "cut"}[what]
         raise ModelError(
             "unknown-name", unknown_name(what, name, known, f"mechanism {m.name!r}"),
             Advice("Name one of them in {}.", Argument(option, known[:1])), where={what: name},

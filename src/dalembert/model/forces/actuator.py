@@ -50,6 +50,11 @@ class Actuator(Force):
         own = "" if self.model is None else self.model.input_unit
         return own or super().input_unit(turns)
 
+    def effort_per_input(self) -> float | None:
+        if self.input is None or self.model is not None or callable(self.effort):
+            return None
+        return 1.0 if self.effort is None else float(self.effort)
+
     def states(self) -> list[tuple[str, str]]:
         return [] if self.model is None else [(f"{self.name}.{name}", unit) for name, unit in self.model.states()]
 

@@ -19,13 +19,14 @@ entry points of the group ``dalembert.forces``: modules that declare both.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Finding
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.registry import Registry
+from dalembert.model.bodies import Scalar, name_of
 from dalembert.model.joints import Joint
 from dalembert.model.options import REQUIRED, Declared, Kind, declare, option
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from dalembert.model.forces.damper import Damper
     from dalembert.model.forces.friction import Friction
     from dalembert.model.forces.point_force import PointForce
+    from dalembert.model.forces.rotor import RotorInertia
     from dalembert.model.forces.spring import SpringDamper
     from dalembert.model.forces.stop import Stop
     from dalembert.model.forces.torque import Torque
@@ -100,6 +102,10 @@ class Force(Declared):
         """Unit of its input; `turns`: whether its coordinate is an angle, None where it has none."""
         return "N m" if turns else "N"
 
+    def effort_per_input(self) -> float | None:
+        """Effort along its coordinate for a unit of its input; None where it is not proportional."""
+        return None
+
     def states(self) -> list[tuple[str, str]]:
         """Names and units of its internal states: currents, lags."""
         return []
@@ -115,6 +121,35 @@ class ForceMethods:
     """The `add_<kind>` methods of forces; part of `Mechanism`. Every registered kind has one."""
 
     forces: list[Force]
+    joints: list[Joint]
+
+    def add_stops(
+        self, *, stiffness: Scalar, damping: Scalar = 0.0, joints: Iterable[str | Joint] | None = None
+    ) -> list[Force]:
+        """A stop at every limit of joint coordinates (``limits=`` of a joint), or of those of some joints.
+
+        stiffness, damping : as of `add_stop`: N/m and N s/m, N m/rad and N m s/rad of angles.
+        """
+        limited = {
+            f"{joint.name}.{name}": (joint.name, own.lower, own.upper)
+            for joint in self.joints
+            for name, own in joint.limits.items()
+            if own.lower is not None or own.upper is not None
+        }
+        chosen = [*limited] if joints is None else [name_of(one, "add_stops: joints") for one in joints]
+        for one in chosen or ["any joint"]:
+            if not any(one in (full, owner) for full, (owner, _, _) in limited.items()):
+                raise ModelError(
+                    "no-limits", f"stops at the limits of {one!r}: it has neither a lower nor an upper limit.",
+                    Advice("Give {} where the joint is added.", Argument("limits")), where={"joint": one},
+                )  # fmt: skip
+        made = [
+            FORCES["stop"](f"{full}.stop", full, lower=lower, upper=upper, stiffness=stiffness, damping=damping)  # type: ignore[call-arg]
+            for full, (owner, lower, upper) in limited.items()
+            if {full, owner} & {*chosen}
+        ]
+        self.forces += made
+        return made
 
     if TYPE_CHECKING:  # those of the kinds of this package, for completion and type checkers
         add_actuator = _adds(Actuator)
@@ -123,6 +158,7 @@ class ForceMethods:
         add_damper = _adds(Damper)
         add_force = _adds(PointForce)
         add_friction = _adds(Friction)
+        add_rotor = _adds(RotorInertia)
         add_spring = _adds(SpringDamper)
         add_stop = _adds(Stop)
         add_torque = _adds(Torque)

@@ -20,7 +20,8 @@ class Friction(Force):
     Coulomb: the limit is the coefficient times (reaction square to the motion + `preload`), times `radius` for a hinge.
     A coordinate slides with the limit against it, or sticks while the effort that holds it stays below the limit;
     `static` is the coefficient of that limit where it differs from `coulomb`, the one of sliding. A run finds every
-    change between the two as an event.
+    change between the two as an event. `effort` adds to the limit what no reaction changes: the dry friction of seals
+    and gears, as robots are given it.
 
     With `speed` the law is regularised instead, limit times ṡ / sqrt(ṡ² + speed²): nothing sticks, a loaded joint
     creeps, and a small `speed` makes the equations stiff. Filters, fits and everything else that needs smooth equations
@@ -38,6 +39,13 @@ class Friction(Force):
     )
     coulomb: Scalar = option(
         "number", "coefficient of the reaction square to the motion", default=0.0, check=not_negative
+    )
+    effort: Scalar = option(
+        "force",
+        "dry friction that no reaction changes: N, or N m of a hinge",
+        default=0.0,
+        about="torque",
+        check=not_negative,
     )
     radius: Scalar | None = option(
         "length", "of the pin of a hinge, times which the reaction acts", default=None, check=not_negative
@@ -85,6 +93,8 @@ class Friction(Force):
         return []
 
     def dry_coordinates(self, joint: Joint) -> list[tuple[str, str]]:
-        """(name, unit) of the coordinates of its joint with Coulomb friction: an angle needs a radius."""
+        """(name, unit) of the coordinates of its joint with dry friction: a reaction acts on an angle by a radius."""
         pairs = [(f"{joint.name}.{name}", unit) for name, _, unit in joint.coordinates]
+        if float(self.effort) > 0:
+            return pairs
         return [(n, u) for n, u in pairs if float(self.coulomb) > 0 and (u != "rad" or self.radius is not None)]

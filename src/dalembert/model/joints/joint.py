@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.registry import Registry
+from dalembert.equations import CoordinateLimits
 from dalembert.expressions.quantities import atan2
 from dalembert.model.bodies import (
     IDENTITY,
@@ -32,6 +33,7 @@ from dalembert.model.bodies import (
     transpose,
     vector,
 )
+from dalembert.model.joints.limits import GivenLimits, limits_option, read_limits
 from dalembert.model.options import REQUIRED
 from dalembert.model.options import Option as Option
 
@@ -85,6 +87,7 @@ class JointKind:
     variables : coordinates that are unknowns of their own, without mass, each with the option that holds its first
         guess; other coordinates follow from the poses of the bodies.
     bearing : whether Coulomb friction can act in it.
+    options : besides those that are given, `limits` of the coordinates.
     check : called with the joint and the arguments; raises if they do not fit together.
     """
 
@@ -99,6 +102,10 @@ class JointKind:
     bearing: bool = False
     instead: str = ""
     check: Callable[[Joint, Mapping[str, Any]], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.coordinates and all(one.name != "limits" for one in self.options):
+            object.__setattr__(self, "options", (*self.options, limits_option(self.coordinates)))
 
     @property
     def keys(self) -> dict[str, Option]:
@@ -131,6 +138,16 @@ class Joint:
     def coordinates(self) -> tuple[Coordinate, ...]:
         return self.declaration.coordinates
 
+    @property
+    def holds(self) -> bool:
+        """Whether it prevents any motion."""
+        return self.declaration.rows[self.a.body.planar] != 0
+
+    @property
+    def limits(self) -> Mapping[str, CoordinateLimits]:
+        """Of its coordinates, by their names."""
+        return self.options.get("limits") or {}
+
 
 class JointMethods:
     """The methods of `Mechanism` that add joints. Every registered kind has one, ``add_<kind>``.
@@ -157,6 +174,8 @@ class JointMethods:
         given = _complete(declared, what, options, self.planar)
         frames = _frames(declared, what, a, b, given, self.planar)
         own = {one.name: given[one.name] for one in declared.options if one.form not in PLACEMENT}
+        if declared.coordinates:
+            own["limits"] = read_limits(declared.coordinates, given["limits"], what)
         joint = Joint(name, kind, *frames, own)
         if declared.check is not None:
             declared.check(joint, given)
@@ -168,37 +187,46 @@ class JointMethods:
         def add_fixed(self, name: str, a: Place, b: Place, *, at: Values = None) -> Joint: ...
         def add_revolute(
             self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None,
-            x: Values = None,
+            x: Values = None, limits: GivenLimits = None,
         ) -> Joint: ...  # fmt: skip
         def add_prismatic(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
-        ) -> Joint: ...
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None,
+            limits: GivenLimits = None,
+        ) -> Joint: ...  # fmt: skip
         def add_cylindrical(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
-        ) -> Joint: ...
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None,
+            limits: GivenLimits = None,
+        ) -> Joint: ...  # fmt: skip
         def add_universal(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, second_axis: Values = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None,
+            second_axis: Values = None, limits: GivenLimits = None,
+        ) -> Joint: ...  # fmt: skip
+        def add_free(
+            self, name: str, a: Place, b: Place, *, at: Values = None, limits: GivenLimits = None
         ) -> Joint: ...
         def add_spherical(self, name: str, a: Place, b: Place, *, at: Values = None) -> Joint: ...
         def add_planar(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None
-        ) -> Joint: ...
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, axis_b: Values = None,
+            limits: GivenLimits = None,
+        ) -> Joint: ...  # fmt: skip
         def add_screw(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, lead: Scalar
-        ) -> Joint: ...
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, lead: Scalar,
+            limits: GivenLimits = None,
+        ) -> Joint: ...  # fmt: skip
         def add_massless_rod(self, name: str, a: Place, b: Place, *, length: Scalar) -> Joint: ...
         def add_point_on_line(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, limits: GivenLimits = None
         ) -> Joint: ...
         def add_pin_in_slot(
-            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
+            self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None, limits: GivenLimits = None
         ) -> Joint: ...
         def add_point_on_plane(
             self, name: str, a: Place, b: Place, *, at: Values = None, axis: Values = None
         ) -> Joint: ...
         def add_point_on_curve(
-            self, name: str, a: Place, b: Place, *, curve: Callable[[Any], Any], start: float = 0.0
-        ) -> Joint: ...
+            self, name: str, a: Place, b: Place, *, curve: Callable[[Any], Any], start: float = 0.0,
+            limits: GivenLimits = None,
+        ) -> Joint: ...  # fmt: skip
         def add_rolling_wheel(
             self, name: str, a: Place, b: Place, *, radius: Scalar, axis: Values = None, normal: Values = None
         ) -> Joint: ...

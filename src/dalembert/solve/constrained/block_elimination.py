@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.solve.constrained.constraint_factor import EMPTY, EPSILON
-from dalembert.solve.constrained.mass_factor import diagonal_blocks
+from dalembert.solve.constrained.mass_factor import diagonal_blocks, forward_solve
 
 SX, MX = ca.SX, ca.MX
 
@@ -45,7 +45,7 @@ class _Group:
         n, m = E.shape[0], A.shape[0]
         full, rows = SX.sym("E", E), SX.sym("A", A)
         D, LT, order = ca.ldl(ca.triu2symm(ca.triu(full)))
-        Y = ca.sparsify(_forward(LT, ca.densify(rows.T)[order, :]))
+        Y = ca.sparsify(forward_solve(LT, ca.densify(rows.T)[order, :]))
         weighed = ca.diag(1 / D) @ Y
         S = Y.T @ weighed if m else SX(0, 0)
         size = ca.sum2(rows * rows @ ca.diag(1 / ca.diag(full)))
@@ -61,7 +61,7 @@ class _Group:
         inverse, lt, y = ca.vertsplit(values, [0, n, n + LT.nnz(), values.shape[0]])
         L, Ys = SX(LT.sparsity(), lt), SX(Y.sparsity(), y)
         right, mu, z = SX.sym("right", n), SX.sym("mu", m), SX.sym("z", n)
-        found = _forward(L, right[order])
+        found = forward_solve(L, right[order])
         self.forward = ca.Function("forward", [values, right], [found, ca.densify(Ys.T @ (inverse * found))])
         x = inverse * (z - ca.densify(Ys @ mu)) if m else inverse * z
         x = _backward(L, x)
@@ -71,16 +71,6 @@ class _Group:
 
 def _column(x: Any) -> Any:
     return ca.vertcat(*x.nonzeros(), SX(0, 1))
-
-
-def _forward(LT: Any, right: Any) -> Any:
-    """L⁻¹ right with the strictly upper part of Lᵀ."""
-    rows = [right[k, :] for k in range(right.shape[0])]
-    pattern = LT.sparsity()
-    for k in range(len(rows)):
-        for i in _column_rows(pattern, k):
-            rows[k] = rows[k] - LT[i, k] * rows[i]
-    return ca.vertcat(*rows)
 
 
 def _backward(LT: Any, right: Any) -> Any:

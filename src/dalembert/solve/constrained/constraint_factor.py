@@ -35,6 +35,7 @@ from dalembert.solve.constrained.mass_factor import MassFactor
 SX = ca.SX
 EPSILON = 1e-8
 EMPTY = 1e-16  # share of the trace of H that an all-zero row gets, to stay factorable
+NO_ROW = 1e-100  # the same where every row is zero: all joints with exact friction slide
 REFINEMENTS = 3
 
 
@@ -60,9 +61,14 @@ class ConstraintFactor:
     """One factorization of rows A at one pose.
 
     massless : the directions in which M has no mass.  sure : rows that are independent at every pose.
+    groups : rows with one size D, the sum of theirs. A row of a loop that is cut may vanish at a dead point, where its
+        own size would hide that the pose is singular.
     """
 
-    def __init__(self, M: Any, A: Any, *, massless: Massless | None = None, sure: Sequence[int] = ()) -> None:
+    def __init__(
+        self, M: Any, A: Any, *, massless: Massless | None = None, sure: Sequence[int] = (),
+        groups: Sequence[Sequence[int]] = (),
+    ) -> None:  # fmt: skip
         self.A, self.nv, self.rows = A, M.shape[0], A.shape[0]
         if self.rows == 0 and massless is not None:
             raise ModelError("massless-body", "a body has no mass (or inertia) and no joint holds it.")
@@ -79,13 +85,15 @@ class ConstraintFactor:
             return
         K = self._mass.congruence(self._all)
         diagonal = ca.densify(ca.diag(K))[: self.rows]
+        for group in groups:
+            diagonal[list(group)] = ca.sum1(diagonal[list(group)])
         if lacking:
             K = K - self._absent(K, massless, J)
         pattern = ca.sparsify(K).sparsity()
         order, leading = elimination_order(pattern, self.rows, sure)
         self._order, self._leading = order, leading
         size = len(order)
-        shift = ca.vertcat(EPSILON * diagonal + EMPTY * ca.sum1(diagonal), SX(size - self.rows, 1))
+        shift = ca.vertcat(EPSILON * diagonal + EMPTY * ca.sum1(diagonal) + NO_ROW, SX(size - self.rows, 1))
         self._shift = shift[order[leading:]] if leading < size else SX(0, 1)
         K = ca.triu2symm(ca.triu(ca.sparsify(K)[order, order]))
         K = K + ca.diag(ca.sparsify(ca.vertcat(SX(leading, 1), self._shift)))
@@ -131,21 +139,21 @@ class ConstraintFactor:
         size = y.shape[0]
         trailing = list(range(size - n))
         if n == 0:
-            x = self._refined(y, D, LT, trailing, refinements)
+            x = self._refine(y, D, LT, trailing, refinements)
         elif n == size:
             x = ca.ldl_solve(y, D, LT, trailing or list(range(size)))
         else:
             L = LT.T
             unit = SX.eye(n)
             first = ca.solve(L[:n, :n] + unit, y[:n])
-            last = self._refined(y[n:] - L[n:, :n] @ first, D[n:], LT[n:, n:], trailing, refinements)
+            last = self._refine(y[n:] - L[n:, :n] @ first, D[n:], LT[n:, n:], trailing, refinements)
             x = ca.vertcat(ca.solve(LT[:n, :n] + unit, first / D[:n] - LT[:n, n:] @ last), last)
         back = [0] * size
         for place, k in enumerate(self._order):
             back[k] = place
         return x[back]
 
-    def _refined(self, y: Any, D: Any, LT: Any, order: list[int], refinements: int) -> Any:
+    def _refine(self, y: Any, D: Any, LT: Any, order: list[int], refinements: int) -> Any:
         x = term = ca.ldl_solve(y, D, LT, order)
         for _ in range(refinements):
             term = ca.ldl_solve(self._shift * term, D, LT, order)

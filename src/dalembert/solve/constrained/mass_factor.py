@@ -1,8 +1,9 @@
 """Solving with a block-diagonal mass matrix: M⁻¹ x and X M⁻¹ Xᵀ, block by block.
 
-A small block (a rigid body) is inverted. A large one (a flexible body) is factored, M = L D Lᵀ in the
-order of least degree: elastic coordinates, which couple with the frame alone, come first and fill nothing in. Ten modes
-of a beam take 750 operations instead of the 11 700 of an inverse.
+A small block (a rigid body) is inverted. A large one (a flexible body, a tree in joint coordinates) is factored,
+M = L D Lᵀ, with the last speeds first, or in the order of least degree if that fills less in. Speeds of a tree stand
+after those of the bodies that carry them, and elastic coordinates after their frame: the last first fills nothing in
+(Featherstone 2008, ch. 6.5). Ten modes of a beam take 750 operations instead of the 11 700 of an inverse.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class MassFactor:
         values: list[Any] = []
         for index in diagonal_blocks(M.sparsity()):
             if len(index) > LARGEST_INVERSE:
-                self._large.append((index, ca.ldl(M[index, index])))
+                self._large.append((index, factor_block(M[index, index])))
                 continue
             block = ca.densify(ca.inv(ca.densify(M[index, index]))) if len(index) > 1 else 1 / M[index[0], index[0]]
             rows += [i for _ in index for i in index]
@@ -77,14 +78,33 @@ class MassFactor:
             touched = sorted(set(own.sparsity().row()))
             if not touched:
                 continue
-            block = own[touched, :]
-            product = ca.densify(block @ ca.ldl_solve(ca.densify(block.T), *factor))
+            D, LT, order = factor
+            Y = ca.sparsify(forward_solve(LT, ca.densify(own[touched, :].T)[order, :]))
+            product = ca.densify(Y.T @ (ca.diag(1 / D) @ Y))
             spread = SX.triplet(
                 [i for _ in touched for i in touched], [j for j in touched for _ in touched],
                 ca.vec(0.5 * (product + product.T)), X.shape[0], X.shape[0],
             )  # fmt: skip
             result = result + spread
         return result
+
+
+def factor_block(M: Any) -> tuple[Any, Any, list[int]]:
+    """D, strictly upper part of Lᵀ, and the order of the rows."""
+    backwards = list(range(M.shape[0]))[::-1]
+    D, LT, _ = ca.ldl(M[backwards, backwards], False)
+    least = ca.ldl(M)
+    return least if least[1].nnz() < LT.nnz() else (D, LT, backwards)
+
+
+def forward_solve(LT: Any, right: Any) -> Any:
+    """L⁻¹ right with the strictly upper part of Lᵀ."""
+    rows = [right[k, :] for k in range(right.shape[0])]
+    starts, places = LT.sparsity().colind(), LT.sparsity().row()
+    for k in range(len(rows)):
+        for i in places[starts[k] : starts[k + 1]]:
+            rows[k] = rows[k] - LT[i, k] * rows[i]
+    return ca.vertcat(*rows)
 
 
 def diagonal_blocks(sparsity: Any) -> list[list[int]]:

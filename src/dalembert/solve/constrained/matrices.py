@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 
 RANK_TOLERANCE = 1e-10  # singular values below this share of the largest count as zero
 SINGULAR_MASS = 1e-12  # smallest eigenvalue of M with unit diagonal that still counts as mass
+NO_MASS = 1e-14  # eigenvalue of a block of M, as a share of its largest entry, that counts as zero
+INVOLVED = 1e-6  # share of the largest component of a null vector from which a coordinate is named
 PENALTY = 1e7  # of the augmented Lagrangian, in units where M has a unit diagonal and rows have unit length
 PENALTY_ITERATIONS = 60
 PENALTY_TOLERANCE = 1e-11  # last change of v̇ and λ, relative
@@ -65,9 +67,10 @@ def scales(M: Array, A: Array) -> tuple[Array, Array]:
     """(d, r): with v = d·y and rows times r, M has a unit diagonal where there is mass and rows have unit length."""
     diagonal = np.diag(M).copy()
     largest = diagonal.max(initial=0.0) or 1.0
-    diagonal[diagonal <= 1e-14 * largest] = largest
+    diagonal[diagonal <= NO_MASS * largest] = largest
     d = 1.0 / np.sqrt(diagonal)
     lengths = np.linalg.norm(A * d, axis=1)
+    lengths = np.maximum(lengths, 1e-14 * lengths.max(initial=0.0))  # a row of rounding is none
     return d, 1.0 / np.where(lengths > 0, lengths, 1.0)
 
 
@@ -76,7 +79,7 @@ def is_singular(M: Array) -> bool:
     if not len(M):
         return False
     diagonal = np.diag(M)
-    if diagonal.min() <= 1e-14 * diagonal.max():
+    if diagonal.min() <= NO_MASS * diagonal.max():
         return True
     d = 1.0 / np.sqrt(diagonal)
     return bool(np.linalg.eigvalsh(M * np.outer(d, d))[0] < SINGULAR_MASS)
@@ -97,7 +100,7 @@ def realizability(
         return float(values[-1] / values[0])
     free = directions[rank:].T * d[:, None]
     weight = np.linalg.norm(free, axis=1)
-    culprits = [k for k in range(n) if weight[k] > 1e-6 * weight.max()]
+    culprits = [k for k in range(n) if weight[k] > INVOLVED * weight.max()]
     raise ModelError(
         "massless-body",
         f"{n - rank} direction{'s' if n - rank > 1 else ''} of motion without mass or inertia, held by no constraint: "
@@ -281,7 +284,7 @@ def null_space(
     return acceleration, lam
 
 
-def projected(M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLERANCE) -> Array:
+def project_accelerations(M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLERANCE) -> Array:
     """v̇ of the stacked system [SᵀM; A] v̇ = [Sᵀf; b]."""
     S = complement(A, tolerance=tolerance)
     return np.asarray(np.linalg.lstsq(np.vstack((S.T @ M, A)), np.concatenate((S.T @ f, b)), rcond=None)[0])
@@ -314,7 +317,7 @@ def augmented_lagrangian(
     )
 
 
-def penalised(M: Array, f: Array, A: Array, b: Array, *, penalty: float = PENALTY) -> tuple[Array, Array]:
+def penalise(M: Array, f: Array, A: Array, b: Array, *, penalty: float = PENALTY) -> tuple[Array, Array]:
     """(v̇, λ) by the penalty alone: (M + α AᵀA) v̇ = f + α Aᵀb , λ = α (b - A v̇); rows are met up to about 1/α."""
     acceleration, lam, _ = next(_passes(M, f, A, b, penalty))
     return acceleration, multipliers(A, lam)

@@ -16,13 +16,19 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.equations import EquationsOfMotion, Symbols
 from dalembert.solve.constrained.constraint_factor import REFINEMENTS, ConstraintFactor
-from dalembert.solve.constrained.structure import independent_rows, massless_directions
+from dalembert.solve.constrained.structure import (
+    CLEAR_RANK,
+    independent_rows,
+    massless_directions,
+    rows_of_cut_joints,
+)
 
 SX = ca.SX
 FRICTION_PASSES = 8
 LARGE = 600  # speeds, up to which the equations at a state share their common expressions
 SHARING = 10_000  # operations, up to which common expressions are searched for: 0.1 s for at most a tenth of them
-TINY = 1e-60
+PROBED = 400  # speeds, up to which the condition of the rows is looked at before a run: five dense solutions, 0.1 s
+TINY = 1e-60  # keeps the scale of an empty row finite
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class PenaltyFactor:
 def factor_rows(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, A: Any) -> ConstraintFactor:
     """The factor of the rows of the equations at a pose."""
     M = eqs.functions["inertia"](q, p, t)
-    return ConstraintFactor(M, A, massless=massless_directions(eqs), sure=independent_rows(eqs))
+    sure = independent_rows(eqs)
+    return ConstraintFactor(M, A, massless=massless_directions(eqs), sure=sure, groups=rows_of_cut_joints(eqs))
 
 
 def depends_on_reactions(eqs: EquationsOfMotion) -> bool:
@@ -160,7 +167,7 @@ def refinements(eqs: EquationsOfMotion) -> int:
     def count() -> int:
         if len(independent_rows(eqs)) == len(eqs.rows):
             return 0
-        if eqs.nv > 400:
+        if eqs.nv > PROBED:
             return REFINEMENTS
         massless = massless_directions(eqs)
         random = np.random.default_rng(0)
@@ -168,12 +175,16 @@ def refinements(eqs: EquationsOfMotion) -> int:
             q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
             A, _ = eqs.kernel("rows")(q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
             (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
+            A, M = A.reshape(-1, eqs.nv), M.reshape(eqs.nv, eqs.nv)  # one column is a vector
             if massless is not None:
                 E = massless.matrix(eqs.nv).full()
                 M = M + E @ np.diag(massless.inertia) @ E.T
             H = A @ np.linalg.solve(M, A.T)
-            scale = 1 / np.sqrt(np.maximum(np.diag(H), TINY))
-            if not np.isfinite(H).all() or np.linalg.eigvalsh(scale[:, None] * H * scale)[0] < 1e-3:
+            size = np.diag(H).copy()
+            for group in map(list, rows_of_cut_joints(eqs)):
+                size[group] = size[group].sum()
+            scale = 1 / np.sqrt(np.maximum(size, TINY))
+            if not np.isfinite(H).all() or np.linalg.eigvalsh(scale[:, None] * H * scale)[0] < CLEAR_RANK:
                 return REFINEMENTS
         return 2
 
@@ -258,7 +269,7 @@ def stage_function(eqs: EquationsOfMotion) -> StageFunctions | None:
         if function.n_instructions() <= SHARING:
             return None
         numbers = SX.sym("factor", outputs[-1].shape[0])
-        q = closed(eqs, s, factor.with_numbers(numbers))
+        q = close_joints(eqs, s, factor.with_numbers(numbers))
         return StageFunctions(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
 
     stage: StageFunctions | None = eqs.cached("stage function", make)
@@ -284,7 +295,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         (*last, lam, _), factor, _ = derivative(eqs, s)
         q, v, z, work = (y + weight * k for y, k in zip(base, last, strict=True))
         rough = replace(s, q=q, v=v, z=z, lam=lam)
-        q = closed(eqs, rough, factor)
+        q = close_joints(eqs, rough, factor)
         at = Evaluation(eqs, replace(rough, q=q))
         v = steered(eqs, at, v)
         final = Evaluation(eqs, replace(rough, q=q, v=v), factor=at.factor)
@@ -315,20 +326,20 @@ def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Funct
 
     def make() -> ca.Function:
         s = eqs.symbols()
-        q, v = projected(eqs, s, iterations)
+        q, v = project_state(eqs, s, iterations)
         return build_function("project", [s.q, s.v, s.p, s.t], [q, v])
 
     return eqs.cached(("projection function", iterations), make)
 
 
-def projected(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[Any, Any]:
+def project_state(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[Any, Any]:
     """q and v on the constraints, by the smallest change in the mass metric."""
-    q = closed(eqs, s, None, iterations)
+    q = close_joints(eqs, s, None, iterations)
     at = Evaluation(eqs, replace(s, q=q, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
     return q, steered(eqs, at, s.v)
 
 
-def closed(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | None, iterations: int = 1) -> Any:
+def close_joints(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | None, iterations: int = 1) -> Any:
     """q with its joints closed; `factor` may be that of a pose an integration error away.
 
     The correction keeps to the rows of velocity and acceleration level too: it rolls, it does not slip.

@@ -7,9 +7,9 @@ import numpy as np
 from dalembert.equations import HOLONOMIC, EquationsOfMotion
 from dalembert.solve.constrained.constraint_factor import Massless
 from dalembert.solve.constrained.mass_factor import diagonal_blocks
+from dalembert.solve.constrained.matrices import NO_MASS
 
 CLEAR_RANK = 1e-3  # smallest singular value, at poses off the joints too, of rows of unit length that stay independent
-NO_MASS = 1e-14  # eigenvalue of a block of M, as a share of its largest entry, that counts as zero
 
 
 def mass_is_singular(eqs: EquationsOfMotion) -> bool:
@@ -123,3 +123,11 @@ def _full_rank_joints(eqs: EquationsOfMotion, owners: list[str]) -> dict[tuple[s
             smallest = np.minimum(smallest, np.linalg.svd(parts, compute_uv=False)[:, -1])
         result |= {(name, body): rows for (name, body, rows), s in zip(group, smallest, strict=True) if s > CLEAR_RANK}
     return result
+
+
+def rows_of_cut_joints(eqs: EquationsOfMotion) -> list[tuple[int, ...]]:
+    """Rows of each joint that closes a loop of a tree; none where rows close every joint.
+
+    In joint coordinates a single row of such a joint may vanish at a dead point; all of them together do not.
+    """
+    return [joint.rows for joint in eqs.joints if joint.rows] if any(not joint.rows for joint in eqs.joints) else []

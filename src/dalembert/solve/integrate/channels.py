@@ -11,7 +11,9 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
+from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.record import Record
+from dalembert.solve.constrained.solve import LARGE
 from dalembert.solve.integrate.column import Layout
 from dalembert.solve.position.prescribed_motion import acceleration_name
 
@@ -55,7 +57,7 @@ class Sampler:
         """
         times, steps = (block[:, k].reshape(len(block), -1)[:, 0] for k in (0, 1))
         last = float(times[-1])
-        slack = 1e-9 * max(float(steps[-1]), 0.0) + 4e-16 * abs(last)
+        slack = TOLERANCES.rounding * max(float(steps[-1]), 0.0) + TOLERANCES.reached * abs(last)
         stop = int(np.searchsorted(self.times, last + slack, side="right"))
         if stop <= self.next:
             return
@@ -90,7 +92,7 @@ class Sampler:
 # --- channels ------------------------------------------------------------------------------------------------------
 
 
-def _recorded(eqs: EquationsOfMotion) -> list[int]:
+def _choose_measures(eqs: EquationsOfMotion) -> list[int]:
     """Measures that records hold."""
     return [*eqs.recorded_measures, *eqs.carried_measures]
 
@@ -102,7 +104,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
         s = eqs.symbols()
         F = eqs.functions
         value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
-        chosen = _recorded(eqs)
+        chosen = _choose_measures(eqs)
         kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
         phi = F["position"](s.q, s.p, s.t)
         rates = F["rates"](s.q, s.v, s.p, s.t)
@@ -119,7 +121,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             (S @ s.a + bias)[chosen],
         ]
         inputs = [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t]
-        kernel = Kernel(ca.Function("observe", inputs, [ca.densify(ca.vertcat(*parts))], {"cse": eqs.nv < 600}))
+        kernel = Kernel(ca.Function("observe", inputs, [ca.densify(ca.vertcat(*parts))], {"cse": eqs.nv < LARGE}))
         m, r, x, y = eqs.measures, eqs.measure_rates, eqs.reaction_channels, eqs.outputs
         names = (
             *eqs.coordinates.names,
@@ -173,7 +175,7 @@ def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array,
     kernel, _, _, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t.reshape(-1, 1)
     (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time)
-    first = derived.shape[1] - eqs.nv - len(_recorded(eqs)) - 4
+    first = derived.shape[1] - eqs.nv - len(_choose_measures(eqs)) - 4
     energy = derived[:, first] + derived[:, first + 1]
     gained = (energy - samples.work).reshape(runs, -1)
     balance = (gained - gained[:, :1]).reshape(-1)

@@ -35,6 +35,9 @@ class EventLimits:
     noise: float = 1e-14  # change of an event function that is rounding
     endless: float = 1e-6  # s: intervals that shrink below this, `shrinking` in a row, will not end
     shrinking: int = 8
+    jump: float = (
+        1e-8  # speed that a prescribed jump misses, over 1 + its size: joints do not allow it; rounding is 1e-14
+    )
 
 
 LIMITS = EventLimits()
@@ -328,7 +331,7 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str)
     if not np.all(np.isfinite(jumps)):
         raise ModelError("not-finite", f"velocity of {what} gives a value that is not finite.")
     (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
-    (M,) = eqs.kernel("inertia")(q, eqs.p, t)
+    M = np.reshape(eqs.kernel("inertia")(q, eqs.p, t)[0], (eqs.nv, eqs.nv))
     J = np.vstack((A, *forms)) if forms else A
     right = np.concatenate((-rates, jumps))
     m = len(J)
@@ -336,7 +339,7 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str)
     system = np.block([[M / scale, J.T], [J, np.zeros((m, m))]])
     change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=1e-12)[0][: eqs.nv]
     missed = J @ change - right
-    if len(missed) and np.abs(missed).max() > 1e-8 * (1 + np.abs(right).max()):
+    if len(missed) and np.abs(missed).max() > LIMITS.jump * (1 + np.abs(right).max()):
         raise ModelError(
             "no-solution", f"velocity of {what}: the joints do not allow the speeds asked for ({dict(wanted)})."
         )

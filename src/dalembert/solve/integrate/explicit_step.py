@@ -6,6 +6,7 @@ Wanner 1993, sections II.4 and II.10.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -19,8 +20,37 @@ from dalembert.solve.integrate.column import Column, does_work
 from dalembert.solve.integrate.inputs import Inputs
 
 MX = ca.MX
-SAFETY = 0.8  # of the step that the error estimate allows; usual are 0.8 to 0.9 (Hairer, section II.4)
-FINITE = 1e300
+
+
+@dataclass(frozen=True)
+class StepControl:
+    """Proportional-integral control of steps (Hairer and Wanner 1996, section IV.2), and the last step of a run."""
+
+    safety: float = 0.8  # of the step that the error estimate allows; usual are 0.8 to 0.9 (Hairer, section II.4)
+    proportional: float = 0.7  # exponent of the error, times the order of the method
+    integral: float = 0.4  # exponent of the error before
+    longest: float = 5.0  # factor of an accepted step to the next (as in DOPRI5 and RODAS)
+    shortest: float = 0.3  # likewise: a step that was accepted is nearly short enough
+    rejected: float = 0.2  # smallest factor after a rejection
+    nothing: float = 1e-10  # added to the error: with order 8 it still lets steps grow by 6, above `longest`
+    remembered: float = 1e-4  # smallest error before that counts (as in DOPRI5): an easy step does not shorten the next
+    lost: float = 1e10  # error from which the estimate means nothing: a stage left the domain of a force law
+    stretch: float = 1e-6  # a step of fixed length that would leave less than this share of itself goes to the end
+    sliver: float = 1e-9  # likewise a controlled one, which may not grow past its error
+
+
+CONTROL = StepControl()
+
+
+def propose_steps(size: Any, before: Any, h: Any, order: int) -> tuple[Any, Any]:
+    """The next step after an accepted one of length h with the error `size` (at most 1), and after a rejected one."""
+    c, k = CONTROL, 1 / order
+    smooth = c.safety * (size + c.nothing) ** (-c.proportional * k) * before ** (c.integral * k)
+    shrink = ca.if_else(size <= c.lost, ca.fmax(c.rejected, c.safety * (size + c.nothing) ** -k), c.rejected)
+    return h * ca.fmax(c.shortest, ca.fmin(c.longest, smooth)), h * shrink
+
+
+FINITE = 1e300  # sum of magnitudes of a step without an infinite or undefined number
 
 
 class ExplicitStepper:
@@ -91,7 +121,7 @@ class ExplicitStepper:
         """A step of the length in the state, shortened at the end."""
         s = self.layout.split(x)
         room = ca.fmax(self.column.end - s["t"], 0)
-        h = ca.if_else(s["h"] * (1 + 1e-6) >= room, room, s["h"])  # no sliver before the end
+        h = ca.if_else(s["h"] * (1 + CONTROL.stretch) >= room, room, s["h"])  # no sliver before the end
         new, _ = self.advance(s, h)
         return self.layout.join(**{**new, "accepted": s["accepted"] + (h > 0)})
 
@@ -101,20 +131,15 @@ class ExplicitStepper:
         room = ca.fmax(self.column.end - s["t"], 0)
         planned = ca.fmin(s["h"], self.column.numbers[2])
         # a step that would leave a sliver before the end is stretched to it
-        h = ca.if_else(planned * (1 + 1e-9) >= room, room, planned)
+        h = ca.if_else(planned * (1 + CONTROL.sliver) >= room, room, planned)
         new, stages = self.advance(s, h)
         size = self.error(s, new, stages, h)
         good = ca.logic_and(size <= 1, h > 0)
         # proportional-integral control; after a rejection, or where a stage left the domain of a force law, shrink
-        k = 1 / self.tableau.order
-        smooth = SAFETY * (size + 1e-10) ** (-0.7 * k) * s["size"] ** (0.4 * k)
-        shrink = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
-        grown = h * ca.fmax(0.3, ca.fmin(5.0, smooth))
-        grown = ca.fmax(
-            grown, ca.if_else(h < planned, planned, 0)
-        )  # a step cut short at the end must not shorten the next
-        following = ca.if_else(h > 0, ca.if_else(good, grown, h * shrink), s["h"])
-        taken = {**new, "h": following, "size": ca.fmax(size, 1e-4), "accepted": s["accepted"] + 1}
+        grown, shrunk = propose_steps(size, s["size"], h, self.tableau.order)
+        grown = ca.fmax(grown, ca.if_else(h < planned, planned, 0))  # a step cut at the end must not shorten the next
+        following = ca.if_else(h > 0, ca.if_else(good, grown, shrunk), s["h"])
+        taken = {**new, "h": following, "size": ca.fmax(size, CONTROL.remembered), "accepted": s["accepted"] + 1}
         kept = {**s, "h": following, "rejected": s["rejected"] + (h > 0)}
         return ca.if_else(good, self.layout.join(**taken), self.layout.join(**kept))
 

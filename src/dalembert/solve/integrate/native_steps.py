@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
+from dalembert.numerics.sample_times import is_late, is_reached
 from dalembert.solve.integrate.column import Layout
 from dalembert.solve.integrate.inputs import Inputs
 
@@ -81,7 +82,7 @@ class NativeSteps:
         """
         c, p = self.constants if constants is None else constants, self.p if p is None else p
         rows = self.kernel.many(states, p, c, times[:, None], self.unchecked)[0]
-        for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
+        for k in np.flatnonzero(is_late(rows[:, 0], times)):
             own = p if p.ndim == 1 else p[k]
             rows[k] = self.reach(rows[k], float(times[k]), None if constants is None else constants[k], p=own)
         if self.iterates:  # v̇ and λ of an implicit step belong to a step of full length: solve for them again
@@ -97,7 +98,7 @@ class NativeSteps:
         """The column at time t, from the column x."""
         for _ in range(REACH_ATTEMPTS):
             x = self.block(x, 1, t, constants, p=p)[0]
-            if x[0] >= t - 1e-15 - 4e-16 * abs(t):
+            if is_reached(x[0], t):
                 return x
         raise ConvergenceError(
             "step-too-small",

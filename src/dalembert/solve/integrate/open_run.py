@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.core.errors import DataError, SimulationWarning
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_same_time
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, as_events
 from dalembert.solve.integrate.inputs import read_inputs
@@ -18,6 +19,7 @@ from dalembert.solve.integrate.method import Method, check_method
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.run import Run
 from dalembert.solve.position.assemble import state_or_rest
+from dalembert.solve.position.limits import find_exceeded
 
 MOST_SAMPLES = 1e8  # of a record; more would not fit into memory
 
@@ -60,7 +62,7 @@ def sample_times(begin: float, end: float, every: Any, step: float | None) -> Ar
         times = np.asarray(every, dtype=float)
         if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
             raise DataError("not-increasing", "sample times must be finite and strictly increasing.")
-        if len(times) == 0 or times[0] < begin or times[-1] > end * (1 + 1e-12):
+        if len(times) == 0 or times[0] < begin or times[-1] > end * (1 + TOLERANCES.late):
             raise DataError("out-of-range", f"sample times must lie between {begin:g} and {end:g} s.")
         return times
     try:
@@ -73,17 +75,19 @@ def sample_times(begin: float, end: float, every: Any, step: float | None) -> Ar
         raise DataError(
             "too-large", f"every = {interval:g} s are more than {MOST_SAMPLES:g} samples from {begin:g} to {end:g} s."
         )
-    count = int(np.floor((end - begin) / interval * (1 + 1e-12) + 1e-9))
+    count = count_intervals(end - begin, interval)
     times = np.asarray(begin + interval * np.arange(count + 1), dtype=float)
-    if end - times[-1] > 1e-9 * interval:
-        times = np.append(times, end)
-    else:
+    if is_same_time(end, times[-1], interval):
         times[-1] = end
+    else:
+        times = np.append(times, end)
     return times
 
 
 def report_assumptions(eqs: EquationsOfMotion, run: Record, stacklevel: int = 1) -> None:
-    """Warn of every assumption that does not hold at some sample of the run."""
+    """Warn of every assumption that does not hold, and every limit that is exceeded, at some sample of the run."""
+    if eqs.limits:
+        SimulationWarning.report(find_exceeded(eqs, run), stacklevel + 1)
     if not eqs.assumptions:
         return
 

@@ -23,6 +23,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
+from dalembert.numerics.sample_times import TOLERANCES, is_begun
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
@@ -61,6 +62,8 @@ class RunThresholds:
     slowest: float = 1e-9
     # The time left counts up to this multiple of the run so far: an end far away does not count as slowness.
     farthest: float = 1e6
+    # Load of a driver, relative to the largest, from which it is named first: it is the cause more often than a joint.
+    driver: float = 0.01
 
 
 THRESHOLDS = RunThresholds()
@@ -122,7 +125,7 @@ class Run:
         self.segments.append((0, self.eqs, self.inputs))
         self.singular = SingularPoses(self.eqs)
         self._finite(x[None, :], x)
-        if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
+        if is_begun(times[0], begin.t):
             self.sampler.blocks.append(x[None, :].copy())
             self.sampler.next = 1
         self.first = x.copy()  # what loads are usual, should a run get stuck
@@ -173,7 +176,7 @@ class Run:
         assert record is not None  # a complete run has its samples
         kept, opened = self._sound(record)
         if opened is not None:  # opened and closed again between two looks
-            late = self._opened(opened)
+            late = self._report_gap(opened)
             late.record = kept
             raise late
         self.singular.warn()
@@ -190,7 +193,7 @@ class Run:
         t = float(record.time[first])
         return (record.between(record.time[0], record.time[first - 1]) if first else None), t
 
-    def _opened(self, t: float, detail: str = "") -> ConvergenceError:
+    def _report_gap(self, t: float, detail: str = "") -> ConvergenceError:
         step = self.method.step
         now = () if step is None else (Advice("Use a smaller {} (now " + f"{step:g} s).", Argument("step")),)
         return ConvergenceError(
@@ -208,7 +211,7 @@ class Run:
         """
         pace, first = self.steps.pace, x[self.where["accepted"][0]] + x[self.where["rejected"][0]] == 0
         step = max(min(x[1], self.end - x[0]), 1e-300)
-        left = max(np.ceil((self.end - x[0]) / step - 1e-9), 1)
+        left = max(np.ceil((self.end - x[0]) / step - TOLERANCES.rounding), 1)
         if not first or self.method.step is not None:
             self.steps.expect(int(min(left, 1e9)))
         most = FIRST_BLOCK if pace == 0 or (first and self.method.step is None) else CHUNK_SECONDS / pace
@@ -344,7 +347,7 @@ class Run:
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= THRESHOLDS.gap:
-                raise self._opened(float(x[0]), f" ({self._widest(x)})")
+                raise self._report_gap(float(x[0]), f" ({self._widest(x)})")
 
     def _judge_progress(self, before: Array, block: Array) -> tuple[int, Callable[[Array], ConvergenceError] | None]:
         """Row at which to give up, and why: the step fell to nothing, or the budget of a stretch is spent.
@@ -452,8 +455,8 @@ class Run:
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
-        owner, load, forces = self._most_loaded(x)
-        if load > forces + 10 * self._most_loaded(self.first)[1]:
+        owner, load, forces = self._find_largest_load(x)
+        if load > forces + 10 * self._find_largest_load(self.first)[1]:
             kind = "driver" if owner in self.eqs.drivers else "joint"
             text += (
                 f"The load on {kind} {owner!r} grows without bound there ({load:.1e} N or N m): a driver or joint may "
@@ -474,7 +477,7 @@ class Run:
             evidence={"step": float(x[1])},
         )
 
-    def _most_loaded(self, x: Array) -> tuple[str, float, float]:
+    def _find_largest_load(self, x: Array) -> tuple[str, float, float]:
         """Owner of the row with the largest load |λ| |A row| (drivers first), the load, the largest applied force."""
         eqs = self.eqs
         if not eqs.rows:
@@ -486,7 +489,9 @@ class Run:
         loads = np.abs(part["lam"]) * np.asarray(abs(A).max(axis=1).todense()).reshape(-1)
         forces = float(np.abs(eqs.kernel("forces")(*at, 0 * part["lam"])[0]).max(initial=0.0))
         k = int(np.argmax(loads))
-        driven = [i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > 0.01 * loads[k]]
+        driven = [
+            i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > THRESHOLDS.driver * loads[k]
+        ]
         owner = eqs.rows[max(driven, key=lambda i: loads[i], default=k)].owner
         return owner, float(loads[k]), forces
 

@@ -27,6 +27,7 @@ from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
+from dalembert.solve.constrained.structure import rows_of_cut_joints
 from dalembert.solve.position.mobility import LIMITS as MOBILITY
 from dalembert.solve.position.mobility import scaled_rows
 
@@ -211,7 +212,10 @@ def _volume(eqs: EquationsOfMotion) -> Kernel:
     def make() -> Kernel:
         s = eqs.symbols()
         A, _ = eqs.functions["rows"](s.q, s.v, s.z, ca.SX.zeros(eqs.nu), s.p, s.t)
-        length = ca.sqrt(ca.densify(ca.sum2(A * A)) + 1e-60)
+        square = ca.densify(ca.sum2(A * A))
+        for group in map(list, rows_of_cut_joints(eqs)):
+            square[group] = ca.sum1(square[group])
+        length = ca.sqrt(square + 1e-60)
         unit = ca.sparsify(ca.diag(1 / length) @ A)
         G = ca.triu(ca.sparsify(unit @ unit.T)) + LIMITS.epsilon * ca.SX.eye(len(eqs.rows))
         pivots = ca.ldl(ca.triu2symm(G))[0]

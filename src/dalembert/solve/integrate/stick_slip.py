@@ -35,7 +35,7 @@ from dalembert.equations import (
     Symbols,
 )
 from dalembert.expressions import Array, Kernel
-from dalembert.solve.constrained.solve import forward_function
+from dalembert.solve.constrained.solve import LARGE, forward_function
 from dalembert.solve.integrate.events import Event, EventView, Switch, speeds_after
 
 
@@ -216,7 +216,7 @@ class _Judge:
         self.S = S.reshape(len(eqs.measures), eqs.nv)[run.measures]
         self.bias = self.bias[run.measures]
         (M,) = eqs.kernel("inertia")(state.q, eqs.p, state.t)
-        weight = np.linalg.lstsq(M, self.S.T, rcond=1e-12)[0]
+        weight = np.linalg.lstsq(M.reshape(eqs.nv, eqs.nv), self.S.T, rcond=1e-12)[0]
         self.ease = np.einsum("ij,ji->i", self.S, weight)  # acceleration by unit effort, without the joints' help
 
     def evaluate(self, modes: Array) -> tuple[Array, Array, Array, bool]:
@@ -347,7 +347,7 @@ def _with_fixed_modes(
     made["rows"] = [made["rows"][0][kept, :], made["rows"][1][kept]]
     made["internal"] = [made["internal"][0][inner] if inner else ca.SX.zeros(0, 1)]
     functions = {
-        name: ca.Function(name, [getattr(s, part) for part in ARGUMENTS[name].split()], values, {"cse": eqs.nv < 600})
+        name: ca.Function(name, [getattr(s, part) for part in ARGUMENTS[name].split()], values, {"cse": eqs.nv < LARGE})
         for name, values in made.items()
     }
     return replace(

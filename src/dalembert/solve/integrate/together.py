@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, LaneLoop, cores, run_together, spread_over_cores
+from dalembert.numerics.sample_times import TOLERANCES, is_begun
 from dalembert.solve.integrate.channels import Sampler, Samples
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep
@@ -121,7 +122,7 @@ class _Lanes:
                     runs[lane] = self._next()
         return done
 
-    def _converged(self, x: Array) -> Any:
+    def _may_go_on(self, x: Array) -> Any:
         """Whether iterations and step sizes of columns, one per row, allow to go on."""
         limit = THRESHOLDS.newton if self.method.iterates else THRESHOLDS.friction
         smallest = THRESHOLDS.smallest_step * np.maximum(1.0, np.abs(x[:, 0]))
@@ -139,7 +140,7 @@ class _Lanes:
     def _sampler(self, x: Array) -> Sampler:
         sampler = Sampler(self.steps.layout, self.times)
         t = float(np.ravel(x[0])[0])
-        if self.times[0] <= t + 1e-12 * max(1.0, abs(t)):
+        if is_begun(self.times[0], t):
             sampler.blocks.append(x[None].copy())
             sampler.next = 1
         return sampler
@@ -147,7 +148,7 @@ class _Lanes:
     def _attempts(self, x: Array) -> int:
         """Attempts in the next block: those that the lane with the most to do needs, within limits."""
         steps = np.maximum(np.minimum(x[:, 1], self.end - x[:, 0]), 1e-300)
-        left = np.maximum(np.ceil((self.end - x[:, 0]) / steps - 1e-9), 1).max()
+        left = np.maximum(np.ceil((self.end - x[:, 0]) / steps - TOLERANCES.rounding), 1).max()
         most = LARGEST // (self.steps.layout.size * self.code.lanes)
         if self.method.step is None:
             most = min(most, BLOCK)
@@ -158,7 +159,7 @@ class _Lanes:
         x = block[-1]
         if not np.isfinite(x).all():
             return False
-        if not self._converged(x[None, :])[0]:
+        if not self._may_go_on(x[None, :])[0]:
             return False
         run.tried = 0 if x[0] - run.x[0] > self.stretch else run.tried + len(block)
         budget = self.method.attempts
@@ -184,7 +185,7 @@ class _InStep(_Lanes):
         while x[0, 0] < self.end and sound.any():
             rows = loop.run(min(self._attempts(x[:1]), most))
             x = rows[-1].T.copy()
-            sound &= np.isfinite(x).all(axis=1) & (x[:, 0] == x[0, 0]) & self._converged(x)
+            sound &= np.isfinite(x).all(axis=1) & (x[:, 0] == x[0, 0]) & self._may_go_on(x)
             sampler.take(rows[0], rows[1:], partial(self._step_to, p))
         return [(number, sampler.samples(lane)) for lane, number in enumerate(numbers) if sound[lane]]
 

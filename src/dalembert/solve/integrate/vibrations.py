@@ -29,6 +29,10 @@ class VibrationLimits:
     spread: float = 5.0
     # Speeds of the machine: dense matrices of this size take a second.
     largest: int = 600
+    # Mass of a direction, of the largest: massless directions follow without vibration. 5000 roundings.
+    massless: float = 1e-12
+    # ω², of the largest, of an elastic vibration: rounding of rigid motions leaves 1e-15, and ω is 30 000 times slower.
+    rigid: float = 1e-9
 
 
 LIMITS = VibrationLimits()
@@ -59,10 +63,10 @@ def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array,
         return None
     mass = Z.T @ M @ Z
     values, vectors = np.linalg.eigh(mass)
-    kept = values > 1e-12 * values[-1]  # massless directions follow without vibration
+    kept = values > LIMITS.massless * values[-1]
     scaled = Z @ (vectors[:, kept] / np.sqrt(values[kept]))
     squares, shapes = np.linalg.eigh(scaled.T @ K @ scaled)
-    elastic = squares > 1e-9 * squares[-1]
+    elastic = squares > LIMITS.rigid * squares[-1]
     if not squares[-1] > 0.0:
         return None
     rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))

@@ -35,9 +35,21 @@ from dalembert.solve.position.tangent import named_values, speed_numbers
 
 METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph", "udwadia_phohomsiri")
 OPTIONS = {"alpha": ("udwadia_kalaba",), "basis": ("null_space",), "independent": ("null_space",)}
-FRICTION_ITERATIONS = 50
-FRICTION_TOLERANCE = 1e-12  # last change of λ, relative to its size
-GRAPH_PASSES = 12  # warm starts of the graph's own solve, from zero multipliers
+
+
+@dataclass(frozen=True)
+class FrictionLimits:
+    """Iterations between reactions and the friction they cause; changes of λ are relative to its size."""
+
+    iterations: int = 50  # Newton steps: it converges in five where the friction does not jam
+    tolerance: float = 1e-12  # change that ends them: 4500 roundings
+    shortest: float = 1e-3  # part of a Newton step, halved ten times, that is taken even where it makes things worse
+    passes: int = 12  # warm starts of the graph's own solve, from zero multipliers
+    standing: float = 1e-14  # change that ends them
+    unsettled: float = 1e-9  # change after them that is an error: forces are known to nine digits below it
+
+
+FRICTION = FrictionLimits()
 UNIQUE = 1e-6  # share of a left null vector (of length 1) that a joint may have and still be called unique
 
 Solve = Callable[[Array, Array], tuple[Array, Array]]
@@ -258,7 +270,7 @@ def forward_dynamics(
         eqs, state = near.eqs, near.state
     system = system_at(eqs, state, inputs)
     given = _nonideal(eqs, nonideal)
-    S, wanted = _wanted(eqs, state, accelerations)
+    S, wanted = _make_rows(eqs, state, accelerations)
     M, A, b = system.M, system.A, system.b
     matrices.realizability(M, A, eqs.speeds.names, tolerance=tolerance)
     Z = _free_multipliers(A, tolerance)
@@ -275,14 +287,14 @@ def forward_dynamics(
         all_rows = ConstrainedSystem(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
         chosen = None if independent is None else speed_numbers(eqs, independent)
         solve = _solver(eqs, method, all_rows, tolerance, alpha, basis, chosen, stabilise)
-        acceleration, lam, change = _iterated(eqs, state, all_rows, solve, friction, given)
+        acceleration, lam, change = _iterate_friction(eqs, state, all_rows, solve, friction, given)
         lam, efforts = lam[:count], lam[count:]
     f = _forces(eqs, state, system.u, lam)
     heavy_M, heavy_f = M, f
     if matrices.is_singular(M):  # a mass made regular by the rows
         heavy_M, heavy_f = matrices.heavier(M, f, A, b, tolerance=tolerance)
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
-    unique = _unique(eqs, Z)
+    unique = _unique(eqs, Z) | _unique_without_rows(eqs, state, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
     (loads,) = eqs.kernel("reactions")(
         state.q, state.v, acceleration, lam, state.z, system.u, eqs.p, state.t
@@ -330,7 +342,7 @@ def _nonideal(eqs: EquationsOfMotion, given: Mapping[str, float] | None) -> Arra
     return force
 
 
-def _wanted(eqs: EquationsOfMotion, state: State, given: Mapping[str, float] | None) -> tuple[Array, Array]:
+def _make_rows(eqs: EquationsOfMotion, state: State, given: Mapping[str, float] | None) -> tuple[Array, Array]:
     """Rows S and right-hand sides of S v̇ = wanted - bias."""
     values = named_values(eqs, given, "accelerations")
     _, _, S, bias = eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)
@@ -376,7 +388,7 @@ def _solver(
             M, f, A, b, method=basis, independent=independent, names=eqs.speeds.names, tolerance=tolerance
         ),
         "augmented_lagrangian": lambda f, b: matrices.augmented_lagrangian(M, f, A, b),
-        "penalty": lambda f, b: matrices.penalised(M, f, A, b, penalty=penalty),
+        "penalty": lambda f, b: matrices.penalise(M, f, A, b, penalty=penalty),
     }[method]
 
 
@@ -402,7 +414,7 @@ def _force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) ->
     return np.reshape(slopes, (eqs.nv, len(eqs.rows)))
 
 
-def _iterated(
+def _iterate_friction(
     eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, solve: Solve, friction: bool, given: Array
 ) -> tuple[Array, Array, float]:
     """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do."""
@@ -413,9 +425,9 @@ def _iterated(
         return acceleration, found, 0.0
     zero = np.zeros_like(system.b)
     change = np.inf
-    for _ in range(FRICTION_ITERATIONS):
+    for _ in range(FRICTION.iterations):
         change = float(np.abs(found - lam).max()) / (1.0 + float(np.abs(found).max()))
-        if change <= FRICTION_TOLERANCE:
+        if change <= FRICTION.tolerance:
             return acceleration, found, change
         slopes = np.hstack((_force_slopes(eqs, state, system.u, lam[:count]), np.zeros((eqs.nv, extra))))
         answer = np.zeros((len(lam), len(lam)))
@@ -423,15 +435,15 @@ def _iterated(
             answer[:, k] = solve(slopes[:, k], zero)[1]
         step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=1e-14)[0])
         before = float(np.abs(found - lam).max())
-        lam, acceleration, found = _shortened(eqs, state, system, solve, lam, step, before, given)
+        lam, acceleration, found = _shorten_step(eqs, state, system, solve, lam, step, before, given)
     raise ConvergenceError(
         "friction-unsettled",
-        f"friction and reactions of {eqs.name!r} did not settle in {FRICTION_ITERATIONS} iterations (last change "
+        f"friction and reactions of {eqs.name!r} did not settle in {FRICTION.iterations} iterations (last change "
         f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient.",
     )
 
 
-def _shortened(
+def _shorten_step(
     eqs: EquationsOfMotion,
     state: State,
     system: ConstrainedSystem,
@@ -446,7 +458,7 @@ def _shortened(
     while True:
         trial = lam + length * step
         acceleration, found = solve(_forces(eqs, state, system.u, trial[: len(state.lam)]) + given, system.b)
-        if float(np.abs(found - trial).max()) <= before or length < 1e-3:
+        if float(np.abs(found - trial).max()) <= before or length < FRICTION.shortest:
             return trial, acceleration, found
         length /= 2
 
@@ -459,13 +471,13 @@ def _by_graph(
     kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise)))
     lam = np.array(state.lam)
     change = 0.0
-    for _ in range(GRAPH_PASSES):
+    for _ in range(FRICTION.passes):
         _, acceleration, _, _, after, last = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
         moved = float(np.abs(after - lam).max(initial=0.0))
         lam, change = after, float(np.reshape(last, -1)[0])
-        if moved <= 1e-14 * (1.0 + float(np.abs(lam).max(initial=0.0))):
+        if moved <= FRICTION.standing * (1.0 + float(np.abs(lam).max(initial=0.0))):
             break
-    if friction and change > 1e-9:
+    if friction and change > FRICTION.unsettled:
         raise ConvergenceError(
             "friction-unsettled",
             f"friction and reactions of {eqs.name!r} did not settle (last change {change:.1e} of the reactions). "
@@ -480,6 +492,7 @@ def _by_graph(
 def _free_multipliers(A: Array, tolerance: float) -> Array:
     """Orthonormal basis (rows, k) of the multipliers that push nothing."""
     lengths = np.linalg.norm(A, axis=1)
+    lengths = np.maximum(lengths, tolerance * lengths.max(initial=0.0))  # a row of rounding is none
     weights = 1.0 / np.where(lengths > 0, lengths, 1.0)
     Z = weights[:, None] * matrices.left_null_space(A * weights[:, None], tolerance)
     return np.asarray(np.linalg.qr(Z)[0]) if Z.size else Z
@@ -492,6 +505,21 @@ def _unique(eqs: EquationsOfMotion, Z: Array) -> dict[str, bool]:
     for joint in eqs.joints:
         owners.setdefault(joint.name, list(joint.rows))
     return {name: not Z.size or float(np.abs(Z[rows]).max(initial=0.0)) < UNIQUE for name, rows in owners.items()}
+
+
+def _unique_without_rows(eqs: EquationsOfMotion, state: State, Z: Array) -> dict[str, bool]:
+    """Of joints without rows, whose reactions follow from multipliers of others: those that push nothing."""
+    joints = [joint for joint in eqs.joints if not joint.rows and joint.reaction >= 0]
+    if not Z.size or not joints:
+        return {}
+    at_rest = (np.zeros(eqs.nv), np.zeros(eqs.nv))
+    rest = (state.z, np.zeros(eqs.nu), eqs.p, state.t)
+    none, *pushed = (
+        eqs.kernel("reactions")(state.q, *at_rest, lam, *rest)[0] for lam in (np.zeros(len(eqs.rows)), *Z.T)
+    )
+    change = np.abs(np.array(pushed) - none).max(axis=0)
+    size = sum(_sizes(eqs))
+    return {j.name: float(change[j.reaction : j.reaction + size].max()) < UNIQUE for j in joints}
 
 
 def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, Z: Array) -> None:
@@ -512,12 +540,17 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Con
     )
 
 
-def _reactions(eqs: EquationsOfMotion, state: State, values: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
-    first = next((joint.name for joint in eqs.joints if joint.reaction >= 0), None)
-    if first is None:
-        return {}
+def _sizes(eqs: EquationsOfMotion) -> tuple[int, int]:
+    """Components of the force and of the torque of a joint."""
+    first = next(joint.name for joint in eqs.joints if joint.reaction >= 0)
     dim = sum(name.startswith(f"{first}.force.") for name in eqs.reaction_channels.names)
-    turns = 1 if dim == 2 else 3
+    return dim, 1 if dim == 2 else 3
+
+
+def _reactions(eqs: EquationsOfMotion, state: State, values: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
+    if all(joint.reaction < 0 for joint in eqs.joints):
+        return {}
+    dim, turns = _sizes(eqs)
     axes = None
     if "joint_axes" in eqs.functions:
         axes = np.reshape(eqs.kernel("joint_axes")(state.q, eqs.p, state.t)[0], (dim, -1))

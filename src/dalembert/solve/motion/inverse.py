@@ -29,7 +29,7 @@ from dalembert.mechanics.forces.friction import SMOOTH
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import build_function
 from dalembert.solve.integrate.channels import Samples, to_record
-from dalembert.solve.motion.kinematics import RANK, Poses
+from dalembert.solve.motion.kinematics import Poses
 from dalembert.solve.motion.recorded_poses import find_poses
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import (
@@ -38,12 +38,27 @@ from dalembert.solve.position.prescribed_motion import (
     MotionWarning,
     differentiate,
 )
+from dalembert.solve.position.tangent import RANK
 
 SX = ca.SX
 BLOCK = 256  # samples at a time, fewer for large machines
 NUMBERS = 4_000_000  # in one matrix of a block
-ITERATIONS = 60
-SETTLED = 1e-11  # last relative change of inputs and reactions
+
+
+@dataclass(frozen=True)
+class InverseLimits:
+    """Iterations and rank decisions of inverse dynamics; changes are relative to 1 + the largest value."""
+
+    iterations: int = 60
+    settled: float = 1e-11  # last change of inputs and reactions
+    inputs: float = 1e-12  # last change of inputs behind internal states
+    share: float = 1e-8  # of a joint in a null vector, from which its reaction is not unique: rounding is 1e-15 / 1e-9
+    regular: float = 1e-8  # smallest over largest singular value of a square system that is solved directly: √ε
+    bounded: float = 1e9  # solution over right-hand side that a direct solution may have: nine digits are lost
+    rounding: float = 1e-9  # of the largest value: an effort below it is zero
+
+
+LIMITS = InverseLimits()
 NEARLY_AT_REST = 10 * SMOOTH  # m/s or rad/s: from there on the regularised law is within 0.5 % of exact friction
 
 
@@ -239,7 +254,7 @@ class _ForceBalance:
                 name = f"{owner}.effort" + (f".{eqs.rows[k].number}" if several else "")
                 values[name] = (found.lam[:, k], other.lam[:, k], eqs.nz + len(self.direct) + i)
         errors = {}
-        rounding = 1e-9 * max((float(np.abs(x).max()) for x, _, _ in values.values()), default=0.0)
+        rounding = LIMITS.rounding * max((float(np.abs(x).max()) for x, _, _ in values.values()), default=0.0)
         for name, (values_found, values_other, place) in values.items():
             change = np.abs(values_found[::2] - values_other)
             errors[name] = float(change.max())
@@ -265,7 +280,7 @@ class _ForceBalance:
         z, u, lam = np.zeros((count, eqs.nz)), np.zeros((count, eqs.nu)), np.zeros((count, len(eqs.rows)))
         x = np.zeros((count, len(self.weight)))
         change = np.inf
-        for iteration in range(1, ITERATIONS + 1):
+        for iteration in range(1, LIMITS.iterations + 1):
             r, W, L = self.kernel.many(q, v, a, z, u, lam, eqs.p, t.reshape(-1, 1))
             W, L = W.reshape(count, eqs.nv, -1), L.reshape(count, eqs.nv, -1)
             right = r + np.einsum("bij,bj->bi", W, x) + np.einsum("bij,bj->bi", L, lam[:, self.rows])
@@ -275,7 +290,7 @@ class _ForceBalance:
             size = 1 + np.abs(new_x).max(axis=1, initial=0.0) + np.abs(new_lam).max(axis=1, initial=0.0)
             dx, dlam = new_x - x, new_lam - lam[:, self.rows]
             step = np.abs(dx).max(axis=1, initial=0.0) + np.abs(dlam).max(axis=1, initial=0.0)
-            share = 1.0 if iteration < ITERATIONS // 2 else 0.5  # a kink may make full steps cycle
+            share = 1.0 if iteration < LIMITS.iterations // 2 else 0.5  # a kink may make full steps cycle
             x = x + share * dx
             lam[:, self.rows] += share * dlam
             z, u[:, self.direct] = x[:, : eqs.nz], x[:, eqs.nz :]
@@ -283,7 +298,7 @@ class _ForceBalance:
             if not np.isfinite(change):
                 worst = int(np.argmin(np.isfinite(step)))
                 raise ConvergenceError("not-finite", f"the forces are not finite at t = {t[worst]:.6g} s.")
-            if self.affine or change <= SETTLED:
+            if self.affine or change <= LIMITS.settled:
                 break
         else:
             worst = int(np.argmax(step / size))
@@ -300,7 +315,7 @@ class _ForceBalance:
         null = Vt[int((values > RANK * values.max(initial=0.0)).sum()) :]
         for joint in self.eqs.joints:
             columns = [k for k, row in enumerate(self.rows) if row in joint.rows]
-            if joint.name in self.eqs.friction_joints and null.size and np.abs(null[:, columns]).max() > 1e-8:
+            if joint.name in self.eqs.friction_joints and null.size and np.abs(null[:, columns]).max() > LIMITS.share:
                 raise ModelError(
                     "not-unique",
                     f"friction in joint {joint.name!r} needs its reaction, which is not unique: joints are redundant.",
@@ -325,12 +340,12 @@ class _ForceBalance:
             return Kernel(ca.Function("internal_rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], outputs))
 
         kernel = eqs.cached(("inverse internal", tuple(self.behind)), make)
-        for _ in range(ITERATIONS):
+        for _ in range(LIMITS.iterations):
             g, G = kernel.many(poses.q, poses.v, z, u, eqs.p, poses.t.reshape(-1, 1), lam)
             gap = wanted - g.reshape(wanted.shape)
             change = np.einsum("bij,bj->bi", np.linalg.pinv(G.reshape(len(gap), eqs.nz, -1)), gap)
             u[:, self.behind] += change
-            if not np.abs(change).max(initial=0.0) > 1e-12 * (1 + np.abs(u).max(initial=0.0)):
+            if not np.abs(change).max(initial=0.0) > LIMITS.inputs * (1 + np.abs(u).max(initial=0.0)):
                 break
 
     def _prescribed_accelerations(self, poses: Poses, z: Array, u: Array) -> None:
@@ -361,13 +376,13 @@ def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Arra
     m = L.shape[2]
     if nx + m == n and n:
         square = np.concatenate((W, L), axis=2)
-        sure = [np.linalg.svd(_columns_scaled(square[k]), compute_uv=False) for k in {0, count // 2, count - 1}]
-        if all(s[-1] > 1e-8 * s[0] for s in sure):
+        sure = [np.linalg.svd(_scale_columns(square[k]), compute_uv=False) for k in {0, count // 2, count - 1}]
+        if all(s[-1] > LIMITS.regular * s[0] for s in sure):
             try:
                 both = np.linalg.solve(square, right[:, :, None])[:, :, 0]
             except np.linalg.LinAlgError:
                 both = np.full((count, n), np.inf)
-            if np.isfinite(both).all() and np.abs(both).max() < 1e9 * (1 + np.abs(right).max()):
+            if np.isfinite(both).all() and np.abs(both).max() < LIMITS.bounded * (1 + np.abs(right).max()):
                 return np.asarray(both[:, :nx]), np.asarray(both[:, nx:]), nx, nx
     U, values, Vt = (np.asarray(part, dtype=float) for part in np.linalg.svd(L))
     reached = np.zeros((count, n), dtype=bool)
@@ -391,7 +406,7 @@ def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Arra
     return np.asarray(x), lam, freedom, found
 
 
-def _columns_scaled(J: Array) -> Array:
+def _scale_columns(J: Array) -> Array:
     size = np.linalg.norm(J, axis=0)
     return np.asarray(J / np.where(size > 0, size, 1.0))
 

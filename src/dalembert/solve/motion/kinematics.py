@@ -24,17 +24,31 @@ from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.integrate.open_run import sample_times
-from dalembert.solve.motion.native_functions import analysis, stacked
+from dalembert.solve.motion.native_functions import analysis, stack_rows
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import Motion, RecordMotion, read_motion
+from dalembert.solve.position.tangent import RANK
 
-TOLERANCE = 1e-10  # of the gaps, in m or rad, times (1 + largest coordinate); Newton ends near 1e-15
-RATE_TOLERANCE = 1e-8  # of what the prescribed rates disagree by, times (1 + largest speed)
-RANK = 1e-9
 LEAST_STEPS = 1000  # of a run with velocity rows, whose positions are integrated
 BLOCK = 256  # samples in one call; those after a failed one are computed again
 SUBDIVISIONS = (8, 64)
+
+
+@dataclass(frozen=True)
+class PoseTolerances:
+    """When a pose of a prescribed motion is found, and is the continuation of the one before."""
+
+    gap: float = 1e-10  # [m or rad], times (1 + largest coordinate); Newton ends near 1e-15
+    rate: float = 1e-8  # difference of prescribed rates, times (1 + largest speed)
+    converged: float = 1e-14  # change of a coordinate, likewise, that ends Newton's method
+    jump: float = 0.3  # correction of a predicted pose, of the length of its step, from which smaller parts are taken
+    nearby: float = 1e-6  # ... where it is longer than this [m or rad]
+    named: float = 1e-6  # part of a free motion from which a joint or speed is named
+    largest: int = 1500  # speeds of a machine whose freedom is looked at: a dense null space takes seconds
+
+
+TOLERANCES = PoseTolerances()
 
 
 def kinematics(
@@ -133,7 +147,7 @@ def follow(eqs: EquationsOfMotion, motion: Motion, times: Array, start: State | 
 class _MotionAnalysis:
     def __init__(self, eqs: EquationsOfMotion, motion: Motion, times: Array) -> None:
         self.eqs, self.motion, self.times = eqs, motion, times
-        self.stack = stacked(eqs, motion.targets)
+        self.stack = stack_rows(eqs, motion.targets)
         self.held: tuple[int, ...] = ()
         self.integrated = not eqs.is_holonomic
 
@@ -154,7 +168,7 @@ class _MotionAnalysis:
             count = len(block)
             rows = self.tools.step.run(count, self.samples[-1], block, eqs.p)
             x, report = rows[:, :-4], rows[:, -4:]
-            fine = self._sound(x, report) & (report[:, 2] <= 0.3 * report[:, 3] + 1e-6)
+            fine = self._sound(x, report) & (report[:, 2] <= TOLERANCES.jump * report[:, 3] + TOLERANCES.nearby)
             good = count if fine.all() else int(np.argmin(fine))
             self.samples.extend(x[:good])
             done += good
@@ -175,8 +189,8 @@ class _MotionAnalysis:
         speed = 1 + np.abs(x[:, self.eqs.nq : self.eqs.nq + self.eqs.nv]).max(axis=1, initial=0.0)
         with np.errstate(invalid="ignore"):
             return (
-                (report[:, 0] <= TOLERANCE * size)
-                & (report[:, 1] <= RATE_TOLERANCE * speed)
+                (report[:, 0] <= TOLERANCES.gap * size)
+                & (report[:, 1] <= TOLERANCES.rate * speed)
                 & np.isfinite(x).all(axis=1)
             )
 
@@ -189,7 +203,7 @@ class _MotionAnalysis:
                 x, report = (y.copy() for y in self.tools.step.raw(x, order, self.eqs.p))
                 if not self._sound(x[None, :], report[None, :])[0]:
                     break
-                if parts < SUBDIVISIONS[-1] and report[2] > 0.3 * report[3] + 1e-6:
+                if parts < SUBDIVISIONS[-1] and report[2] > TOLERANCES.jump * report[3] + TOLERANCES.nearby:
                     break  # too large a jump: take smaller parts, so as not to change to another branch
             else:
                 return x
@@ -211,7 +225,7 @@ class _MotionAnalysis:
         kind = "joint" if worst < len(phi) and any(j.name == owners[worst] for j in eqs.joints) else "coordinate"
         if worst < len(phi) and owners[worst] in eqs.drivers:
             kind = "driver"
-        text = self._over_prescribed(J, k)
+        text = self._describe_surplus(J, k)
         if text:
             return ModelError(
                 "inconsistent-motion",
@@ -223,7 +237,7 @@ class _MotionAnalysis:
             "motion leaves the reach of the machine or meets a singular pose there.",
         )
 
-    def _over_prescribed(self, J: Array, k: int) -> str:
+    def _describe_surplus(self, J: Array, k: int) -> str:
         eqs = self.eqs
         rated = [eqs.rows[i].owner for i in eqs.rate_rows]
         driven = [i for i, owner in enumerate(rated) if owner in eqs.drivers]
@@ -252,7 +266,7 @@ class _MotionAnalysis:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
             q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.placement.q)
-            text = self._over_prescribed(self.stack(q, eqs.p, t, s)[0], len(targets.names))
+            text = self._describe_surplus(self.stack(q, eqs.p, t, s)[0], len(targets.names))
             if text:
                 raise ModelError("joint-open", f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
             raise ConvergenceError("joint-open", f"at t = {t:.6g} s: {failure}") from failure
@@ -266,17 +280,17 @@ class _MotionAnalysis:
         for part in np.linspace(0.0, 1.0, 21)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,):
             for _ in range(20):
                 q, change, gap = self.tools.newton_kernel(q, eqs.p, t, h + part * (goal - h))
-                if not change[0] > 1e-14 * (1 + float(np.abs(q).max(initial=0.0))):
+                if not change[0] > TOLERANCES.converged * (1 + float(np.abs(q).max(initial=0.0))):
                     break
         J = self.stack(q, eqs.p, t, s)[0]
         x = np.concatenate((q, np.zeros(2 * eqs.nv), [t]))
         order = np.concatenate(([t], s, ds, dds, ds))
-        if not gap[0] <= TOLERANCE * (1 + float(np.abs(q).max(initial=0.0))):
+        if not gap[0] <= TOLERANCES.gap * (1 + float(np.abs(q).max(initial=0.0))):
             raise self._failure(x, order)
         self._check_freedom(J, q)
         v, a, missed = self.tools.rates_kernel(q, np.zeros(eqs.nv), eqs.p, t, ds, dds)
-        if not missed[0] <= RATE_TOLERANCE * (1 + float(np.abs(v).max(initial=0.0))):
-            text = self._over_prescribed(J, len(targets.names)) or "The prescribed rates do not fit the joints."
+        if not missed[0] <= TOLERANCES.rate * (1 + float(np.abs(v).max(initial=0.0))):
+            text = self._describe_surplus(J, len(targets.names)) or "The prescribed rates do not fit the joints."
             raise ModelError(
                 "inconsistent-motion", f"{text} Their rates disagree at t = {t:.6g} s by {missed[0]:.1e} m/s or rad/s."
             )
@@ -285,7 +299,7 @@ class _MotionAnalysis:
     def _check_freedom(self, J: Array, q: Array) -> None:
         """Refuse a motion that leaves coordinates free, naming them."""
         eqs = self.eqs
-        if eqs.nv > 1500:
+        if eqs.nv > TOLERANCES.largest:
             return
         E = eqs.kernel("spins")(q, eqs.p, float(self.times[0]))[0] if self.held else np.zeros((0, eqs.nv))
         null = null_space(np.vstack((J, np.reshape(E, (-1, eqs.nv))[list(self.held)])))
@@ -307,9 +321,9 @@ class _MotionAnalysis:
                 evidence={"free": null.shape[1]},
             )  # fmt: skip
         freely = np.abs(S @ null).max(axis=1, initial=0.0)
-        joints = [eqs.measures.names[k] for k in eqs.recorded_measures if freely[k] > 1e-6]
+        joints = [eqs.measures.names[k] for k in eqs.recorded_measures if freely[k] > TOLERANCES.named]
         size = np.linalg.norm(null, axis=1)
-        speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > 1e-6 * size.max())]
+        speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > TOLERANCES.named * size.max())]
         count = null.shape[1]
         problem = (
             f"{count} degree{'s' * (count != 1)} of freedom of {eqs.name!r} stay{'s' * (count == 1)} free at "
@@ -329,7 +343,7 @@ class _MotionAnalysis:
         return Poses(times, rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv : nq + 2 * nv], self.held)
 
 
-def _scaled(J: Array) -> Array:
+def _scale_rows(J: Array) -> Array:
     size = np.linalg.norm(J, axis=1, keepdims=True)
     return np.asarray(J / np.where(size > 0, size, 1.0))
 
@@ -337,7 +351,7 @@ def _scaled(J: Array) -> Array:
 def rank(J: Array) -> int:
     if not J.size:
         return 0
-    values = np.linalg.svd(_scaled(J), compute_uv=False)
+    values = np.linalg.svd(_scale_rows(J), compute_uv=False)
     return int((values > RANK * max(values[0], 1e-300)).sum())
 
 
@@ -345,7 +359,7 @@ def null_space(J: Array) -> Array:
     """Orthonormal directions of speed that no row sees."""
     if not J.shape[0]:
         return np.eye(J.shape[1])
-    _, values, Vt = np.linalg.svd(_scaled(J))
+    _, values, Vt = np.linalg.svd(_scale_rows(J))
     count = int((values > RANK * max(float(values.max(initial=0.0)), 1e-300)).sum())
     return np.asarray(Vt[count:].T)
 

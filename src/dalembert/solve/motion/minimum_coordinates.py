@@ -39,7 +39,7 @@ from dalembert.solve.constrained.elimination import solve_rows_of_joints
 from dalembert.solve.constrained.solve import depends_on_reactions, normalised
 from dalembert.solve.position.assemble import assemble, state_or_rest
 from dalembert.solve.position.chart import Chart
-from dalembert.solve.position.tangent import Instant, accelerations
+from dalembert.solve.position.tangent import RANK, Instant, accelerations
 
 SX = ca.SX
 GROWTH = 2.0  # largest ratio of two steps in a row along the path: equal parts of a smooth path have nearly equal steps
@@ -190,8 +190,8 @@ class _Reduction:
         self.s0 = np.array([at[c.name] for c in self.positions])
         A = chart.T.A
         upper = eqs.holonomic_rows
-        self.rows_p = [upper[k] for k in matrices.independent_rows(A[upper], 1e-9)[0]]
-        self.rows_v = [eqs.rate_rows[k] for k in matrices.independent_rows(A[eqs.rate_rows], 1e-9)[0]]
+        self.rows_p = [upper[k] for k in matrices.independent_rows(A[upper], RANK)[0]]
+        self.rows_v = [eqs.rate_rows[k] for k in matrices.independent_rows(A[eqs.rate_rows], RANK)[0]]
 
     # -- pose and motion --------------------------------------------------------------------------------------------
     def pose(self, s: object, seed: object, p: object, t: object) -> Any:
@@ -310,9 +310,9 @@ class _Reduction:
             name: ca.Function(name, [symbols[k] for k in ARGUMENTS[name].split()], parts, {"cse": True})
             for name, parts in made.items()
         }
-        return self._named(functions, modes, nq)
+        return self._name_equations(functions, modes, nq)
 
-    def _named(self, functions: dict[str, ca.Function], modes: Modes | None, nq: int) -> EquationsOfMotion:
+    def _name_equations(self, functions: dict[str, ca.Function], modes: Modes | None, nq: int) -> EquationsOfMotion:
         eqs = self.eqs
         measures, rates = eqs.measures, eqs.measure_rates
         seeds = [

@@ -107,7 +107,7 @@ class Analysis:
         w = SX.sym("w", eqs.nv)
         spin_bias = ca.substitute(ca.jtimes(E @ w, q, N @ v + n), w, v) if self.held else SX.zeros(0, 1)
         known = eqs.known_rows  # an acceleration that an input decides is prescribed by the motion instead
-        J, right = ca.sparsify(ca.vertcat(A[known, :], H, E)), ca.vertcat(b[known], dds - bias, -spin_bias)
+        J, right = ca.sparsify(ca.vertcat(A[known, :], H, E)), ca.vertcat(b[known, :], dds - bias, -spin_bias)
         a = SX.zeros(eqs.nv)
         if J.shape[0]:
             if factor is None or eqs.rate_rows != known:
@@ -152,7 +152,7 @@ def analysis(eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = (
     return eqs.cached(("kinematics", targets, held), lambda: Analysis(eqs, targets, held))  # type: ignore[no-any-return]
 
 
-def stacked(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
+def stack_rows(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
     """(q,p,t,s) -> gradient of the velocity rows and of the prescribed quantities; these; how far they are from s."""
 
     def make() -> Kernel:
@@ -161,6 +161,6 @@ def stacked(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
         h, _, H, _ = target_function(eqs, targets)(x.q, still, x.p, x.t)
         J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
         outputs = [J, h, target_gap(eqs, targets, h, x.q, s)]
-        return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs))
+        return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs), matrices=(0,))
 
     return eqs.cached(("kinematic stack", targets), make)  # type: ignore[no-any-return]

@@ -10,13 +10,15 @@ import numpy as np
 from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
-from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import turn_between
 from dalembert.model.orientation import Rotation
-from dalembert.solve.constrained.structure import mass_is_singular
+from dalembert.solve.constrained.matrices import RANK_TOLERANCE
+from dalembert.solve.constrained.structure import mass_is_singular, rows_of_cut_joints
+from dalembert.solve.position.limits import find_exceeded
 from dalembert.solve.position.orientations import take_poses
 from dalembert.solve.position.static_shape import find_static_shape
 
@@ -32,9 +34,14 @@ class AssemblyLimits:
     # Newton's iteration doubles the digits: five from a near pose; the rest is for damped steps from a far one.
     iterations: int = 60
     restarts: int = 24  # spreads from 0.05 to 8.5 [m, rad], each a quarter wider than the one before
+    spread: float = 0.05
+    wider: float = 1.25
     longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40° stay on one side of a dead point
+    stride: float = 0.2  # change of a prescribed coordinate of a tree from a start [m or rad]: 11° of a crank
     gain: float = 1e-4  # relative decrease of the residual that counts as one
     damping: float = 1e-6  # the first; rows have gradients of about 1
+    undamped: float = 1e-8  # damping that is dropped: two good steps after the first
+    stuck: float = 1e6  # damping that ends a search: steps are a millionth of the gradient's
     # Rates [m/s, rad/s] over 1 + the largest speed: rounding, and what no speeds can meet.
     rounding: float = 1e-13
     missed: float = 1e-9
@@ -80,7 +87,7 @@ def assemble(
     Returns
     -------
     State with every joint closed to about 1e-12 and speeds that keep it closed; what is not prescribed moves as
-    little as possible.
+    little as possible. A `ModelWarning` names coordinates beyond the limits of their joints.
 
     Examples
     --------
@@ -105,9 +112,10 @@ def assemble(
     speeds = _named(eqs, velocity, "velocity", rates=True)
     loose, leaning = take_poses(eqs, _mapping(guess, "guess"), "guess")
     hints = {**wanted, **_named(eqs, loose, "guess", coordinates=True)}
-    blocks = {block.owner: block for block in eqs.quaternions}
+    parts = {block.owner: eqs.coordinates.names[block.part] for block in eqs.quaternions}
+    parts |= {one.owner: eqs.measures.names[one.parameters : one.parameters + 4] for one in eqs.carried_orientations}
     for owner, orientation in {**leaning, **turned}.items():
-        hints |= dict(zip(eqs.coordinates.names[blocks[owner].part], map(float, orientation.quaternion), strict=True))
+        hints |= dict(zip(parts[owner], map(float, orientation.quaternion), strict=True))
     first_guess = eqs.placement.first_guess
     if start is not None or first_guess is None:
         q = np.array(eqs.placement.q if start is None else start.q)
@@ -136,6 +144,8 @@ def assemble(
         rate = eqs.measure_rates.names[eqs.measures.index[name]]
         if name not in speeds and rate not in speeds:
             speeds[name] = 0.0 if start is None else float(start.v[eqs.speeds.index[rate]])
+    if start is not None and not guess and rows_of_cut_joints(eqs):
+        q = _approach(eqs, np.array(start.q), q, wanted, t)
     q = _close(eqs, q, wanted, turned, t, restarts)
     if elastic == "static":
         q = find_static_shape(eqs, q, list(wanted), lambda values, near: _close(eqs, near, values, turned, t, 0), t)
@@ -144,7 +154,10 @@ def assemble(
         for counter in eqs.counters:
             q[counter.coordinate] = s[counter.measure]
     v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
-    return eqs.state(q, v, z, t)
+    state = eqs.state(q, v, z, t)
+    if eqs.limits:
+        ModelWarning.report(find_exceeded(eqs, state))
+    return state
 
 
 def _mapping(given: object, what: str) -> Mapping[str, Any]:
@@ -197,10 +210,12 @@ class _JointGaps:
         self, eqs: EquationsOfMotion, wanted: Mapping[str, float], turned: Mapping[str, Rotation], t: float
     ) -> None:
         self.eqs, self.t = eqs, t
-        blocks = {block.owner: block for block in eqs.quaternions}
         self.turned = {owner: np.array(x.quaternion, dtype=float) for owner, x in turned.items()}
-        self.parts = [blocks[owner].part for owner in turned]
-        self.columns = [column for owner in turned for column in blocks[owner].columns]
+        # orientations that are coordinates first, then those of carried bodies
+        self.blocks = [block for block in eqs.quaternions if block.owner in turned]
+        self.carried = [one for one in eqs.carried_orientations if one.owner in turned]
+        self.turns = [k for one in self.carried for k in range(one.turns, one.turns + 3)]
+        self.columns = [column for block in self.blocks for column in block.columns]
         # elastic coordinates have their value already and do not move
         self.still = [held_column(eqs, name) for name in eqs.placement.held if name in wanted]
         free = {name: value for name, value in wanted.items() if name not in eqs.placement.held}
@@ -211,10 +226,12 @@ class _JointGaps:
     def residual(self, q: Array) -> Array:
         eqs = self.eqs
         parts = [eqs.kernel("position")(q, eqs.p, self.t)[0]]
+        measured = eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0] if self.chosen or self.carried else q
         if self.chosen:
-            parts.append(eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values)
-        for part, target in zip(self.parts, self.turned.values(), strict=True):
-            parts.append(np.array(turn_between(target, q[part]), dtype=float).ravel())
+            parts.append(measured[self.chosen] - self.values)
+        now = [(block.owner, q[block.part]) for block in self.blocks]
+        now += [(one.owner, measured[one.parameters : one.parameters + 4]) for one in self.carried]
+        parts += [np.array(turn_between(self.turned[owner], p), dtype=float).ravel() for owner, p in now]
         return np.concatenate(parts)
 
     def gradient(self, q: Array) -> csc_matrix:
@@ -222,9 +239,10 @@ class _JointGaps:
         A = eqs.kernel("rows").sparse(0, q, self.zero_v, self.zero_z, self.zero_u, eqs.p, self.t)
         if len(eqs.holonomic_rows) < len(eqs.rows):
             A = A[eqs.holonomic_rows, :]
-        if self.chosen or self.columns:
+        if self.chosen or self.turned:
             S = eqs.kernel("measures").sparse(2, q, self.zero_v, eqs.p, self.t)
-            A = vstack((A, S[self.chosen, :], identity(eqs.nv, format="csr")[self.columns, :])).tocsc()
+            turns = identity(eqs.nv, format="csr")[self.columns, :]
+            A = vstack((A, S[self.chosen, :], turns, S[self.turns, :])).tocsc()
         if self.still:
             moving = np.ones(eqs.nv)
             moving[self.still] = 0.0
@@ -245,7 +263,8 @@ class _JointGaps:
             kind = "joint" if any(j.name == row.owner for j in self.eqs.joints) else "constraint"
             return f"{kind} {row.owner!r}"
         if index >= count + len(self.chosen):
-            return f"the prescribed orientation of {list(self.turned)[(index - count - len(self.chosen)) // 3]!r}"
+            owners = [*(block.owner for block in self.blocks), *(one.owner for one in self.carried)]
+            return f"the prescribed orientation of {owners[(index - count - len(self.chosen)) // 3]!r}"
         return f"the prescribed coordinate {self.eqs.measures.names[self.chosen[index - count]]!r}"
 
 
@@ -271,11 +290,11 @@ def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
     if J.shape[1] <= LIMITS.dense:
         dense = J.toarray()
         if damping == 0.0:
-            return np.asarray(-np.linalg.lstsq(dense, residual, rcond=1e-10)[0])
+            return np.asarray(-np.linalg.lstsq(dense, residual, rcond=RANK_TOLERANCE)[0])
         G = dense @ dense.T + damping * np.eye(J.shape[0])
         return np.asarray(-dense.T @ np.linalg.solve(G, residual))
     scale = float(abs(J).max()) ** 2
-    G = (J @ J.T + (damping + 1e-12 * scale) * identity(J.shape[0])).tocsc()
+    G = (J @ J.T + (damping + LIMITS.tolerance * scale) * identity(J.shape[0])).tocsc()
     factor = splu(G)
     y = factor.solve(residual)
     y += factor.solve(residual - (J @ (J.T @ y)) - damping * y)
@@ -303,7 +322,7 @@ def _close(
     best, best_gap = q, gap
     restarts = restarts if eqs.nv <= LIMITS.dense else 0
     for k in range(restarts):
-        spread = 0.05 * 1.25**k
+        spread = LIMITS.spread * LIMITS.wider**k
         shift = random.normal(size=eqs.nv) * spread
         shift[problem.still] = 0.0
         q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance)
@@ -328,6 +347,24 @@ def _close(
     )
 
 
+def _approach(eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[str, float], t: float) -> Array:
+    """q near the wanted values, moved there from a start in small steps: the loops of a tree stay on their branch.
+
+    q is given back where a step does not close the joints.
+    """
+    chosen = {name: value for name, value in wanted.items() if name not in eqs.placement.held}
+    now = eqs.kernel("measures")(start, np.zeros(eqs.nv), eqs.p, t)[0][[eqs.measures.index[name] for name in chosen]]
+    change = np.array(list(chosen.values())) - now
+    count = int(np.ceil(np.abs(change).max(initial=0.0) / LIMITS.stride))
+    tolerance = LIMITS.tolerance * (1 + float(np.abs(start).max(initial=0.0)))
+    for k in range(1, count):
+        between = dict(zip(chosen, now + k / count * change, strict=True))
+        start, gap = _iterate(_JointGaps(eqs, between, {}, t), start, tolerance)
+        if not gap <= tolerance:
+            return q
+    return start
+
+
 def _iterate(problem: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float]:
     """Levenberg-Marquardt in the tangent space, with limited steps."""
     residual = problem.residual(q)
@@ -346,12 +383,12 @@ def _iterate(problem: _JointGaps, q: Array, tolerance: float) -> tuple[Array, fl
         new_gap = float(np.abs(after).max(initial=0.0))
         if np.linalg.norm(after) < np.linalg.norm(residual) * (1 - LIMITS.gain) or new_gap <= tolerance * LIMITS.aimed:
             q, residual, gap = trial, after, new_gap
-            damping = 0.0 if damping < 1e-8 else damping / 10
+            damping = 0.0 if damping < LIMITS.undamped else damping / 10
         elif gap <= tolerance:
             break  # rounding level
         else:
             damping = max(10 * damping, LIMITS.damping)
-            if damping > 1e6:
+            if damping > LIMITS.stuck:
                 break
     return q, gap
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
+from dalembert.solve.constrained.matrices import RANK_TOLERANCE
 from dalembert.solve.position.assemble import LIMITS, normalised_numbers
 
 ITERATIONS = 12  # from a neighbouring pose three to five suffice
-RANK = 1e-10  # relative size of a singular value that counts as zero, as in `assemble`
 
 
 def determines_pose(eqs: EquationsOfMotion, start: State, wanted: tuple[str, ...]) -> bool:
@@ -30,7 +30,7 @@ def determines_pose(eqs: EquationsOfMotion, start: State, wanted: tuple[str, ...
         return False
     chosen = [eqs.measures.index[name] for name in wanted]
     J = _gradient(eqs, start.q[None, :], np.zeros((1, eqs.nv)), eqs.p[None, :], start.t, eqs.holonomic_rows, chosen)[0]
-    return bool(np.linalg.matrix_rank(J, tol=RANK * max(float(np.abs(J).max(initial=0.0)), 1.0)) == eqs.nv)
+    return bool(np.linalg.matrix_rank(J, tol=RANK_TOLERANCE * max(float(np.abs(J).max(initial=0.0)), 1.0)) == eqs.nv)
 
 
 def assemble_together(
@@ -108,14 +108,14 @@ def _least_change(J: Array, residual: Array) -> Array:
     x = np.full((len(J), J.shape[2]), np.nan)
     fine = np.flatnonzero(np.isfinite(J).all(axis=(1, 2)) & np.isfinite(residual).all(axis=1))
     if J.shape[1] != J.shape[2]:
-        x[fine] = (np.linalg.pinv(J[fine], rcond=RANK) @ residual[fine][:, :, None])[:, :, 0]
+        x[fine] = (np.linalg.pinv(J[fine], rcond=RANK_TOLERANCE) @ residual[fine][:, :, None])[:, :, 0]
         return x
     try:
         x[fine] = np.linalg.solve(J[fine], residual[fine][:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:  # one of them is singular: each by itself
         for k in fine:
             x[k] = (
-                np.linalg.pinv(J[k], rcond=RANK) @ residual[k]
+                np.linalg.pinv(J[k], rcond=RANK_TOLERANCE) @ residual[k]
                 if len(fine) == 1
                 else _least_change(J[k : k + 1], residual[k : k + 1])[0]
             )

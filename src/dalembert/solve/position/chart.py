@@ -65,7 +65,7 @@ class Chart:
         nv = self.eqs.nv
         return np.array([c.rows(self.T, self.x)[which] for c in candidates], dtype=float).reshape(len(candidates), nv)
 
-    def moved(self, x: Instant) -> Chart:
+    def move_to(self, x: Instant) -> Chart:
         chart = Chart(self.eqs, x, None, world=False, fixed=(self.positions, self.speeds))
         chart.kept = self.kept
         return chart
@@ -90,11 +90,12 @@ class Chart:
         self, named: list[str] | None, Z: Array, Zw: Array, world: bool
     ) -> tuple[list[Candidate], list[Candidate]]:
         eqs, T, x = self.eqs, self.T, self.x
-        turns = turn_candidates(eqs, x.v, world=world)
-        both = [c for group in (*turns, *turn_candidates(eqs, x.v, world=not world)) for c in group]
-        measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+        turns = turn_candidates(eqs, x, world=world)
+        both = [c for group in (*turns, *turn_candidates(eqs, x, world=not world)) for c in group]
+        every = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+        measures = [every[k] for k in eqs.positions]
         known = {c.name: c for c in (*both, *measures)}
-        joints = [measures[k] for k in eqs.recorded_measures]
+        joints = [every[k] for k in eqs.recorded_measures]
         # body by body, the slowest spinning first: its place, then its turns
         spinning = [group[0].name.rpartition(".")[0] for group in turns]
         owners = [*spinning, *dict.fromkeys(c.name.rpartition(".")[0] for c in measures)]
@@ -132,7 +133,7 @@ class Chart:
         self.second_order = False
         rates = [c for c in positions if c.kind == "measure"]
         free = [speed_candidate(eqs, k) for k in range(eqs.nv)]
-        turning = [group if world else [free[k] for k in group[0].columns] for group in turns]
+        turning = [group if world else _rates_of_turns(group, free, every) for group in turns]
         mine = [c for c in rates if c in joints]
         if eqs.is_holonomic:
             speeds = choose(Zw, [rates, joints, measures, *turning, free], T, x)
@@ -158,7 +159,7 @@ class Chart:
         none = Instant(x.q, zero, x.z, x.u, x.t, zero, np.zeros(len(eqs.rows)))
         curvature = Z.T @ (terms(eqs, at_rest).R1_x - terms(eqs, none).R1_x) @ Z
         size = float(np.abs(y).max()) * max(1.0, float(np.abs(A).max()))
-        if float(np.abs(curvature).max()) > 1e-6 * size:
+        if float(np.abs(curvature).max()) > INDEPENDENT * size:
             raise ModelError(
                 "singular-pose",
                 f"the pose of {eqs.name!r} is singular (its joints allow more motions here than next to it, as at a "
@@ -204,3 +205,9 @@ def solve_rows(A: Array, S: Array, right_a: Array, right_s: Array) -> Array:
     lengths = np.sqrt((matrix * matrix).sum(axis=1))
     lengths[lengths == 0.0] = 1.0
     return np.asarray(np.linalg.lstsq(matrix / lengths[:, None], right / lengths[:, None], rcond=1e-11)[0])
+
+
+def _rates_of_turns(group: list[Candidate], free: list[Candidate], measures: list[Candidate]) -> list[Candidate]:
+    """The components of the angular velocity of small turns in body axes."""
+    first = group[0]
+    return [free[k] for k in first.columns] or measures[first.turns : first.turns + 3]

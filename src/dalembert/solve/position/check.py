@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.errors import DalembertError, ModelError
+from dalembert.core.errors import DalembertError, ModelError, ModelWarning
 from dalembert.mechanics import equations
 from dalembert.model import Mechanism
 from dalembert.solve.constrained import matrices
 from dalembert.solve.position.assemble import assemble
+from dalembert.solve.position.limits import find_exceeded
 from dalembert.solve.position.mobility import LIMITS, Mobility, mobility, rows_at
 
 
@@ -58,13 +60,16 @@ def check(m: Mechanism) -> Report:
         return Report(m.name, found, (), None)
     try:
         eqs = equations(m)
-        state = assemble(eqs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # limits are among the findings below
+            state = assemble(eqs)
         result = mobility(eqs, state)
         M = np.reshape(eqs.kernel("inertia")(state.q, eqs.p, state.t)[0], (eqs.nv, eqs.nv))
         matrices.realizability(M, rows_at(eqs, state), eqs.speeds.names)
     except DalembertError as error:
         return Report(m.name, (str(error),), (), None)
-    return Report(m.name, (), tuple(_warnings(m, result)), result)
+    limits = [f"as drawn, {one.problem}" for one in find_exceeded(eqs, state)]
+    return Report(m.name, (), (*_warnings(m, result), *limits), result)
 
 
 def _warnings(m: Mechanism, found: Mobility) -> list[str]:

@@ -21,19 +21,19 @@ from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.solve import depends_on_reactions
+from dalembert.solve.constrained.structure import rows_of_cut_joints
 from dalembert.solve.position.assemble import assemble, normalised_numbers, state_or_rest
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import acceleration_name
-from dalembert.solve.position.tangent import speed_numbers
+from dalembert.solve.position.tangent import RANK, speed_numbers
 
 
 @dataclass(frozen=True)
 class MobilityLimits:
     """Limits of the judgement of rows; rows have unit length and arms are scaled to one, so they are pure numbers."""
 
-    # singular value, relative to the largest, up to which rows depend on each other: joints are closed to 1e-12, which
-    # moves the rows by as much, and a thousand rows add up
-    rank: float = 1e-9
+    # singular value, relative to the largest, up to which rows depend on each other
+    rank: float = RANK
     # share of a left null vector from which a joint takes part in a redundancy: rows outside it have rounding there,
     # some 1e-16 over the singular value that counts (1e-9 at least), so 1e-7
     involved: float = 1e-6
@@ -117,11 +117,18 @@ def scaled_rows(eqs: EquationsOfMotion, A: Array) -> Array:
     if turning.any() and not turning.all():
         straight = np.sqrt((A[..., ~turning] ** 2).sum(axis=-1))
         turn = np.sqrt((A[..., turning] ** 2).sum(axis=-1))
-        mixed = straight > 1e-9 * size
+        mixed = straight > LIMITS.rank * size
         arm = float((turn[mixed] / straight[mixed]).max(initial=0.0))
     scaled = np.where(turning, A / arm, A) if arm > 0 else A
-    size = np.sqrt((scaled**2).sum(axis=-1))
-    result: Array = scaled / np.where(size > 0, size, 1.0)[..., None]
+    return unit_rows(eqs, scaled)
+
+
+def unit_rows(eqs: EquationsOfMotion, A: Array) -> Array:
+    """Rows of unit length; those of a joint that closes a loop of a tree over the largest of them."""
+    size = np.sqrt((A**2).sum(axis=-1))
+    for group in map(list, rows_of_cut_joints(eqs)):
+        size[..., group] = size[..., group].max(axis=-1, keepdims=True)
+    result: Array = A / np.where(size > 0, size, 1.0)[..., None]
     return result
 
 
@@ -130,8 +137,7 @@ def rows_at(eqs: EquationsOfMotion, state: State, *, scaled: bool = True) -> Arr
     A = np.reshape(A, (len(eqs.rows), eqs.nv))
     if not np.isfinite(A).all():
         raise ModelError("not-finite", f"constraint rows of {eqs.name!r} are not finite at t = {state.t:g} s.")
-    lengths = np.linalg.norm(A, axis=1)
-    return scaled_rows(eqs, A) if scaled else np.asarray(A / np.where(lengths > 0, lengths, 1.0)[:, None])
+    return scaled_rows(eqs, A) if scaled else unit_rows(eqs, A)
 
 
 def mobility(

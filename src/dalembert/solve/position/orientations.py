@@ -41,7 +41,7 @@ def take_poses(
             raise ModelError("duplicate", f"{what}: the orientation of {body!r} is given twice.")
         turned[body] = as_rotation(value, f"{what}: {label!r}")
 
-    for body in (block.owner for block in eqs.quaternions):
+    for body in eqs.turning_bodies:
         if f"{body}.rotation" in rest:
             put(body, rest.pop(f"{body}.rotation"), f"{body}.rotation")
         if f"{body}.pose" in rest:
@@ -103,8 +103,19 @@ def between(times: Array, p: Array, omega: Array, alpha: Array, wanted: Array) -
     first = to_rates(p, omega)
     second = to_rates(first, omega) + to_rates(p, alpha)
     through = BPoly.from_derivatives(times, np.stack((p, first, second), axis=1))
-    q, dq, ddq = (through.derivative(k)(wanted) if k else through(wanted) for k in range(3))
+    p, w, a = turn_along(*(through.derivative(k)(wanted) if k else through(wanted) for k in range(3)))
+    return rotation(quaternion=p).vector, w, a
+
+
+def align_signs(p: Array) -> Array:
+    """Euler parameters (n, ..., 4) of successive samples without jumps of sign: p and -p are one orientation."""
+    along = np.where((p[1:] * p[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
+    return np.concatenate((p[:1], p[1:] * np.cumprod(along, axis=0)[..., None]))
+
+
+def turn_along(q: Array, rates: Array, second: Array) -> tuple[Array, Array, Array]:
+    """Unit quaternion, ω and ω̇ of samples (n, 4) of a curve with its derivatives, whatever the length of its values."""
     square = (q * q).sum(axis=1)[:, None]
-    w = to_omega(q, dq) / square
-    a = to_omega(q, ddq) / square - w * 2 * (q * dq).sum(axis=1)[:, None] / square
-    return rotation(quaternion=q).vector, w, a
+    w = to_omega(q, rates) / square
+    a = to_omega(q, second) / square - w * 2 * (q * rates).sum(axis=1)[:, None] / square
+    return q / np.sqrt(square), w, a

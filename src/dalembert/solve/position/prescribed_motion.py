@@ -19,6 +19,7 @@ from dalembert.core.errors import DalembertWarning, DataError, ModelError, unkno
 from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, call_user
+from dalembert.mechanics.rotations import exponential
 from dalembert.model.orientation import Rotation, logarithm, rotation
 from dalembert.model.recorded import read_orientation
 from dalembert.record import Record
@@ -150,9 +151,13 @@ def target_gap(eqs: EquationsOfMotion, targets: Targets, h: Any, q: Any, s: Any)
     """How far prescribed quantities h are from s; orientations in body axes, from the pose q."""
     gaps = h - s
     parts = {block.owner: block.part for block in eqs.quaternions}
+    carried = {one.owner for one in eqs.carried_orientations}
     for k, (name, turn) in enumerate(zip(targets.names, targets.turns, strict=True)):
+        owner = name.removesuffix(".rx")
         if turn >= 0 and name.endswith(".rx"):
-            gaps[k : k + 3] = turn_gap(s[k : k + 3], q[parts[name.removesuffix(".rx")]])
+            gaps[k : k + 3] = turn_gap(s[k : k + 3], q[parts[owner]])
+        elif owner in carried and name.endswith(".rx"):  # the values of its measures are a rotation vector
+            gaps[k : k + 3] = turn_gap(s[k : k + 3], exponential(h[k : k + 3]))
     return gaps
 
 
@@ -243,9 +248,9 @@ class RecordMotion:
     def __init__(self, eqs: EquationsOfMotion, record: Record) -> None:
         whole = all(n in record for n in eqs.coordinates.names if n not in eqs.unrecorded)
         positional = [] if whole else positional_outputs(eqs)  # whole poses need no sensors
-        names = [n for n in record.names if eqs.full_name(n) in eqs.measures.index or n in positional]
-        owners = [block.owner for block in eqs.quaternions]
-        turned = {b: x for b in owners if (x := read_orientation(record, b)) is not None}
+        places = {eqs.measures.names[k] for k in eqs.positions}
+        names = [n for n in record.names if eqs.full_name(n) in places or n in positional]
+        turned = {b: x for b in eqs.turning_bodies if (x := read_orientation(record, b)) is not None}
         if not names and not turned:
             known = [*(eqs.measures.names[k] for k in eqs.recorded_measures), *positional]
             raise DataError(

@@ -28,7 +28,9 @@ from dalembert.model.orientation import entries
 from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import build_function
 
-RANK = 1e-9  # of singular values of A with rows of unit length, relative to the largest
+# Singular value of rows of unit length, relative to the largest, up to which they depend on each other: joints are
+# closed to 1e-12, which moves the rows by as much, and a thousand rows add up.
+RANK = 1e-9
 CLEAR, POSSIBLE = 1e-2, 1e-7  # what a coordinate must add to those chosen before it: at first, and at last
 
 
@@ -166,6 +168,7 @@ def split(A: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Row lengths, and of A with rows of unit length: U, σ, V of its range, its null space, its left null space."""
     rows, nv = A.shape
     lengths = np.sqrt((A * A).sum(axis=1))
+    lengths = np.maximum(lengths, RANK * lengths.max(initial=0.0))  # a row that only rounding keeps from zero is none
     lengths[lengths == 0.0] = 1.0
     if rows == 0 or nv == 0:
         return lengths, np.zeros((rows, 0)), np.zeros(0), np.zeros((nv, 0)), np.eye(nv), np.eye(rows)
@@ -230,7 +233,8 @@ class Candidate:
     """A quantity that may serve as an independent coordinate or speed.
 
     kind "measure" (index of the measure), "speed" (column of v), "body turn" or "world turn" (axis 0 to 2 of the body
-    whose Euler parameters start at q[start] and whose angular velocity stands in `columns`).
+    whose Euler parameters start at q[start] and whose angular velocity stands in `columns`; of a body that joints carry
+    `columns` are empty: `start` and `turns` are the first of its measures).
     """
 
     kind: str
@@ -241,6 +245,7 @@ class Candidate:
     rate_unit: str = ""
     columns: tuple[int, ...] = ()
     start: int = 0
+    turns: int = 0
 
     def rows(self, T: Terms, x: Instant) -> tuple[Array, Array, Array, Array, float, float]:
         """S, ∂ṡ/∂ξ, ∂s̈/∂ξ, ∂s̈/∂v (∂ṡ/∂v = ∂s̈/∂a = S), ṡ and s̈."""
@@ -252,6 +257,8 @@ class Candidate:
             S[k] = 1.0
             return S, rate_x, acc_x, acc_v, float(x.v[k]), float(x.a[k])
         columns = list(self.columns)
+        if not columns:
+            return self._carried_rows(T)
         omega, alpha = x.v[columns], x.a[columns]
         if self.kind == "body turn":
             S[columns[k]] = 1.0
@@ -265,6 +272,19 @@ class Candidate:
         S[columns] = R[k]
         acc_v[columns] = (R @ _cross(omega))[k]
         return S, rate_x, acc_x, acc_v, 0.0, float(R[k] @ alpha)
+
+    def _carried_rows(self, T: Terms) -> tuple[Array, Array, Array, Array, float, float]:
+        """The same of a body that joints carry: δω = W δv + ω_ξ δξ, δα = W δa + α_v δv + α_ξ δξ."""
+        k, own = self.index, slice(self.turns, self.turns + 3)
+        W, omega_x, alpha_x, alpha_v = T.S[own], T.s_rate_x[own], T.s_acc_x[own], T.s_acc_v[own]
+        alpha, across = T.s_acc[own], _cross(T.s_rate[own])
+        if self.kind == "body turn":
+            rate_x = omega_x - across @ W
+            acc_x = alpha_x - _cross(alpha) @ W - across @ rate_x
+            return W[k], rate_x[k], acc_x[k], (alpha_v - across @ W)[k], 0.0, float(alpha[k])
+        R = np.array(entries(T.s[self.start : self.start + 4]))[k]
+        acc_x, acc_v = R @ (alpha_x + across @ omega_x), R @ (alpha_v + across @ W)
+        return R @ W, R @ omega_x, acc_x, acc_v, 0.0, float(R @ alpha)
 
 
 def _cross(w: Array) -> Array:
@@ -287,19 +307,30 @@ def speed_candidate(eqs: EquationsOfMotion, k: int) -> Candidate:
     return Candidate("speed", k, name, name, "", eqs.speeds.units[k])
 
 
-def turn_candidates(eqs: EquationsOfMotion, v: Array, *, world: bool) -> list[list[Candidate]]:
+def turn_candidates(eqs: EquationsOfMotion, x: Instant, *, world: bool) -> list[list[Candidate]]:
     """Small turns of every body, slowest spinning body first: body axes rx, ry, rz or world axes rX, rY, rZ."""
-    found = []
-    for block in eqs.quaternions:
-        body, start, columns = block.owner, block.coordinate, block.columns
-        axes = "XYZ" if world else "xyz"
-        kind = "world turn" if world else "body turn"
-        group = [
-            Candidate(kind, i, f"{body}.r{axes[i]}", f"{body}.r{axes[i]}.rate", "rad", "rad/s", columns, start)
-            for i in range(3)
+    axes, kind = ("XYZ", "world turn") if world else ("xyz", "body turn")
+    found: list[tuple[str, Array, tuple[int, ...], int, int]] = [
+        (block.owner, x.v[list(block.columns)], block.columns, block.coordinate, 0) for block in eqs.quaternions
+    ]
+    if eqs.carried_orientations:
+        rates = eqs.kernel("measures")(x.q, x.v, eqs.p, x.t)[1]
+        found += [
+            (one.owner, rates[one.turns : one.turns + 3], (), one.parameters, one.turns)
+            for one in eqs.carried_orientations
         ]
-        found.append((float(np.linalg.norm(v[list(columns)])), group))
-    return [group for _, group in sorted(found, key=lambda pair: round(pair[0], 9))]
+    # in the order of the bodies, whether joints carry them or not; joints with an orientation come last
+    places = {name.rpartition(".")[0]: k for k, name in reversed(list(enumerate(eqs.measures.names)))}
+    joints = {joint.name for joint in eqs.joints}
+    found.sort(key=lambda one: (one[0] in joints, places.get(one[0], 0)))
+    found.sort(key=lambda one: round(float(np.linalg.norm(one[1])), 9))
+    return [
+        [
+            Candidate(kind, i, f"{owner}.r{a}", f"{owner}.r{a}.rate", "rad", "rad/s", columns, start, turns)
+            for i, a in enumerate(axes)
+        ]
+        for owner, _, columns, start, turns in found
+    ]
 
 
 def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant) -> list[Candidate]:

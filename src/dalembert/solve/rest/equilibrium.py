@@ -212,7 +212,7 @@ def _sink(problem: Rest, place: Place) -> Place:
         return place
     mu = first / LIMITS.step
     began = place.q
-    smallest = 1e-9 * mu
+    smallest = LIMITS.no_damping * mu
     for _ in range(LIMITS.descent):
         if problem.error(place) <= LIMITS.converged or problem.is_lost(began, place.q):
             break
@@ -226,15 +226,15 @@ def _sink(problem: Rest, place: Place) -> Place:
             trial = problem.settle(problem.move(place.q, change), place.z)
         if trial is not None:
             before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
-            if after < 0.9 * before or float(trial.left @ change) >= -0.5 * along:
+            if after < LIMITS.good * before or float(trial.left @ change) >= -0.5 * along:
                 shorter = 0.5 if after > before else max(0.05, min(0.5, after / before))
                 mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
             if problem.error(place) <= LIMITS.accepted or size <= 1e-14:
                 break
-        mu = max(4 * mu, 1e-3 * first)
-        if mu > 1e12 * first:
+        mu = max(4 * mu, LIMITS.least_damping * first)
+        if mu > LIMITS.too_far * first:
             break
     return place
 
@@ -247,7 +247,7 @@ def _fall(problem: Rest, place: Place) -> Place:
             away = problem.unstable_direction(found)
             if away is None:
                 break
-            moved = problem.settle(problem.move(found.q, away * (0.05 * 2**k)), found.z)
+            moved = problem.settle(problem.move(found.q, away * (LIMITS.first_move * 2**k)), found.z)
             if moved is None:
                 break
             found = _sink(problem, moved)
@@ -278,11 +278,11 @@ def _newton(problem: Rest, place: Place) -> Place | None:
         before = float(np.linalg.norm(place.left))
         while True:
             trial = problem.settle(problem.move(place.q, fraction * change), place.z)
-            if trial is not None and float(np.linalg.norm(trial.left)) < (1 - 1e-4 * fraction) * before:
+            if trial is not None and float(np.linalg.norm(trial.left)) < (1 - LIMITS.decrease * fraction) * before:
                 place = trial
                 break
             fraction /= 2
-            if fraction < 1e-3:
+            if fraction < LIMITS.shortest:
                 return place if problem.error(place) <= LIMITS.accepted else None
     return place if problem.error(place) <= LIMITS.accepted else None
 
@@ -311,9 +311,9 @@ def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array
         A = now.A.toarray()
         left = now.f + A.T @ lam
         size = float(np.linalg.norm(np.concatenate((left, now.gap, now.g))))
-        if not np.isfinite(size) or size > 1e6 * max(before, 1.0):
+        if not np.isfinite(size) or size > LIMITS.diverged * max(before, 1.0):
             return None
-        if size <= 1e-13 * (1 + float(np.abs(now.f).max(initial=0.0))):
+        if size <= LIMITS.closed * (1 + float(np.abs(now.f).max(initial=0.0))):
             return q, z
         before = min(before, size)
         rows, nz = len(lam), len(z)
@@ -322,7 +322,7 @@ def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array
             [A, np.zeros((rows, nz + rows))],
             [now.g_x.toarray(), now.g_z.toarray(), np.zeros((nz, rows))],
         ])  # fmt: skip
-        change = np.linalg.lstsq(matrix, np.concatenate((left, -now.gap, -now.g)), rcond=1e-12)[0]
+        change = np.linalg.lstsq(matrix, np.concatenate((left, -now.gap, -now.g)), rcond=LIMITS.integrators)[0]
         move = change[: problem.eqs.nv]
         share = problem.share(move)
         q = problem.move(q, share * move)

@@ -206,7 +206,7 @@ def _linearize_point(
         if anywhere or not moving:
             break
         then = later(eqs, x) if then is None else then
-        problem = _changes(eqs, chart, first, find_first_order(eqs, then, chart.moved(then), wanted))
+        problem = _changes(eqs, chart, first, find_first_order(eqs, then, chart.move_to(then), wanted))
         if problem is None:
             break
     if problem is not None:
@@ -304,7 +304,7 @@ def _freeze(
         state = eqs.state(state.q, state.v, (1 - tau) * rest.z + tau * end.z, x.t)
         state = assemble(eqs, place, velocity=speed, start=state, t=x.t)
         y = accelerations(eqs, Instant(state.q, state.v, state.z, x.u, x.t, np.zeros(eqs.nv), x.lam))
-        jacobian = find_first_order(eqs, y, here.moved(y), wanted)
+        jacobian = find_first_order(eqs, y, here.move_to(y), wanted)
         A, C = A + 0.5 * weight * jacobian.A, C + 0.5 * weight * jacobian.C
     first = replace(last, A=A, C=C)
     result = make_model(eqs, here, first, {"made by": "da.linearize", "about": "a state, coefficients frozen"})

@@ -19,6 +19,8 @@ from dalembert.core.errors import ConvergenceError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
+from dalembert.solve.constrained.matrices import RANK_TOLERANCE
+from dalembert.solve.constrained.solve import LARGE
 from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
 from dalembert.solve.position.assemble import least_change, normalised_numbers
 from dalembert.solve.position.tangent import Instant, choose, measure_candidate, split, terms, turn_candidates
@@ -42,6 +44,21 @@ class RestLimits:
     descent: int = 600  # steps along the forces: 60 sizes of the machine in steps of 0.4, four times
     newton: int = 60  # steps of Newton's method: it halves a step ten times or doubles its digits in five
     perturbations: int = 6  # moves away from unstable equilibria, of 0.05 rad, doubled each time: up to a quarter turn
+    first_move: float = 0.05  # the first of them [rad]
+    closed: float = 1e-13  # gap of a joint, over 1 + the largest coordinate, that ends Newton's method: 500 roundings
+    closing: int = 25  # iterations of it: it halves the gap at worst
+    nearly: float = 1e3  # times `closed`: a gap that is left after them and still passes
+    apart: float = 1e3  # gap [m or rad] from which the joints have come apart
+    rate_weight: float = 1e-3  # of the rate of internal states beside forces: their own search is Newton's
+    regular: float = 1e-11  # added to a sparse system of unit size, and singular value of a dense one that is zero
+    integrators: float = 1e-12  # singular value of ∂g/∂z that is zero: an integrator has none
+    too_far: float = 1e12  # damping over the first one that ends a descent: steps are rounding
+    least_damping: float = 1e-3  # of the first one, after a step that failed
+    no_damping: float = 1e-9  # of the first one, from which a step is Newton's
+    good: float = 0.9  # share of the force that a step leaves and is accepted at once
+    shortest: float = 1e-3  # part of a Newton step, halved ten times, that ends the search
+    decrease: float = 1e-4  # share of the predicted decrease that is one (Armijo)
+    diverged: float = 1e6  # growth of the residual that ends Newton's method
 
 
 LIMITS = RestLimits()
@@ -65,7 +82,7 @@ class Forces:
         """K with the internal states following at rest."""
         if self.g.size == 0:
             return self.K
-        follow = np.linalg.lstsq(self.g_z.toarray(), self.g_x.toarray(), rcond=1e-12)[0]
+        follow = np.linalg.lstsq(self.g_z.toarray(), self.g_x.toarray(), rcond=LIMITS.integrators)[0]
         return (self.K + self.f_z @ csc_matrix(follow)).tocsc()
 
 
@@ -139,16 +156,16 @@ class Rest:
         eqs = self.eqs
         z = np.array(z)
         zero = np.zeros(len(eqs.rows) + len(self.held))
-        tolerance = 1e-13 * (1 + float(np.abs(q).max(initial=0.0)))
-        for k in range(25):
+        tolerance = LIMITS.closed * (1 + float(np.abs(q).max(initial=0.0)))
+        for k in range(LIMITS.closing):
             now = self.forces(q, z, zero)
             open_by = float(np.abs(now.gap).max(initial=0.0))
             if eqs.nz:
-                z = z - np.linalg.lstsq(now.g_z.toarray(), now.g, rcond=1e-12)[0]
+                z = z - np.linalg.lstsq(now.g_z.toarray(), now.g, rcond=LIMITS.integrators)[0]
             if open_by <= tolerance:
                 break
-            if k == 24 or not np.isfinite(open_by) or open_by > 1e3:
-                if open_by <= 1e3 * tolerance:
+            if k == LIMITS.closing - 1 or not np.isfinite(open_by) or open_by > LIMITS.apart:
+                if open_by <= LIMITS.nearly * tolerance:
                     break
                 return None
             q = self.move(q, least_change(now.A, now.gap, 0.0))
@@ -167,7 +184,7 @@ class Rest:
         """Left-over force relative to the forces at play, and left-over rate of internal states."""
         force = float(np.abs(place.left).max(initial=0.0)) / max(place.scale, 1e-300)
         rate = float(np.abs(place.g).max(initial=0.0)) / (1 + float(np.abs(place.z).max(initial=0.0)))
-        return max(force if place.scale > 0 else 0.0, 1e-3 * rate)
+        return max(force if place.scale > 0 else 0.0, LIMITS.rate_weight * rate)
 
     def step(self, place: Place, mu: float) -> Array:
         """δξ of (K + μM) δξ - f_z δz - Aᵀ δλ = left, A δξ = 0, g_ξ δξ + g_z δz = 0."""
@@ -182,8 +199,8 @@ class Rest:
         right = np.concatenate((place.left / size, np.zeros(count)))
         if eqs.nv <= LIMITS.small:
             matrix = np.block([[(K / size).toarray(), A.T.toarray()], [A.toarray(), np.zeros((count, count))]])
-            return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-11)[0][: eqs.nv])
-        regular = 1e-11
+            return np.asarray(np.linalg.lstsq(matrix, right, rcond=LIMITS.regular)[0][: eqs.nv])
+        regular = LIMITS.regular
         matrix = bmat([[K / size + regular * identity(eqs.nv), A.T], [A, -regular * identity(count)]]).tocsc()
         return np.asarray(splu(matrix).solve(right)[: eqs.nv])
 
@@ -223,9 +240,10 @@ class Rest:
         if not kept:
             return ()
         x = Instant(place.q, self.still, place.z, self.u, self.t, self.still, place.lam[: len(eqs.rows)])
-        measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
-        joints = [measures[k] for k in eqs.recorded_measures]
-        chosen = choose(np.array(kept).T, [joints, measures, *turn_candidates(eqs, x.v, world=False)], terms(eqs, x), x)
+        measures, joints = (
+            [measure_candidate(eqs, k) for k in part] for part in (eqs.positions, eqs.recorded_measures)
+        )
+        chosen = choose(np.array(kept).T, [joints, measures, *turn_candidates(eqs, x, world=False)], terms(eqs, x), x)
         return tuple(c.name for c in chosen)
 
     def _goes_on(self, place: Place, direction: Array) -> bool:
@@ -305,9 +323,9 @@ class Rest:
 def _fit(matrix: csc_matrix, right: Array) -> Array:
     """x of least squares (and least length) with matrix x = right."""
     if matrix.shape[0] <= LIMITS.small:
-        return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=1e-10)[0])
+        return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=RANK_TOLERANCE)[0])
     normal = (matrix.T @ matrix).tocsc()
-    shift = 1e-12 * float(normal.diagonal().max(initial=1.0))
+    shift = LIMITS.integrators * float(normal.diagonal().max(initial=1.0))
     factor = splu((normal + shift * identity(normal.shape[0])).tocsc())
     x = factor.solve(matrix.T @ right)
     for _ in range(3):
@@ -326,5 +344,5 @@ def _rest_kernel(eqs: EquationsOfMotion) -> Kernel:
     K = -ca.jacobian(f + A.T @ s.lam, s.q) @ N
     outputs = [ca.densify(f), ca.jacobian(f, s.z), K, ca.densify(g), ca.jacobian(g, s.q) @ N, ca.jacobian(g, s.z)]
     outputs += [F["inertia"](s.q, s.p, s.t), ca.densify(F["position"](s.q, s.p, s.t)), A]
-    function = ca.Function("rest", [s.q, s.z, s.u, s.p, s.t, s.lam], outputs, {"cse": eqs.nv < 600})
+    function = ca.Function("rest", [s.q, s.z, s.u, s.p, s.t, s.lam], outputs, {"cse": eqs.nv < LARGE})
     return Kernel(function)

@@ -46,6 +46,16 @@ class SteadyMotionLimits:
     iterations: int = 80  # Gauss-Newton steps of at most 0.5 rad: six turns
     restarts: int = 8  # initial poses, each 0.15 rad farther from the first: up to 1.2 rad
     restarted: int = 120  # speeds; a larger machine has one initial pose, for its cost
+    farther: float = 0.15  # spread of initial poses [rad], times their number
+    longest: float = 0.5  # change of a coordinate in one step [m or rad]: 30° stay on one side of a dead point
+    rank: float = 1e-11  # singular value, of the largest, that is zero in a least-squares step
+    decrease: float = 1e-6  # relative decrease of the residual that counts as one
+    damping: float = 1e-8  # the first, where an undamped step fails; it grows and falls by 10
+    undamped: float = 1e-9  # damping that is dropped
+    stuck: float = 1e6  # damping that ends the search
+    moment: float = (
+        0.37  # [m or rad] moved from the state to the moment at which it must still be steady; no whole turn
+    )
 
 
 LIMITS = SteadyMotionLimits()
@@ -79,7 +89,7 @@ def steady_motion(
         if k:
             T0 = terms(eqs, problem.point(q, np.zeros(eqs.nv), np.array(first.z), np.zeros(len(eqs.rows))))
             Z = split(T0.A[eqs.holonomic_rows])[4]
-            q = problem.move(q, Z @ random.normal(size=Z.shape[1]) * 0.15 * k)
+            q = problem.move(q, Z @ random.normal(size=Z.shape[1]) * LIMITS.farther * k)
         found = problem.solve(q, np.array(first.z))
         if found is not None and (best is None or found.error < best.error):
             best = found
@@ -174,10 +184,11 @@ class _Steady:
         """Independent speeds: the named ones, then joints, bodies, angular velocities."""
         eqs = self.eqs
         Z = split(T.A[eqs.rate_rows])[4]
-        measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
-        joints = [measures[k] for k in eqs.recorded_measures]
+        every = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+        measures, joints = ([every[k] for k in part] for part in (eqs.positions, eqs.recorded_measures))
         speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
         turning = [[speeds[k] for k in block.columns] for block in eqs.quaternions]
+        turning += [every[one.turns : one.turns + 3] for one in eqs.carried_orientations]
         mine = choose(Z, [[c] for c in self.named], T, x)
         for c in self.named:
             if c not in mine:
@@ -247,7 +258,9 @@ class _Steady:
         w = np.array(self.values)
         target = np.zeros(len(self.speeds))
         target[: len(w)] = w
-        v = np.linalg.lstsq(np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=1e-11)[0]
+        v = np.linalg.lstsq(np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=LIMITS.rank)[
+            0
+        ]
         x = accelerations(eqs, self.point(q, v, z, np.zeros(nl)))
         T = terms(eqs, x)
         scale = max(1e-12, float(np.abs(T.f).max(initial=0.0)), float(np.abs(T.M @ x.a).max(initial=0.0)))
@@ -261,21 +274,21 @@ class _Steady:
                 break
             change = _shortest(J, residual, damping)
             longest = float(np.abs(change[:nv]).max(initial=0.0))
-            change = change * min(1.0, 0.5 / max(longest, 1e-300))
+            change = change * min(1.0, LIMITS.longest / max(longest, 1e-300))
             dx, dv, da, dlam, dz, dw = np.split(change, np.cumsum([nv, nv, nv, nl, nz]))
             w_new = w.copy()
             w_new[[k for k, is_free in enumerate(self.free) if is_free]] += dw
             trial = self.point(self.move(x.q, dx), x.v + dv, x.z + dz, x.lam + scale * dlam, x.a + da)
             T_new = terms(eqs, trial)
             residual_new, J_new, _ = self.rows(T_new, trial, w_new, scale)
-            if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)) * (1 - 1e-6):
+            if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)) * (1 - LIMITS.decrease):
                 x, w, residual, J = trial, w_new, residual_new, J_new
-                damping = 0.0 if damping < 1e-9 else damping / 10
+                damping = 0.0 if damping < LIMITS.undamped else damping / 10
             elif error <= LIMITS.accepted * self.size(x) and damping == 0.0:
                 break
             else:
-                damping = max(10 * damping, 1e-8)
-                if damping > 1e6:
+                damping = max(10 * damping, LIMITS.damping)
+                if damping > LIMITS.stuck:
                     break
         worst = int(np.argmax(np.abs(residual)))
         return _Try(x, float(np.abs(residual).max()) / self.size(x), names[worst], float(residual[worst]))
@@ -322,7 +335,7 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
     steps = 12
     rates = [eqs.measure_rates.names[eqs.measures.index[name]] for name in eqs.placement.held]
     elastic = [eqs.speeds.index[name] for name in rates]
-    h = 0.37 / float(np.abs(x.v).max()) / steps
+    h = LIMITS.moment / float(np.abs(x.v).max()) / steps
     y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
     lam, t = x.lam, x.t
 
@@ -350,6 +363,6 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
 
 def _shortest(J: Array, residual: Array, damping: float) -> Array:
     if damping == 0.0:
-        return np.asarray(-np.linalg.lstsq(J, residual, rcond=1e-11)[0])
+        return np.asarray(-np.linalg.lstsq(J, residual, rcond=LIMITS.rank)[0])
     stacked = np.vstack((J, np.sqrt(damping) * np.eye(J.shape[1])))
-    return np.asarray(-np.linalg.lstsq(stacked, np.concatenate((residual, np.zeros(J.shape[1]))), rcond=1e-13)[0])
+    return np.asarray(-np.linalg.lstsq(stacked, np.concatenate((residual, np.zeros(J.shape[1]))))[0])

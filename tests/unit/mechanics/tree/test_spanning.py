@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dalembert as da
@@ -62,3 +63,64 @@ def test_friction_that_depends_on_a_reaction_keeps_its_joint_as_rows() -> None:
     m.add_friction("bearing", joint="A", coulomb=0.2, radius=0.01)
     eqs = da.equations(m, coordinates="joint")
     assert {row.owner for row in eqs.rows} == {"A"}
+    (found,) = eqs.findings
+    assert (found.code, found.where) == ("joint-by-rows", {"joint": "A", "force": "bearing"})
+    assert "'A'" in repr(eqs)
+
+
+def test_a_single_name_may_stand_alone() -> None:
+    m = four_bar()
+    assert {row.owner for row in da.equations(m, coordinates="joint", cut="C").rows} == {"C"}
+    assert "coupler.x" in da.equations(m, coordinates="joint", absolute="coupler").coordinates.names
+
+
+@pytest.mark.parametrize(("option", "name"), [("cut", "C"), ("absolute", "coupler")])
+def test_a_joint_cut_twice_is_named(option: str, name: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        da.equations(four_bar(), coordinates="joint", **{option: [name, name]})
+    assert caught.value.code == "duplicate" and name in caught.value.where.values()
+    assert caught.value.advice[0].parts[0].name == option
+
+
+def test_a_body_in_no_tree_has_coordinates_of_its_own_and_equations_say_so() -> None:
+    m = four_bar()
+    ball = m.add_body("ball", mass=1.0, inertia=0.1)
+    m.add_massless_rod("string", m.ground.at(0, 0), ball.at(0, 0), length=0.3)
+    eqs = da.equations(m, coordinates="joint")
+    (found,) = eqs.findings
+    assert (found.code, found.where) == ("body-by-itself", {"body": "ball"})
+    assert not da.equations(m, coordinates="joint", absolute=["ball"]).findings
+    chosen = da.Mechanism("chosen", planar=True)
+    flying = chosen.add_body("flying", mass=1.0, inertia=0.1)
+    chosen.add_planar("root", chosen.ground.at(0, 0), flying.at(0, 0))
+    assert not da.equations(chosen, coordinates="joint").findings
+
+
+def test_a_driver_that_closes_a_loop_with_a_free_body_is_a_row() -> None:
+    """A body that a string and a driver hold: the same motion in both coordinates."""
+    m = da.Mechanism("driven", planar=True)
+    arm = m.add_body("arm", mass=1.0, inertia=da.rod(1.0))
+    ball = m.add_body("ball", mass=0.5, inertia=0.01)
+    m.add_revolute("A", m.ground.at(0, 0), arm.at(-0.5, 0))
+    m.add_massless_rod("string", arm.at(0.5, 0), ball.at(0, 0), length=0.4)
+    m.add_driver("shake", "ball.x", lambda t: 1.2 + 0.05 * da.sin(3 * t))
+    runs = []
+    for kind in ("absolute", "joint"):
+        eqs = da.equations(m, coordinates=kind)
+        still = {"A.angle": 0.1, "ball.angle": 0.0}
+        start = da.assemble(eqs, still, velocity=dict.fromkeys(still, 0.0), guess={"ball.y": -0.3})
+        runs.append(da.simulate(eqs, 1.0, start=start, every=0.01))
+    assert {row.owner for row in eqs.rows} == {"string", "shake"}
+    for name in ("A.angle", "ball.y", "string.force.x", "shake.effort"):
+        # steps of relative tolerance 1e-9, efforts of some ten newtons
+        np.testing.assert_allclose(runs[1][name], runs[0][name], rtol=0, atol=1e-6)
+
+
+def test_the_base_of_a_floating_robot_is_the_body_that_no_joint_has_on_its_second_side() -> None:
+    m = da.Mechanism("floating")
+    hand, arm, base = (m.add_body(name, mass=1.0, inertia=da.box(0.1, 0.1, 0.1)) for name in ("hand", "arm", "base"))
+    m.add_revolute("wrist", arm.at(0.1, 0, 0), hand.at(-0.1, 0, 0))
+    m.add_revolute("shoulder", base.at(0.1, 0, 0), arm.at(-0.1, 0, 0))
+    eqs = da.equations(m, coordinates="joint")
+    base_names = [f"base.{c}" for c in ("x", "y", "z", "e0", "e1", "e2", "e3")]
+    assert list(eqs.coordinates.names) == [*base_names, "shoulder.angle", "wrist.angle"]

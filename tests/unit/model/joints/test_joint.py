@@ -47,15 +47,15 @@ def test_a_forgotten_or_misspelt_option_is_named() -> None:
 def test_a_kind_is_complete(kind: str) -> None:
     own, equations = JOINTS[kind], JOINT_EQUATIONS[kind]
     names = {option.name for option in own.options}
-    assert own.doc.endswith(".") and any(own.rows)
+    assert own.doc.endswith(".") and any(rows is not None for rows in own.rows)
     assert set(own.numbers) | {start for _, start in own.variables} <= names
-    assert all(option.form in (*KINDS, *PLACEMENT, "flag", "curve") and option.doc for option in own.options)
+    assert all(option.form in (*KINDS, *PLACEMENT, "flag", "curve", "limits") and option.doc for option in own.options)
     assert (equations.rows is None) != (equations.residual is None)
     assert bool(equations.coordinates) == bool(set(own.coordinates) - {c for c in own.coordinates if own.variables})
 
 
 def test_all_joints_have_equations_and_all_equations_a_joint() -> None:
-    assert list(JOINTS) == list(JOINT_EQUATIONS) and len(JOINTS) == 16
+    assert list(JOINTS) == list(JOINT_EQUATIONS) and len(JOINTS) == 17
 
 
 @pytest.mark.parametrize("kind", COUPLERS)

@@ -362,3 +362,17 @@ def test_advice_does_not_depend_on_the_speed_of_the_machine(monkeypatch: pytest.
 def test_mistakes_are_named(options: dict[str, float], code: str, shown: tuple[str, ...]) -> None:
     with raises(da.errors.ModelError, code, "friction 'dry'", *shown):
         block(0.0, **options)
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_friction_whatever_the_load_stops_a_hinge_evenly(coordinates: str) -> None:
+    """A balanced rod: I ω̇ = -T, so that it stops after I ω²/(2 T) and stays there; no reaction is needed."""
+    m = da.Mechanism("rod")
+    rod = m.add_body("rod", mass=2.0, inertia=(0.1, 0.2, 0.3))
+    m.add_revolute("A", m.ground.at(0, 0, 0), rod.at(0, 0, 0))
+    m.add_friction("dry", "A", effort=0.6)
+    eqs = da.equations(m, coordinates=coordinates)
+    assert eqs.friction_joints == ()
+    run = da.simulate(eqs, 2.0, start=da.assemble(eqs, velocity={"A": 2.0}), every=0.01)
+    assert run["A.angle"][-1] == pytest.approx(0.3 * 2.0**2 / (2 * 0.6), abs=1e-9)  # tolerance of the method
+    assert abs(run["A.rate"][-1]) < 1e-10

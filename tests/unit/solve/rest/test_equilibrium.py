@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
-from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
+from dalembert.solve.rest.rest_equations import Place, Rest
 from tests.helpers.findings import raises
 
 G = 9.81
@@ -320,9 +320,9 @@ def test_an_equilibrium_is_accepted_up_to_its_limits(what: str, share: float) ->
     problem = Rest(eqs, np.zeros(1), {"hinge.angle": 0.0}, 0.0)
     left, lam = np.zeros(eqs.nv), np.zeros(len(eqs.rows) + 1)
     if what == "accepted":
-        left[0] = share * LIMITS.accepted
+        left[0] = share * 1e-9
     else:
-        lam[-1] = share * LIMITS.effort  # along the coordinate that is held
+        lam[-1] = share * 1e-7  # along the coordinate that is held
     place = Place(np.array(da.assemble(eqs).q), np.zeros(0), lam, left, np.zeros(0), 1.0)
     if share < 1:
         problem.check_found(place)

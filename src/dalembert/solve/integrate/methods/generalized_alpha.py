@@ -27,16 +27,16 @@ from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion, Symbols
 from dalembert.expressions import Array, Expr
 from dalembert.solve.constrained.block_elimination import BlockElimination
 from dalembert.solve.constrained.elimination import Elimination, SymmetricElimination, joint_row_weight
-from dalembert.solve.constrained.solve import normalised, projection_function
+from dalembert.solve.constrained.solve import LARGE, normalised, projection_function
 from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.column import Column
+from dalembert.solve.integrate.explicit_step import CONTROL
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep, integrator, option
 from dalembert.solve.integrate.newton import CORRECTIONS, TOLERANCE, newton_iteration, newton_limits
 
 MX = ca.MX
 SX = ca.SX
-STRETCH = 1e-6  # a last step that would leave less than this share of itself goes to the end
 SHORT = 1e-2  # share of the step below which rows are kept at acceleration level: φ / h² would be rounding only
 TANGENT_CORRECTIONS = 12  # at most, with a tangent that gains a digit or more each time; 3 or 4 are usual
 # A step whose iteration does not converge is made in two halves, these again, down to a 64th: a motion may be so fast
@@ -176,7 +176,7 @@ class AlphaStepper:
         zdot, own, h, rho = SX.sym("zdot", eqs.nz), SX.sym("own", eqs.nv + eqs.nz), SX.sym("h"), SX.sym("rho")
         alpha_m, alpha_f, beta, gamma = coefficients(rho)
         zm_m, zm_f, zm_g = first_order(rho)
-        am, zm = own[: eqs.nv], own[eqs.nv :]
+        am, zm = own[: eqs.nv, :], own[eqs.nv :, :]
         am1 = (alpha_f * s.a - alpha_m * am) / (1 - alpha_m)
         zm1 = (zm_f * zdot - zm_m * zm) / (1 - zm_m)
         xi = h * s.v + h**2 * ((0.5 - beta) * am + beta * am1)
@@ -214,7 +214,7 @@ class AlphaStepper:
         X = SX.sym("unknown", unknown.shape[0])
         results = (q1, v1, z1, own, residual, ca.vertcat(turns, elimination.values()))
         *places, residual, factors = [ca.densify(ca.substitute(e, unknown, X)) for e in results]
-        cse = {"cse": eqs.nv < 600}
+        cse = {"cse": eqs.nv < LARGE}
         return (
             ca.Function("place", [X, *base], places, cse),
             ca.Function("residual", [X, *base], [residual], cse),
@@ -230,7 +230,7 @@ class AlphaStepper:
                  "p": len(eqs.parameters), "t": 1, "h": 1, "short": 1}  # fmt: skip
         X, *base = (MX.sym(name, size) for name, size in sizes.items())
         q, xi, v, z, own, multiples, u, p, t, h, short = base
-        a, lam = X[:nv], X[nv:]
+        a, lam = X[:nv, :], X[nv:, :]
         h2, h1, _, share, _ = ca.vertsplit(multiples)
         q1, v1, t1 = shared_move(eqs, q, xi + h2 * a, p, t, h), v + h1 * a, t + h
         place = ca.Function("place", [X, *base], [ca.densify(x) for x in (q1, v1, z, own + share * a)])
@@ -358,7 +358,7 @@ class AlphaStepper:
             following = ca.Function("attempt", inside, [choice(converged, found, *inside)])
         parts = self.layout.split(x)
         room = ca.fmax(self.column.end - parts["t"], 0)
-        length = ca.if_else(parts["h"] * (1 + STRETCH) >= room, room, parts["h"])
+        length = ca.if_else(parts["h"] * (1 + CONTROL.stretch) >= room, room, parts["h"])
         choice = ca.Function.if_else("go", following, keep)
         moving = ca.logic_and(length > 0, parts["change"] <= TOLERANCE.accepted)
         return ca.Function("step", inside[:-1], [choice(moving, *inside[:-1], length)])

@@ -27,9 +27,9 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.solve.constrained.elimination import Elimination, joint_row_weight
-from dalembert.solve.constrained.solve import projection_function
+from dalembert.solve.constrained.solve import LARGE, projection_function
 from dalembert.solve.integrate.column import Column, does_work
-from dalembert.solve.integrate.explicit_step import SAFETY
+from dalembert.solve.integrate.explicit_step import CONTROL, propose_steps
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import MAX_STEPS, ErrorControlled, integrator, option
 
@@ -37,7 +37,6 @@ MX = ca.MX
 SX = ca.SX
 ORDER = 5
 REFINEMENTS = 1
-STRETCH = 1e-6  # a step that would leave less than this share of itself before the end goes to the end
 GAMMA = 0.21193756319429014
 NODES = (0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0)
 SLOPES = (0.21193756319429014, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734, 2.325825639765069)
@@ -138,7 +137,7 @@ class RosenbrockStepper:
         speeds = ca.horzcat(SX(K.shape[0], leading), c * to_a, SX(K.shape[0], len(eqs.rows)))
         elimination = Elimination(K + speeds, leading + eqs.nv, REFINEMENTS)
         by_time = ca.jacobian(slopes, s.t) + ca.jtimes(slopes, s.u, rate)
-        cse = {"cse": eqs.nv < 600}
+        cse = {"cse": eqs.nv < LARGE}
         return (
             ca.Function("slopes", everything, [ca.densify(slopes)], cse),
             ca.Function("factor", [*everything, c], [elimination.values(), to_a], cse),
@@ -209,7 +208,7 @@ class RosenbrockStepper:
         rtol, atol, largest, fixed = ca.vertsplit(column.numbers)
         room = ca.fmax(column.end - t, 0)
         planned = ca.fmin(x["h"], largest)
-        h = ca.if_else(planned * (1 + STRETCH) >= room, room, planned)
+        h = ca.if_else(planned * (1 + CONTROL.stretch) >= room, room, planned)
         moving = h > 0
         h = ca.if_else(moving, h, 1.0)  # a finite number where nothing moves any more
         new, last = self._stages(x, h)
@@ -227,11 +226,9 @@ class RosenbrockStepper:
             size = ca.fmax(size, ca.norm_inf(last[2] / (atol + rtol * energy)))
         size = ca.if_else(fixed, 0, size)
         good = ca.logic_and(moving, size <= 1)
-        k = 1 / ORDER
-        smooth = SAFETY * (size + 1e-10) ** (-0.7 * k) * x["size"] ** (0.4 * k)
-        shrink = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
-        longer = ca.fmax(h * ca.fmax(0.3, ca.fmin(4.0, smooth)), ca.if_else(h < planned, planned, 0))
-        controlled = ca.if_else(moving, ca.if_else(good, longer, h * shrink), x["h"])
+        longer, shrunk = propose_steps(size, x["size"], h, ORDER)
+        longer = ca.fmax(longer, ca.if_else(h < planned, planned, 0))
+        controlled = ca.if_else(moving, ca.if_else(good, longer, shrunk), x["h"])
         grown = ca.if_else(fixed, x["h"], controlled)
         changed = self.layout.join(
             t=t1,
@@ -244,7 +241,7 @@ class RosenbrockStepper:
             zdot=zdot,
             power=power,
             lam=lam,
-            size=ca.fmax(size, 1e-4),
+            size=ca.fmax(size, CONTROL.remembered),
             accepted=x["accepted"] + 1,
             rejected=x["rejected"],
             change=ca.fmax(x["change"], change),

@@ -25,7 +25,15 @@ from dalembert.core.errors import ConvergenceError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
-from dalembert.solve.constrained.solve import TINY, Baumgarte, forward_function, projection_function, stabilisation
+from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.solve.constrained.solve import (
+    LARGE,
+    TINY,
+    Baumgarte,
+    forward_function,
+    projection_function,
+    stabilisation,
+)
 from dalembert.solve.integrate.column import Column, Layout
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import Method, integrator, option
@@ -129,7 +137,7 @@ class SundialsSteps:
     def block(self, x: Array, attempts: int, end: float) -> Array:
         """States at the next samples, at most to `end`."""
         t = float(x[0])
-        first = int(np.searchsorted(self.times, t + 1e-12 * max(1.0, abs(t)), side="right"))
+        first = int(np.searchsorted(self.times, t + TOLERANCES.late * max(1.0, abs(t)), side="right"))
         times = self.times[first : first + self.count]
         if not len(times):
             times = np.array([end])
@@ -269,7 +277,7 @@ def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
     y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
     w = MX.sym("w", eqs.nv + len(eqs.rows))
     q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
-    a, lam = w[: eqs.nv], w[eqs.nv :] / LIMITS.multiplier
+    a, lam = w[: eqs.nv, :], w[eqs.nv :, :] / LIMITS.multiplier
     t = d["t0"] + d["span"] * tau**2
     slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
@@ -296,7 +304,7 @@ def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
     joints = scale * (A @ s.a - b + LIMITS.epsilon * mobility * (s.lam - before))
     slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
     inputs = [*arguments, s.lam, s.a]
-    cse = {"cse": eqs.nv < 600}
+    cse = {"cse": eqs.nv < LARGE}
     return (
         ca.Function("slopes", inputs, [ca.densify(slopes)], cse),
         ca.Function("rows", [*inputs, before], [ca.densify(ca.vertcat(dynamics, joints))], cse),

@@ -1,0 +1,102 @@
+"""What the body of a link brings to the recursions: inertia, forces of its motion and speeds of its own.
+
+The momentum of a body with m speeds η̇ of its own (elastic ones) is (6 + m) linear forms of its link's twist and η̇:
+
+    f = m v + ω × h + F η̇ ,     n = J ω + h × v + N η̇ ,     e = Fᵀ v + Nᵀ ω + H η̇ .
+
+m, h and J may depend on η, and forces of the motion then have further terms, which the body writes. A joint on a frame
+that moves on the body is carried by a link without mass (`without_mass`), whose motion against the body's link is that
+of the frame and whose columns are η̇: several links may have the same columns, and what belongs to them adds up.
+A rigid body has no such speeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import casadi as ca
+
+from dalembert.expressions import Expr
+from dalembert.mechanics.poses import Space, Twist
+from dalembert.mechanics.tree.links import Link
+from dalembert.mechanics.tree.spatial import SpatialInertia, Wrench, spin
+
+SX = ca.SX
+
+
+class BodyInertia(Protocol):
+    """What a body brings to its link, in axes of the link.
+
+    columns : speeds of its own.  coupling : (F, N), momentum of the link by them.  own : H, of themselves.
+    """
+
+    @property
+    def spatial(self) -> SpatialInertia: ...
+
+    @property
+    def columns(self) -> Sequence[int]: ...
+
+    @property
+    def coupling(self) -> Wrench: ...
+
+    @property
+    def own(self) -> Expr: ...
+
+    def force(self, link: Link, motion: Twist, rates: Expr | None) -> tuple[Wrench, Expr]:
+        """Wrench about the link's origin and efforts on `columns` at the acceleration of the link.
+
+        rates : derivatives of all speeds (None: zero).
+        """
+
+    def kinetic_energy(self, link: Link) -> Expr: ...
+
+
+@dataclass(frozen=True)
+class LinkInertia:
+    """Mass, first moment and inertia of a link, in its axes: about the centre of mass, and about its origin.
+
+    gyroscopic : the inertia without what an idle spin gets so that it keeps its speed.
+    """
+
+    mass: Expr
+    moment: Expr
+    inertia: Expr
+    gyroscopic: Expr
+    about_origin: Expr
+
+    @property
+    def columns(self) -> Sequence[int]:
+        return ()
+
+    @property
+    def coupling(self) -> Wrench:
+        return Wrench(SX(self.moment.shape[0], 0), SX(self.inertia.shape[0], 0))
+
+    @property
+    def own(self) -> Expr:
+        return SX(0, 0)
+
+    @property
+    def spatial(self) -> SpatialInertia:
+        """About the link's origin."""
+        return SpatialInertia(self.mass, self.moment, self.about_origin)
+
+    def kinetic_energy(self, link: Link) -> Expr:
+        v = link.velocity.v + spin(link.space, link.velocity.w, link.centre)
+        w = link.velocity.w
+        return 0.5 * (self.mass * ca.dot(v, v) + ca.dot(w, self.inertia @ w))
+
+    def force(self, link: Link, motion: Twist, rates: Expr | None = None) -> tuple[Wrench, Expr]:
+        """F = m (a + α × c + ω × (ω × c)) , N = I α + ω × I₀ ω + c × F."""
+        space, w, c = link.space, link.velocity.w, link.centre
+        F = self.mass * (motion.v + spin(space, motion.w, c) + spin(space, w, spin(space, w, c)))
+        N = self.inertia @ motion.w + space.turn_about(c, F)
+        return Wrench(F, N if space.planar else N + ca.cross(w, self.gyroscopic @ w)), SX(0, 1)
+
+
+def without_mass(space: Space) -> LinkInertia:
+    """Of a link that only moves others."""
+    turns = SX(space.turns, space.turns)
+    return LinkInertia(SX(0), SX(space.dim, 1), turns, turns, turns)

@@ -1,0 +1,50 @@
+"""The minimum of a convex quadratic function within linear bounds, from a point that satisfies them.
+
+    minimise ½ yᵀ H y + gᵀ y    subject to    C y ≤ d ,  d ≥ 0        (H positive definite; y = 0 is allowed)
+
+A set of active bounds is kept as equalities; a step to their minimum stops at the first bound that it meets, which
+joins the set, and a bound with a negative multiplier leaves it (Nocedal and Wright 2006, algorithm 16.3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+
+ROUNDING = 1e-13  # of a step or a multiplier, relative to its size: five hundred units of rounding
+
+
+def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) -> tuple[FloatArray, list[int]]:
+    """y and the numbers of the bounds that are active there."""
+    n, m = len(g), len(d)
+    y: FloatArray = np.asarray(np.linalg.solve(H, -g), dtype=np.float64)
+    if not m or (C @ y <= d).all():
+        return y, []
+    inverse = np.linalg.inv(H)
+    away = inverse @ C.T  # H⁻¹ Cᵀ
+    across = C @ away
+    scale = float(np.abs(g).max())
+    active: list[int] = []
+    y = np.zeros(n)
+    for _ in range(4 * (n + m)):  # a bound joins or leaves at each pass; few do so twice
+        p = -(inverse @ g) - y
+        multipliers: FloatArray = np.zeros(0)
+        if active:  # C p = 0 on the active bounds
+            multipliers = np.asarray(np.linalg.solve(across[np.ix_(active, active)], C[active] @ p), dtype=np.float64)
+            p = p - away[:, active] @ multipliers
+        if np.abs(p).max() <= ROUNDING * (1.0 + float(np.abs(y).max())):
+            if not active or multipliers.min() >= -ROUNDING * (1.0 + scale):
+                break
+            active.pop(int(np.argmin(multipliers)))
+            continue
+        along, room = C @ p, d - C @ y
+        along[active] = 0.0
+        ahead = np.flatnonzero(along > 0.0)
+        shares = room[ahead] / along[ahead]
+        if not ahead.size or shares.min() >= 1.0:
+            y = y + p
+            continue
+        y = y + max(float(shares.min()), 0.0) * p
+        active.append(int(ahead[int(np.argmin(shares))]))
+    return y, active

@@ -1,0 +1,45 @@
+"""Joint coordinates, speeds and efforts beyond the limits of their joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.findings import Advice, Call, Finding
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.record import Record
+
+# A limit counts as kept up to rounding: share of the limit, and [m, rad, N, ...] where the limit is zero.
+ROUNDING = 1e-9
+WORDS = {"lower": "below its lower limit", "upper": "above its upper limit", "speed": "beyond its largest speed"}
+
+
+def find_exceeded(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]:
+    """One finding for each limit that a state or a run exceeds, at the place of its largest excess."""
+    found = []
+    known = set(motion.names) if isinstance(motion, Record) else {*eqs.measures.names, *eqs.measure_rates.names}
+    for name, limits in eqs.limits.items():
+        rate = eqs.measure_rates.names[eqs.measures.index[name]] if name in eqs.measures.index else ""
+        for key, channel, limit in (
+            ("lower", name, limits.lower), ("upper", name, limits.upper), ("speed", rate, limits.speed),
+        ):  # fmt: skip
+            if limit is None or channel not in known or (limits.stopped and key != "speed"):
+                continue
+            values = np.atleast_1d(np.asarray(motion[channel], dtype=float))
+            excess = limit - values if key == "lower" else (np.abs(values) if key == "speed" else values) - limit
+            worst = int(np.argmax(excess))
+            if excess[worst] > ROUNDING * (1 + abs(limit)):
+                found.append(_exceeded(channel, key, limit, float(values[worst]), motion, worst))
+    return found
+
+
+def _exceeded(channel: str, key: str, limit: float, value: float, motion: State | Record, worst: int) -> Finding:
+    where: dict[str, Any] = {"channel": channel}
+    at = ""
+    if isinstance(motion, Record):
+        where["time"] = float(motion.time[worst])
+        at = f" (at most at t = {where['time']:.4g} s)"
+    problem = f"{channel!r} is {value:.6g}, {WORDS[key]} of {limit:.6g}{at}."
+    advice = (Advice("Limits are data; stops are made by {}.", Call("m.add_stops")),)
+    return Finding("out-of-range", problem, where, {"limit": limit, "value": value}, advice)

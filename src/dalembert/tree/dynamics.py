@@ -1,0 +1,113 @@
+"""Mass matrix, inverse and forward dynamics, Coriolis matrix, gravity and energy of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Call
+from dalembert.equations import EquationsOfMotion, require_equations
+from dalembert.expressions import Array
+from dalembert.tree.evaluation import Efforts, States, accelerations, evaluate, read_speeds
+from dalembert.tree.payload import Payload
+
+Wrenches = Mapping[Any, Any]
+
+
+def mass_matrix(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """M of the speeds by composite bodies, (nv, nv) or (states, nv, nv)."""
+    return evaluate(eqs, state, "mass_matrix", payload=payload)[0]
+
+
+def inverse_dynamics(
+    eqs: EquationsOfMotion, state: States, a: Efforts = None, *, wrenches: Wrenches | None = None,
+    payload: Payload | None = None,
+) -> Array:  # fmt: skip
+    """Efforts τ on the speeds that give the accelerations: τ = M v̇ + C v + g - Jᵀ (f, n), by Newton-Euler recursion.
+
+    a : derivatives of the speeds, in their order or by the names of coordinates or speeds; None: zero, or those of the
+        record of states.
+    wrenches : what acts on bodies, as of `wrench_efforts`.  payload : held by a body.
+
+    Springs, dampers and motors of the mechanism do not act, and rows of cut joints carry nothing.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("arm")
+    >>> rod = m.add_body("rod", mass=2.0, inertia=da.rod(1.0))
+    >>> hinge = m.add_revolute("hinge", m.ground.at(0, 0, 0), rod.at(-0.5, 0, 0), axis=(0, 1, 0))
+    >>> eqs = da.equations(m, coordinates="joint")
+    >>> level = eqs.state()
+    >>> da.tree.inverse_dynamics(eqs, level).round(6)
+    array([-9.81])
+    >>> da.tree.inverse_dynamics(eqs, level, wrenches={rod.at(0.5, 0, 0): (0, 0, 5, 0, 0, 0)}).round(6)
+    array([-4.81])
+    """
+    tau = evaluate(eqs, state, "inverse_dynamics", payload=payload, a=accelerations(eqs, a, state))[0]
+    return tau if not wrenches else tau - wrench_efforts(eqs, state, wrenches)
+
+
+def forward_dynamics(
+    eqs: EquationsOfMotion, state: States, effort: Efforts = None, *, wrenches: Wrenches | None = None,
+    payload: Payload | None = None,
+) -> Array:  # fmt: skip
+    """Accelerations v̇ of a tree under efforts τ on its speeds and gravity, by articulated bodies.
+
+    effort : in the order of the speeds, or by names of coordinates or speeds; None: zero.
+    wrenches : what acts on bodies, as of `wrench_efforts`.  payload : held by a body.
+
+    Springs and other forces of the mechanism do not act; `da.forward_dynamics` has them.
+    """
+    refuse_rows(eqs)
+    tau = read_speeds(eqs, effort, "effort", eqs.speeds.names)
+    if wrenches:
+        tau = tau + wrench_efforts(eqs, state, wrenches)
+    return evaluate(eqs, state, "forward_dynamics", payload=payload, tau=tau)[0]
+
+
+def refuse_rows(eqs: EquationsOfMotion) -> None:
+    """Efforts alone do not give the accelerations where rows close loops."""
+    if require_equations(eqs).rows:
+        raise ModelError(
+            "not-supported", f"equations {eqs.name!r} have constraint rows beside the tree.",
+            Advice("Use {}, which closes them.", Call("da.forward_dynamics")),
+        )  # fmt: skip
+
+
+def wrench_efforts(eqs: EquationsOfMotion, state: States, wrenches: Wrenches) -> Array:
+    """Efforts Jᵀ (f, n) on the speeds by forces and moments on bodies.
+
+    wrenches : {place: force, then moment about the place}, in world axes: six numbers (three in the plane) or one row
+        for each state; places as of `forward_kinematics`.
+    """
+    size = None
+    rows = []
+    for place, given in wrenches.items():
+        row = np.asarray(given, dtype=float)
+        size = size or row.shape[-1]
+        if row.ndim not in (1, 2) or row.shape[-1] != size or size not in (3, 6):
+            problem = f"a wrench must be force and moment, 6 numbers (3 in the plane), got the shape {row.shape}."
+            raise DataError("wrong-shape", problem, where={"place": str(place)})
+        rows.append(row)
+    together = np.concatenate(np.broadcast_arrays(*rows), axis=-1)
+    return evaluate(eqs, state, "wrench_efforts", *wrenches, wrench=together)[0]
+
+
+def coriolis_matrix(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """C with M v̇ + C v + g = τ and Ṁ - 2 C skew-symmetric, (nv, nv) or (states, nv, nv)."""
+    return evaluate(eqs, state, "coriolis_matrix", payload=payload)[0]
+
+
+def gravity(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """Efforts g on the speeds that hold the tree at rest against gravity."""
+    return evaluate(eqs, state, "gravity", payload=payload)[0]
+
+
+def energy(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> tuple[Any, Any]:
+    """Kinetic energy of all bodies and potential energy of their weights [J]; arrays of many states."""
+    kinetic, potential = (x[..., 0] for x in evaluate(eqs, state, "energy", payload=payload))
+    return (float(kinetic), float(potential)) if not kinetic.ndim else (kinetic, potential)

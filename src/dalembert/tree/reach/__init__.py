@@ -1,0 +1,1 @@
+"""Where places of a machine can be, and how it gets them there."""

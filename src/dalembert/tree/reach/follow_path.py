@@ -1,0 +1,233 @@
+"""The motion of the joints along a path of places.
+
+From a pose at the first sample every further one is the nearest pose that reaches its sample (`pose_search`), within
+the limits of the joints and no farther from the pose before than their speeds allow. Freedoms beyond the path follow
+the preferred posture with a time constant, so that the motion stays smooth. Where a path cannot be followed to its end
+from one pose, others that reach its first sample are tried: elbow up, elbow down, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arguments import positive_number, whole_number
+from dalembert.core.errors import ModelError, require_name
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.equations import EquationsOfMotion, State, require_equations
+from dalembert.expressions import Array
+from dalembert.record import Record
+from dalembert.tree.places import Goal, read_path
+from dalembert.tree.reach.inverse_kinematics import (
+    OutOfReachError,
+    active_limits,
+    first_poses,
+    nearest_pose,
+    open_loops,
+    out_of_reach,
+    read_weights,
+    remaining_gaps,
+)
+from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
+from dalembert.tree.reach.posture import Objective, approach, descend, read_objective
+from dalembert.tree.reach.ranges import Ranges, initial_state, read_ranges
+from dalembert.tree.trajectories.joint_record import joint_record
+
+
+@dataclass(frozen=True)
+class PathLimits:
+    """Which steps between samples belong to one motion."""
+
+    # Largest change between samples where no speed is limited [m or rad]: two solutions of a wrist differ by more, and
+    # a path that needs more between two samples has too few of them.
+    jump: float = 0.5
+    # Time constant [s] with which a preferred posture is followed. It nears a limit with a speed of at most the
+    # distance over this (the velocity damper of Faverjon and Tournassoud 1987).
+    lag: float = 0.2
+    different: float = 0.1  # [m or rad]: first poses nearer to each other are one
+    # Gap [m, rad] that counts as followed: a micrometre, below the repeatability of any arm.
+    tolerance: float = 1e-6
+
+
+PATH = PathLimits()
+
+
+def follow_path(
+    eqs: EquationsOfMotion,
+    path: Record,
+    *,
+    places: str | Sequence[str] | None = None,
+    start: State | None = None,
+    weights: Mapping[str, Any] | None = None,
+    prefer: State | Mapping[str, float] | str | None = None,
+    limits: bool | Mapping[str, Any] = True,
+    speed: bool | float | Mapping[str, float] = True,
+    restarts: int = 20,
+    seed: int = 0,
+    tolerance: float = PATH.tolerance,
+    nearest: bool = False,
+) -> Record:
+    """Joint coordinates along a path of positions or poses: continuous, within limits of coordinates and speeds.
+
+    Parameters
+    ----------
+    path : record with channels of places, such as ``hand.x``, ``hand.y``, ``hand.z`` and ``hand.e0`` to ``hand.e3``;
+        `da.tree.trapezoid` and its like make one of way-points.
+    places : those to follow; None: all in the record.
+    start : the pose to begin near to; None: as drawn.
+    weights, prefer, limits : as of `da.tree.inverse_kinematics`.
+    speed : whether joints keep to the limits of their speeds; or a speed for all, or by coordinate [rad/s, m/s].
+    restarts : how many random poses may be tried for other solutions at the first sample, drawn with `seed`.
+    tolerance : largest gap from the path [m, rad]. More of it leads through singular poses with less speed.
+    nearest : go on as near as possible where the path is out of reach, instead of an error.
+
+    Returns
+    -------
+    Record with position, rate and acceleration of every coordinate; rates are derivatives of splines through the
+    positions. ``statistics``: largest gaps from the path [m] and [rad], number of first poses tried.
+
+    Raises
+    ------
+    OutOfReachError : with the time, the gap, the limits that are active, and in ``record`` the motion up to there.
+    """
+    require_equations(eqs)
+    if not isinstance(path, Record):
+        raise ModelError(
+            "wrong-type", f"a path is a Record, got {type(path).__name__}.",
+            Advice("Make one with {}; of one pose use {}.", Call("da.tree.spline"), Call("da.tree.inverse_kinematics")),
+        )  # fmt: skip
+    tasks, goals = read_path(eqs, path, places)
+    begin = initial_state(eqs, start)
+    moving = tuple(name for name in eqs.measures.names if name in eqs.coordinates.index)
+    ranges = read_ranges(eqs, limits, also=moving)
+    search = PoseSearch(eqs, tasks, read_weights(tasks, weights), ranges, begin.t)
+    objective = read_objective(eqs, prefer, tasks, ranges, begin)
+    follower = _PathFollower(
+        search, path.time, goals, _speeds(eqs, search, speed), objective, positive_number("tolerance", tolerance)
+    )
+    count = whole_number("restarts", restarts)
+    tried: list[Array] = []
+    failure: OutOfReachError | None = None
+    firsts: Iterable[SearchPoint] = first_poses(search, begin, goals[0], count, seed)
+    if nearest:
+        firsts = [point for point in (nearest_pose(search, begin, goals[0], count, seed),) if point is not None]
+    for first in firsts:
+        point = search.search(first, goals[0], settled=LIMITS.stuck)
+        if not nearest and not follower.followed(point):
+            failure = failure or follower.failure(search.search(point, goals[0]), 0, [], ranges)
+            continue
+        if objective is not None and search.reached(point):
+            point = descend(search, point, goals[0], objective)
+        if any(np.abs(point.q - other).max() < PATH.different for other in tried):
+            continue
+        tried.append(point.q)
+        found = follower.follow(point, nearest)
+        if isinstance(found, OutOfReachError):
+            failure = found if failure is None or follower.length(found) > follower.length(failure) else failure
+            continue
+        gaps = [remaining for one in found for remaining in one[1]]
+        return joint_record(
+            eqs, path.time, np.array([q for q, _ in found]), "follow path",
+            **{
+                "largest gap": max(gap for _, gap, _ in gaps), "largest angle": max(angle for _, _, angle in gaps),
+                "first poses": len(tried),
+            },
+        )  # fmt: skip
+    raise open_loops(eqs) if failure is None else failure
+
+
+Sample = tuple[Array, list[tuple[str, float, float]]]  # coordinates, and the remaining gaps
+
+
+@dataclass(frozen=True)
+class _PathFollower:
+    """One way along a path from a first pose."""
+
+    search: PoseSearch
+    time: Array
+    goals: Sequence[tuple[Goal, ...]]
+    speeds: Array
+    objective: Objective | None
+    tolerance: float
+
+    def followed(self, point: SearchPoint) -> bool:
+        return point.gap <= self.tolerance
+
+    def follow(self, point: SearchPoint, nearest: bool) -> list[Sample] | OutOfReachError:
+        search, whole = self.search, self.search.ranges
+        samples: list[Sample] = [(point.q, self._gaps(point, 0))]
+        try:
+            for k in range(1, len(self.time)):
+                step = float(self.time[k] - self.time[k - 1])
+                room = np.where(np.isfinite(self.speeds), self.speeds * step, PATH.jump)
+                search.ranges = whole.meet(point.c - room, point.c + room)
+                point = search.search(point, self.goals[k])
+                if self.objective is not None and search.reached(point):
+                    point = self._approach_posture(point, k, whole, min(1.0, step / PATH.lag))
+                if not nearest and not self.followed(point):
+                    return self.failure(point, k, samples, whole)
+                samples.append((point.q, self._gaps(point, k)))
+        finally:
+            search.ranges = whole
+        return samples
+
+    def _approach_posture(self, point: SearchPoint, k: int, whole: Ranges, share: float) -> SearchPoint:
+        """A share of the way to the preferred posture, within the speeds, and to limits only in as many shares."""
+        assert self.objective is not None
+        ranges = self.search.ranges
+        below, above = (share * np.maximum(way, 0.0) for way in (point.c - whole.low, whole.high - point.c))
+        self.search.ranges = ranges.meet(point.c - below, point.c + above)
+        found = approach(self.search, point, self.goals[k], self.objective, share)
+        self.search.ranges = ranges
+        return found
+
+    def _gaps(self, point: SearchPoint, k: int) -> list[tuple[str, float, float]]:
+        self.search.goals = self.goals[k]
+        return remaining_gaps(self.search, point)
+
+    def failure(self, point: SearchPoint, k: int, samples: list[Sample], whole: Ranges) -> OutOfReachError:
+        """The error of a sample that is not reached; `whole` are the ranges without limits of speed."""
+        search, eqs, t = self.search, self.search.eqs, float(self.time[k])
+        plain = out_of_reach(search, point, self.goals[k], eqs.state(point.q, t=search.t))
+        place, gap = plain.where["place"], plain.finding.evidence
+        at_all = active_limits(search.ranges, point)
+        limits = active_limits(whole, point)
+        active = {name: limits.get(name, "speed") for name in at_all}
+        shown = ", ".join(f"{name!r} ({word})" for name, word in active.items()) or "none"
+        advice = [
+            Advice("Begin at another pose with {}.", Argument("start")),
+            Advice("Allow a larger {}.", Argument("tolerance")),
+        ]
+        if "speed" in active.values():
+            slower = Advice("Go slower or sample the path more finely; {} finds a timing.", Call("da.tree.scale_time"))
+            advice.insert(0, slower)
+        error = OutOfReachError(
+            "out-of-reach", f"{place!r} of {eqs.name!r} leaves its path at t = {t:.6g} s by {gap['distance']:.3g} m "
+            f"and {gap['angle']:.3g} rad; limits that are active: {shown}.", *advice,
+            where={"place": place, "time": t}, evidence={**gap, "active": active},
+        )  # fmt: skip
+        error.state = plain.state
+        if samples:
+            error.record = joint_record(eqs, self.time[:k], np.array([q for q, _ in samples]), "follow path")
+        return error
+
+    def length(self, failure: OutOfReachError) -> int:
+        return 0 if failure.record is None else len(failure.record)
+
+
+def _speeds(eqs: EquationsOfMotion, search: PoseSearch, speed: Any) -> Array:
+    """Largest speed of every limited measure, infinite where there is none."""
+    names = search.ranges.names
+    own = [eqs.limits[name].speed if name in eqs.limits else None for name in names]
+    found = np.array([np.inf if x is None or speed is False else x for x in own])
+    if isinstance(speed, Mapping):
+        for name, value in speed.items():
+            full = eqs.full_name(name)
+            require_name("coordinate", full, names, f"equations {eqs.name!r}", error=ModelError, argument="speed")
+            found[names.index(full)] = positive_number(f"speed of {name!r}", value)
+    elif not isinstance(speed, bool):
+        found = np.minimum(found, positive_number("speed", speed))
+    return found

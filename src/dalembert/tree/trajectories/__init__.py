@@ -1,0 +1,1 @@
+"""Motions through way-points as records, and their timing within limits."""
