@@ -35,6 +35,7 @@ import numpy as np
 import dalembert as da
 
 MESHES = Path(__file__).parents[1] / "data" / "meshes"
+ROBOTS = Path(__file__).parents[1] / "data" / "robots"
 MAX_BYTES = 32_000_000  # what records may unpack to
 MEMORY = 1_500_000_000  # bytes of address space above those of the start: taking more is an unexpected end
 READ, REFUSED = "read", "refused"
@@ -112,6 +113,65 @@ def other_parquet() -> bytes:
     return buffer.getvalue()
 
 
+def logger_texts() -> list[bytes]:
+    rows = "".join(f"{k},{k * 8333},{k * 0.5},{9.8 + k}\n" for k in range(8))
+    preamble = "sep=,\nDeviceTag:,bottom\nStartTime: ,2025-04-11_11:49:50\n\n"
+    dated = "Zeit;Weg [mm]\n" + "".join(f"2026-03-01T12:00:0{k},5;{k},25\n" for k in range(8))
+    return [(preamble + "PacketCounter,SampleTimeFine,Acc_X,Acc_Z\n" + rows).encode(), dated.encode("cp1252")]
+
+
+def strong_motion() -> bytes:
+    numbers = [f"{0.1 * k:10.6f}" for k in range(20)]
+    lines = "\n".join("".join(numbers[k : k + 8]) for k in range(0, 20, 8))
+    head = "Corrected accelerogram\nChan  5:  Tran    (Sta Chn:  7)     Location: Bent 3\n"
+    blocks = [f"    20 points of {what} data equally spaced at  .005 sec, in {unit}. (8f10.6)\n{lines}\n"
+              for what, unit in (("accel", "cm/sec2"), ("veloc", "cm/sec"))]  # fmt: skip
+    return (head + "".join(blocks) + "/&  ---- End of data\n").encode()
+
+
+def sound() -> list[bytes]:
+    from scipy.io import wavfile
+
+    found = []
+    for kind in ("<i2", "<f4", "u1"):
+        buffer = io.BytesIO()
+        wavfile.write(buffer, 1000, (50 * np.ones((16, 2))).astype(kind))
+        found.append(buffer.getvalue())
+    return found
+
+
+def worksheet() -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (["rig 4"], ["Time (ms)", "Force [N]"], *([k, 0.5 * k] for k in range(8))):
+        book.active.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def labview() -> bytes:
+    from nptdms import ChannelObject, TdmsWriter
+
+    buffer = io.BytesIO()
+    with TdmsWriter(buffer) as writer:
+        about = {"wf_increment": 0.01, "unit_string": "g"}
+        writer.write_segment([ChannelObject("rig", name, np.arange(12.0), properties=about) for name in ("a1", "a2")])
+    return buffer.getvalue()
+
+
+def mat73() -> bytes:
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        for name, values in (("t", np.arange(40.0)[None]), ("y", np.ones((2, 40))), ("fs", np.array([[100.0]]))):
+            made = file.create_dataset(name, data=values, chunks=values.shape, compression="gzip")
+            made.attrs["MATLAB_class"] = np.bytes_("double")
+    return buffer.getvalue()
+
+
 def binary_mesh(name: str, version: str) -> bytes:
     import meshlane
 
@@ -160,7 +220,7 @@ def sweep_store() -> list[bytes]:
 
 
 def read_table(path: Path) -> None:
-    found = da.read_record(path, max_bytes=MAX_BYTES, time="Time" if b"Time" in path.read_bytes()[:400] else "time")
+    found = da.read_record(path, max_bytes=MAX_BYTES)
     repr(found), found.gaps(), found.parts()
 
 
@@ -193,6 +253,33 @@ def read_mesh(path: Path) -> None:
         da.structures.read_mesh(path, max_bytes=400_000_000)
 
 
+def read_robot(path: Path) -> None:
+    """A robot, with a mesh beside it that is as it should be."""
+    (path.parent / "part.stl").write_bytes(surface(True))
+    da.read_model(path)
+
+
+def read_obj(path: Path) -> None:
+    from dalembert.files.robots.mesh_files import read_obj as read
+
+    read(path)
+
+
+def robots(suffix: str) -> list[bytes]:
+    texts = [path.read_bytes() for path in sorted(ROBOTS.glob(f"*{suffix}"))]
+    if suffix == ".urdf":
+        return [text.replace(b'<sphere radius="0.03"/>', b'<mesh filename="part.stl"/>') for text in texts]
+    asset = b'<asset><mesh name="part" file="part.stl"/></asset>'
+    more = b'<equality><weld body1="arm" body2="hand"/></equality><actuator><position joint="knee" kp="3"/></actuator>'
+    with_mesh = [text.replace(b'<geom size=".05"/>', b'<geom type="mesh" mesh="part"/>') for text in texts]
+    return [text.replace(b"</mujoco>", asset + more + b"</mujoco>") for text in with_mesh]
+
+
+def obj_text() -> bytes:
+    corners = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvn 0 0 1\n"
+    return corners + b"f 1 3 2\nf 1//1 2//1 4//1\nf -4 -1 -2\nf 2/1 3/1 4\n"
+
+
 def mesh_texts(*names: str) -> list[bytes]:
     return [(MESHES / name).read_bytes() for name in names]
 
@@ -208,6 +295,13 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "mat7": (".mat", lambda: [mat("5", packed=True), mat("5", packed=True, more=True)], read_table),
     "parquet": (".parquet", lambda: [written(".parquet"), other_parquet()], read_table),
     "netcdf": (".nc", lambda: [written(".nc"), other_netcdf()], read_table),
+    "logger": (".csv", logger_texts, read_table),
+    "mat73": (".mat", lambda: [mat73()], read_table),
+    "uff": (".uff", lambda: [written(".uff")], read_table),
+    "strong motion": (".v2", lambda: [strong_motion()], read_table),
+    "wav": (".wav", sound, read_table),
+    "xlsx": (".xlsx", lambda: [worksheet()], read_table),
+    "tdms": (".tdms", lambda: [labview()], read_table),
     "gmsh": (".msh", lambda: [*mesh_texts("brick20.msh", "tet10.msh", "two_cubes_22.msh", "two_cubes_41.msh"),
                               binary_mesh("two_cubes_22.msh", "2.2"), binary_mesh("brick20.msh", "4.0"),
                               binary_mesh("two_cubes_41.msh", "4.1")], read_mesh),
@@ -215,6 +309,9 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "nastran": (".bdf", lambda: mesh_texts("brick20.bdf", "left_handed.bdf", "tet10.nas"), read_mesh),
     "stl": (".stl", lambda: [surface(True), surface(False)], read_surface),
     "sweep": (".txt", sweep_store, read_sweep),
+    "urdf": (".urdf", lambda: robots(".urdf"), read_robot),
+    "mjcf": (".xml", lambda: robots(".xml"), read_robot),
+    "obj": (".obj", lambda: [obj_text()], read_obj),
 }  # fmt: skip
 
 
@@ -325,7 +422,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         for line in sys.stdin:
-            name, first, count = line.split()
+            name, first, count = line.rsplit(maxsplit=2)
             limit(None)
             corpus(name)
             limit(MEMORY)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dalembert.files.models import write_model as write_model
     from dalembert.files.records.records import read_record as read_record
     from dalembert.files.records.records import write_record as write_record
+    from dalembert.files.records.responses import read_frequency_response as read_frequency_response
+    from dalembert.files.records.responses import write_frequency_response as write_frequency_response
+    from dalembert.files.robots.mjcf.reading import read_mjcf as read_mjcf
     from dalembert.files.robots.urdf import read_urdf as read_urdf
+    from dalembert.files.robots.urdf_writer import write_urdf as write_urdf
 
 __all__ = attach(__name__)

@@ -35,6 +35,8 @@ class ReductionLimits:
     stiff: float = 1e-6  # stiffness against a rigid motion, of the largest eigenvalue
     mass: float = 0.01  # of the masses at the points: a coarse choice of points leaves some out
     rank: float = 1e-9  # of singular values that count as zero
+    symmetric: float = 1e-6  # of M - Mᵀ and K - Kᵀ: files carry some 7 digits
+    unmoved: float = 1e-12  # motion of a node, relative to the largest of its mode, that is rounding
 
 
 LIMITS = ReductionLimits()
@@ -155,5 +157,5 @@ def _rows(model: ReducedModel, k: int) -> FloatArray:
 def _node(model: ReducedModel, name: str, k: int, moved: FloatArray) -> FlexibleNode:
     both = np.array(moved[k])
     size = np.abs(moved).max(axis=(0, 1), initial=0.0)
-    both[np.abs(both) <= 1e-12 * size] = 0.0
+    both[np.abs(both) <= LIMITS.unmoved * size] = 0.0
     return FlexibleNode(name=name, place=np.array(model.places[k]), translation=both[:3], rotation=both[3:])

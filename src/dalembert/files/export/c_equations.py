@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import ModelError
-from dalembert.equations import ARGUMENTS, EquationsOfMotion
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Kernel
 from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.expressions.source_text import C, read_values, write_values
 from dalembert.files.export.c_texts import comment
-from dalembert.files.export.python_export import FUNCTIONS, ModulePart
+from dalembert.files.export.equation_functions import NamedFunction
 
 STATES = 5  # of the test program
 AGREEMENT = 1e-10  # relative to the largest entry of a result
 TITLES = {
     "q": "coordinates", "v": "speeds", "z": "internal states", "u": "inputs", "p": "parameters", "lam": "multipliers",
-    "a": "accelerations",
+    "a": "accelerations", "tau": "efforts on the speeds",
 }  # fmt: skip
 
 
@@ -32,20 +33,15 @@ TITLES = {
 class CFunction:
     """One function: its declaration without the semicolon, its text, and how it is called and checked."""
 
-    written: ModulePart
-    arguments: tuple[str, ...]
+    written: NamedFunction
     sizes: tuple[int, ...]  # of the results
     declaration: str
     text: str
 
 
-def equations_texts(eqs: EquationsOfMotion, prefix: str) -> dict[str, str]:
+def equations_texts(eqs: EquationsOfMotion, prefix: str, chosen: Sequence[NamedFunction]) -> dict[str, str]:
     """Texts of the files, by name."""
-    functions = [
-        _function(eqs, one, prefix)
-        for one in FUNCTIONS
-        if eqs.functions[one.function].nnz_out() or one.function in ("inertia", "forces")
-    ]
+    functions = [_function(eqs, one, prefix) for one in chosen]
     return {
         f"{prefix}.h": _header(eqs, prefix, functions),
         f"{prefix}.c": _source(eqs, prefix, functions),
@@ -55,9 +51,8 @@ def equations_texts(eqs: EquationsOfMotion, prefix: str) -> dict[str, str]:
     }
 
 
-def _function(eqs: EquationsOfMotion, one: ModulePart, prefix: str) -> CFunction:
-    function = eqs.functions[one.function]
-    arguments = tuple(ARGUMENTS[one.function].split())
+def _function(eqs: EquationsOfMotion, one: NamedFunction, prefix: str) -> CFunction:
+    function, arguments = one.function, one.arguments
     symbols = [
         ["t"] if name == "t" else [f"{name}[{k}]" for k in range(function.numel_in(g))]
         for g, name in enumerate(arguments)
@@ -74,7 +69,7 @@ def _function(eqs: EquationsOfMotion, one: ModulePart, prefix: str) -> CFunction
     except Untranslatable as error:
         raise ModelError(
             "no-c-code", f"{one.name} of {eqs.name!r} holds {error}, which has no C code.",
-            where={"function": one.function},
+            where={"function": one.name},
         ) from error  # fmt: skip
     given = [f"double {name}" if name == "t" else f"const double *{name}" for name in arguments]
     declaration = f"void {prefix}_{one.name}({', '.join([*given, *(f'double *{r}' for r in one.results)])})"
@@ -83,7 +78,7 @@ def _function(eqs: EquationsOfMotion, one: ModulePart, prefix: str) -> CFunction
         if size > sum(not found.is_zero(k) for k in entries):
             body.append(f"  for (int i = 0; i < {size}; ++i) {result}[i] = 0.0;")
     body += [f"  {line}" for line in statements]
-    return CFunction(one, arguments, tuple(sizes), declaration, f"{declaration} {{\n" + "\n".join(body) + "\n}")
+    return CFunction(one, tuple(sizes), declaration, f"{declaration} {{\n" + "\n".join(body) + "\n}")
 
 
 def _names(eqs: EquationsOfMotion) -> dict[str, list[str]]:
@@ -96,6 +91,7 @@ def _names(eqs: EquationsOfMotion) -> dict[str, list[str]]:
     return {
         "q": listed(eqs.coordinates), "v": listed(eqs.speeds), "z": listed(eqs.internal), "u": listed(eqs.inputs),
         "p": [f"{name} = {value!r}" for name, value in values], "y": listed(eqs.outputs),
+        "a": [f"rate of {n}" for n in eqs.speeds.names],
         "lam": [f"{row.owner}, row {row.number + 1} ({row.level})" for row in eqs.rows],
     }  # fmt: skip
 
@@ -152,20 +148,21 @@ def _source(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunction])
 
 def _test_program(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunction]) -> str:
     random = np.random.default_rng(0)
-    sizes = {"q": eqs.nq, "v": eqs.nv, "z": eqs.nz, "u": eqs.nu, "lam": len(eqs.rows), "a": eqs.nv}
+    sizes = {"q": eqs.nq, "v": eqs.nv, "z": eqs.nz, "u": eqs.nu, "lam": len(eqs.rows), "a": eqs.nv, "tau": eqs.nv}
+    sizes |= {"lam0": len(eqs.rows)} | _further_sizes(functions)
     states = []
     for _ in range(STATES):
         state = {name: random.uniform(-1.0, 1.0, size) for name, size in sizes.items()}
         state["q"] = np.array(eqs.placement.q) + 0.2 * state["q"]
         states.append({**state, "p": eqs.p, "t": random.uniform(0.0, 1.0, 1)})
     tables, checks = [], []
-    used = {name for one in functions for name in one.arguments}
+    used = {name for one in functions for name in one.written.arguments}
     for name in (name for name in states[0] if name in used):
         tables.append(_table(name, [state[name] for state in states]))
     for one in functions:
-        kernel = eqs.kernel(one.written.function)
-        found = [kernel(*(state[name] for name in one.arguments)) for state in states]
-        given = ", ".join("t[k][0]" if name == "t" else f"{name}[k]" for name in one.arguments)
+        kernel = Kernel(one.written.function)
+        found = [kernel(*(state[name] for name in one.written.arguments)) for state in states]
+        given = ", ".join("t[k][0]" if name == "t" else f"{name}[k]" for name in one.written.arguments)
         outputs = ", ".join(f"out{j}" for j in range(len(one.sizes)))
         lines = [f"    double {', '.join(f'out{j}[{max(size, 1)}]' for j, size in enumerate(one.sizes))};"]
         lines.append(f"    {prefix}_{one.written.name}({given}, {outputs});")
@@ -206,6 +203,16 @@ int main(void) {{
   return worst <= {AGREEMENT!r} ? 0 : 1;
 }}
 """
+
+
+def _further_sizes(functions: Sequence[CFunction]) -> dict[str, int]:
+    """Of arguments that only functions of a tree have: wrenches on places."""
+    return {
+        name: one.written.function.numel_in(k)
+        for one in functions
+        for k, name in enumerate(one.written.arguments)
+        if name not in (*TITLES, "t", "lam0")
+    }
 
 
 def _table(name: str, rows: Sequence[Any]) -> str:

@@ -11,7 +11,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from dalembert.equations import Channels, EquationsOfMotion, equations
 from dalembert.expressions import Array, Kernel
 from dalembert.files.export import c_texts
 from dalembert.files.export.c_equations import equations_texts
+from dalembert.files.export.equation_functions import Name, NamedFunction, default_functions, named_functions
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.record import Record
 
@@ -98,8 +99,9 @@ def export_c(
     dt: float | None = None,
     real: str = "double",
     example: Record | None = None,
+    functions: Iterable[Name] | None = None,
 ) -> CExport:
-    """Write the step of an observer or of a controller, or equations of motion, as C99.
+    """Write the step of an observer or of a controller, or functions of equations of motion, as C99.
 
     Parameters
     ----------
@@ -111,6 +113,9 @@ def export_c(
     real : "double" or "float".
     example : a run to take the inputs of the test program's reference steps from (``da.simulate`` with this very loop);
         by default they are random around zero. Units in the header come from it, too.
+    functions : of equations, what to write: "inverse" (inputs that make accelerations), "mass_matrix", "forward"
+        (accelerations), parts of the equations such as "forces", and in joint coordinates functions of `da.tree`, with
+        a place where they need one: ("jacobian", "tool.tip"). All parts of the equations when left out.
 
     Returns
     -------
@@ -127,7 +132,10 @@ def export_c(
                 "ineffective-argument",
                 f"equations have no step, and are written in doubles: {given[0]} has no meaning.",
             )
-        return write_equations(eqs, folder, name)
+        chosen = default_functions(eqs) if functions is None else named_functions(eqs, functions)
+        return write_equations(eqs, folder, name, chosen)
+    if functions is not None:
+        raise DataError("ineffective-argument", "a step is one function: functions are those of equations.")
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else checked_name(name)
     target = make_folder(folder)
@@ -155,9 +163,11 @@ def equations_of(given: object) -> EquationsOfMotion | None:
     return None if equations.dispatch(type(given)) is equations.dispatch(object) else equations(given)
 
 
-def write_equations(eqs: EquationsOfMotion, folder: str | os.PathLike[str], name: str | None) -> CExport:
+def write_equations(
+    eqs: EquationsOfMotion, folder: str | os.PathLike[str], name: str | None, functions: Sequence[NamedFunction]
+) -> CExport:
     prefix = identifier(eqs.name) if name is None else checked_name(name)
-    texts = equations_texts(eqs, prefix)
+    texts = equations_texts(eqs, prefix, functions)
     target = make_folder(folder)
     for file, text in texts.items():
         write_text(target / file, text)

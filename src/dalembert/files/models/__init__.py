@@ -46,18 +46,18 @@ Further sections: ground (points), couplers (gears), drivers, constraints, varia
 lists all keys for editors. Nothing in a file is executed; size, nesting, number of parts and includes are bounded.
 """
 
-from dalembert.files.models.reading import library_path, list_models, parse_model, read_model
-from dalembert.files.models.schema.json_schema import model_schema, schema_path
-from dalembert.files.models.text.sources import ModelFileError
-from dalembert.files.models.writing import write_model
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ModelFileError",
-    "list_models",
-    "library_path",
-    "model_schema",
-    "parse_model",
-    "read_model",
-    "schema_path",
-    "write_model",
-]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.files.models.reading import library_path as library_path
+    from dalembert.files.models.reading import list_models as list_models
+    from dalembert.files.models.reading import parse_model as parse_model
+    from dalembert.files.models.reading import read_model as read_model
+    from dalembert.files.models.schema.json_schema import model_schema as model_schema
+    from dalembert.files.models.schema.json_schema import schema_path as schema_path
+    from dalembert.files.models.text.sources import ModelFileError as ModelFileError
+    from dalembert.files.models.writing import write_model as write_model
+
+__all__ = attach(__name__)

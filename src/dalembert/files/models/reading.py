@@ -11,6 +11,7 @@ from typing import Any
 
 from dalembert.core.errors import FileFormatError, ModelError
 from dalembert.core.findings import Finding
+from dalembert.files.models.format import check_options, find_format, model_suffixes
 from dalembert.files.models.tables.bodies import add_bodies
 from dalembert.files.models.tables.parts import add_parts, law_of_time
 from dalembert.files.models.text.limits import LIMITS
@@ -32,23 +33,31 @@ def list_models() -> tuple[str, ...]:
     >>> "four-bar" in list_models()
     True
     """
-    return tuple(sorted(path.stem for path in LIBRARY.glob("*.toml")))
+    return tuple(_library_files())
+
+
+def _library_files() -> dict[str, Path]:
+    """Files of the library by name."""
+    return {path.stem: path for path in sorted(LIBRARY.iterdir()) if path.suffix in model_suffixes()}
 
 
 def library_path(name: str) -> Path:
     """The file of a ready machine, to be read or copied."""
-    if name not in list_models():
-        raise ModelError("unknown-name", unknown("library model", name, list_models()), where={"name": name})
-    return LIBRARY / f"{name}.toml"
+    files = _library_files()
+    if name not in files:
+        raise ModelError("unknown-name", unknown("library model", name, files), where={"name": name})
+    return files[name]
 
 
-def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> Mechanism:
-    """Read a machine from a model file, or from the library by its name.
+def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False, **options: Any) -> Mechanism:
+    """Read a machine from a model file or a robot file, or from the library by its name.
 
     Parameters
     ----------
-    path : a ``.toml`` or ``.json`` file, or a name of `library`. Nothing in a file is executed.
+    path : a ``.toml`` or ``.json`` file, ``.urdf`` or ``.xml`` (URDF or MJCF), or a name of `library`. Nothing in a
+        file is executed.
     allow_outside : let it include files, meshes and data of flexible bodies that are not in its folder.
+    options : those of the format's own reader, such as ``base`` and ``folders`` of `read_urdf`.
 
     Returns
     -------
@@ -72,15 +81,23 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
         problem = f"expected the path of a model file or the name of a library model, got {path!r}."
         raise FileFormatError("wrong-type", problem) from None
     shown = os.fsdecode(given)
-    problems = Problems()
     if shown in list_models():  # no file has such a name, since model files have a suffix
-        file = LIBRARY / f"{shown}.toml"
+        file = library_path(shown)
+        shown = file.name
     else:
         file = Path(shown)
         if not file.suffix:
-            problem = f"not a .toml or .json file, and {unknown('library model', shown, list_models())}"
+            problem = f"not a model file, and {unknown('library model', shown, list_models())}"
             raise FileFormatError("unknown-name", problem, path=shown)
-    source = read_source(file, shown if file.name == Path(shown).name else f"{shown}.toml", problems)
+    format = find_format(file, shown)
+    if allow_outside and any(one.name == "allow_outside" for one in format.options):
+        options["allow_outside"] = True
+    return format.read(file, shown, **check_options(format, options, shown))
+
+
+def read_model_file(file: Path, shown: str, *, allow_outside: bool) -> Mechanism:
+    """Read a machine from a TOML or JSON file; messages name it as shown."""
+    source = read_source(file, shown, Problems())
     resolved = Path(os.path.realpath(file))
     folders = Folders(resolved.parent, allow_outside)
     folders.trail.append(resolved)

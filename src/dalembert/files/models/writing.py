@@ -25,6 +25,7 @@ from dalembert.model.couplings import COUPLERS, Coupler
 from dalembert.model.inertia import Shape, box, cylinder, rod, sphere
 from dalembert.model.joints import Joint
 from dalembert.model.joints.joint import PLACEMENT, Z
+from dalembert.model.joints.limits import KEYS
 from dalembert.model.options import Declared, Option
 from dalembert.model.orientation import as_rotation, split_pose
 
@@ -47,11 +48,13 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     if suffix not in (".toml", ".json"):
         raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=str(path))
     document = model_document(mechanism)
-    for k, body in enumerate(body for body in mechanism.bodies if body.mesh is not None):
+    shown = [body for body in (*mechanism.bodies, mechanism.ground) if body.mesh is not None]
+    for k, body in enumerate(shown):
         name = f"{Path(path).stem}-{k + 1}.stl"  # numbered: names of bodies need not be names of files
         with replacing(Path(path).with_name(name)) as temporary:
             temporary.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
-        document["bodies"][body.name]["picture"] = {"mesh": name, "scale": 1.0}
+        table = document.setdefault("ground", {}) if body.is_ground else document["bodies"][body.name]
+        table["picture"] = {"mesh": name, "scale": 1.0}
     written: dict[int, str] = {}
     for body in mechanism.bodies:
         if body.flexible is not None:
@@ -224,8 +227,14 @@ class Document:
             "a": self.place(joint.a, what, own_axes=own),
             "b": self.place(joint.b, what, own_axes=own),
         }
-        own_options = [one for one in kind.options if one.form not in PLACEMENT]
-        return {**table, **{one.name: write_option(self, one, joint.options[one.name], what) for one in own_options}}
+        own_options = [one for one in kind.options if one.form not in (*PLACEMENT, "limits")]
+        given = {one.name: write_option(self, one, joint.options[one.name], what) for one in own_options}
+        limits = {
+            name: {k: x for k in KEYS if (x := getattr(own, k)) is not None} for name, own in joint.limits.items()
+        }
+        if limits:
+            given["limits"] = limits[joint.coordinates[0].name] if len(joint.coordinates) == 1 else limits
+        return {**table, **given}
 
     def coupler(self, coupler: Coupler) -> dict[str, Any]:
         what, kind = f"{coupler.kind} {coupler.name!r}", COUPLERS[coupler.kind]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
+from dalembert.core.progress import Setting
 from dalembert.core.registry import Registry
 from dalembert.record import Record
 
@@ -29,16 +30,19 @@ from dalembert.record import Record
 class Reading:
     """How a file is to be read.
 
-    time : name of the column of time.  dt : sample time [s] of a file without one.  max_bytes : largest size unpacked.
-    delimiter : between the cells of a text; None where the reader finds it.
+    time : name of the column of time; None where the reader finds it.  dt : sample time [s] of a file without one.
+    max_bytes : largest size unpacked.  delimiter : between the cells of a text; None where the reader finds it.
+    skip : lines before the header of a text; None where the reader finds it.  progress : see `core.progress`.
     known_units : channels whose unit the caller gives; the reader leaves their numbers as they are.
     """
 
-    time: str = "time"
+    time: str | None = None
     dt: float | None = None
     max_bytes: int = 2 * 1024**3
     delimiter: str | None = None
     known_units: Collection[str] = ()
+    skip: int | None = None
+    progress: Setting = None
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,13 @@ def read_heading(cell: str, *, is_time: bool = False) -> ColumnHeading:
     return ColumnHeading(name, read[0], read[1], given)
 
 
+def read_unit_cell(name: str, unit: str) -> ColumnHeading:
+    """Heading of a column whose unit stands in a row of units; a unit not known here is kept as it is."""
+    given = unit.strip("[](){} ")
+    read = _in_si(given, name) if given and given != "-" else ("", (1.0, 1.0))
+    return ColumnHeading(name, unit) if read is None else ColumnHeading(name, read[0], read[1], given)
+
+
 def seconds(unit: str) -> tuple[float, float] | None:
     """Factor of a unit of time to seconds, as numerator and denominator; None where it is none."""
     given = unit.strip("[]() ")

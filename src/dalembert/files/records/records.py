@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,24 @@ from dalembert.core.arguments import positive_number
 from dalembert.core.atomic_files import replacing
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
+from dalembert.core.progress import Setting
 from dalembert.files.records.format import Reading, find_format, suffixes
+from dalembert.files.records.join import join_records
 from dalembert.record import Record
 
 
 def read_record(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    time: str = "time",
+    time: str | None = None,
     dt: float | None = None,
     units: Mapping[str, str] | None = None,
     delimiter: str | None = None,
+    skip: int | None = None,
     max_bytes: int = Reading.max_bytes,
+    progress: Setting = None,
 ) -> Record:
-    """Read a record from a CSV, Parquet, netCDF or MAT file, or one of another registered format.
+    """Read a record from a file: CSV, MAT, UFF, TDMS, XLSX, WAV, V2, Parquet, netCDF or another registered format.
 
     A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
     ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.
@@ -36,15 +40,27 @@ def read_record(
 
     Parameters
     ----------
-    path : file; its suffix decides the format.
-    time : name of the column that holds time, with or without its unit; a unit such as ms is converted to s, one
-        that is not understood is an error.
+    path : file; its suffix decides the format. Several files, one per sensor, are joined to one record: by the packet
+        numbers, start times or clocks that they hold, on the clock of the first; ``provenance["joined"]`` reports how,
+        ``provenance["delays"]`` the delays that are left.
+    time : name of the column that holds time, with or without its unit; found by its usual names in several languages
+        when not given. A unit such as ms is converted to s, one that is not understood is an error. Dates and times of
+        day (ISO 8601) become seconds after the first one, which ``provenance["start"]`` holds.
     dt : sample time [s] of a file that has no column of time.
     units : units by channel name, over those in the file.
-    delimiter : what separates cells in a text file; found from the header when not given.
+    delimiter : what separates cells in a text file; found when not given. Decimal commas are understood where it is
+        not a comma.
+    skip : lines before the header of a text file; found from its numbers when not given. Pairs of a key and a value in
+        them are kept in ``provenance["preamble"]``.
+    progress : None: a bar on a terminal after two seconds; True: always; False: none; or a function of the fraction.
     max_bytes : larger files, and files that would unpack to more, are refused; reading takes less than twice as much
         memory.
     """
+    if isinstance(path, Sequence) and not isinstance(path, str):
+        how: Any = {"time": time, "dt": dt, "delimiter": delimiter, "skip": skip, "max_bytes": max_bytes}
+        files = [Path(one) for one in path]
+        joined = join_records([read_record(one, progress=progress, **how) for one in files], files)
+        return _with_units(joined, units) if units else joined
     file = Path(path)
     kind = find_format(file)
     if kind.read is None:
@@ -59,20 +75,8 @@ def read_record(
         raise FileFormatError("too-large", why, path=str(path))
     try:
         step = None if dt is None else positive_number("dt", dt)
-        record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or ()))
-        if not units:
-            return record
-        return Record(
-            record.time,
-            record.data,
-            record.names,
-            _over(record, units),
-            name=record.name,
-            status=record.status,
-            statistics=record.statistics,
-            provenance=record.provenance,
-            scene=record.scene,
-        )
+        record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))
+        return _with_units(record, units) if units else record
     except (DataError, FileFormatError) as error:
         found, line = error.finding, None
         if isinstance(error, FileFormatError):
@@ -113,6 +117,13 @@ def _absent(file: Path) -> FileFormatError:
     near = difflib.get_close_matches(file.name, others, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return FileFormatError("no-such-file", f"no such file.{hint}", path=str(file))
+
+
+def _with_units(record: Record, units: Mapping[str, str]) -> Record:
+    return Record(
+        record.time, record.data, record.names, _over(record, units), name=record.name, status=record.status,
+        statistics=record.statistics, provenance=record.provenance, scene=record.scene,
+    )  # fmt: skip
 
 
 def _over(record: Record, given: Mapping[str, str]) -> dict[str, str]:

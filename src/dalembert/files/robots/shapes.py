@@ -1,4 +1,4 @@
-"""Triangles of the simple shapes of robot files, centred at the origin: boxes, cylinders along z, spheres."""
+"""Triangles of the simple shapes of robot files, centred at the origin; cylinders and capsules lie along z."""
 
 from __future__ import annotations
 
@@ -34,8 +34,17 @@ def cylinder(radius: float, length: float) -> FloatArray:
     return turn_profile(np.array([0.0, radius, radius, 0.0]), np.array([-1.0, -1.0, 1.0, 1.0]) * length / 2)
 
 
-def sphere(radius: float) -> FloatArray:
-    polar = np.linspace(-np.pi / 2, np.pi / 2, SIDES // 2 + 1)
+def capsule(radius: float, length: float) -> FloatArray:
+    """A cylinder of this length between two half spheres."""
+    polar = np.linspace(-np.pi / 2, np.pi / 2, SIDES // 2 + 2)  # an even number of rings: none at the equator
     cosine = np.cos(polar)
     cosine[[0, -1]] = 0.0
-    return turn_profile(radius * cosine, radius * np.sin(polar))
+    return turn_profile(radius * cosine, radius * np.sin(polar) + np.sign(polar) * length / 2)
+
+
+def sphere(radius: float) -> FloatArray:
+    return capsule(radius, 0.0)
+
+
+def ellipsoid(half_axes: FloatArray) -> FloatArray:
+    return np.asarray(sphere(1.0) * half_axes)

@@ -7,44 +7,40 @@ along its axis, and at the child's origin. At zero coordinates both frames coinc
 
 from __future__ import annotations
 
-import math
 import os
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DalembertError, FileFormatError, ModelWarning, unknown_name
-from dalembert.core.findings import Finding
-from dalembert.files.models.values.mesh_mass import mesh_triangles
+from dalembert.core.errors import DalembertError, FileFormatError, unknown_name
+from dalembert.core.findings import Advice
+from dalembert.files.models.text.sources import BASE, ModelFileError
 from dalembert.files.robots import shapes
+from dalembert.files.robots.mesh_files import MeshFiles
+from dalembert.files.robots.node_reader import NodeReader, free_name
+from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import XmlNode, read_xml
 from dalembert.model import Body, Mechanism
 from dalembert.model.bodies import axes_from
 from dalembert.model.orientation import rotation
 
-KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+KINDS = {
+    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "planar": "planar",
+    "floating": "free",
+}  # fmt: skip
+COUPLED = ("revolute", "prismatic")  # kinds with one coordinate: they have limits, mimic others, and are driven
 BASES = ("fixed", "free")
-JOINT = "_joint"  # behind the name of a joint that is named as a link is
-LARGEST = 100.0  # [m] of an offset: robots are smaller, and their drawings in millimetres are not
-TRIANGLE = 1e-6  # of the largest principal inertia: files carry six digits
-POINT = 1e-6  # [m] radius of gyration of what counts as a point: an inertia of such a size is rounding
-
-
-@dataclass(frozen=True)
-class Origin:
-    """A pose: place [m] and axes as columns."""
-
-    place: FloatArray
-    axes: FloatArray
+FOREIGN = ("gazebo", "transmission", "ros2_control", "sensor", "contact", "safety_controller", "calibration")
+UNLIMITED = 1e9  # limits of this size are none: a slide must have some in a file
+SECOND = "_joint"  # behind the name of a joint that is named as a link is
 
 
 @dataclass
 class JointNode:
-    """A joint of the file before it is added to a mechanism."""
+    """A joint of the file before it is added to a mechanism; `mimic` is (joint, multiplier, offset)."""
 
     node: XmlNode
     name: str
@@ -55,93 +51,39 @@ class JointNode:
     axis: FloatArray
     mimic: tuple[str, float, float] | None
     damping: float
+    friction: float
+    limits: dict[str, float]
 
 
-@dataclass
-class UrdfReader:
-    """One file: its problems are collected and raised once."""
-
-    shown: str
-    folders: Sequence[Path]
-    problems: list[Finding] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
-
-    def problem(self, node: XmlNode, code: str, text: str) -> None:
-        self.problems.append(Finding(code, text, {"path": self.shown, "line": node.line}))
-
-    def raise_if_any(self) -> None:
-        if not self.problems:
-            return
-        first = self.problems[0]
-        code, text = first.code, first.problem
-        if len(self.problems) > 1:
-            each = [f"line {one.where['line']}: {one.problem}" for one in self.problems[:20]]
-            code, text = "several-problems", f"{len(self.problems)} problems. " + " ".join(each)
-        raise FileFormatError(code, text, path=self.shown, line=first.where["line"])
-
-    def number(self, node: XmlNode, key: str, default: float | None = None) -> float:
-        if key not in node.attributes and default is not None:
-            return default
-        return float(self.numbers(node, key, 1)[0])
-
-    def numbers(self, node: XmlNode, key: str, count: int, default: Sequence[float] | None = None) -> FloatArray:
-        text = node.attributes.get(key)
-        if text is None:
-            if default is None:
-                self.problem(node, "missing-argument", f"<{node.tag}> has no attribute {key!r}.")
-            return np.array([0.0] * count if default is None else default, dtype=float)
-        try:
-            found = np.array([float(x) for x in text.split()])
-        except ValueError:
-            found = np.array([math.nan])
-        if found.shape != (count,) or not np.isfinite(found).all():
-            wanted = "a finite number" if count == 1 else f"{count} finite numbers"
-            self.problem(node, "not-a-number", f"{key} of <{node.tag}> must be {wanted}, got {text!r:.80}.")
-            return np.zeros(count)
-        return found
+class UrdfReader(NodeReader):
+    """Values of the elements of a URDF file."""
 
     def origin(self, node: XmlNode) -> Origin:
         own = node.first("origin")
         if own is None:
-            return Origin(np.zeros(3), np.eye(3))
-        place, turn = self.numbers(own, "xyz", 3, (0, 0, 0)), self.numbers(own, "rpy", 3, (0, 0, 0))
-        if np.abs(place).max() > LARGEST:
-            self.problem(
-                own, "out-of-range",
-                f"an offset of {np.abs(place).max():g} m: lengths are metres; the file may be in millimetres.",
-            )  # fmt: skip
-        return Origin(place, np.array(rotation(tait_bryan=tuple(turn)).matrix))
+            return Origin()
+        self.check_names(own, (), ("xyz", "rpy"))
+        turn = self.numbers(own, "rpy", 3, (0, 0, 0))
+        return Origin(self.place(own, "xyz"), np.array(rotation(tait_bryan=tuple(turn)).matrix))
 
     # -- links ----------------------------------------------------------------------------------------------------
-    def inertia(self, link: XmlNode) -> tuple[float, FloatArray, FloatArray]:
+    def inertia(self, link: XmlNode, *, used: bool = True) -> tuple[float, FloatArray, FloatArray]:
         """Mass, centre of mass and inertia about it, in the link's axes."""
         own = link.first("inertial")
         if own is None:
             return 0.0, np.zeros(3), np.zeros((3, 3))
-        origin, mass, name = self.origin(own), 0.0, link.attributes.get("name", "")
+        self.check_names(own, ("origin", "mass", "inertia"), ())
+        origin, name = self.origin(own), link.attributes.get("name", "")
         weight, tensor = own.first("mass"), own.first("inertia")
         if weight is None or tensor is None:
             self.problem(own, "missing-argument", f"<inertial> of link {name!r} needs <mass> and <inertia>.")
             return 0.0, np.zeros(3), np.zeros((3, 3))
+        keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        self.check_names(tensor, (), keys)
         mass = self.number(weight, "value")
-        if mass < 0:
-            self.problem(weight, "negative", f"mass of link {name!r} is negative ({mass:g} kg).")
-        entries = {key: self.number(tensor, key, 0.0) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
-        J = np.array(
-            [
-                [entries["ixx"], entries["ixy"], entries["ixz"]],
-                [entries["ixy"], entries["iyy"], entries["iyz"]],
-                [entries["ixz"], entries["iyz"], entries["izz"]],
-            ]
-        )
-        principal = np.linalg.eigvalsh(J)
-        slack = TRIANGLE * float(np.abs(principal).max()) + abs(mass) * POINT**2
-        if principal[0] < -slack or principal[0] + principal[1] < principal[2] - slack:
-            self.problem(
-                tensor, "not-physical",
-                f"inertia of link {name!r} has the principal values {', '.join(f'{x:g}' for x in principal)} kg m²: "
-                "none may be negative, and none may exceed the sum of the others.",
-            )  # fmt: skip
+        xx, xy, xz, yy, yz, zz = (self.number(tensor, key, 0.0) for key in keys)
+        J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        J = self.check_inertia(tensor, f"link {name!r}", mass, J) if used else J
         return mass, origin.place, origin.axes @ J @ origin.axes.T
 
     def triangles(self, link: XmlNode) -> FloatArray | None:
@@ -153,44 +95,30 @@ class UrdfReader:
                 made = self._shape(shape)
                 if made is not None:
                     found.append(made @ origin.axes.T + origin.place)
-        return np.concatenate(found) if found else None
+        return np.concatenate(found) if found and self.meshes.wanted else None
 
     def _shape(self, shape: XmlNode) -> FloatArray | None:
         if shape.tag == "box":
-            return shapes.box(self.numbers(shape, "size", 3))
+            size = self.numbers(shape, "size", 3)
+            if not (size > 0).all() and "size" in shape.attributes:
+                self.problem(shape, "not-positive", "size of <box> must be three positive lengths.")
+            return shapes.box(size)
         if shape.tag == "cylinder":
-            return shapes.cylinder(self.number(shape, "radius"), self.number(shape, "length"))
+            return shapes.cylinder(self.positive(shape, "radius"), self.positive(shape, "length"))
+        if shape.tag == "capsule":
+            return shapes.capsule(self.positive(shape, "radius"), self.positive(shape, "length"))
         if shape.tag == "sphere":
-            return shapes.sphere(self.number(shape, "radius"))
+            return shapes.sphere(self.positive(shape, "radius"))
         if shape.tag == "mesh":
-            return self._mesh(shape)
-        self.note(f"visual <{shape.tag}>")
+            return self.mesh(shape, shape.attributes.get("filename", ""), self.numbers(shape, "scale", 3, (1, 1, 1)))
+        self.note(shape, f"visual <{shape.tag}>")
         return None
 
-    def _mesh(self, node: XmlNode) -> FloatArray | None:
-        name = node.attributes.get("filename", "")
-        if Path(name).suffix.lower() != ".stl":
-            self.note(f"mesh *{Path(name).suffix.lower()}")
-            return None
-        path = find_file(name, self.folders)
-        if path is None:
-            places = ", ".join(str(folder) for folder in self.folders)
-            self.problem(node, "no-such-file", f"no mesh {name!r:.120} beneath {places}.")
-            return None
-        try:
-            found = mesh_triangles(path, str(path), 1.0)
-        except FileFormatError as error:
-            self.problem(node, error.code, f"mesh {name!r:.120}: {error}")
-            return None
-        return np.asarray(found * self.numbers(node, "scale", 3, (1, 1, 1)))
-
-    def note(self, what: str) -> None:
-        """Something of the file that the mechanism does not hold."""
-        self.left_out[what] = self.left_out.get(what, 0) + 1
-
     # -- joints -----------------------------------------------------------------------------------------------------
-    def joint(self, node: XmlNode, links: Iterable[str]) -> JointNode | None:
-        name, kind = node.attributes.get("name", ""), node.attributes.get("type", "")
+    def joint(self, node: XmlNode, links: Iterable[str]) -> JointNode:
+        name, kind = node.attributes.get("name", "").strip(), node.attributes.get("type", "")
+        known = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
+        self.check_names(node, known, ("name", "type"), others=FOREIGN)
         ends = []
         for side in ("parent", "child"):
             end = node.first(side)
@@ -200,62 +128,56 @@ class UrdfReader:
             elif link not in links:
                 self.problem(end, "unknown-name", unknown_name("link", link, links, f"joint {name!r}"))
             ends.append(link)
-        if kind not in (*KINDS, "floating", "planar"):
-            known = (*KINDS, "floating", "planar")
-            self.problem(node, "unknown-choice", unknown_name("type of joint", kind, known, f"joint {name!r}"))
-            return None
+        if kind not in KINDS:
+            self.problem(node, "unknown-choice", unknown_name("type of joint", kind, KINDS, f"joint {name!r}"))
         pointer = node.first("axis")
         axis = np.array([1.0, 0.0, 0.0]) if pointer is None else self.numbers(pointer, "xyz", 3, (1, 0, 0))
         if not np.linalg.norm(axis) > 0:
-            if kind != "fixed":
-                self.problem(pointer or node, "zero-length", f"axis of joint {name!r} has no direction.")
+            if pointer is not None and KINDS.get(kind, "fixed") not in ("free", "fixed"):
+                self.problem(pointer, "zero-length", f"axis of joint {name!r} has no direction.")
             axis = np.array([1.0, 0.0, 0.0])
-        self._check_limits(node, name, kind)
-        mimic, dynamics, damping = self._mimic(node, name), node.first("dynamics"), 0.0
+        dynamics, damping, friction = node.first("dynamics"), 0.0, 0.0
         if dynamics is not None:
-            damping = self.number(dynamics, "damping", 0.0)
-            if damping < 0:
-                self.problem(dynamics, "negative", f"damping of joint {name!r} is negative.")
-            if self.number(dynamics, "friction", 0.0) != 0:
-                self.note("<dynamics friction>")
-        for tag in ("calibration", "safety_controller"):
-            if node.first(tag) is not None:
-                self.note(f"<{tag}>")
-        return JointNode(node, name, kind, ends[0], ends[1], self.origin(node), axis, mimic, damping)
+            self.check_names(dynamics, (), ("damping", "friction"))
+            damping = self.not_negative(dynamics, "damping", f"joint {name!r}")
+            friction = self.not_negative(dynamics, "friction", f"joint {name!r}")
+        return JointNode(
+            node, name, kind, ends[0], ends[1], self.origin(node), axis, self._mimic(node, name), damping, friction,
+            self._limits(node, name, kind),
+        )  # fmt: skip
 
-    def _check_limits(self, node: XmlNode, name: str, kind: str) -> None:
+    def _limits(self, node: XmlNode, name: str, kind: str) -> dict[str, float]:
         limit = node.first("limit")
         if limit is None:
-            return
-        lower, upper = self.number(limit, "lower", 0.0), self.number(limit, "upper", 0.0)
-        for key in ("effort", "velocity"):
-            self.number(limit, key, 0.0)
-        if kind in ("revolute", "prismatic") and lower > upper:
-            self.problem(limit, "conflicting-arguments", f"limits of joint {name!r} cross: {lower:g} above {upper:g}.")
+            return {}
+        self.check_names(limit, (), ("lower", "upper", "effort", "velocity"))
+        found = {}
+        for key, ours in (("velocity", "speed"), ("effort", "effort")):
+            if 0 < self.not_negative(limit, key, f"joint {name!r}") < UNLIMITED:
+                found[ours] = self.number(limit, key)
+        if kind in COUPLED:
+            lower, upper = (self.number(limit, key, 0.0) for key in ("lower", "upper"))
+            if lower > upper:
+                crossed = f"limits of joint {name!r} cross: {lower:g} above {upper:g}."
+                self.problem(limit, "conflicting-arguments", crossed)
+            found |= {key: x for key, x in (("lower", lower), ("upper", upper)) if abs(x) < UNLIMITED}
+        return found
 
     def _mimic(self, node: XmlNode, name: str) -> tuple[str, float, float] | None:
         own = node.first("mimic")
         if own is None:
             return None
-        if node.attributes.get("type") == "fixed":
-            self.note("<mimic> of a fixed joint")
+        self.check_names(own, (), ("joint", "multiplier", "offset"))
+        if KINDS.get(node.attributes.get("type", "")) not in COUPLED:
+            self.note(own, "<mimic> of a joint without one coordinate")
             return None
         other = own.attributes.get("joint", "")
         if other == name:
             self.problem(own, "same-coordinate", f"joint {name!r} mimics itself.")
-        return other, self.number(own, "multiplier", 1.0), self.number(own, "offset", 0.0)
-
-
-def find_file(name: str, folders: Iterable[Path]) -> Path | None:
-    """A file beneath one of the folders; ``package://robot/mesh.stl`` is looked for with and without its package."""
-    inner = re.sub(r"^(package|file)://", "", name).lstrip("/")
-    for folder in folders:
-        top = Path(os.path.realpath(folder))
-        for part in (inner, inner.partition("/")[2] if name.startswith("package://") else ""):
-            found = Path(os.path.realpath(top / part)) if part else None
-            if found is not None and found.is_relative_to(top) and found.is_file():
-                return found
-    return None
+        ratio = self.number(own, "multiplier", 1.0)
+        if ratio == 0:
+            self.problem(own, "zero", f"multiplier of <mimic> of joint {name!r} is zero: the joint does not move.")
+        return other, ratio, self.number(own, "offset", 0.0)
 
 
 def read_urdf(
@@ -264,6 +186,8 @@ def read_urdf(
     base: str = "fixed",
     folders: Iterable[str | os.PathLike[str]] = (),
     actuated: bool = True,
+    pictures: bool = True,
+    repair: bool = False,
 ) -> Mechanism:
     """Read a robot from a URDF file.
 
@@ -271,13 +195,16 @@ def read_urdf(
     ----------
     path : the file. Nothing in it is executed; document types, entities and other hosts are refused.
     base : "fixed", the root link is the ground; or "free", it is a body that floats.
-    folders : where meshes (STL) are looked for, besides the folder of the file.
+    folders : where meshes (STL, OBJ) are looked for, besides the folder of the file.
     actuated : give every joint that moves on its own an input, ``<joint>.effort``.
+    pictures : show the visual shapes and meshes of the links; False where the meshes are not at hand.
+    repair : replace an inertia that no body can have by the nearest one, instead of an error.
 
     Returns
     -------
-    Mechanism with a body for each link and a joint for each joint; a joint that mimics another is geared to it, damping
-    is a damper. Limits, friction and meshes of other formats are left out, and a warning lists them.
+    Mechanism with a body for each link and a joint with its limits for each joint; a joint that mimics another is
+    geared to it, damping is a damper, friction a friction that does not depend on the load. ``left_out`` lists what the
+    file has besides, such as collision shapes and meshes of other formats; a warning names what may matter.
 
     Raises
     ------
@@ -292,65 +219,97 @@ def read_urdf(
         file = Path(os.fsdecode(path))
     except TypeError:
         raise FileFormatError("wrong-type", f"expected the path of a URDF file, got {path!r}.") from None
+    return build_urdf(
+        read_xml(file), file, base=base, folders=folders, actuated=actuated, pictures=pictures, repair=repair
+    )
+
+
+def build_urdf(
+    root: XmlNode,
+    file: Path,
+    *,
+    base: str = "fixed",
+    folders: Iterable[str | os.PathLike[str]] = (),
+    actuated: bool = True,
+    pictures: bool = True,
+    repair: bool = False,
+) -> Mechanism:
+    """The robot of a tree of nodes; see `read_urdf`."""
     if base not in BASES:
         raise FileFormatError("unknown-choice", unknown_name("base", base, BASES), path=str(file))
-    root = read_xml(file)
-    reader = UrdfReader(str(file), [file.parent, *(Path(os.fspath(folder)) for folder in folders)])
+    places = [file.parent, *(Path(os.fspath(folder)) for folder in folders)]
+    reader = UrdfReader(str(file), MeshFiles(places, pictures), repair)
     if root.tag != "robot":
-        reader.problem(root, "bad-syntax", f"the root element is <{root.tag}>, expected <robot>.")
-        reader.raise_if_any()
+        reader.problem(
+            root, "bad-syntax", f"the root element is <{root.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)."
+        )
+        reader.problems.raise_if_any()
     links, joints = _parts(reader, root)
     top = _root_of(reader, root, links, joints)
-    reader.raise_if_any()
-    m = Mechanism(root.attributes.get("name") or file.stem)
+    if len(links) == 1 and base == "fixed":
+        reader.problem(root, "no-bodies", f"the only link {top!r} is the ground.", Advice("Use {}.", BASE))
+    reader.problems.raise_if_any()
+    m = Mechanism((root.attributes.get("name") or "").strip() or file.stem.strip() or "robot")
     try:
         _build(reader, m, links, joints, top, base, actuated)
-        reader.raise_if_any()
+        reader.problems.raise_if_any()
         m.check()
-    except FileFormatError:
+    except ModelFileError:
         raise
     except DalembertError as error:
-        raise FileFormatError(error.code, str(error), path=str(file)) from error
-    if reader.left_out:
-        listed = ", ".join(f"{what} ({count})" for what, count in sorted(reader.left_out.items()))
-        ModelWarning.report([Finding("not-supported", f"{file}: left out: {listed}.", {"path": str(file)})])
+        raise FileFormatError(error.code, error.finding.problem, path=str(file), line=root.line) from error
+    reader.report(m)
     return m
 
 
 def _parts(reader: UrdfReader, root: XmlNode) -> tuple[dict[str, XmlNode], list[JointNode]]:
     links: dict[str, XmlNode] = {}
     joints: list[JointNode] = []
-    taken: set[str] = set()
+    named: dict[str, JointNode] = {}
+    reader.check_names(root, ("link", "joint", "material"), ("name", "version"), others=FOREIGN)
     for node in root.all("link"):
-        name = node.attributes.get("name", "")
+        name = node.attributes.get("name", "").strip()
+        reader.check_names(node, ("inertial", "visual", "collision", "origin"), ("name", "type"), others=FOREIGN)
+        for _ in node.all("collision"):
+            reader.note(node, "<collision>", quiet=True)
         if not name:
             reader.problem(node, "bad-name", "a link has no name.")
         elif name in links:
             reader.problem(node, "duplicate", f"link {name!r} is given twice.")
         links.setdefault(name, node)
     for node in root.all("joint"):
-        name = node.attributes.get("name", "")
+        name = node.attributes.get("name", "").strip()
         if not name:
             reader.problem(node, "bad-name", "a joint has no name.")
-        elif name in taken:
+        elif name in named:
             reader.problem(node, "duplicate", f"joint {name!r} is given twice.")
-        taken.add(name)
-        found = reader.joint(node, links)
-        if found is not None:
-            joints.append(found)
-    for child in root.children:
-        if child.tag not in ("link", "joint", "material"):
-            reader.note(f"<{child.tag}>")
+        joints.append(reader.joint(node, links))
+        named.setdefault(name, joints[-1])
     if not links:
         reader.problem(root, "empty", "the robot has no links.")
-    known = {joint.name for joint in joints}
     for joint in joints:
-        if joint.name in links:
-            reader.note(f"name {joint.name!r} of a link and a joint, now {joint.name + JOINT!r} of the joint")
-        if joint.mimic is not None and joint.mimic[0] not in known:
-            problem = unknown_name("joint", joint.mimic[0], known, f"<mimic> of joint {joint.name!r}")
-            reader.problem(joint.node, "unknown-name", problem)
+        _check_mimic(reader, joint, named)
     return links, joints
+
+
+def _check_mimic(reader: UrdfReader, joint: JointNode, joints: Mapping[str, JointNode]) -> None:
+    if joint.mimic is None:
+        return
+    name = joint.name
+    other = joints.get(joint.mimic[0])
+    if other is None:
+        problem = unknown_name("joint", joint.mimic[0], joints, f"<mimic> of joint {name!r}")
+        reader.problem(joint.node, "unknown-name", problem)
+    elif KINDS.get(other.kind) not in COUPLED:
+        problem = f"joint {name!r} mimics joint {other.name!r}, which has no coordinate, or several."
+        reader.problem(joint.node, "not-supported", problem)
+    seen, at = {name}, joint
+    while at.mimic is not None and at.mimic[0] in joints and at.mimic[0] != at.name:
+        at = joints[at.mimic[0]]
+        if at.name in seen:
+            reader.problem(joint.node, "conflicting-arguments", f"joint {name!r} mimics itself through others.")
+            return
+        seen.add(at.name)
 
 
 def _root_of(reader: UrdfReader, root: XmlNode, links: dict[str, XmlNode], joints: list[JointNode]) -> str:
@@ -363,22 +322,20 @@ def _root_of(reader: UrdfReader, root: XmlNode, links: dict[str, XmlNode], joint
     tops = [name for name in links if name not in carried]
     if len(tops) > 1:
         listed = ", ".join(repr(name) for name in tops[:6])
-        reader.problem(
-            links[tops[1]], "conflicting-arguments", f"{len(tops)} links have no parent ({listed}); one must."
-        )
-    for start in links:  # walk up; a link seen twice on the way closes a cycle
+        problem = f"{len(tops)} links have no parent ({listed}); one must."
+        reader.problem(links[tops[1]], "conflicting-arguments", problem)
+    sound: set[str] = set()  # links whose way up ends at a root
+    for start in links:
         seen, at = {start}, start
-        while at in carried:
+        while at in carried and at not in sound:
             at = carried[at].parent
             if at in seen:
                 names = ", ".join(sorted(repr(name) for name in seen)[:6])
-                reader.problem(
-                    carried[start].node, "conflicting-arguments", f"links {names} carry each other in a cycle."
-                )
+                problem = f"links {names} carry each other in a cycle."
+                reader.problem(carried[start].node, "conflicting-arguments", problem)
                 return ""
             seen.add(at)
-    if not tops and links:
-        reader.problem(root, "conflicting-arguments", "no link is the root.")
+        sound |= seen
     return tops[0] if tops else ""
 
 
@@ -391,33 +348,48 @@ def _build(
     base: str,
     actuated: bool,
 ) -> None:
+    names = _distinct(reader, links, joints)
     bodies: dict[str, Body] = {}
-    names = {joint.name: joint.name + JOINT if joint.name in links else joint.name for joint in joints}
     for name, link in links.items():
-        if name == top and base == "fixed":
-            bodies[name] = m.ground
+        grounded = name == top and base == "fixed"
+        mass, center, inertia = reader.inertia(link, used=not grounded)
+        triangles = reader.triangles(link)
+        if grounded:
+            bodies[name] = m.ground = replace(m.ground, mesh=triangles)
             continue
-        mass, center, inertia = reader.inertia(link)
+        own = name if name != m.ground.name else f"{name}_link"
         bodies[name] = m.add_body(
-            name, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=reader.triangles(link)
+            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles
         )
     for joint in joints:
-        if joint.kind == "floating":
-            continue  # the child is free
-        near = joint.origin
-        axes: FloatArray = np.array(axes_from(joint.axis.tolist(), None, f"axis of joint {joint.name!r}"))
+        kind, name, near = KINDS[joint.kind], names[joint.name], joint.origin
+        axes: FloatArray = np.eye(3)
+        if kind not in ("free", "fixed"):
+            axes = np.array(axes_from(joint.axis.tolist(), None, f"axis of joint {joint.name!r}"))
         a = bodies[joint.parent].frame(*near.place.tolist(), rotation=(near.axes @ axes).tolist())
         b = bodies[joint.child].frame(0.0, 0.0, 0.0, rotation=axes.tolist())
-        kind = KINDS.get(joint.kind, "planar")
-        name = names[joint.name]
-        getattr(m, f"add_{kind}")(name, a, b)
-        if kind not in ("revolute", "prismatic"):
+        if kind not in COUPLED:
+            m.add_joint(kind, name, a, b)
             continue
+        m.add_joint(kind, name, a, b, limits=joint.limits or None)
         if joint.damping > 0:
             m.add_damper(f"{name}.damping", joint=name, damping=joint.damping)
+        if joint.friction > 0:
+            m.add_friction(f"{name}.friction", name, effort=joint.friction)
         if joint.mimic is None and actuated:
             m.add_actuator(f"{name}.actuator", joint=name, input=f"{name}.effort")
     for joint in joints:
         if joint.mimic is not None:
             other, ratio, offset = joint.mimic
             m.add_gear(f"{names[joint.name]}.mimic", names[other], names[joint.name], ratio=ratio, offset=offset)
+
+
+def _distinct(reader: UrdfReader, links: Mapping[str, XmlNode], joints: list[JointNode]) -> dict[str, str]:
+    """Names of the joints in the mechanism, where no link has the same."""
+    taken = {*links, *(joint.name for joint in joints)}
+    found = {joint.name: joint.name for joint in joints}
+    for joint in joints:
+        if joint.name in links:
+            name = found[joint.name] = free_name(joint.name, taken, SECOND)
+            reader.note(joint.node, f"name {joint.name!r} of a joint that a link has too, now {name!r},", quiet=True)
+    return found

@@ -20,6 +20,7 @@ class XmlLimits:
     file_bytes: int = 20 * 1024**2
     depth: int = 64
     elements: int = 200_000
+    head_bytes: int = 65_536  # in which the root element begins
 
 
 LIMITS = XmlLimits()
@@ -27,12 +28,16 @@ LIMITS = XmlLimits()
 
 @dataclass
 class XmlNode:
-    """An element: its name, its attributes, its children, and its line in the file."""
+    """An element: its name, its attributes, its children, and its line in the file.
+
+    path : of an included file; empty for the file itself.
+    """
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[XmlNode] = field(default_factory=list)
+    path: str = ""
 
     def all(self, tag: str) -> Iterator[XmlNode]:
         """Children with this name."""
@@ -55,6 +60,20 @@ def read_xml(path: Path) -> XmlNode:
     except (OSError, ValueError) as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
     return parse_xml(content, shown)
+
+
+def root_tag(path: Path) -> str:
+    """Name of the root element, from the first bytes of a file; empty where there is none."""
+    found: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, _: found.append(tag)
+    parser.StartDoctypeDeclHandler = lambda *_: found.append("")
+    try:
+        with path.open("rb") as file:
+            parser.Parse(file.read(LIMITS.head_bytes), False)
+    except (expat.ExpatError, OSError, ValueError, LookupError):  # the reader of the format reports it
+        pass
+    return found[0] if found else ""
 
 
 def parse_xml(content: bytes, shown: str) -> XmlNode:

@@ -30,7 +30,10 @@ def test_the_schema_is_a_sound_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("file", [*map(library_path, list_models()), *PARTS], ids=lambda file: file.stem)
+TABLES = [file for file in map(library_path, list_models()) if file.suffix == ".toml"]
+
+
+@pytest.mark.parametrize("file", [*TABLES, *PARTS], ids=lambda file: file.stem)
 def test_every_library_file_keeps_to_the_schema(file: Path) -> None:
     assert complaints(tomllib.loads(file.read_text(encoding="utf-8"))) == []
 

@@ -115,8 +115,9 @@ def test_the_usual_name_of_time_is_found_with_a_unit_behind_it(tmp_path: Path) -
 
 def test_a_row_of_units_leaves_names_alone_and_must_agree_on_time(tmp_path: Path) -> None:
     record = read(tmp_path, "time,Force [N],x_mm", "s,kN,", "0,1,2", "1,3,4")
-    assert record.names == ("Force [N]", "x_mm") and record.units == {"Force [N]": "kN", "x_mm": ""}
-    assert np.array_equal(record.data, [[1, 2], [3, 4]])
+    assert record.names == ("Force [N]", "x_mm") and record.units == {"Force [N]": "N", "x_mm": ""}
+    assert np.array_equal(record.data, [[1000, 2], [3000, 4]])
+    assert "kN" in record.provenance["units"][0]
     with raises(FileFormatError, "unit-mismatch"):
         read(tmp_path, "Time (ms),a,b", "s,N,N", "0,1,2", "1,3,4", time="Time (ms)")
     # the cell of time is empty in the row: the header counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import FileFormatError, ModelWarning
+from dalembert.files.models.values.mesh_mass import binary_stl
+from dalembert.files.robots import xml_tree
+from dalembert.files.robots.node_reader import THRESHOLDS
+from tests.helpers.findings import raises
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
@@ -81,6 +86,37 @@ def test_inertia_is_turned_into_the_axes_of_the_link(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.array(upper.inertia, dtype=float), R @ given @ R.T, atol=1e-15)
 
 
+def test_roll_pitch_and_yaw_turn_about_fixed_axes_in_this_order(tmp_path: Path) -> None:
+    """R = Rz(yaw) Ry(pitch) Rx(roll), written out with plane rotations."""
+    m = da.read_urdf(written(tmp_path, ARM))
+    c, s = np.cos([0.3, -0.2, 0.5]), np.sin([0.3, -0.2, 0.5])
+    roll = np.array([[1, 0, 0], [0, c[0], -s[0]], [0, s[0], c[0]]])
+    pitch = np.array([[c[1], 0, s[1]], [0, 1, 0], [-s[1], 0, c[1]]])
+    yaw = np.array([[c[2], -s[2], 0], [s[2], c[2], 0], [0, 0, 1]])
+    axis = np.array(m["shoulder"].a.axes)[:, 2]
+    np.testing.assert_allclose(axis, yaw @ pitch @ roll @ np.array([0, 1, 1]) / np.sqrt(2), atol=1e-15)
+
+
+def test_limits_are_those_of_the_joint(tmp_path: Path) -> None:
+    m = da.read_urdf(written(tmp_path, ARM.replace('<axis xyz="0 1 0"/>', '<limit effort="9" velocity="0"/>')))
+    limits = m.limits()
+    shoulder = limits["shoulder.angle"]
+    assert (*shoulder.range, shoulder.speed, shoulder.effort) == (-2.0, 2.0, 3.0, 50.0)
+    assert limits["elbow.angle"].range == (-np.inf, np.inf)
+    assert (limits["elbow.angle"].effort, limits["elbow.angle"].speed) == (9.0, None)
+    assert limits["slide.effort"].range == (-5.0, 5.0)
+
+
+def test_damping_and_friction_act_along_the_joint(tmp_path: Path) -> None:
+    m = da.read_urdf(written(tmp_path, ARM.replace('damping="0.3"', 'damping="0.3" friction="0.1"')))
+    eqs = da.equations(m, coordinates="joint")
+    still, moving = (eqs.state(v=[rate, 0.0, 0.0]) for rate in (0.0, 2.0))
+    f = [eqs.kernel("forces")(s.q, s.v, s.z, np.zeros(3), eqs.p, 0.0, np.zeros(0))[0] for s in (still, moving)]
+    inertial = da.tree.inverse_dynamics(eqs, moving) - da.tree.inverse_dynamics(eqs, still)
+    lost = (f[0] - f[1] - inertial)[0]
+    assert lost == pytest.approx(0.3 * 2.0 + 0.1, rel=1e-6)  # of the law that is smoothed over 1e-3 rad/s
+
+
 def test_a_free_base_has_six_freedoms_more(tmp_path: Path) -> None:
     text = ARM.replace(
         '<link name="base"/>',
@@ -101,31 +137,132 @@ def test_a_joint_that_mimics_another_is_geared_to_it(tmp_path: Path) -> None:
     assert "elbow.effort" not in eqs.inputs.names
 
 
-def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
-    text = ARM.replace('damping="0.3"', 'damping="0.3" friction="0.1"').replace("</robot>", "<gazebo/></robot>")
+def test_a_joint_may_mimic_one_that_mimics_another(tmp_path: Path) -> None:
+    text = ARM.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="shoulder" multiplier="2"/>')
+    text = text.replace('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="elbow" multiplier="0.1"/>')
+    state = da.assemble(da.equations(da.read_urdf(written(tmp_path, text))), {"shoulder.angle": 0.4})
+    assert state["slide.displacement"] == pytest.approx(0.08, abs=1e-10)
+
+
+def test_what_is_left_out_is_listed_with_its_line(tmp_path: Path) -> None:
+    """Of another program quietly; a mesh that is not shown with a warning."""
+    text = ARM.replace("</robot>", "<gazebo/><gazebo/></robot>").replace(
+        '<sphere radius="0.06"/>', '<mesh filename="a.dae"/>'
+    )
     with pytest.warns(ModelWarning) as caught:
-        da.read_urdf(written(tmp_path, text))
-    assert "<dynamics friction> (1)" in str(caught[0].message)
-    assert "<gazebo> (1)" in str(caught[0].message)
+        m = da.read_urdf(written(tmp_path, text))
+    assert [one.message.code for one in caught] == ["not-supported"]  # type: ignore[union-attr]
+    assert "mesh *.dae (1)" in str(caught[0].message) and "gazebo" not in str(caught[0].message)
+    found = {one.evidence["count"]: one.where["line"] for one in m.left_out}
+    assert found == {1: 16, 2: text[: text.index("<gazebo")].count("\n") + 1}
 
 
-def test_mass_matrix_and_bias_are_those_of_pinocchio(tmp_path: Path) -> None:
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
-    path = written(tmp_path, ARM)
-    eqs = da.equations(da.read_urdf(path), coordinates="joint")
-    model = pin.buildModelFromUrdf(str(path))
-    data = model.createData()
-    q, v = np.random.default_rng(0).normal(size=(2, 3))
-    theirs = np.array([q[0], np.cos(q[1]), np.sin(q[1]), q[2]])  # a continuous joint has cosine and sine
-    M = pin.crba(model, data, theirs)
-    ours = np.reshape(eqs.kernel("inertia")(q, eqs.p, 0.0)[0], (3, 3))
-    np.testing.assert_allclose(ours, np.triu(M) + np.triu(M, 1).T, atol=1e-14)
-    (f,) = eqs.kernel("forces")(q, v, np.zeros(0), np.zeros(3), eqs.p, 0.0, np.zeros(0))
-    bias = pin.nonLinearEffects(model, data, theirs, v)
-    np.testing.assert_allclose(-f - np.array([0.3 * v[0], 0, 0]), bias, atol=1e-12)
+def test_a_joint_named_as_a_link_has_another_name(tmp_path: Path) -> None:
+    m = da.read_urdf(written(tmp_path, ARM.replace('name="elbow"', 'name="fore"')))
+    assert [joint.name for joint in m.joints] == ["shoulder", "fore_joint", "slide"]
+    assert any("fore_joint" in one.problem for one in m.left_out)
 
 
-LINK = '<link name="fore">'
+def test_a_floating_joint_leaves_its_child_free_and_a_planar_one_three_freedoms(tmp_path: Path) -> None:
+    text = ARM.replace('type="continuous"', 'type="floating"').replace('type="prismatic"', 'type="planar"')
+    eqs = da.equations(da.read_urdf(written(tmp_path, text)), coordinates="joint")
+    assert (eqs.nv, len(eqs.rows)) == (1 + 6 + 3, 0)
+    assert {"elbow.x", "elbow.e0", "slide.x", "slide.angle"} <= {*eqs.coordinates.names}
+
+
+TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
+OBJ = (
+    "# tetrahedron\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nf 1 3 2\nf 1//1 2//1 4//1\nf -4 -1 -2\nf 2/1 3/1 4\n"
+)
+
+
+def mesh_file(path: Path) -> None:
+    if path.suffix == ".obj":
+        path.write_text(OBJ)
+    elif path.name.startswith("text"):
+        corners = ["".join(f"vertex {x} {y} {z}\n" for x, y, z in face) for face in FACES]
+        path.write_text(
+            "solid t\n" + "".join(f"facet normal 0 0 0\nouter loop\n{c}endloop\nendfacet\n" for c in corners)
+        )
+    else:
+        path.write_bytes(binary_stl(FACES))
+
+
+@pytest.mark.parametrize("name", ["mesh.obj", "mesh.stl", "text.stl", "mesh.STL"])
+def test_a_mesh_is_found_beneath_the_folders_and_shown(tmp_path: Path, name: str) -> None:
+    (tmp_path / "robot" / "meshes").mkdir(parents=True)
+    (tmp_path / "data" / "arm").mkdir(parents=True)
+    mesh_file(tmp_path / "data" / "arm" / name)
+    shown = f'<mesh filename="package://arm/{name}" scale="0.1 0.1 0.2"/>'
+    path = written(tmp_path / "robot", ARM.replace('<sphere radius="0.06"/>', shown))
+    with raises(FileFormatError, "no-such-file"):
+        da.read_urdf(path)
+    for folder in (tmp_path / "data", tmp_path / "data" / "arm"):
+        m = da.read_urdf(path, folders=[folder])
+        np.testing.assert_allclose(m["hand"].mesh, FACES * [0.1, 0.1, 0.2], atol=1e-7)  # single precision of STL
+    assert da.read_urdf(path, pictures=False)["hand"].mesh is None
+
+
+def test_the_base_of_a_robot_is_drawn_on_the_ground(tmp_path: Path) -> None:
+    drawn = '<link name="base"><visual><geometry><box size="0.4 0.4 0.1"/></geometry></visual></link>'
+    eqs = da.equations(da.read_urdf(written(tmp_path, ARM.replace('<link name="base"/>', drawn))))
+    scene = da.simulate(eqs, 0.01, start=da.assemble(eqs)).scene
+    assert len(scene["ground_shape"]["triangles"]) == 12
+    assert [body["name"] for body in scene["bodies"]] == ["upper", "fore", "hand"]
+
+
+def test_an_inertia_that_no_body_can_have_is_repaired_on_request(tmp_path: Path) -> None:
+    """Σ = ½ tr(J) 1 - J of (0.1, 0.02, 0.02) is (-0.03, 0.05, 0.05): without the negative one J = (0.1, 0.05, 0.05)."""
+    path = written(tmp_path, ARM.replace('ixx="0.01" iyy="0.02" izz="0.02"', 'ixx="0.1" iyy="0.02" izz="0.02"'))
+    with pytest.warns(ModelWarning):
+        m = da.read_urdf(path, repair=True)
+    np.testing.assert_allclose(np.array(m["fore"].inertia, dtype=float), np.diag([0.1, 0.05, 0.05]), atol=1e-15)
+
+
+def test_an_inertia_is_accepted_up_to_the_digits_of_a_file(tmp_path: Path) -> None:
+    """The largest of (0.01, 0.02, 0.03 + d) exceeds the others' sum by d: up to 1e-6 of it counts as rounding."""
+    for excess, code in ((2.9e-8, None), (3.2e-8, "not-physical")):
+        own = f'ixx="0.01" iyy="0.02" izz="{0.03 + excess!r}"'
+        path = written(tmp_path, ARM.replace('ixx="0.01" iyy="0.02" izz="0.02"', own))
+        if code is None:
+            assert da.read_urdf(path)["fore"].mass == 1.5
+        else:
+            with raises(FileFormatError, code):
+                da.read_urdf(path)
+
+
+ROBOTS = [
+    pytest.param("panda_description/urdf/panda.urdf", False),
+    pytest.param("talos_data/robots/talos_left_arm.urdf", False, marks=pytest.mark.slow),
+    pytest.param("solo_description/robots/solo12.urdf", True, marks=pytest.mark.slow),
+    pytest.param("simple_humanoid_description/urdf/simple_humanoid.urdf", True, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "free"), ROBOTS)
+def test_published_robots_have_the_mass_matrix_and_bias_of_pinocchio(name: str, free: bool) -> None:
+    models = pytest.importorskip("tests.helpers.pinocchio_models", reason="Pinocchio is not installed")
+    path = models.robot_file(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        m = da.read_urdf(path, base="free" if free else "fixed", pictures=False)
+    eqs = da.equations(m, coordinates="joint")
+    twin, random = models.twin_of_file(path, m, eqs, free=free), np.random.default_rng(0)
+    for _ in range(2):
+        q = np.array(eqs.placement.q) + random.normal(size=eqs.nq)
+        for block in eqs.quaternions:
+            q[block.part] /= np.linalg.norm(q[block.part])
+        state = eqs.state(q, random.normal(size=eqs.nv))
+        T = twin.T(state)
+        theirs = models.pin.crba(twin.model, twin.data, twin.q(state))
+        theirs = np.triu(theirs) + np.triu(theirs, 1).T
+        np.testing.assert_allclose(da.tree.mass_matrix(eqs, state), T.T @ theirs @ T, atol=1e-12 * theirs.max())
+        bias = models.pin.rnea(twin.model, twin.data, twin.q(state), twin.v(state), twin.a(state, np.zeros(eqs.nv)))
+        ours = da.tree.inverse_dynamics(eqs, state)
+        np.testing.assert_allclose(ours, twin.tau(state, bias), atol=1e-12 * np.abs(bias).max())
+
+
 BAD = {
     "broken XML": (ARM.replace("</robot>", ""), "bad-syntax"),
     "another root": (ARM.replace("robot", "model"), "bad-syntax"),
@@ -159,11 +296,31 @@ BAD = {
     "not finite": (ARM.replace('<mass value="2"/>', '<mass value="inf"/>'), "not-a-number"),
     "two numbers": (ARM.replace('xyz="0 0 0.4"', 'xyz="0 0.4"'), "not-a-number"),
     "millimetres": (ARM.replace('xyz="0 0 0.4"', 'xyz="0 0 400"'), "out-of-range"),
-    "unknown joint": (ARM.replace('type="continuous"', 'type="hinge"'), "several-problems"),
+    "unknown joint": (ARM.replace('type="continuous"', 'type="hinge"'), "unknown-choice"),
     "negative damping": (ARM.replace('damping="0.3"', 'damping="-0.3"'), "negative"),
+    "entity expansion": (
+        '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>', "not-supported"
+    ),
+    "entity of another file": ('<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><robot/>', "not-supported"),
+    "misspelt element": (ARM.replace("inertial>", "intertial>"), "several-problems"),
+    "misspelt limit": (ARM.replace('lower="-2"', 'lowr="-2"'), "unknown-name"),
+    "misspelt link": (ARM.replace("</robot>", '<Link name="more"/></robot>'), "unknown-name"),
+    "mimic in a circle": (
+        ARM.replace('<axis xyz="0 1 0"/>', '<mimic joint="slide"/>').replace(
+            '<axis xyz="1 0 0"/>', '<mimic joint="elbow"/>'
+        ),
+        "several-problems",
+    ),
+    "mimic of a weld": (
+        ARM.replace('<axis xyz="0 1 0"/>', '<mimic joint="slide"/>').replace('"prismatic"', '"fixed"'), "not-supported",
+    ),
+    "mimic by nothing": (ARM.replace('<axis xyz="0 1 0"/>', '<mimic joint="slide" multiplier="0"/>'), "zero"),
+    "one link": ('<robot name="r"><link name="base"/></robot>', "no-bodies"),
+    "size of a shape": (ARM.replace('radius="0.06"', 'radius="-0.06"'), "not-positive"),
+    "negative limit": (ARM.replace('effort="50"', 'effort="-50"'), "negative"),
     "missing mesh": (ARM.replace('<sphere radius="0.06"/>', '<mesh filename="hand.stl"/>'), "no-such-file"),
     "mesh outside": (
-        ARM.replace('<sphere radius="0.06"/>', '<mesh filename="package://../../etc/hand.stl"/>'), "no-such-file"
+        ARM.replace('<sphere radius="0.06"/>', '<mesh filename="package://../../etc/hand.stl"/>'), "outside-folder"
     ),
 }  # fmt: skip
 
@@ -178,6 +335,35 @@ def test_a_malformed_file_is_refused_with_its_line(tmp_path: Path, what: str) ->
     assert caught.value.code == code, str(caught.value)
     assert caught.value.line is not None
     assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize(
+    "content", ["v 0 0\nf 1 1 1", "v 0 0 0\nf 1 2 3", "v 0 0 nan\nf 1 1 1", "", "f 1", "v 1 2 3\nf 1 1"]
+)
+def test_a_malformed_mesh_is_refused_with_the_line_of_its_link(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.obj").write_text(content)
+    path = written(tmp_path, ARM.replace('<sphere radius="0.06"/>', '<mesh filename="a.obj"/>'))
+    with pytest.raises(FileFormatError) as caught:
+        da.read_urdf(path)
+    assert caught.value.code in ("bad-syntax", "empty", "not-finite") and caught.value.line == 16
+
+
+def test_a_mesh_in_millimetres_is_pointed_out(tmp_path: Path) -> None:
+    (tmp_path / "a.stl").write_bytes(binary_stl(200 * FACES))
+    path = written(tmp_path, ARM.replace('<sphere radius="0.06"/>', '<mesh filename="a.stl"/>'))
+    with raises(FileFormatError, "out-of-range"):
+        da.read_urdf(path)
+
+
+def test_elements_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = ARM.count("<") - ARM.count("</") - 1
+    for most, refused in ((count, False), (count - 1, True)):
+        monkeypatch.setattr(xml_tree, "LIMITS", replace(xml_tree.LIMITS, elements=most))
+        if refused:
+            with raises(FileFormatError, "too-large"):
+                da.read_urdf(written(tmp_path, ARM))
+        else:
+            da.read_urdf(written(tmp_path, ARM))
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -206,3 +392,59 @@ def test_an_unknown_base_is_named_with_the_known_ones(tmp_path: Path) -> None:
         da.read_urdf(written(tmp_path, ARM), base="loose")
     assert caught.value.code == "unknown-choice"
     assert "fixed, free" in str(caught.value)
+
+
+def test_a_robot_goes_through_a_model_file_with_all_its_parts(tmp_path: Path) -> None:
+    """Limits, friction, gears, pictures and the base that stands on the ground."""
+    drawn = '<link name="base"><visual><geometry><box size="0.4 0.4 0.1"/></geometry></visual></link>'
+    text = ARM.replace('<link name="base"/>', drawn).replace('damping="0.3"', 'damping="0.3" friction="0.1"')
+    m = da.read_urdf(written(tmp_path, text))
+    da.write_model(m, tmp_path / "robot.toml")
+    again = da.read_model(tmp_path / "robot.toml")
+    np.testing.assert_allclose(again.ground.mesh, m.ground.mesh, atol=1e-7)  # single precision of STL
+    assert again.limits() == m.limits() and [f.kind for f in again.forces] == [f.kind for f in m.forces]
+    states = [da.equations(one, coordinates="joint").state(np.arange(3.0), np.ones(3)) for one in (m, again)]
+    one, two = (da.tree.inverse_dynamics(state.eqs, state) for state in states)
+    np.testing.assert_allclose(one, two, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_every_published_robot_is_read_or_refused_for_a_reason() -> None:
+    """69 files; refused are one of a single link, one without links, and one whose joints mimic unknown ones."""
+    models = pytest.importorskip("tests.helpers.pinocchio_models", reason="Pinocchio is not installed")
+    refused = {}
+    for path in sorted(models.robot_file("").rglob("*.urdf")):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)
+                da.read_urdf(path, pictures=False, repair=True)
+        except FileFormatError as error:
+            refused[path.name] = error.code
+    assert refused == {
+        "alex_psyonic_hands.urdf": "several-problems",
+        "quadrotor_base.urdf": "no-bodies",
+        "ur3.urdf": "empty",
+    }
+
+
+@pytest.mark.parametrize(("length", "refused"), [(THRESHOLDS.offset, False), (THRESHOLDS.offset * 1.001, True)])
+def test_offsets_of_a_robot_end_where_millimetres_begin(tmp_path: Path, length: float, refused: bool) -> None:
+    path = written(tmp_path, ARM.replace('xyz="0 0 0.4"', f'xyz="0 0 {length!r}"'))
+    if refused:
+        with raises(FileFormatError, "out-of-range", "millimetres"):
+            da.read_urdf(path)
+    else:
+        da.read_urdf(path)
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.9, False), (1.1, True)])
+def test_inertias_of_a_point_are_rounding(tmp_path: Path, share: float, refused: bool) -> None:
+    """A point of 0.4 kg with an impossible inertia of the size m r², r the radius that counts as none."""
+    size = share * 0.4 * THRESHOLDS.point**2 / (1 - THRESHOLDS.triangle)
+    own = f'<inertia ixx="{size!r}" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/>'
+    text = ARM.replace('<inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/>', own)
+    if refused:
+        with raises(FileFormatError, "not-physical"):
+            da.read_urdf(written(tmp_path, text))
+    else:
+        da.read_urdf(written(tmp_path, text))

@@ -189,7 +189,7 @@ class _Descriptor:
     def reduced(
         self, name: str, points: list[str], places: Any, M: Any, K: Any, D: Any, given: Mapping[str, Any]
     ) -> FlexibleBodyData:
-        from dalembert.files.bodies.reduced_matrices import ReducedModel, reduced_body
+        from dalembert.files.bodies.reduced_matrices import LIMITS, ReducedModel, reduced_body
 
         for key in given:
             if key not in OF_REDUCED:
@@ -209,7 +209,7 @@ class _Descriptor:
             raise self.fail("masses", "wrong-shape" if masses.size != len(points) else "negative", problem)
         for key, matrix in (("M", M), ("K", K)):
             off = float(np.abs(matrix - matrix.T).max() / max(float(np.abs(matrix).max()), 1e-300))
-            if off > 1e-6:
+            if off > LIMITS.symmetric:
                 raise self.fail(key, "not-symmetric", f"{key} is not symmetric, by {off:.1e} of it.")
         model = ReducedModel(
             name, points, places, 0.5 * (M + M.T), 0.5 * (K + K.T), D, shapes, np.asarray(masses).ravel()

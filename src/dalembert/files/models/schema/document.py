@@ -155,9 +155,10 @@ class BodyTable(FileTable):
 
 
 class GroundTable(FileTable):
-    """Named points of the ground."""
+    """Named points of the ground, and what stands on it."""
 
     points: dict[Text, Position] = Field({}, description="by name, in world axes")
+    picture: PictureTable | None = Field(None, description="what stands on the ground, in pictures of this file")
 
 
 # -- joints and what prescribes motion ------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ class Model(FileTable):
     parameters: dict[Text, Value] = Field({}, description="numbers by name that eqs.replace(...) can change later")
     include: dict[Text, IncludeTable] = Field({}, max_length=64, description="other model files, by name")
     ground: GroundTable = Field(
-        default_factory=lambda: GroundTable(points={}), description="named points of the ground"
+        default_factory=lambda: GroundTable(points={}, picture=None), description="named points of the ground"
     )
     bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="bodies, by name")
     joints: dict[Text, Any] = Field({})  # see `model_type`

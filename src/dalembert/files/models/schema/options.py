@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, create_model
 
-from dalembert.files.models.schema.kinds import Axis, Direction, OneOrMore, Pair, Place, Position
+from dalembert.files.models.schema.kinds import Axis, Direction, OneOrMore, Pair, Place, Position, Value
 from dalembert.files.models.schema.values import FileTable, Law, Text, either, quantities, quantity
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.options import REQUIRED, Option
@@ -22,6 +22,15 @@ class TableLaw(FileTable):
     """Piecewise linear force of the extension."""
 
     table: list[Pair] = Field(min_length=2, max_length=1000, description="pairs of extension and force")
+
+
+class LimitsTable(FileTable):
+    """Limits of a joint coordinate: data for checks and inverse kinematics, no stops."""
+
+    lower: Value | None = Field(None, description="least value: m, or rad of an angle")
+    upper: Value | None = Field(None, description="largest value: m, or rad of an angle")
+    speed: Value | None = Field(None, description="largest speed either way: m/s, or rad/s of an angle")
+    effort: Value | None = Field(None, description="largest effort of its actuators: N, or N m of an angle")
 
 
 class KindTable(FileTable):
@@ -53,6 +62,8 @@ FORMS: dict[str, Any] = {  # others are kinds of numbers, choices and models
 def _form(option: Option) -> Any:
     if option.form in FORMS:
         return FORMS[option.form]
+    if option.form == "limits":
+        return dict[Text, LimitsTable] if option.choices else LimitsTable
     if option.choices:
         return Literal[option.choices]
     if option.form == "model":

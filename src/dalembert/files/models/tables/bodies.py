@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
 from dalembert.files.models.values.scopes import Scope, Where
-from dalembert.model.bodies import unit
+from dalembert.model.bodies import read_mesh, unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
 
 _SHAPES = ("rod", "box", "cylinder", "sphere")
@@ -21,10 +22,16 @@ _SHAPES = ("rod", "box", "cylinder", "sphere")
 def add_bodies(scope: Scope) -> None:
     from dalembert.files.models.values.remaining_checks import checked_part  # loads pydantic
 
-    points = scope.model.ground.points
+    points, picture = scope.model.ground.points, scope.model.ground.picture
+    if picture is not None and scope.ground.is_ground and not scope.prefix:
+        where: Where = ("ground", "picture")
+        with scope.part(where):
+            path, scale = _mesh_file(scope, picture, where)
+            mesh = read_mesh("ground", mesh_triangles(path, picture.mesh, scale), ())
+            scope.ground = scope.m.ground = replace(scope.m.ground, mesh=mesh)
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
-        where: Where = ("bodies", name)
+        where = ("bodies", name)
         with checked_part(scope, where, scope.full(name), table):
             if table.flexible is not None or table.beam is not None:
                 data = body_data(scope, scope.full(name), table, where)

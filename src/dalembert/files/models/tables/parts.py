@@ -7,12 +7,12 @@ from typing import Any
 
 from dalembert.expressions import table as piecewise
 from dalembert.files.models.values.laws import CURVE, SPRING, TIME, Curve, SpringLaw, StateLaw, TimeLaw
-from dalembert.files.models.values.places import body_or_place, place
+from dalembert.files.models.values.places import body_or_place, place, plain
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.forces import FORCES
-from dalembert.model.joints import JOINTS
+from dalembert.model.joints import JOINTS, JointKind
 from dalembert.model.options import Option
 from dalembert.model.sensors import SENSORS
 
@@ -33,8 +33,31 @@ def _add_joint(scope: Scope, name: str, table: Any, where: Where) -> None:
     side = body_or_place if drawn else place
     a = side(scope, table.a, (*where, "a"))
     b = side(scope, table.b, (*where, "b"))
-    options = {one.name: one for one in JOINTS[table.type].options}
-    scope.m.add_joint(table.type, name, a, b, **_read_options(scope, options, table, where))
+    kind = JOINTS[table.type]
+    given = _read_options(scope, {one.name: one for one in kind.options if one.form != "limits"}, table, where)
+    if kind.coordinates and table.limits is not None:
+        given["limits"] = _read_limits(scope, kind, table.limits, (*where, "limits"))
+    scope.m.add_joint(table.type, name, a, b, **given)
+
+
+_LIMITS = {  # kinds of numbers of the limits of a coordinate, by its unit
+    "m": {"lower": "length", "upper": "length", "speed": "speed", "effort": "force"},
+    "rad": {"lower": "angle", "upper": "angle", "speed": "rate", "effort": "torque"},
+}
+
+
+def _read_limits(scope: Scope, kind: JointKind, table: Any, where: Where) -> dict[str, Any]:
+    """Limits of each coordinate; the table of a joint with one coordinate names none."""
+    first = kind.coordinates[0].name
+    units = {c.name: c.unit for c in kind.coordinates}
+    found: dict[str, Any] = {}
+    for name, own in ({first: table} if len(units) == 1 else table).items():
+        here: Where = where if len(units) == 1 else (*where, name)
+        for key, value in _LIMITS.get(units.get(name, ""), dict.fromkeys(_LIMITS["m"], "")).items():
+            raw = getattr(own, key)
+            if raw is not None:
+                found.setdefault(name, {})[key] = plain(scope.number(raw, value, (*here, key)), scope, here)
+    return found
 
 
 def _add_coupler(scope: Scope, name: str, table: Any, where: Where) -> None:

@@ -16,7 +16,10 @@ from dalembert.files.models.text import positions
 from dalembert.files.models.text.limits import LIMITS
 
 SUFFIXES = (".toml", ".json")
-ALLOW_OUTSIDE = Argument("allow_outside", True)  # of the function that reads
+ALLOW_OUTSIDE = Argument("allow_outside", True)
+REPAIR = Argument("repair", True)
+BASE = Argument("base", "free")
+OF_READER = (ALLOW_OUTSIDE, REPAIR, BASE, Argument("folders"))  # arguments of the function that reads
 
 
 class ModelFileError(FileFormatError):
@@ -42,7 +45,7 @@ class ModelFileError(FileFormatError):
 
 def in_file(part: Part) -> str | None:
     """An argument as the key of a table. A file calls no functions, and has no arguments of its reader."""
-    if isinstance(part, Call) or part == ALLOW_OUTSIDE:
+    if isinstance(part, Call) or part in OF_READER:
         return None
     return part.name if part.value is None else f"{part.name} = {part.value!r}"
 
@@ -60,7 +63,7 @@ class Problems:
     def add(self, path: str, line: int, finding: Finding) -> None:
         text = " ".join(printable(finding.text(in_file)).split())
         where = {**finding.where, "path": path, "line": line}
-        reader = tuple(one for one in finding.advice if ALLOW_OUTSIDE in one.parts)
+        reader = tuple(one for one in finding.advice if any(part in OF_READER for part in one.parts))
         self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=reader))
         if len(self.found) >= LIMITS.problems:
             raise TooMany

@@ -1,48 +1,35 @@
-"""CSV text to and from records.
-
-The whole body is parsed by NumPy at once; only when that fails are the lines read one by one, either because empty
-cells are gaps, or to find the line that is wrong.
-"""
+"""Text tables to and from records: numbers under a header row, with or without lines before it."""
 
 from __future__ import annotations
 
+import codecs
 import csv
-import re
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
+from dalembert.core.progress import Progress
 from dalembert.files.records.bounds import LIMITS, check_size, without_column
 from dalembert.files.records.format import FORMATS, Reading, RecordFormat
-from dalembert.files.records.header_units import ColumnHeading, is_time_unit, read_heading, seconds
+from dalembert.files.records.header_units import ColumnHeading
+from dalembert.files.records.tables.body import TextBody, line_of, number_lines, read_body
+from dalembert.files.records.tables.cells import is_stamp, split_cells
+from dalembert.files.records.tables.clock import require_time
+from dalembert.files.records.tables.header import FORMULA, read_head
+from dalembert.files.records.tables.headings import convert, describe_headings, leave_given, read_headings
+from dalembert.files.records.tables.layout import DELIMITERS, TextTable, find_table
 from dalembert.record import Array, Record
 from dalembert.record.checks import check_time
 from dalembert.record.sampling import describe_unevenness
 
-_DELIMITERS = ",;\t|"
-_DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # of a file that is written
-_FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # what a spreadsheet would compute; an apostrophe before it makes it text
+_DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t"}  # of a file that is written
 _ROWS_PER_WRITE = 4096
-
-
-@dataclass(frozen=True)
-class _Head:
-    """What stands above the numbers: ``cells`` as written, ``headings`` with their units read."""
-
-    cells: list[str]
-    headings: list[ColumnHeading]
-    clock: int | None
-    delimiter: str
-    lines: int
-    about: dict[str, str]
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers write without saying so
 
 
 def write(record: Record, path: Path, suffix: str) -> None:
@@ -65,80 +52,116 @@ def read(path: Path, how: Reading) -> Record:
 
     With ``dt`` the table has no column of time: its rows are ``dt`` seconds apart.
     """
-    time, dt, max_bytes, given = how.time, how.dt, how.max_bytes, how.known_units
-    rows = _count_lines(path, max_bytes)
+    rows, encoding = _count_lines(path, how.max_bytes)
+    about: dict[str, str] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline=None) as file:
-            head = _read_head(file, how.delimiter, time, dt, max_bytes)
-        check_size(rows - head.lines, len(head.cells) - (head.clock is not None), max_bytes)
-        table = _fast(path, head)
-        if table is None:
-            with path.open(encoding="utf-8-sig", newline=None) as file:
-                table = _line_by_line(file, head)
+        with path.open(encoding=encoding, newline=None) as file:
+            lines = (line for line in number_lines(file, about) if line[0] > (how.skip or 0))
+            first_line = list(islice(lines, 1))
+            found = find_table(
+                chain(first_line, lines),
+                _one_mark(how.delimiter),
+                header_first="status" in about or how.skip is not None,
+            )
+        cells, units, above = read_head(found, how.max_bytes)
+        clock = require_time(cells, how.time, how.dt, line=found.header[0] if found.header else None)
+        headings = leave_given(cells, read_headings(cells, units, clock, si=not about), how.known_units)
+        check_size(rows - above, len(cells) - (clock is not None), how.max_bytes)
+        body = _body(path, encoding, found, cells, units, above, rows - above, clock)
+        with Progress(how.progress, f"read {path.name}") as progress:
+            table, first = read_body(body, progress)
     except UnicodeDecodeError as error:
         raise FileFormatError(
             "not-readable", f"the text is not UTF-8 ({error.reason}).", Advice("Save it as UTF-8.")
         ) from error
     except csv.Error as error:
         raise FileFormatError("bad-syntax", f"this is not a table ({error}).") from error
-    headings = [
-        ColumnHeading(one.name) if cell in given or one.name in given else one
-        for cell, one in zip(head.cells, head.headings, strict=True)
-    ]
-    head = replace(head, headings=list(headings))
-    for column, heading in enumerate(head.headings):
-        times, over = heading.factor
-        if times != over:
-            table[:, column] *= times
-            table[:, column] /= over
     provenance: dict[str, Any] = {}
-    clock: Array
-    if dt is not None:
-        clock = dt * np.arange(len(table), dtype=np.float64)
-    elif head.clock is not None:
-        clock = table[:, head.clock]
-        _refuse_stamps(clock, path, head, time)
-        check_time(clock)
-        provenance = _note_unevenness(clock, path, head)
-        clock = clock.copy()  # only now: the checks above take as much memory as it does
-        table = without_column(table, head.clock)
-        del headings[head.clock]
-    provenance |= _notes(head)
+    if first:
+        headings[clock or 0] = ColumnHeading(headings[clock or 0].name, "s")
+        provenance["start"] = first
+    convert(table, headings)
+    times: Array
+    channels = list(headings)
+    if clock is None:
+        assert how.dt is not None
+        times = how.dt * np.arange(len(table), dtype=np.float64)
+    else:
+        times = table[:, clock]
+        _refuse_stamps(times, body, cells[clock])
+        check_time(times)
+        provenance |= _note_unevenness(times, body)
+        times = times.copy()  # only now: the checks above take as much memory as it does
+        table = without_column(table, clock)
+        del channels[clock]
+    provenance |= describe_headings(cells, headings)
+    if found.preamble:
+        provenance["preamble"] = found.preamble
+    if encoding == _WINDOWS:
+        provenance["encoding"] = "not UTF-8: read as Windows-1252"
     return Record(
-        clock,
-        table,
-        [heading.name for heading in headings],
-        [heading.unit for heading in headings],
-        name=head.about.get("name", ""),
-        status=head.about.get("status", "complete"),
-        provenance=provenance,
-    )
+        times, table, [heading.name for heading in channels], [heading.unit for heading in channels],
+        name=about.get("name", ""), status=about.get("status", "complete"), provenance=provenance,
+    )  # fmt: skip
 
 
-def _notes(head: _Head) -> dict[str, Any]:
-    """What was made of the units in the header, for the provenance; and the names that it had."""
-    pairs = list(zip(head.cells, head.headings, strict=True))
-    notes = [note for cell, heading in pairs if (note := heading.describe(cell))]
-    full = {cell: heading.name for cell, heading in pairs if cell != heading.name}
-    return {**({"units": notes} if notes else {}), **({"headers": full} if full else {})}
+def _one_mark(delimiter: str | None) -> str | None:
+    if delimiter is not None and len(delimiter) != 1:
+        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
+    return delimiter
 
 
-def _count_lines(path: Path, max_bytes: int) -> int:
-    """How many lines the file has; one that is too long for a table is refused."""
+def _count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
+    """How many lines the file has, and its encoding; a line that is too long for a table is refused."""
     most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
-    lines, begun = 1, 0
+    lines, begun, encoding = 1, 0, ""
+    decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
         while block := file.read(1 << 18):
-            ends = np.flatnonzero(np.isin(np.frombuffer(block, dtype=np.uint8), (10, 13)))
-            longest = max(int(np.diff(ends).max(initial=0)), begun + int(ends[0]) if len(ends) else begun + len(block))
-            begun = len(block) - int(ends[-1]) if len(ends) else begun + len(block)
-            if max(longest, begun) > most:
-                raise FileFormatError("too-large", f"a line has more than {most} characters.", line=lines + len(ends))
-            lines += len(ends) - block.count(b"\r\n")
-    return lines
+            if not encoding:
+                encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if block.startswith(mark)), "utf-8")
+            if encoding == "utf-8" and not _decodes(decoder, block):
+                encoding = _WINDOWS
+            ends = block.count(b"\n") or block.count(b"\r")  # carriage returns alone end the lines of old Macintoshes
+            if not ends:
+                begun += len(block)
+            elif begun + len(block) > most:
+                places = np.flatnonzero(np.isin(np.frombuffer(block, dtype=np.uint8), (10, 13)))
+                longest = max(int(np.diff(places).max(initial=0)), begun + int(places[0]))
+                begun = max(longest, len(block) - int(places[-1]))
+            if begun > most:
+                raise FileFormatError("too-large", f"a line has more than {most} characters.", line=lines + ends)
+            begun = len(block) - 1 - max(block.rfind(b"\n"), block.rfind(b"\r")) if ends else begun
+            lines += ends
+    return lines, encoding
 
 
-def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
+    try:
+        decoder.decode(block)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _body(
+    path: Path, encoding: str, found: TextTable, cells: list[str], units: list[str] | None, above: int, rows: int,
+    clock: int | None,
+) -> TextBody:  # fmt: skip
+    """Where the numbers stand; the first row shows how wide they are, and whether time is a date."""
+    with path.open(encoding=encoding, newline=None) as file:
+        text = next((text for number, text in number_lines(file) if number > above), None)
+    if text is None:
+        raise FileFormatError(
+            "empty", f"there is no row of numbers under the {'units' if units else 'header'}.", line=above
+        )
+    first = split_cells(text.partition("#")[0], found.delimiter)
+    width = max(len(first), len(cells)) if not any(first[len(cells) :]) else len(cells)
+    dated = clock if clock is not None and clock < len(first) and is_stamp(first[clock]) else None
+    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated)
+
+
+def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
     """Refuse times that repeat, decrease or are missing, with their line."""
     code, advice = "not-increasing", ""
     good = np.isfinite(clock)
@@ -147,7 +170,7 @@ def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
         return
     k = int(np.argmin(good))
     if not np.isfinite(clock[k]):
-        code, why = "not-finite", f"{time!r} is {'missing' if np.isnan(clock[k]) else 'infinite'} in this row."
+        code, why = "not-finite", f"{name!r} is {'missing' if np.isnan(clock[k]) else 'infinite'} in this row."
     elif clock[k] == clock[k - 1]:
         more = int((~good).sum())
         others = f" {more} rows have a time that does not increase." if more > 1 else ""
@@ -156,215 +179,23 @@ def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
     else:
         why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
         advice = "Sort the rows, or split the file here."
-    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), line=_line_of(path, head, k))
+    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), line=line_of(body, k))
 
 
-def _note_unevenness(clock: Array, path: Path, head: _Head) -> dict[str, Any]:
+def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
     """A note on uneven times: the record is whole, but not every method takes it."""
     note = describe_unevenness(clock)
     if not note:
         return {}
-    line = _line_of(path, head, int(np.diff(clock).argmax()) + 1)
+    line = line_of(body, int(np.diff(clock).argmax()) + 1)
     return {"sampling": f"{note}, line {line}; record.resample(every=...) makes them even"}
 
 
-def _line_of(path: Path, head: _Head, row: int) -> int:
-    """Number of the line that holds a row of the table."""
-    with path.open(encoding="utf-8-sig", newline=None) as file:
-        below = (number for number, _ in _number_lines(file) if number > head.lines)
-        return next(islice(below, row, None), head.lines)
-
-
-def _read_head(file: TextIO, delimiter: str | None, time: str, dt: float | None, max_bytes: int) -> _Head:
-    about: dict[str, str] = {}
-    lines = _number_lines(file, about)
-    line, text = next(lines, (0, ""))
-    if not line:
-        raise FileFormatError("no-header", "the file has no header row.")
-    if delimiter is None:
-        delimiter = _delimiter(text)
-    elif len(delimiter) != 1:
-        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
-    check_size(1, text.count(delimiter), max_bytes)
-    names = [_plain(cell) for cell in _cells(text, delimiter)]
-    if all(_is_number(cell) for cell in names):
-        raise FileFormatError("no-header", "the first row holds numbers; expected the names of the columns.", line=line)
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if not name:
-            raise FileFormatError("bad-name", f"column {i + 1} has no name in the header.", line=line)
-        if name in seen:
-            raise FileFormatError("taken-name", f"two columns are named {name!r:.80} in the header.", line=line)
-        seen.add(name)
-    if len(names) < 2:  # a single channel without time is no table either: a delimiter was missed
-        raise FileFormatError(
-            "bad-syntax",
-            f"there is one column only, {names[0]!r:.80}.",
-            Advice("Check {}.", Argument("delimiter")),
-            line=line,
-        )
-    second, text = next(lines, (0, ""))
-    if not second:
-        raise FileFormatError("empty", "there is no row of numbers under the header.", line=line)
-    cells = _cells(text, delimiter)
-    units = None
-    if _is_units(cells):
-        if len(cells) != len(names):
-            raise FileFormatError("ragged-row", _describe_ragged(cells, names, delimiter, "units"), line=second)
-        units = [_plain(cell) for cell in cells]
-        if not any(lines):
-            raise FileFormatError("empty", "there is no row of numbers under the units.", line=second)
-    clock = _clock(names, time, dt, line)
-    headings = _headings(names, units, clock)
-    return _Head(names, headings, clock, delimiter, second if units else line, about)
-
-
-def _clock(names: list[str], time: str, dt: float | None, line: int) -> int | None:
-    """Which column is time, by its header or by its name without the unit."""
-    found = [k for k, name in enumerate(names) if name == time]
-    found += [k for k, name in enumerate(names) if read_heading(name).name == time and k not in found]
-    if dt is not None:
-        if found:
-            there = names[found[0]]
-            raise FileFormatError(
-                "conflicting-arguments", f"dt is for files without time, but there is a column {there!r}.", line=line
-            )
-        return None
-    if not found:
-        raise FileFormatError(
-            "no-time",
-            unknown_name("column", time, names, "the header"),
-            Advice("Name the column of time by {}.", Argument("time")),
-            Advice("Give {} where there is none.", Argument("dt")),
-            line=line,
-            where={"name": time},
-        )
-    return found[0]
-
-
-def _headings(cells: list[str], units: list[str] | None, clock: int | None) -> list[ColumnHeading]:
-    """Names and units. A row of units leaves the names alone; without one the header is searched for them."""
-    found = [read_heading(cell, is_time=k == clock) for k, cell in enumerate(cells)]
-    if clock is not None:
-        time = found[clock]
-        if units is not None and units[clock]:
-            factor = seconds(units[clock])
-            given = units[clock].strip("[]() ")
-            if factor and time.understood and time.given and factor != time.factor:
-                raise FileFormatError(
-                    "unit-mismatch", f"time is in {time.given} by the header, in {given} by the units."
-                )
-            time = ColumnHeading(cells[clock], "s", factor or time.factor, given, factor is not None)
-        if not time.understood:
-            raise FileFormatError(
-                "unit-mismatch", f"the unit of time is {time.given!r:.80}; expected one of s, ms, us, ns, min, h."
-            )
-        found[clock] = time
-    if units is not None:
-        return [found[k] if k == clock else ColumnHeading(cell, units[k]) for k, cell in enumerate(cells)]
-    # where two columns differ by their unit alone, or would be called time, both keep it in their names
-    short = Counter(heading.name for heading in found)
-    taken = {cell for cell, heading in zip(cells, found, strict=True) if cell == heading.name} | {"time"}
-    keep = {name for name, count in short.items() if count > 1 or name in taken}
-    return [
-        replace(heading, name=cell) if heading.name in keep and k != clock else heading
-        for k, (cell, heading) in enumerate(zip(cells, found, strict=True))
-    ]
-
-
-def _number_lines(file: TextIO, about: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without comments and blank lines; known remarks go into `about`."""
-    for number, text in enumerate(file, 1):
-        stripped = text.strip()
-        if stripped.startswith("#"):
-            key, colon, value = stripped[1:].partition(":")
-            if about is not None and colon and key.strip() in ("name", "status"):
-                about[key.strip()] = " ".join(value.split())
-        elif stripped:
-            yield number, text.rstrip("\n")
-
-
 def _quote(text: str) -> str:
-    if _FORMULA.match(text):
+    if FORMULA.match(text):
         text = "'" + text
-    # more than RFC 4180 asks for: a name with another delimiter in it must not mislead `_delimiter`
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in _DELIMITERS + '"#') else text
-
-
-def _plain(cell: str) -> str:
-    """A name or unit without the apostrophe that keeps a spreadsheet from computing it."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def _delimiter(header: str) -> str:
-    outside = "".join(header.split('"')[::2])
-    return max(_DELIMITERS, key=outside.count)
-
-
-def _cells(text: str, delimiter: str) -> list[str]:
-    # any white space becomes one blank: spreadsheets put no-break spaces into headers
-    return [" ".join(cell.split()) for cell in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell  # Python reads 1_000, other programs do not
-
-
-def _is_units(cells: Sequence[str]) -> bool:
-    """A row of units: it starts with a unit of time, or no cell is a number."""
-    if is_time_unit(cells[0]):
-        return True
-    return any(cells) and not any(_is_number(cell) for cell in cells)
-
-
-def _fast(path: Path, head: _Head) -> Array | None:
-    """All numbers at once, or None when a line is not what it should be."""
-    try:
-        table = np.loadtxt(
-            str(path.absolute()),
-            delimiter=head.delimiter,
-            comments="#",
-            quotechar='"',
-            skiprows=head.lines,
-            ndmin=2,
-            encoding="utf-8-sig",
-        )
-    except UnicodeDecodeError:
-        raise
-    except ValueError:
-        return None
-    return table if table.shape[1] == len(head.cells) else None
-
-
-def _line_by_line(file: TextIO, head: _Head) -> Array:
-    numbers = array("d")
-    width = len(head.cells)
-    above = ((number, text) for number, text in _number_lines(file) if number > head.lines)
-    for number, text in above:
-        cells = _cells(text.partition("#")[0], head.delimiter)
-        if len(cells) != width:
-            raise FileFormatError("ragged-row", _describe_ragged(cells, head.cells, head.delimiter, "row"), line=number)
-        for name, cell in zip(head.cells, cells, strict=True):
-            if not cell:
-                numbers.append(np.nan)
-            elif _is_number(cell):
-                numbers.append(float(cell))
-            else:
-                hint = [Advice("Write decimals with a point.")] if "," in cell else []
-                raise FileFormatError(
-                    "not-a-number", f"{cell!r:.80} in column {name!r:.80} is not a number.", *hint, line=number
-                )
-    return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width)
-
-
-def _describe_ragged(cells: Iterable[str], names: Iterable[str], delimiter: str, what: str) -> str:
-    found, expected = len(list(cells)), len(list(names))
-    shown = ", ".join(f"{name:.40}" for name in islice(names, 8))
-    return f"the {what} has {found} cells, the header {expected} ({shown}); cells are separated by {delimiter!r}."
+    # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in DELIMITERS + '"#') else text
 
 
 FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))

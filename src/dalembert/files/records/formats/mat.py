@@ -1,12 +1,13 @@
-"""MAT-files of MATLAB (up to version 7.2) to records: vectors of one length beside a vector of time.
+"""MAT-files of MATLAB to records: vectors of one length beside a vector of time, or beside a sampling rate.
 
 Only arrays of real numbers are read; text, objects, functions and cells are skipped, and nothing in a file is
-executed. Version 7.3 files are HDF5: save them with ``-v7``.
+executed. Files of version 7.3 are HDF5 and are read by its library in a process apart.
 
-The format is that of MathWorks, *MAT-File Format* (R2024b). The file is read tag by tag: of every variable its class,
-dimensions and name, the numbers only of those that are needed, in pieces, straight to their place. Structures, cells,
-objects, functions, text and sparse matrices are skipped by their length, without looking inside. Every length is
-compared with what is left of the file, and of a compressed variable no more is unpacked than its dimensions need.
+The format up to version 7.2 is that of MathWorks, *MAT-File Format* (R2024b). Such a file is read tag by tag: of every
+variable its class, dimensions and name, the numbers only of those that are needed, in pieces, straight to their place.
+Structures, cells, objects, functions, text and sparse matrices are skipped by their length, without looking inside.
+Every length is compared with what is left of the file, and of a compressed variable no more is unpacked than its
+dimensions need.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import LIMITS, Broken, check_size
 from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
+from dalembert.files.records.mat_variables import plan_channels
+from dalembert.files.records.sections import read_apart
 from dalembert.record import Record
 
+LIBRARIES = ("h5py",)
 _MATRIX, _COMPRESSED = 14, 15
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _STORED_4 = {0: "f8", 1: "f4", 2: "i4", 3: "i2", 4: "u2", 5: "u1"}
@@ -38,66 +42,74 @@ _IS_COMPLEX = 0x0800
 
 def read(path: Path, how: Reading) -> Record:
     """Every real vector (or matrix, column by column) as long as time."""
-    time, max_bytes, dt = how.time, how.max_bytes, how.dt
     with path.open("rb") as raw:
         head = raw.read(128)
-    if b"MATLAB 7.3" in head or head.startswith(b"\x89HDF"):
-        raise FileFormatError(
-            "bad-version", "this is a MAT-file of version 7.3.", Advice("Save it in MATLAB with: save(name, '-v7').")
-        )
-    found = [variable for variable in variables(path, max_bytes) if len(variable.shape) == 2]
+    if b"MATLAB 7.3" in head or head.startswith(MAGIC):
+        return _read_hdf5(path, how)
+    found = [variable for variable in variables(path, how.max_bytes) if len(variable.shape) == 2]
     real = {variable.name: variable for variable in found if not variable.is_complex}
-    clock, samples = _clock(real, time, dt)
-    # where its columns begin in the table, and how many there are
-    chosen: list[tuple[MatVariable, int, int]] = []
-    names: list[str] = []
-    for name, variable in real.items():
-        wide = 0 if variable is clock or samples < 2 else _columns(variable, samples)
-        if wide:
-            check_size(samples, len(names) + wide, max_bytes)
-            chosen.append((variable, len(names), wide))
-            names += [name] if 1 in variable.shape else [f"{name}{k + 1}" for k in range(wide)]
-    if not names:
-        raise FileFormatError("empty", "no variable is as long as time.")
-    data = np.empty((samples, len(names)))
-    for variable, first, wide in chosen:
+
+    def number(name: str) -> float:
+        value = np.empty(1)
+        read_into(path, real[name], value)
+        return float(value[0])
+
+    plan = plan_channels(
+        {name: variable.shape for name, variable in real.items()}, how.time, how.dt, number, how.max_bytes
+    )
+    data = np.empty((plan.samples, len(plan.names)))
+    for name, first, wide in plan.chosen:
         block = data[:, first : first + wide]
         # the first index runs fastest: columns one after the other, unless time runs along the second
-        read_into(path, variable, block.T if variable.shape[0] == samples else block)
-    times: Any = np.empty(samples)
-    if clock is not None:
-        read_into(path, clock, times)
-    elif dt is not None:
-        times = dt * np.arange(samples)
+        read_into(path, real[name], block.T if real[name].shape[0] == plan.samples else block)
+    times: Any = np.empty(plan.samples)
+    if plan.clock:
+        read_into(path, real[plan.clock], times)
+    else:
+        times = plan.dt * np.arange(plan.samples)
     complex_ones = [variable.name for variable in found if variable.is_complex]
-    note = {"left out": [f"{name!r} is complex" for name in complex_ones]} if complex_ones else None
-    return Record(times, data, names, provenance=note)
+    note = {"left out": [f"{name!r} is complex" for name in complex_ones]} if complex_ones else {}
+    return Record(times, data, plan.names, provenance={**plan.notes, **note})
 
 
-def _columns(variable: MatVariable, samples: int) -> int:
-    """How many channels a variable makes: 0 where it is not as long as time."""
-    if 1 in variable.shape:
-        return int(variable.size == samples)
-    return variable.size // samples if samples in variable.shape else 0
+def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
+    """A file of version 7.3; what MATLAB calls rows are the last index of its datasets."""
+    h5py = require_extra("h5py", "netcdf")
+    try:
+        with h5py.File(path, "r") as file, path.open("rb") as raw:
+            if len(file) * LIMITS.channel > max_bytes:
+                raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.")
+            yield from _hdf5_sections(own_datasets(file), raw, time, max_bytes, dt)
+    except (DataError, FileFormatError):
+        raise
+    except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
+        raise FileFormatError("damaged", f"the file is damaged ({error}).") from error
 
 
-def _clock(real: dict[str, MatVariable], time: str, dt: float | None) -> tuple[MatVariable | None, int]:
-    vectors = {name: variable for name, variable in real.items() if 1 in variable.shape}
-    if dt is not None:
-        if "time" in real:
-            raise FileFormatError(
-                "conflicting-arguments", "dt is for files without time, but there is a variable 'time'."
-            )
-        return None, max((max(variable.shape) for variable in real.values()), default=0)
-    if time not in vectors:
-        known = sorted(name for name, variable in vectors.items() if variable.size > 1)
-        raise FileFormatError(
-            "no-time",
-            unknown_name("vector", time, known, "the file"),
-            Advice("Give {}.", Argument("time"), Argument("dt")),
-            where={"name": time},
-        )
-    return vectors[time], vectors[time].size
+def _hdf5_sections(
+    found: dict[str, Any], raw: BinaryIO, time: str | None, max_bytes: int, dt: float | None
+) -> Iterator[Any]:
+    texts = Texts(max_bytes)
+    numeric = {
+        name: one for name, one in found.items()
+        if len(one.shape) == 2 and one.dtype.kind in "fiu" and texts.get(one.attrs, "MATLAB_class", "double") != "char"
+    }  # fmt: skip
+
+    def load(name: str) -> Any:
+        check_size(numeric[name].shape[0], numeric[name].shape[1], max_bytes)
+        values = np.empty(numeric[name].shape)
+        read_dataset(numeric[name], raw, values, max_bytes)
+        return values
+
+    shapes = {name: (one.shape[1], one.shape[0]) for name, one in numeric.items()}
+    plan = plan_channels(shapes, time, dt, lambda name: float(load(name)[0, 0]), max_bytes)
+    yield {
+        "samples": plan.samples, "dt": None if plan.clock else plan.dt, "names": plan.names,
+        "units": [""] * len(plan.names), "provenance": plan.notes,
+    }  # fmt: skip
+    for name in [plan.clock] * bool(plan.clock) + [name for name, _, _ in plan.chosen]:
+        values = load(name)
+        yield from (values if shapes[name][0] == plan.samples else np.ascontiguousarray(values.T))
 
 
 # ---- the file ------------------------------------------------------------------------------------------------------
@@ -302,4 +314,5 @@ def _version_4(file: BinaryIO, total: int) -> Iterator[MatVariable]:
         start += length * (1 + imaginary)
 
 
+_read_hdf5 = read_apart("dalembert.files.records.formats.mat:sections", bounded=True)
 FORMATS.register("mat", RecordFormat((".mat",), read))

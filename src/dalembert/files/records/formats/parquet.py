@@ -15,13 +15,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, require_extra, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.errors import FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import LIMITS, Broken, check_size, check_text
 from dalembert.files.records.format import FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
+from dalembert.files.records.tables.clock import require_time
 from dalembert.record import Record
 
 LIBRARIES = ("pyarrow", "pyarrow.parquet")
@@ -42,7 +42,7 @@ def write(record: Record, path: Path, suffix: str) -> None:
     parquet.write_table(table, path)
 
 
-def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterator[Any]:
+def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
     """Every column of numbers; from files of other programs units are empty."""
     parquet = require_extra("pyarrow.parquet", "parquet")
     pyarrow = require_extra("pyarrow", "parquet")
@@ -54,7 +54,7 @@ def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterato
             columns = [file.schema.column(k).path for k in range(len(file.schema))]
             _check_columns(file, columns)
             check_size(file.metadata.num_rows, len(columns), max_bytes)
-            _check_clock(columns, time, dt)
+            time = _find_clock(list(columns), asked, dt)
             _check_pages(file, raw, max_bytes)
             raw_about = (file.schema_arrow.metadata or {}).get(_KEY, b"")
             check_text(len(raw_about), max_bytes)
@@ -88,18 +88,13 @@ def _check_columns(file: Any, names: list[str]) -> None:
             raise FileFormatError("not-a-number", f"column {name!r} holds {kind}, not numbers.")
 
 
-def _check_clock(names: list[str], time: str, dt: float | None) -> None:
-    if dt is None and time not in names:
-        raise FileFormatError(
-            "no-time",
-            unknown_name("column", time, names, "the file"),
-            Advice("Give {}.", Argument("time"), Argument("dt")),
-            where={"name": time},
-        )
-    if dt is not None and "time" in names:
-        raise FileFormatError("conflicting-arguments", "dt is for files without time, but there is a column 'time'.")
-    if not set(names) - {time if dt is None else ""}:
+def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
+    """The column of time; "" where a sample time takes its place."""
+    found = require_time(names, asked, dt)
+    time = "" if found is None else names[found]
+    if not set(names) - {time}:
         raise FileFormatError("empty", "there is no column besides time.")
+    return time
 
 
 def _check_pages(file: Any, raw: Any, max_bytes: int) -> None:

@@ -51,7 +51,7 @@ def test_a_box_of_triangles_has_the_mass_of_a_box(tmp_path: Path, encode) -> Non
     assert body.mass == pytest.approx(mass, rel=1e-12)
     assert body.center == pytest.approx((1.1, -0.45, 0.025), rel=1e-12)
     expected = da.Mechanism("x").add_body("b", mass=mass, inertia=da.box(0.2, 0.1, 0.05)).inertia
-    np.testing.assert_allclose(body.inertia, expected, atol=1e-12 * mass)
+    np.testing.assert_allclose(body.inertia, expected, rtol=0, atol=1e-12 * mass)
 
 
 def test_the_mass_of_the_body_can_be_given_instead_of_the_density(tmp_path: Path) -> None:
@@ -145,4 +145,14 @@ def test_the_mesh_that_shows_a_body_goes_along_with_the_model(tmp_path: Path) ->
     da.write_model(m, tmp_path / "out" / "copy.toml")
     copy = read_model(tmp_path / "out" / "copy.toml")
     for name in ("case", "plate"):
-        np.testing.assert_allclose(copy[name].mesh, m[name].mesh, atol=1e-6 * np.abs(m[name].mesh).max())
+        np.testing.assert_allclose(copy[name].mesh, m[name].mesh, rtol=0, atol=1e-6 * np.abs(m[name].mesh).max())
+
+
+@pytest.mark.parametrize(("height", "refused"), [(1e-13, True), (1e-12, False)])
+def test_a_box_without_height_encloses_no_volume(height: float, refused: bool) -> None:
+    """Corners are 0.5 from the middle: a box of 1 x 1 x h has the volume h of 0.125, its size cubed."""
+    if refused:
+        with raises(da.errors.FileFormatError, "no-volume"):
+            mass_of(box_triangles(1.0, 1.0, height))
+    else:
+        assert mass_of(box_triangles(1.0, 1.0, height)).volume == pytest.approx(height, rel=1e-3)

@@ -206,7 +206,7 @@ def test_mat_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with raises(FileFormatError, "no-time"):
         da.read_record(path)
     path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200))
-    with raises(FileFormatError, "bad-version"):
+    with raises(FileFormatError, "damaged"):
         da.read_record(path)
     path.write_bytes(bytes(range(256)) * 4)
     with raises(FileFormatError, "damaged"):

@@ -35,8 +35,9 @@ def test_parquet_of_other_programs_is_read(tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     parquet.write_table(pyarrow.table({"t": [0.0, 0.5], "force": [1, 2]}), path)
     assert da.read_record(path, time="t", units={"force": "N"})["force"].tolist() == [1.0, 2.0]
+    assert da.read_record(path).names == ("force",)  # t is a usual name of time
     with raises(FileFormatError, "no-time"):
-        da.read_record(path)
+        da.read_record(path, time="clock")
     assert da.read_record(path, time="x", dt=0.1).names == ("t", "force")
     parquet.write_table(pyarrow.table({"time": [0.0, 0.5], "word": ["a", "b"]}), path)
     with raises(FileFormatError, "not-a-number", "'word'"):

@@ -1,0 +1,1 @@
+"""Formats of machines, one file each: TOML and JSON, URDF, MJCF."""

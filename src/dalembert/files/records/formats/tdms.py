@@ -1,0 +1,92 @@
+"""TDMS files of LabVIEW to records: the channels of one length, with the time of their waveforms.
+
+npTDMS reads them in a process apart; of every channel its length and type are looked at before its numbers are read.
+An index file beside it is not opened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.core.findings import Advice, Argument
+from dalembert.files.records.bounds import check_size
+from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.header_units import read_unit_cell
+from dalembert.files.records.sections import read_apart
+from dalembert.files.records.tables.clock import find_time
+from dalembert.files.records.tables.headings import describe_headings
+
+LIBRARIES = ("nptdms",)
+_UNITS = ("unit_string", "NI_UnitDescription")
+
+
+def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
+    """Channels of numbers as long as the most of them."""
+    nptdms = require_extra("nptdms", "lab")
+    try:
+        with path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
+            yield from _sections(file, time, max_bytes, dt)
+    except (DataError, FileFormatError):
+        raise
+    except Exception as error:  # npTDMS hands on what it meets: ValueError, EOFError, struct.error ...
+        raise FileFormatError("damaged", f"this is not a TDMS file that can be read ({error}).") from error
+
+
+def _sections(file: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
+    every = [one for group in file.groups() for one in group.channels()]
+    found = [one for one in every if one.dtype is not None and np.dtype(one.dtype).kind in "fiu" and len(one)]
+    if not found:
+        raise FileFormatError("empty", "no channel of the file holds numbers.")
+    samples = Counter(len(one) for one in found).most_common(1)[0][0]
+    check_size(samples, len(found), max_bytes)
+    chosen = [one for one in found if len(one) == samples]
+    count = Counter(one.name for one in chosen)
+    names = [one.name if count[one.name] == 1 else f"{one.group_name}.{one.name}" for one in chosen]
+    place = find_time(names, time)
+    clock = None if place is None else chosen.pop(place)
+    if place is not None:
+        del names[place]
+    step = dt if dt is not None else None if clock is not None else _increment(chosen)
+    if clock is None and not step:
+        raise FileFormatError(
+            "no-time", unknown_name("channel", time or "time", names, "the file"),
+            Advice("Give {}.", Argument("time"), Argument("dt")), where={"name": time or "time"},
+        )  # fmt: skip
+    if clock is not None and dt is not None:
+        raise FileFormatError("conflicting-arguments", f"dt is for files without time; there is {clock.name!r}.")
+    units = [next((str(one.properties[key]) for key in _UNITS if one.properties.get(key)), "") for one in chosen]
+    headings = [read_unit_cell(name, unit) for name, unit in zip(names, units, strict=True)]
+    notes = describe_headings(names, headings)
+    start = next((one.properties["wf_start_time"] for one in chosen if one.properties.get("wf_start_time")), None)
+    if start is not None:
+        notes["start"] = str(start)
+    if left := [one.name for one in every if one is not clock and one not in chosen]:
+        notes["left out"] = left
+    yield {
+        "samples": samples, "dt": step, "names": names, "units": [one.unit for one in headings],
+        "provenance": notes,
+    }  # fmt: skip
+    if clock is not None:
+        yield np.asarray(clock[:], dtype=np.float64)
+    for one, heading in zip(chosen, headings, strict=True):
+        times, over = heading.factor
+        yield np.asarray(one[:], dtype=np.float64) * times / over
+
+
+def _increment(channels: list[Any]) -> float | None:
+    """Sample time [s] that all waveforms have; an error where they differ."""
+    steps = {float(one.properties["wf_increment"]) for one in channels if one.properties.get("wf_increment")}
+    if len(steps) > 1:
+        shown = ", ".join(f"{step:.6g}" for step in sorted(steps))
+        raise FileFormatError("uneven-sampling", f"channels are sampled every {shown} s.")
+    return steps.pop() if steps else None
+
+
+_READ = read_apart("dalembert.files.records.formats.tdms:sections")
+FORMATS.register("tdms", RecordFormat((".tdms",), _READ))

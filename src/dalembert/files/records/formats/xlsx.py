@@ -1,0 +1,134 @@
+"""Worksheets of Excel to records: the first sheet that holds a table.
+
+A file is an archive of XML texts, which may unpack to any size: sizes are compared with the bound before openpyxl reads
+them, row by row, in a process apart. Formulas are not computed: a cell holds the value that was last stored.
+"""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, FileFormatError, require_extra
+from dalembert.files.records.bounds import check_size
+from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.sections import read_apart
+from dalembert.files.records.tables.body import describe_ragged
+from dalembert.files.records.tables.cells import is_missing
+from dalembert.files.records.tables.clock import require_time
+from dalembert.files.records.tables.header import read_head
+from dalembert.files.records.tables.headings import convert, describe_headings, read_headings
+from dalembert.files.records.tables.layout import LIMITS, TextTable, find_header
+from dalembert.record.checks import check_time
+
+LIBRARIES = ("openpyxl",)
+_MOST_COLUMNS = 16384  # of a worksheet, by its specification (ECMA-376)
+
+
+def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
+    """Numbers of the first sheet with a table."""
+    openpyxl = require_extra("openpyxl", "lab")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > max_bytes:
+            raise FileFormatError("too-large", f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}.")
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        sheet = next((one for one in book.worksheets if _rows(one, 2)), None)
+        if sheet is None:
+            raise FileFormatError("empty", "no sheet of the file holds a table.")
+        yield from _sections(sheet, time, max_bytes, dt)
+    except (DataError, FileFormatError):
+        raise
+    except Exception as error:  # openpyxl hands on what zipfile and the XML parser meet
+        raise FileFormatError("damaged", f"this is not a worksheet that can be read ({error}).") from error
+
+
+def _rows(sheet: Any, most: int) -> list[tuple[Any, ...]]:
+    """First rows that are not blank."""
+    return list(islice((row for row in _all_rows(sheet) if any(cell is not None for _, cell in row)), most))
+
+
+def _all_rows(sheet: Any) -> Iterator[tuple[tuple[int, Any], ...]]:
+    """Rows as pairs of the line and the value."""
+    for line, row in enumerate(sheet.iter_rows(values_only=True, max_col=_MOST_COLUMNS), 1):
+        yield tuple((line, cell) for cell in row)
+
+
+def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
+    top = _rows(sheet, LIMITS.lines)
+    texts = [_strip([_text(cell) for _, cell in row]) for row in top]
+    first = find_header(texts)
+    below = (top[first + 1][0][0], texts[first + 1]) if first + 1 < len(top) else None
+    names, units, above = read_head(TextTable("\t", ".", (top[first][0][0], texts[first]), below), max_bytes)
+    clock = require_time(names, time, dt, line=top[first][0][0])
+    headings = read_headings(names, units, clock)
+    table, started = _numbers(sheet, names, above, clock, max_bytes)
+    provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
+    convert(table, headings)
+    if clock is not None:
+        check_time(table[:, clock])
+    chosen = [k for k in range(len(names)) if k != clock]
+    yield {
+        "samples": len(table), "dt": dt, "names": [headings[k].name for k in chosen],
+        "units": [headings[k].unit for k in chosen], "provenance": provenance | describe_headings(names, headings),
+    }  # fmt: skip
+    for k in ([clock] if clock is not None else []) + chosen:
+        yield np.ascontiguousarray(table[:, k])
+
+
+def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_bytes: int) -> tuple[Any, str]:
+    """Numbers below a line, and the first date where time is one."""
+    found, width = array("d"), len(names)
+    started: datetime.datetime | None = None
+    for row in _all_rows(sheet):
+        line = row[0][0] if row else 0
+        cells = [cell for _, cell in row]
+        if line <= above or all(cell is None for cell in cells):
+            continue
+        check_size(len(found) // width + 1, width, max_bytes)
+        if any(_text(cell) for cell in cells[width:]):
+            raise FileFormatError("ragged-row", describe_ragged(len(cells), names, "\t", "row"), line=line)
+        for k in range(width):
+            cell = cells[k] if k < len(cells) else None
+            if k == clock and isinstance(cell, datetime.datetime):
+                started = started or cell
+                found.append((cell - started).total_seconds())
+            elif isinstance(cell, bool) or not isinstance(cell, int | float):
+                if cell is not None and not is_missing(_text(cell)):
+                    problem = f"{_text(cell)!r:.80} in column {names[k]!r:.80} is not a number."
+                    raise FileFormatError("not-a-number", problem, line=line)
+                found.append(np.nan)
+            else:
+                found.append(float(cell))
+    if not found:
+        raise FileFormatError("empty", "there is no row of numbers under the header.", line=above)
+    return np.frombuffer(found, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime.datetime):
+        return cell.isoformat()
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        return repr(float(cell))
+    return " ".join(str(cell).split())
+
+
+def _strip(cells: list[str]) -> list[str]:
+    """Without empty cells at the end: a sheet is as wide as its widest row."""
+    while len(cells) > 1 and not cells[-1]:
+        cells.pop()
+    return cells
+
+
+_READ = read_apart("dalembert.files.records.formats.xlsx:sections")
+FORMATS.register("xlsx", RecordFormat((".xlsx", ".xlsm"), _READ))

@@ -1,0 +1,189 @@
+"""Several files as one record: one file per sensor or channel, each with its own clock.
+
+What the files have in common decides how their samples belong together, in this order:
+
+    packet number   a channel that counts samples in every file: the same number is the same moment
+    start time      a date in every file: times count from the earliest one
+    clock           times of the files overlap
+
+Samples of one clock are copied; others are interpolated to that of the first file. The delay that is left between
+channels of the same name is estimated from them and reported, never removed: a structure delays its floors too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
+from dalembert.record import Record
+from dalembert.record.interpolate import interpolate_linear
+
+_TAGS = ("devicetag", "device", "sensor", "sensorname", "tag", "channel", "station", "name", "serial", "serialnumber")
+_COUNTERS = (
+    "packetcounter",
+    "packet",
+    "packetnumber",
+    "samplenumber",
+    "samplecounter",
+    "frame",
+    "framecounter",
+    "counter",
+)
+
+
+@dataclass(frozen=True)
+class JoinLimits:
+    """What counts as one clock.
+
+    same_step : largest relative difference of sample times of equal clocks; crystals of loggers agree to 1e-4.
+    same_moment : largest distance of two samples of one moment, as a share of the sample time: jitter of loggers is
+        below a tenth; a quarter leaves no doubt which sample is meant.
+    overlap : least part of the shortest file that all files have in common: less is an accident of two clocks.
+    longest : largest delay that is looked for [s]: loggers started by one command differ by less.
+    alike : least correlation of two channels whose delay is reported: below it the peak is as often a beat of another
+        motion (four sensors on one building: 0.47 and 0.6 with delays of 0.1 to 1.2 s that are none).
+    """
+
+    same_step: float = 1e-3
+    same_moment: float = 0.25
+    overlap: float = 0.5
+    longest: float = 2.0
+    alike: float = 0.8
+
+
+LIMITS = JoinLimits()
+
+
+def join_records(records: Sequence[Record], files: Sequence[Path]) -> Record:
+    """One record with the channels of all, on the clock of the first; how it was made is in its provenance."""
+    labels = _label(records, files)
+    clocks, way = _common_clock(records, files)
+    first, last = max(clock[0] for clock in clocks), min(clock[-1] for clock in clocks)
+    shortest = min(clock[-1] - clock[0] for clock in clocks)
+    if last - first < LIMITS.overlap * shortest or last <= first:
+        listed = ", ".join(f"{file.name} {clock[0]:.6g} to {clock[-1]:.6g} s" for file, clock in zip(files, clocks))
+        raise DataError(
+            "no-common-clock", f"the times of the files do not overlap enough: {listed}.",
+            Advice("Give files of one measurement, or {} where they begin together.", Argument("dt")),
+        )  # fmt: skip
+    step = float(np.median(np.diff(clocks[0])))
+    margin = LIMITS.same_moment * step
+    grid = clocks[0][(clocks[0] >= first - margin) & (clocks[0] <= last + margin)]
+    columns: list[FloatArray] = []
+    names: list[str] = []
+    units: list[str] = []
+    notes: list[str] = []
+    taken = Counter(name for record in records for name in record.names if not _is_counter(name))
+    for record, clock, label in zip(records, clocks, labels, strict=True):
+        kept = [name for name in record.names if not _is_counter(name)]
+        block, note = _on_grid(clock, record[kept], grid, step)
+        columns.append(block)
+        names += [name if taken[name] == 1 else f"{label}.{name}" for name in kept]
+        units += [record.units[name] for name in kept]
+        if note:
+            notes.append(f"{label}: {note}")
+    provenance: dict[str, Any] = {
+        "joined": {"by": way, "files": [file.name for file in files], "labels": labels, "notes": notes}
+    }
+    for record, label in zip(records, labels, strict=True):
+        for key, value in record.provenance.items():
+            provenance.setdefault(key, {})[label] = value
+    joined = Record(grid - grid[0], np.column_stack(columns), names, units, provenance=provenance)
+    if delays := _delays(joined, labels, step):
+        joined = joined._with_note("delays", *delays)
+    return joined
+
+
+def _label(records: Sequence[Record], files: Sequence[Path]) -> list[str]:
+    """One name for each file: the tag of its device where the tags differ, else the name of the file."""
+    tags = []
+    for record in records:
+        pairs = {_plain(key): value for key, value in record.provenance.get("preamble", {}).items()}
+        tags.append(next((pairs[key] for key in _TAGS if pairs.get(key)), record.name))
+    if all(tags) and len(set(tags)) == len(tags):
+        return [tag.replace(" ", "_") for tag in tags]
+    stems = [file.stem for file in files]
+    return stems if len(set(stems)) == len(stems) else [f"{stem}_{k + 1}" for k, stem in enumerate(stems)]
+
+
+def _common_clock(records: Sequence[Record], files: Sequence[Path]) -> tuple[list[FloatArray], str]:
+    """Times of the samples of every file on one clock [s], and what they follow from."""
+    steps = [float(np.median(np.diff(record.time))) if len(record) > 1 else 0.0 for record in records]
+    if any(step <= 0 for step in steps):
+        short = files[int(np.argmin(steps))].name
+        raise DataError("too-few-samples", f"{short} has one sample only: it has no clock.")
+    counters = [next((name for name in record.names if _is_counter(name)), None) for record in records]
+    counted = [record[name] for record, name in zip(records, counters, strict=True) if name is not None]
+    same = max(steps) - min(steps) <= LIMITS.same_step * max(steps)
+    if same and len(counted) == len(records) and all(map(_counts, counted)):
+        return [float(np.mean(steps)) * numbers for numbers in counted], "packet number"
+    starts = [record.provenance.get("start") for record in records]
+    if all(isinstance(start, str) and "T" in start for start in starts):
+        dates = np.array(starts, dtype="datetime64[us]")
+        offsets = (dates - dates.min()).astype(np.int64) * 1e-6
+        return [record.time - record.time[0] + offset for record, offset in zip(records, offsets)], "start time"
+    return [record.time for record in records], "clock"
+
+
+def _on_grid(clock: FloatArray, data: FloatArray, grid: FloatArray, step: float) -> tuple[FloatArray, str]:
+    """Samples at the times of the grid, NaN where there is none, and a note on what was done."""
+    place = np.clip(np.searchsorted(clock, grid), 1, len(clock) - 1)
+    place -= grid - clock[place - 1] < clock[place] - grid
+    near = np.abs(clock[place] - grid) <= LIMITS.same_moment * step
+    own = float(np.median(np.diff(clock)))
+    if abs(own - step) <= LIMITS.same_step * step:
+        block = np.where(near[:, None], data[place], np.nan)
+        lost = int((~near).sum())
+        if lost <= 0.5 * len(grid):
+            return block, f"{lost} samples are missing" if lost else ""
+    inside = (grid >= clock[0]) & (grid <= clock[-1])
+    block = np.full((len(grid), data.shape[1]), np.nan)
+    block[inside] = interpolate_linear(clock, data, grid[inside])
+    return block, f"interpolated from every {own:.6g} s to every {step:.6g} s"
+
+
+def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
+    """Delays of the files behind the first one, each by the channel of the same name that agrees best."""
+    from dalembert.identify.records.synchronise import delay
+
+    found = []
+    for label in labels[1:]:
+        best: tuple[float, float, str] | None = None
+        for name in (one for one in joined.names if one.startswith(f"{label}.")):
+            quantity = name.removeprefix(f"{label}.")
+            if f"{labels[0]}.{quantity}" not in joined.names:
+                continue
+            # differences, so that drifts do not count
+            a, b = np.diff(joined[f"{labels[0]}.{quantity}"]), np.diff(joined[name])
+            if not np.isfinite(a + b).all() or not np.ptp(a) or not np.ptp(b):
+                continue
+            late = delay(a, b, step, longest=min(LIMITS.longest, 0.1 * step * len(a)))
+            shift = round(late / step)
+            front, back = (a[: len(a) - shift], b[shift:]) if shift >= 0 else (a[-shift:], b[: len(b) + shift])
+            alike = float(np.corrcoef(front, back)[0, 1])
+            if alike >= LIMITS.alike and (best is None or alike > best[0]):
+                best = (alike, late, quantity)
+        if best is not None:
+            found.append(f"{label} is {best[1]:.6g} s behind {labels[0]} by {best[2]} (correlation {best[0]:.2f})")
+    return found
+
+
+def _counts(values: FloatArray) -> bool:
+    """Whether a channel counts samples: whole numbers that increase."""
+    return bool(np.all(np.isfinite(values)) and np.all(values == np.round(values)) and np.all(np.diff(values) > 0))
+
+
+def _is_counter(name: str) -> bool:
+    return _plain(name) in _COUNTERS
+
+
+def _plain(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())

@@ -1,0 +1,37 @@
+"""Frequency responses in universal files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dalembert.core.atomic_files import replacing
+from dalembert.core.errors import FileFormatError
+from dalembert.files.records.format import Reading
+from dalembert.files.records.formats.uff import read_frf, write_frf
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+
+
+def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Reading.max_bytes) -> FrequencyResponse:
+    """Read the frequency responses of a universal file (data set 58), in SI.
+
+    Inputs and outputs have the names of their degrees of freedom: ``12+X``.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileFormatError("no-such-file", "no such file.", path=str(path))
+    if file.stat().st_size > max_bytes:
+        raise FileFormatError("too-large", f"the file has more than max_bytes = {max_bytes}.", path=str(path))
+    try:
+        return read_frf(file, max_bytes)
+    except FileFormatError as error:
+        found = error.finding
+        about: Any = {"line": error.line, "where": found.where, "evidence": found.evidence}
+        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), **about) from error
+
+
+def write_frequency_response(response: FrequencyResponse, path: str | os.PathLike[str]) -> None:
+    """Write frequency responses as a universal file, whole or not at all; numbers keep 13 digits."""
+    with replacing(Path(path)) as temporary:
+        write_frf(response, temporary)

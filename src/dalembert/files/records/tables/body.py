@@ -1,0 +1,176 @@
+"""Numbers of a table in a text.
+
+Arrow reads them in blocks where it is installed, NumPy at once where it is not. Only where both meet something else
+are the lines read one by one: it may be a remark, or the line that is wrong.
+"""
+
+from __future__ import annotations
+
+import importlib
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
+from dalembert.core.progress import Progress
+from dalembert.files.records.tables.cells import (
+    BLANKS,
+    MISSING,
+    is_missing,
+    is_number,
+    seconds_of_stamps,
+    split_cells,
+    with_point,
+)
+
+BLOCK = 1 << 18  # bytes of text that are parsed at a time
+
+
+@dataclass(frozen=True)
+class TextBody:
+    """Where the numbers of a table stand in a text, and how they are written.
+
+    lines : of text above them.  cells : names of the columns.  width : cells of a row, with empty ones at its end.
+    rows : at most.  stamps : column that holds times of day or dates.
+    """
+
+    path: Path
+    encoding: str
+    lines: int
+    cells: list[str]
+    width: int
+    rows: int
+    delimiter: str
+    decimal: str
+    stamps: int | None = None
+
+
+def read_body(body: TextBody, progress: Progress) -> tuple[FloatArray, str]:
+    """All numbers, (rows, columns), and the first date of a column of dates."""
+    if body.stamps is None:
+        table = _by_arrow(body, progress)
+        if table is None:
+            table = _by_numpy(body)
+        if table is not None:
+            return table, ""
+    with body.path.open(encoding=body.encoding, newline=None) as file:
+        return _line_by_line(file, body)
+
+
+def number_lines(file: TextIO, about: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, without comments and blank lines; known remarks go into `about`."""
+    for number, text in enumerate(file, 1):
+        stripped = text.strip()
+        if stripped.startswith("#"):
+            key, colon, value = stripped[1:].partition(":")
+            if about is not None and colon and key.strip() in ("name", "status"):
+                about[key.strip()] = " ".join(value.split())
+        elif stripped:
+            yield number, text.rstrip("\n")
+
+
+def line_of(body: TextBody, row: int) -> int:
+    """Number of the line that holds a row of the table."""
+    with body.path.open(encoding=body.encoding, newline=None) as file:
+        below = (number for number, _ in number_lines(file) if number > body.lines)
+        return next(islice(below, row, None), body.lines)
+
+
+def describe_ragged(found: int, cells: list[str], delimiter: str, what: str) -> str:
+    shown = ", ".join(f"{name:.40}" for name in islice(cells, 8))
+    mark = "blanks" if delimiter == BLANKS else repr(delimiter)
+    return f"the {what} has {found} cells, the header {len(cells)} ({shown}); cells are separated by {mark}."
+
+
+def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
+    """All numbers through Arrow, or None where it is not installed or a line is not what it should be."""
+    if body.delimiter == BLANKS:
+        return None
+    try:
+        arrow, reader = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
+    except ImportError:
+        return None
+    names = [str(k) for k in range(body.width)]
+    types = {name: arrow.float64() if k < len(body.cells) else arrow.null() for k, name in enumerate(names)}
+    # a null that stands quoted is a null too, as everywhere here
+    convert = reader.ConvertOptions(
+        column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
+    )
+    parse = reader.ParseOptions(delimiter=body.delimiter, quote_char='"', double_quote=True)
+    how = reader.ReadOptions(
+        use_threads=False, block_size=BLOCK, skip_rows=body.lines, column_names=names, encoding=body.encoding
+    )
+    table, row = np.empty((body.rows, len(body.cells))), 0
+    try:
+        with reader.open_csv(
+            str(body.path.absolute()), how, parse, convert, memory_pool=arrow.system_memory_pool()
+        ) as all_:
+            for batch in all_:
+                if row + batch.num_rows > body.rows:
+                    return None
+                for k in range(len(body.cells)):
+                    column = batch.column(k).to_numpy(zero_copy_only=False)
+                    table[row : row + batch.num_rows, k] = column
+                row += batch.num_rows
+                progress.update(min(1.0, row / body.rows))
+    except (arrow.ArrowException, OSError, UnicodeError):
+        return None
+    return table[:row] if row else None
+
+
+def _by_numpy(body: TextBody) -> FloatArray | None:
+    """All numbers at once, or None where a line is not what it should be."""
+    if body.width != len(body.cells) or body.decimal != ".":
+        return None
+    try:
+        table = np.loadtxt(
+            str(body.path.absolute()), delimiter=None if body.delimiter == BLANKS else body.delimiter, comments="#",
+            quotechar='"', skiprows=body.lines, ndmin=2, encoding=body.encoding,
+        )  # fmt: skip
+    except UnicodeDecodeError:
+        raise
+    except ValueError:
+        return None
+    return table if table.shape[1] == body.width else None
+
+
+def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
+    numbers = array("d")
+    wide = len(body.cells)
+    stamps: list[str] = []
+    lines: list[int] = []
+    for number, text in ((number, text) for number, text in number_lines(file) if number > body.lines):
+        cells = split_cells(text.partition("#")[0], body.delimiter)
+        if len(cells) < wide or any(cells[wide:]):
+            problem = describe_ragged(len(cells), body.cells, body.delimiter, "row")
+            raise FileFormatError("ragged-row", problem, line=number)
+        for k, (name, cell) in enumerate(zip(body.cells, cells[:wide], strict=True)):
+            if k == body.stamps:
+                stamps.append(cell)
+                lines.append(number)
+                numbers.append(np.nan)
+            elif is_missing(cell):
+                numbers.append(np.nan)
+            elif is_number(cell, body.decimal):
+                numbers.append(float(with_point(cell, body.decimal)))
+            else:
+                hint: list[Any] = [Advice("Write decimals with a point.")] if "," in cell else []
+                problem = f"{cell!r:.80} in column {name!r:.80} is not a number."
+                raise FileFormatError("not-a-number", problem, *hint, line=number)
+    table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, wide)
+    if body.stamps is None:
+        return table, ""
+    try:
+        table[:, body.stamps], first = seconds_of_stamps(stamps)
+    except ValueError as error:
+        k = int(error.args[0])
+        problem = f"{stamps[k]!r:.80} in column {body.cells[body.stamps]!r:.80} is not a time (ISO 8601)."
+        raise FileFormatError("not-a-number", problem, line=lines[k]) from None
+    return table, first

@@ -1,0 +1,97 @@
+"""Cells of a table: what is a number, a missing number or a time of day."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+
+BLANKS = " "  # the delimiter of a table whose cells are separated by any white space
+# A number that a logger could not measure: what spreadsheets and loggers write instead.
+MISSING = ("", "NaN", "nan", "NAN", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "-", "--")
+_MISSING = frozenset(word.lower() for word in MISSING)
+_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
+_STAMP = re.compile(
+    r"(?P<day>\d{4}-\d{2}-\d{2})?[ T_]?(?P<clock>\d{1,2}:\d{2}(:\d{2}([.,]\d{1,9})?)?)?"
+    r"(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
+)
+
+
+def split_cells(text: str, delimiter: str) -> list[str]:
+    """Cells of a line; any white space in one becomes one blank: spreadsheets put no-break spaces into headers."""
+    if delimiter == BLANKS:
+        return text.split()
+    return [" ".join(cell.split()) for cell in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
+
+
+def is_missing(cell: str) -> bool:
+    return cell.lower() in _MISSING
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell is a number; Python reads 1_000, other programs do not."""
+    try:
+        float(with_point(cell, decimal))
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def with_point(cell: str, decimal: str) -> str:
+    """A number with the decimal mark of Python."""
+    return cell if decimal == "." or "." in cell else cell.replace(decimal, ".")
+
+
+def has_comma(cell: str) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    return _COMMA.fullmatch(cell) is not None
+
+
+def is_stamp(cell: str) -> bool:
+    """Whether a cell is a date with a time (ISO 8601), or a time of day."""
+    found = _STAMP.fullmatch(cell)
+    return found is not None and found["clock"] is not None
+
+
+def seconds_of_stamps(cells: list[str]) -> tuple[FloatArray, str]:
+    """Times of day or dates as seconds after the first one, and the first one in ISO 8601.
+
+    Times of day that pass midnight go on with the next day. Raises ValueError with the place of what is no time.
+
+    Examples
+    --------
+    >>> seconds_of_stamps(["2026-03-01T23:59:59.5", "2026-03-02 00:00:01"])
+    (array([0. , 1.5]), '2026-03-01T23:59:59.500000')
+    """
+    times = np.empty(len(cells), dtype="datetime64[ns]")
+    with_day = True
+    for k, cell in enumerate(cells):
+        found = _STAMP.fullmatch(cell)
+        if found is None or found["clock"] is None:
+            raise ValueError(k)
+        clock = found["clock"].replace(",", ".")
+        clock = clock if clock.count(":") == 2 else clock + ":00"
+        clock = clock.zfill(8) if clock.index(":") == 2 else "0" + clock
+        with_day = with_day and found["day"] is not None
+        try:
+            times[k] = np.datetime64(f"{found['day'] or '1970-01-01'}T{clock}", "ns") - _offset(found["zone"])
+        except ValueError:
+            raise ValueError(k) from None
+    passed = (times - times[0]).astype(np.int64)
+    if not with_day:
+        passed = passed + 86_400_000_000_000 * np.concatenate([[0], np.cumsum(np.diff(passed) < -43_200_000_000_000)])
+    first = str(times[0].astype("datetime64[us]"))
+    return passed * 1e-9, first if with_day else first.partition("T")[2]
+
+
+def _offset(zone: str | None) -> np.timedelta64:
+    """Difference of a time zone from universal time."""
+    if zone in (None, "Z", "UTC"):
+        return np.timedelta64(0, "m")
+    assert zone is not None
+    digits = zone[1:].replace(":", "")
+    minutes = 60 * int(digits[:2]) + int(digits[2:])
+    return np.timedelta64(minutes if zone[0] == "+" else -minutes, "m")

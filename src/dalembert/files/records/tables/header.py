@@ -1,0 +1,63 @@
+"""Names of the columns of a table and its row of units, with the errors of a header that cannot be read."""
+
+from __future__ import annotations
+
+import re
+
+from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice, Argument
+from dalembert.files.records.bounds import check_size
+from dalembert.files.records.header_units import is_time_unit
+from dalembert.files.records.tables.body import describe_ragged
+from dalembert.files.records.tables.cells import is_number, is_stamp
+from dalembert.files.records.tables.layout import TextTable
+
+FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # what a spreadsheet would compute; an apostrophe before it makes it text
+
+
+def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | None, int]:
+    """Names, units where there is a row of them, and the number of lines above the numbers."""
+    if found.header is None:
+        raise FileFormatError("no-header", "the file has no header row.")
+    line, row = found.header
+    check_size(1, len(row), max_bytes)
+    below = found.below[1] if found.below else []
+    names = [_plain(cell) for cell in row]
+    while len(names) > 1 and not names[-1] and not any(below[len(names) - 1 :]):
+        names.pop()  # every line ends with a delimiter
+    if all(is_number(cell, found.decimal) for cell in names):
+        raise FileFormatError("no-header", "the first row holds numbers; expected the names of the columns.", line=line)
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if not name:
+            raise FileFormatError("bad-name", f"column {i + 1} has no name in the header.", line=line)
+        if name in seen:
+            raise FileFormatError("taken-name", f"two columns are named {name!r:.80} in the header.", line=line)
+        seen.add(name)
+    if len(names) < 2:  # a single channel without time is no table either: a delimiter was missed
+        raise FileFormatError(
+            "bad-syntax", f"there is one column only, {names[0]!r:.80}.", Advice("Check {}.", Argument("delimiter")),
+            line=line,
+        )  # fmt: skip
+    if found.below is None:
+        raise FileFormatError("empty", "there is no row of numbers under the header.", line=line)
+    if not _is_units(below, found.decimal):
+        return names, None, line
+    while len(below) > len(names) and not below[-1]:
+        below.pop()
+    if len(below) != len(names):
+        problem = describe_ragged(len(below), names, found.delimiter, "units")
+        raise FileFormatError("ragged-row", problem, line=found.below[0])
+    return names, [_plain(cell) for cell in below], found.below[0]
+
+
+def _is_units(cells: list[str], decimal: str) -> bool:
+    """A row of units: it starts with a unit of time, or no cell is a number."""
+    if is_time_unit(cells[0]):
+        return True
+    return any(cells) and not any(is_number(cell, decimal) or is_stamp(cell) for cell in cells)
+
+
+def _plain(cell: str) -> str:
+    """A name or unit without the apostrophe that keeps a spreadsheet from computing it."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

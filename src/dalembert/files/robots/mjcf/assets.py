@@ -1,0 +1,93 @@
+"""Meshes that an MJCF model names among its assets: files, or points whose convex hull is meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import unknown_name
+from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader
+from dalembert.files.robots.xml_tree import XmlNode
+
+ATTRIBUTES = (
+    "name", "class", "file", "scale", "vertex", "face", "normal", "texcoord", "refpos", "refquat", "inertia",
+    "content_type", "smoothnormal", "maxhullvert", "builtin", "params", "material", "octree_maxdepth", "needsdf",
+)  # fmt: skip
+MOST_POINTS = 100_000  # in the text of a model
+
+
+@dataclass
+class MeshAssets:
+    """Mesh elements by name; their triangles are made when a geom needs them."""
+
+    nodes: dict[str, XmlNode] = field(default_factory=dict)
+    made: dict[str, FloatArray | None] = field(default_factory=dict)
+
+    def triangles(self, reader: MjcfReader, geom: XmlNode) -> FloatArray | None:
+        name = geom.attributes.get("mesh", "")
+        if name not in self.nodes:
+            reader.problem(geom, "unknown-name", unknown_name("mesh", name, self.nodes, "<asset>"))
+            return None
+        if name not in self.made:
+            self.made[name] = _read_mesh(reader, self.nodes[name])
+        return self.made[name]
+
+
+def read_assets(document: MjcfDocument) -> MeshAssets:
+    reader, found = document.reader, MeshAssets()
+    for raw in document.parts("asset"):
+        if raw.tag != "mesh":
+            if raw.tag not in ("texture", "material", "hfield", "skin", "include"):
+                reader.note(raw, f"<{raw.tag}> of <asset>")
+            continue
+        node = reader.classes.complete(reader, raw, "")
+        reader.check_names(node, ("plugin",), ATTRIBUTES)
+        name = node.attributes.get("name") or PurePosixPath(node.attributes.get("file", "")).stem
+        if name in found.nodes:
+            reader.problem(node, "duplicate", f"mesh {name!r} is given twice.")
+        found.nodes[name] = node
+    return found
+
+
+def _read_mesh(reader: MjcfReader, node: XmlNode) -> FloatArray | None:
+    scale = reader.numbers(node, "scale", 3, (1, 1, 1))
+    if "refpos" in node.attributes or "refquat" in node.attributes:
+        reader.problem(node, "not-supported", "refpos and refquat of <mesh> are not read.")
+    if "vertex" not in node.attributes:
+        name = node.attributes.get("file", "")
+        inside = str(PurePosixPath(reader.settings.mesh_folder) / name)
+        found = reader.mesh(node, inside, scale, needed=True)
+        return found if found is None or np.prod(scale) > 0 else np.asarray(found[:, ::-1])
+    points = reader.values(node, "vertex")
+    if points is None or len(points) < 12 or len(points) % 3 or len(points) > 3 * MOST_POINTS:
+        reader.problem(node, "wrong-shape", "vertex of <mesh> must be three numbers for each of four points or more.")
+        return None
+    corners = points.reshape(-1, 3) * scale
+    if "face" in node.attributes:
+        faces = reader.values(node, "face")
+        if faces is None or len(faces) % 3 or not len(faces) or (faces != np.rint(faces)).any():
+            reader.problem(node, "wrong-shape", "face of <mesh> must be three numbers of points for each triangle.")
+            return None
+        if faces.min() < 0 or faces.max() >= len(corners):
+            reader.problem(node, "out-of-range", "face of <mesh> names a point that it does not have.")
+            return None
+        return np.asarray(corners[faces.astype(int).reshape(-1, 3)])
+    return _convex_hull(reader, node, corners)
+
+
+def _convex_hull(reader: MjcfReader, node: XmlNode, points: FloatArray) -> FloatArray | None:
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(points)
+    except QhullError:
+        reader.problem(node, "no-volume", "the points of <mesh> enclose no volume.")
+        return None
+    triangles = points[hull.simplices]
+    outward = np.einsum("ni,ni->n", np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]),
+                        hull.equations[:, :3])  # fmt: skip
+    triangles[outward < 0] = triangles[outward < 0][:, ::-1]
+    return np.asarray(triangles)

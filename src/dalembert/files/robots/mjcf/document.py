@@ -1,0 +1,174 @@
+"""The text of an MJCF model: its sections with included files in their place, and the settings of its compiler.
+
+``<include file="arm.xml"/>`` stands for the children of that file's root. A file is included once and lies beneath the
+folder of the model or one of the given folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.core.errors import FileFormatError
+from dalembert.files.robots.mesh_files import MeshFiles, find_file
+from dalembert.files.robots.mjcf.defaults import ClassDefaults, read_defaults
+from dalembert.files.robots.node_reader import NodeReader
+from dalembert.files.robots.xml_tree import LIMITS, XmlNode, read_xml
+
+SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator", "include")
+# of the motion nothing changes without these
+QUIET = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "texture", "material")
+COMPILER = (
+    "angle", "autolimits", "boundmass", "boundinertia", "settotalmass", "balanceinertia", "coordinate", "eulerseq",
+    "inertiafromgeom", "inertiagrouprange", "meshdir", "assetdir", "texturedir", "strippath", "discardvisual",
+    "fusestatic", "alignfree", "usethread", "fitaabb", "saveinertial", "exactmeshinertia", "convexhull", "plugin",
+)  # fmt: skip
+MOST_FILES = 64  # included
+FLAGS = ("true", "false")
+
+
+@dataclass
+class CompilerSettings:
+    """How the file is to be read; angles are in degrees where nothing else is said."""
+
+    degrees: bool = True
+    euler: str = "xyz"
+    autolimits: bool = True
+    from_geoms: str = "auto"
+    groups: tuple[float, float] = (0.0, 5.0)
+    bound_mass: float = 0.0
+    bound_inertia: float = 0.0
+    total_mass: float = -1.0
+    balance: bool = False
+    mesh_folder: str = ""
+
+    def angle(self, value: float) -> float:
+        return float(np.deg2rad(value)) if self.degrees else value
+
+
+class MjcfReader(NodeReader):
+    """Values of the elements of an MJCF model."""
+
+    settings: CompilerSettings
+    classes: ClassDefaults
+    foreign = False
+
+    def word(self, node: XmlNode, key: str, known: Sequence[str], default: str) -> str:
+        found = node.attributes.get(key, default)
+        if found not in known:
+            listed = ", ".join(known)
+            self.problem(node, "unknown-choice", f"{key} of <{node.tag}> must be one of {listed}, got {found!r:.60}.")
+            return default
+        return found
+
+    def flag(self, node: XmlNode, key: str, default: bool) -> bool:
+        return self.word(node, key, FLAGS, "true" if default else "false") == "true"
+
+
+@dataclass
+class MjcfDocument:
+    """A model: its reader with settings and defaults, and its sections; a section may occur several times."""
+
+    reader: MjcfReader
+    root: XmlNode
+    sections: dict[str, list[XmlNode]] = field(default_factory=dict)
+
+    def parts(self, section: str) -> Iterator[XmlNode]:
+        """Elements of all sections of this name."""
+        return (child for one in self.sections.get(section, ()) for child in one.children)
+
+
+def read_document(root: XmlNode, file: Path, meshes: MeshFiles) -> MjcfDocument:
+    reader = MjcfReader(str(file), meshes)
+    if root.tag != "mujoco":
+        reader.problem(root, "bad-syntax", f"the root element is <{root.tag}>, expected <mujoco> (MJCF).")
+        reader.problems.raise_if_any()
+    _include(reader, root, {file.resolve()}, 0)
+    reader.check_names(root, SECTIONS, ("model",), others=(*QUIET, "contact", "tendon", "deformable"))
+    document = MjcfDocument(reader, root)
+    for node in root.children:
+        document.sections.setdefault(node.tag, []).append(node)
+    for name in ("tendon", "deformable"):
+        for node in document.parts(name):
+            reader.note(node, f"<{node.tag}> of <{name}>")
+    reader.settings = _compiler(document)
+    reader.classes = read_defaults(reader, document.sections.get("default", ()))
+    return document
+
+
+def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> None:
+    """Put the children of included files in the place of the elements that include them."""
+    if not any(child.tag == "include" for child in node.children):
+        for child in node.children:
+            _include(reader, child, read, depth)
+        return
+    found: list[XmlNode] = []
+    for child in node.children:
+        if child.tag != "include":
+            found.append(child)
+            continue
+        inner = _included(reader, child, read)
+        if inner is not None:
+            found += inner.children
+    if len(found) > LIMITS.elements:
+        reader.problem(node, "too-large", f"more than {LIMITS.elements} elements with those of included files.")
+        reader.problems.raise_if_any()
+    node.children = found
+    if depth < LIMITS.depth:
+        _include(reader, node, read, depth + 1)
+
+
+def _included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNode | None:
+    name = node.attributes.get("file", "")
+    try:
+        path = find_file(name, reader.meshes.folders)
+    except FileFormatError as error:
+        reader.problem(node, error.code, f"included file {name!r:.120}: {error.finding.problem}", *error.advice)
+        return None
+    if len(read) > MOST_FILES:
+        reader.problem(node, "too-large", f"more than {MOST_FILES} files are included.")
+        return None
+    if path in read:
+        reader.problem(node, "duplicate", f"file {name!r:.120} is included twice.")
+        return None
+    read.add(path)
+    root = read_xml(path)
+    _mark(root, name)
+    return root
+
+
+def _mark(node: XmlNode, path: str) -> None:
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        one.path = path
+        todo += one.children
+
+
+def _compiler(document: MjcfDocument) -> CompilerSettings:
+    reader, found = document.reader, CompilerSettings()
+    for node in document.sections.get("compiler", ()):
+        reader.check_names(node, ("lengthrange",), COMPILER)
+        angle = reader.word(node, "angle", ("degree", "radian"), "degree" if found.degrees else "radian")
+        found.degrees = angle == "degree"
+        found.euler = node.attributes.get("eulerseq", found.euler)
+        if len(found.euler) != 3 or not set(found.euler) <= set("xyzXYZ"):
+            problem = f"eulerseq must be three of x, y, z, X, Y, Z, got {found.euler!r:.40}."
+            reader.problem(node, "unknown-choice", problem)
+            found.euler = "xyz"
+        found.autolimits = reader.flag(node, "autolimits", found.autolimits)
+        found.from_geoms = reader.word(node, "inertiafromgeom", ("auto", *FLAGS), found.from_geoms)
+        low, high = reader.numbers(node, "inertiagrouprange", 2, found.groups)
+        found.groups = (float(low), float(high))
+        found.bound_mass = reader.number(node, "boundmass", found.bound_mass)
+        found.bound_inertia = reader.number(node, "boundinertia", found.bound_inertia)
+        found.total_mass = reader.number(node, "settotalmass", found.total_mass)
+        found.balance = reader.flag(node, "balanceinertia", found.balance)
+        found.mesh_folder = node.attributes.get("meshdir", node.attributes.get("assetdir", found.mesh_folder))
+        if node.attributes.get("coordinate", "local") != "local":
+            problem = 'coordinate="global" is not read: frames must be given in their parents, as MuJoCo saves them.'
+            reader.problem(node, "not-supported", problem)
+    return found

@@ -1,0 +1,158 @@
+"""Joints of MJCF as joints of a mechanism.
+
+A body with several joints moves by them in turn, the first next to the parent: bodies without mass stand between them.
+The coordinate of a hinge or a slide is that of MuJoCo, `ref` in the drawing; the frame on the parent is turned or moved
+back by it. A ball has Euler parameters, a free joint place and Euler parameters of the body's frame in the world.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.files.robots.mjcf.bodies import MjcfBody
+from dalembert.files.robots.mjcf.document import MjcfReader
+from dalembert.files.robots.origins import Origin
+from dalembert.files.robots.xml_tree import XmlNode
+from dalembert.model import Body, Mechanism
+from dalembert.model.bodies import axes_from
+from dalembert.model.orientation import rotation
+
+KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
+ATTRIBUTES = (
+    "name", "class", "type", "group", "pos", "axis", "springdamper", "limited", "actuatorfrclimited", "solreflimit",
+    "solimplimit", "solreffriction", "solimpfriction", "stiffness", "range", "actuatorfrcrange", "actuatorgravcomp",
+    "margin", "ref", "springref", "armature", "damping", "frictionloss", "user",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class MjcfJoint:
+    """A joint as values: `place` and `axis` in the frame of its body; angles in radians.  name : in the mechanism."""
+
+    node: XmlNode
+    name: str
+    kind: str
+    place: FloatArray
+    axis: FloatArray
+    ref: float
+    spring: float
+    stiffness: float
+    damping: float
+    friction: float
+    armature: float
+    limits: dict[str, float]
+
+    @property
+    def coordinate(self) -> str:
+        """Of a hinge or a slide."""
+        return f"{self.name}.{'angle' if self.kind == 'hinge' else 'displacement'}"
+
+
+def read_joint(reader: MjcfReader, body: MjcfBody, node: XmlNode, outer: Origin, name: str) -> MjcfJoint:
+    free = node.tag == "freejoint"
+    reader.check_names(node, (), ("name", "group", "align") if free else ATTRIBUTES)
+    kind = "free" if free else reader.word(node, "type", tuple(KINDS), "hinge")
+    axis = np.array([0.0, 0.0, 1.0]) if free else reader.numbers(node, "axis", 3, (0, 0, 1))
+    if kind in ("hinge", "slide") and not np.linalg.norm(axis) > 0:
+        reader.problem(node, "zero-length", f"axis of joint {name!r} has no direction.")
+        axis = np.array([0.0, 0.0, 1.0])
+    if kind == "free":
+        return MjcfJoint(node, name, kind, np.zeros(3), axis, 0.0, 0.0, *_passive(reader, node, name, kind), {})
+    place = np.zeros(3) if kind == "free" else outer.place + outer.axes @ reader.place(node, "pos")
+
+    def position(key: str) -> float:
+        value = reader.number(node, key, 0.0)
+        return reader.settings.angle(value) if kind == "hinge" else value
+
+    single = kind in ("hinge", "slide")
+    return MjcfJoint(
+        node, name, kind, place, outer.axes @ axis, position("ref") if single else 0.0,
+        position("springref") if single else 0.0, *_passive(reader, node, name, kind),
+        _limits(reader, node, name, kind),
+    )  # fmt: skip
+
+
+def _passive(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> tuple[float, float, float, float]:
+    """Stiffness, damping, friction and armature."""
+    found = []
+    for key in ("stiffness", "damping", "frictionloss", "armature"):
+        values = reader.values(node, key) if key in node.attributes else np.zeros(1)
+        if values is None or not len(values):
+            values = np.zeros(1)
+        if np.any(values[1:]):
+            reader.note(node, f"higher powers of {key} of <joint>")
+        if values[0] < 0:
+            reader.problem(node, "negative", f"{key} of joint {name!r} is negative ({values[0]:g}).")
+        found.append(max(float(values[0]), 0.0))
+    for key, value in zip(("stiffness", "damping", "frictionloss", "armature"), found, strict=True):
+        if value and (kind == "free" or (kind == "ball" and key in ("frictionloss", "armature"))):
+            reader.note(node, f"{key} of a {kind} joint")
+    if reader.values(node, "springdamper") is not None and np.any(reader.values(node, "springdamper")):
+        reader.note(node, "springdamper of <joint>")
+    stiffness, damping, friction, armature = found
+    return stiffness, damping, friction, armature
+
+
+def _limits(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    if "range" in node.attributes:
+        lower, upper = reader.numbers(node, "range", 2)
+        limited = reader.word(node, "limited", ("auto", "true", "false"), "auto")
+        if limited == "auto" and not reader.settings.autolimits:
+            problem = f"joint {name!r} has a range and does not say whether it is limited."
+            reader.problem(node, "missing-argument", f"{problem} Give limited, or autolimits of <compiler>.")
+        if limited != "false":
+            if kind == "ball":
+                reader.note(node, "range of a ball joint")
+            elif not lower < upper:
+                crossed = f"limits of joint {name!r} cross: {lower:g} is not below {upper:g}."
+                reader.problem(node, "conflicting-arguments", crossed)
+            else:
+                turn = reader.settings.angle if kind == "hinge" else float
+                found |= {"lower": turn(float(lower)), "upper": turn(float(upper))}
+    if "actuatorfrcrange" in node.attributes and node.attributes.get("actuatorfrclimited") != "false":
+        effort = float(np.abs(reader.numbers(node, "actuatorfrcrange", 2)).max())
+        if effort > 0 and kind != "ball":
+            found["effort"] = effort
+    return found
+
+
+def join(m: Mechanism, joint: MjcfJoint, parent: Body, near: Origin, child: Body) -> None:
+    """Add one joint between a frame of the parent, which coincides with that of the child in the drawing, and it."""
+    if joint.kind == "free":
+        m.add_free(joint.name, m.ground.frame(0.0, 0.0, 0.0), child.frame(0.0, 0.0, 0.0))
+        return
+    if joint.kind == "ball":
+        a = frame_of(parent, near @ Origin(joint.place))
+        m.add_spherical(joint.name, a, frame_of(child, Origin(joint.place)))
+        if joint.stiffness or joint.damping:
+            m.add_bushing(
+                f"{joint.name}.spring", a, frame_of(child, Origin(joint.place)),
+                rotational_stiffness=joint.stiffness, rotational_damping=joint.damping,
+            )  # fmt: skip
+        return
+    axes: FloatArray = np.array(axes_from(joint.axis.tolist(), None, f"axis of joint {joint.name!r}"))
+    b = Origin(joint.place, axes)
+    z = (0.0, 0.0, joint.ref)
+    back = Origin(-np.array(z)) if joint.kind == "slide" else Origin(axes=np.array(rotation(vector=z).matrix).T)
+    m.add_joint(
+        KINDS[joint.kind], joint.name, frame_of(parent, near @ b @ back), frame_of(child, b),
+        limits=joint.limits or None,
+    )  # fmt: skip
+    name, at = joint.name, joint.coordinate
+    if joint.stiffness:
+        m.add_spring(f"{name}.spring", joint=at, stiffness=joint.stiffness, free=joint.spring)
+    if joint.damping:
+        m.add_damper(f"{name}.damping", joint=at, damping=joint.damping)
+    if joint.friction:
+        m.add_friction(f"{name}.friction", name, effort=joint.friction)
+    if joint.armature:
+        m.add_rotor(f"{name}.rotor", joint=at, inertia=joint.armature)
+
+
+def frame_of(body: Body, origin: Origin) -> Any:
+    return body.frame(*origin.place.tolist(), rotation=origin.axes.tolist())

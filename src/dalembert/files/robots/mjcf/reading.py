@@ -1,0 +1,239 @@
+"""MJCF, the models of MuJoCo: bodies, joints, equalities and actuators as a `Mechanism`.
+
+A body has the coordinates of its frame in the file (``body.at``); coordinates of joints are those of MuJoCo.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DalembertError, FileFormatError
+from dalembert.files.models.text.sources import ModelFileError
+from dalembert.files.robots.mesh_files import MeshFiles
+from dalembert.files.robots.mjcf.actuators import MjcfActuator, read_actuators
+from dalembert.files.robots.mjcf.assets import read_assets
+from dalembert.files.robots.mjcf.bodies import WORLD, BodyTree, MjcfBody, read_bodies
+from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader, read_document
+from dalembert.files.robots.mjcf.equality import Equalities
+from dalembert.files.robots.mjcf.geoms import FITTED, SHOWN, Geom, SolidMass
+from dalembert.files.robots.mjcf.inertia import inertia_of, scale_masses, symmetric
+from dalembert.files.robots.mjcf.joints import MjcfJoint, frame_of, join, read_joint
+from dalembert.files.robots.node_reader import free_name
+from dalembert.files.robots.origins import Origin
+from dalembert.files.robots.xml_tree import read_xml
+from dalembert.model import Body, Mechanism
+
+LEAST = 1e-15  # [kg, kg m²] of what a joint moves: MuJoCo refuses less
+OPTION = (
+    "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance", "mpr_tolerance",
+    "gravity", "wind", "magnetic", "density", "viscosity", "o_margin", "o_solref", "o_solimp", "o_friction",
+    "integrator", "cone", "jacobian", "solver", "iterations", "ls_iterations", "noslip_iterations", "ccd_iterations",
+    "mpr_iterations", "sdf_iterations", "sdf_initpoints", "actuatorgroupdisable", "apirate", "collision",
+    "sleep_tolerance",
+)  # fmt: skip
+
+
+def read_mjcf(
+    path: str | os.PathLike[str],
+    *,
+    folders: Iterable[str | os.PathLike[str]] = (),
+    pictures: bool = True,
+    repair: bool = False,
+) -> Mechanism:
+    """Read a machine from a model file of MuJoCo (MJCF): its kinematics and dynamics without contacts.
+
+    Parameters
+    ----------
+    path : the file, ``.xml``. Nothing in it is executed; document types, entities and other hosts are refused.
+    folders : where included files and meshes (STL, OBJ) are looked for, besides the folder of the file.
+    pictures : show the geoms of the bodies; False where the meshes are not at hand.
+    repair : replace an inertia that no body can have by the nearest one, instead of an error.
+
+    Returns
+    -------
+    Mechanism. A body with several joints has bodies without mass between them. Ranges are limits of joints, armature
+    is a rotor, springs and damping of joints are forces; connect and weld close loops by rows, a joint equality is a
+    gear. Actuators are inputs of their names; position and velocity actuators have a spring and a damper besides.
+    ``left_out`` lists what the file has besides, and a warning names what may matter.
+
+    Raises
+    ------
+    FileFormatError : with the line; nothing is imported.
+
+    Examples
+    --------
+    >>> m = read_mjcf("humanoid.xml")  # doctest: +SKIP
+    >>> eqs = da.equations(m, coordinates="joint")  # doctest: +SKIP
+    """
+    try:
+        file = Path(os.fsdecode(path))
+    except TypeError:
+        raise FileFormatError("wrong-type", f"expected the path of an MJCF file, got {path!r}.") from None
+    root = read_xml(file)
+    places = [file.parent, *(Path(os.fspath(folder)) for folder in folders)]
+    document = read_document(root, file, MeshFiles(places, pictures))
+    document.reader.repair = repair
+    model = MjcfModel(document, read_bodies(document, read_assets(document)))
+    model.read()
+    document.reader.problems.raise_if_any()
+    m = Mechanism(root.attributes.get("model", "").strip() or file.stem.strip() or "model", gravity=model.gravity)
+    try:
+        model.build(m)
+        document.reader.problems.raise_if_any()
+        m.check()
+    except ModelFileError:
+        raise
+    except DalembertError as error:
+        raise FileFormatError(error.code, error.finding.problem, path=str(file), line=root.line) from error
+    document.reader.report(m)
+    return m
+
+
+@dataclass
+class MjcfModel:
+    """Everything of a file as values, before the mechanism is made."""
+
+    document: MjcfDocument
+    tree: BodyTree
+    gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
+    joints: dict[str, list[MjcfJoint]] = field(default_factory=dict)  # by body
+    named: dict[str, MjcfJoint] = field(default_factory=dict)
+    masses: dict[str, SolidMass] = field(default_factory=dict)
+    actuators: list[MjcfActuator] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+
+    @property
+    def reader(self) -> MjcfReader:
+        return self.document.reader
+
+    def read(self) -> None:
+        self._read_options()
+        self.taken = {*self.tree.bodies, "ground"}
+        for body in list(self.tree.world.walk())[1:]:
+            self.joints[body.name] = self._read_joints(body)
+            self.masses[body.name] = inertia_of(self.reader, body.name, body.inertial, self._weighing(body))
+        self.masses = scale_masses(self.masses, self.reader.settings.total_mass)
+        self._check_masses(self.tree.world)
+        self.actuators = read_actuators(self.document, self.named, self.taken)
+        self._note_contact()
+
+    def _read_options(self) -> None:
+        for node in self.document.sections.get("option", ()):
+            self.reader.check_names(node, ("flag",), OPTION)
+            self.gravity = tuple(self.reader.numbers(node, "gravity", 3, self.gravity).tolist())
+            for key in ("density", "viscosity"):
+                if self.reader.number(node, key, 0.0) != 0:
+                    self.reader.note(node, "forces of a fluid (density and viscosity of <option>)")
+            for flag in node.all("flag"):
+                if flag.attributes.get("gravity") == "disable":
+                    self.gravity = (0.0, 0.0, 0.0)
+                off = [key for key, value in flag.attributes.items() if value == "disable"]
+                for key in {*off} & {"passive", "spring", "damper", "equality", "frictionloss", "actuation", "limit"}:
+                    self.reader.note(flag, f"{key}=disable of <flag>")
+
+    def _read_joints(self, body: MjcfBody) -> list[MjcfJoint]:
+        found: list[MjcfJoint] = []
+        for number, (node, outer) in enumerate(body.joints, 1):
+            given = node.attributes.get("name", "").strip()
+            if given and given in self.named:
+                self.reader.problem(node, "duplicate", f"joint {given!r} is given twice.")
+            name = free_name(given or f"{body.name}.joint{number}", self.taken, "_joint")
+            if given and name != given:
+                self.reader.note(node, f"name {given!r} of a joint that a body has too, now {name!r},", quiet=True)
+            joint = read_joint(self.reader, body, node, outer, name)
+            self.named[given or name] = joint
+            found.append(joint)
+        kinds = [joint.kind for joint in found]
+        if "free" in kinds:
+            top = body.parent is not None and body.parent.name == WORLD
+            if len(kinds) > 1 or not top:
+                problem = f"body {body.name!r}: a free joint is the only joint of a body of the world."
+                self.reader.problem(found[kinds.index("free")].node, "conflicting-arguments", problem)
+        elif kinds.count("ball") > 1:
+            problem = f"body {body.name!r} has {kinds.count('ball')} ball joints."
+            self.reader.problem(body.node, "conflicting-arguments", problem)
+        return found
+
+    def _weighing(self, body: MjcfBody) -> list[Geom]:
+        """Geoms that give a body its mass; one that stands still needs no mesh that may not be at hand."""
+        at: MjcfBody | None = body
+        while at is not None and at.parent is not None and not self.joints[at.name]:
+            at = at.parent
+        still = at is None or at.parent is None
+        return [geom for geom in body.geoms if not (still and geom.kind in ("mesh", FITTED))]
+
+    def _check_masses(self, world: MjcfBody) -> None:
+        """What joints move has mass: that of the body, or of bodies welded to it."""
+        welded: dict[str, float] = {}
+        for body in reversed(list(world.walk())[1:]):
+            mass = self.masses[body.name].mass
+            carried = sum(welded[child.name] for child in body.children if not self.joints[child.name])
+            welded[body.name] = mass + carried
+            if self.joints[body.name] and not mass + carried > LEAST:
+                problem = f"body {body.name!r} moves and has no mass."
+                self.reader.problem(body.node, "massless-body", f"{problem} Give it an <inertial>, or a geom.")
+
+    def _note_contact(self) -> None:
+        geoms = [(body, geom) for body in self.tree.world.walk() for geom in body.geoms if geom.collides]
+        if len({body.name for body, _ in geoms}) > 1:
+            self.reader.note(geoms[0][1].node, "contact between geoms")
+
+    # -- the mechanism ------------------------------------------------------------------------------------------------
+    def build(self, m: Mechanism) -> None:
+        world, poses = self.tree.world, {WORLD: Origin()}
+        m.ground = replace(m.ground, mesh=self._picture(world))
+        bodies: dict[str, Body] = {WORLD: m.ground}
+        efforts = self._efforts()
+        for body in list(world.walk())[1:]:
+            assert body.parent is not None
+            poses[body.name] = pose = poses[body.parent.name] @ body.origin
+            solid = self.masses[body.name]
+            near, parent = body.origin, bodies[body.parent.name]
+            for joint in self.joints[body.name][:-1]:
+                between = m.add_body(
+                    free_name(f"{body.name}.{joint.name}", self.taken, "_body"), mass=0.0, inertia=0.0,
+                    position=pose.place.tolist(), rotation=pose.axes.tolist(),
+                )  # fmt: skip
+                join(m, limited(joint, efforts), parent, near, between)
+                near, parent = Origin(), between
+            own = bodies[body.name] = m.add_body(
+                body.name if body.name != "ground" else free_name("ground", self.taken, "_body"), mass=solid.mass,
+                inertia=symmetric(solid.inertia), center=solid.center.tolist(), mesh=self._picture(body),
+                position=(pose.place + pose.axes @ solid.center).tolist(), rotation=pose.axes.tolist(),
+            )  # fmt: skip
+            if self.joints[body.name]:
+                join(m, limited(self.joints[body.name][-1], efforts), parent, near, own)
+            else:
+                m.add_fixed(free_name(f"{body.name}.weld", self.taken, "_joint"), frame_of(parent, near),
+                            frame_of(own, Origin()))  # fmt: skip
+        Equalities(self.document, self.tree, self.named, poses).add(m, bodies, self.taken)
+        for actuator in self.actuators:
+            actuator.add(m)
+
+    def _efforts(self) -> dict[str, float]:
+        """Largest efforts of actuators, by joint; only where every actuator of the joint has one."""
+        found: dict[str, float] = {}
+        for one in self.actuators:
+            known = found.get(one.joint.name, 0.0)
+            found[one.joint.name] = known + one.effort if one.effort > 0 and known >= 0 else -1.0
+        return {name: value for name, value in found.items() if value > 0}
+
+    def _picture(self, body: MjcfBody) -> FloatArray | None:
+        if not self.reader.meshes.wanted:
+            return None
+        shown = [geom for geom in body.geoms if geom.group <= SHOWN] or body.geoms
+        found = [made for geom in shown if (made := geom.triangles()) is not None]
+        return np.concatenate(found) if found else None
+
+
+def limited(joint: MjcfJoint, efforts: dict[str, float]) -> MjcfJoint:
+    """The joint with the largest effort of its actuators, where it has none of its own."""
+    if joint.name not in efforts or joint.kind not in ("hinge", "slide"):
+        return joint
+    return replace(joint, limits={"effort": efforts[joint.name], **joint.limits})

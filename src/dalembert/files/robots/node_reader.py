@@ -1,0 +1,208 @@
+"""Values of XML nodes with the problems of a file, all raised at once, and what the mechanism does not hold.
+
+A misspelt element or attribute is a problem; one that belongs to another program is listed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import FileFormatError, ModelWarning
+from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.files.models.text.sources import REPAIR, Problems, TooMany
+from dalembert.files.robots.mesh_files import MeshFiles
+from dalembert.files.robots.xml_tree import XmlNode
+from dalembert.model import Mechanism
+
+LIKENESS = 0.8  # of two names, one of which is a misspelling: "lowr" has 0.89, "gear_velocity" and "velocity" 0.76
+
+
+@dataclass(frozen=True)
+class RobotThresholds:
+    """Sizes that tell a mistake of a robot file from a number."""
+
+    offset: float = 100.0  # [m]: robots are smaller, and their drawings in millimetres are not
+    triangle: float = 1e-6  # of the largest principal inertia: files carry six digits
+    point: float = 1e-6  # [m] radius of gyration of what counts as a point: an inertia of such a size is rounding
+
+
+THRESHOLDS = RobotThresholds()
+
+
+def free_name(name: str, taken: set[str], suffix: str) -> str:
+    """The name, with a suffix where it is taken; it is taken from now on."""
+    while name in taken:
+        name += suffix
+    taken.add(name)
+    return name
+
+
+@dataclass
+class NodeReader:
+    """One robot file: its problems are collected and raised once; what is left out is listed once per kind."""
+
+    shown: str
+    meshes: MeshFiles
+    repair: bool = False  # replace inertias that no body can have
+    problems: Problems = field(default_factory=Problems)
+    notes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    quiet: set[str] = field(default_factory=set)  # notes that do not change the motion, listed without a warning
+    foreign: ClassVar[bool] = True  # whether the format lets other programs add names of their own
+
+    def problem(self, node: XmlNode, code: str, text: str, *advice: Advice) -> None:
+        try:
+            self.problems.add(node.path or self.shown, node.line, Finding(code, text, advice=advice))
+        except TooMany:
+            self.problems.raise_if_any()
+
+    def note(self, node: XmlNode, what: str, *, quiet: bool = False) -> None:
+        """Something of the file that the mechanism does not hold."""
+        self.notes.setdefault(what, []).append((node.path or self.shown, node.line))
+        if quiet:
+            self.quiet.add(what)
+
+    def report(self, m: Mechanism) -> None:
+        """List what is left out in the mechanism, and warn of what may matter."""
+        for what, places in self.notes.items():
+            path, line = places[0]
+            times = f" {len(places)} times, first" if len(places) > 1 else ""
+            text = f"{what} is left out{times} in line {line}."
+            m.left_out.append(Finding("not-supported", text, {"path": path, "line": line}, {"count": len(places)}))
+        heard = [f"{what} ({len(places)})" for what, places in self.notes.items() if what not in self.quiet]
+        if heard:
+            text = f"{self.shown}: left out: {', '.join(heard)}."
+            ModelWarning.report([Finding("not-supported", text, {"path": self.shown})], stacklevel=2)
+
+    # -- values -----------------------------------------------------------------------------------------------------
+    def number(self, node: XmlNode, key: str, default: float | None = None) -> float:
+        if key not in node.attributes and default is not None:
+            return default
+        return float(self.numbers(node, key, 1)[0])
+
+    def positive(self, node: XmlNode, key: str) -> float:
+        """A length of a shape; 1 where it is none."""
+        found = self.number(node, key)
+        if key in node.attributes and not found > 0:
+            self.problem(node, "not-positive", f"{key} of <{node.tag}> must be positive, got {found:g}.")
+        return found if found > 0 else 1.0
+
+    def not_negative(self, node: XmlNode, key: str, what: str) -> float:
+        """Zero where the attribute is left out."""
+        found = self.number(node, key, 0.0)
+        if found < 0:
+            self.problem(node, "negative", f"{key} of {what} is negative ({found:g}).")
+        return max(found, 0.0)
+
+    def numbers(self, node: XmlNode, key: str, count: int, default: Sequence[float] | None = None) -> FloatArray:
+        """So many finite numbers; zeros where they are none."""
+        text = node.attributes.get(key)
+        if text is None:
+            if default is None:
+                self.problem(node, "missing-argument", f"<{node.tag}> has no attribute {key!r}.")
+            return np.array([0.0] * count if default is None else default, dtype=float)
+        found = self.values(node, key)
+        if found is not None and found.shape != (count,):
+            wanted = "a finite number" if count == 1 else f"{count} finite numbers"
+            self.problem(node, "not-a-number", f"{key} of <{node.tag}> must be {wanted}, got {text!r:.80}.")
+            found = None
+        return np.zeros(count) if found is None else found
+
+    def values(self, node: XmlNode, key: str) -> FloatArray | None:
+        """Any count of finite numbers; None where one is none."""
+        text = node.attributes.get(key, "")
+        try:
+            found = np.array([float(x) for x in text.split()])
+        except ValueError:
+            found = np.array([math.nan])
+        if not np.isfinite(found).all():
+            self.problem(node, "not-a-number", f"{key} of <{node.tag}> must be finite numbers, got {text!r:.80}.")
+            return None
+        return found
+
+    def place(self, node: XmlNode, key: str) -> FloatArray:
+        """An offset; the origin where it is left out."""
+        found = self.numbers(node, key, 3, (0, 0, 0))
+        self.check_length(node, float(np.abs(found).max()))
+        return found
+
+    def check_length(self, node: XmlNode, length: float) -> None:
+        if length > THRESHOLDS.offset:
+            problem = f"an offset of {length:g} m: lengths are metres; the file may be in millimetres."
+            self.problem(node, "out-of-range", problem)
+
+    # -- physics ----------------------------------------------------------------------------------------------------
+    def check_inertia(self, node: XmlNode, what: str, mass: float, J: FloatArray) -> FloatArray:
+        """The inertia; where rounding has broken the triangle inequality (or on request), the nearest one with it.
+
+        The second moments Σ = ½ tr(J) 1 - J of a body are not negative in any direction.
+        """
+        if mass < 0:
+            self.problem(node, "negative", f"mass of {what} is negative ({mass:g} kg).")
+        principal = np.linalg.eigvalsh(J)
+        moments, axes = np.linalg.eigh(np.trace(J) / 2 * np.eye(3) - J)
+        if moments[0] >= 0:
+            return J
+        kept = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
+        nearest: FloatArray = np.trace(kept) * np.eye(3) - (kept + kept.T) / 2
+        slack = THRESHOLDS.triangle * float(np.abs(principal).max()) + abs(mass) * THRESHOLDS.point**2
+        if -2 * moments[0] > slack:  # by so much the largest principal value exceeds the sum of the others
+            if self.repair:
+                self.note(node, f"inertia of {what}, which no body can have,")
+                return nearest
+            listed = ", ".join(f"{x:g}" for x in principal)
+            problem = f"inertia of {what} has the principal values {listed} kg m²: none may be negative, and none may"
+            advice = Advice("The nearest inertia of a body is taken with {}.", REPAIR)
+            self.problem(node, "not-physical", f"{problem} exceed the sum of the others.", advice)
+        return nearest
+
+    def mesh(self, node: XmlNode, name: str, scale: FloatArray, *, needed: bool = False) -> FloatArray | None:
+        """Triangles of a file beneath the folders; None where there are none.  needed : also without pictures."""
+        if not self.meshes.wanted and not needed:
+            return None
+        if Path(name).suffix.lower() not in self.meshes.suffixes:
+            self.note(node, f"mesh *{Path(name).suffix.lower()}")
+            return None
+        try:
+            found = self.meshes.read(name) * scale
+        except FileFormatError as error:
+            self.problem(node, error.code, f"mesh {name!r:.120}: {error.finding.problem}", *error.advice)
+            return None
+        size = float(np.abs(found).max())
+        if size > THRESHOLDS.offset:
+            problem = f"mesh {name!r:.120} reaches {size:g} m: lengths are metres; the file may be in millimetres."
+            self.problem(node, "out-of-range", problem, Advice("Give {}.", Argument("scale", "0.001 0.001 0.001")))
+        return np.asarray(found)
+
+    # -- names ------------------------------------------------------------------------------------------------------
+    def check_names(
+        self, node: XmlNode, elements: Collection[str], attributes: Collection[str], *, others: Iterable[str] = ()
+    ) -> None:
+        """Misspelt elements and attributes are problems; `others`, and names like no known one, are listed."""
+        expected = set(others)
+        for child in node.children:
+            if child.tag not in elements:
+                self._judge(child, f"<{child.tag}> in <{node.tag}>", child.tag, elements, expected, "element")
+        for key in node.attributes:
+            if key not in attributes:
+                self._judge(node, f"{key!r} of <{node.tag}>", key, attributes, expected, "attribute")
+
+    def _judge(
+        self, node: XmlNode, what: str, name: str, known: Collection[str], expected: Collection[str], kind: str
+    ) -> None:
+        near: list[str] = []
+        if len(name) < 80 and name not in expected:
+            near = [one for one in known if sorted(one) == sorted(name.lower())]  # two letters exchanged
+            near += difflib.get_close_matches(name.lower(), known, n=1, cutoff=LIKENESS)
+        if near:
+            self.problem(node, "unknown-name", f"no {kind} {what}. Did you mean {near[0]!r}?")
+        else:
+            shown = what if len(what) < 120 else f"{what[:117]}..."
+            self.note(node, shown, quiet=self.foreign or name in expected)
