@@ -17,7 +17,7 @@ from dalembert.core.errors import ConvergenceError
 from dalembert.equations import State
 from dalembert.studies import three_storey_euk as euk
 from dalembert.studies import three_storey_rig as rig
-from tests.helpers.findings import warns
+from tests.helpers.findings import raises, warns
 
 PENDULUM = rig.Pendulum()
 STOREY = 0.5  # N s/m, a guess of the spec
@@ -117,12 +117,12 @@ def test_case_p_ends_where_the_pendulum_is_horizontal(dt: float | None, method: 
     To half a unit of the last digit printed. A law that is held for 2 ms loses its hold some 10 ms later.
     """
     law = euk.law("torque", dt=dt)
-    said = r"torque cannot keep 'top floor'.*hinge.angle=-1\.[56].*singular"
-    with pytest.raises(ConvergenceError, match=said) as found:
+    with raises(ConvergenceError, "singular-law", "torque", "'top floor'", "hinge.angle=-1.") as found:
         da.simulate(
             euk.machine(), 1.5, start=euk.start(), inputs={"force": euk.force}, controller=law, method=method,
             every=1e-3 if dt is None else dt, switch_on=0.5009,
         )  # fmt: skip
+    assert any(f"hinge.angle={angle}" in str(found.value) for angle in (-1.5, -1.6))
     told = float(str(found.value).split("at t = ")[1].split(" s")[0])
     assert abs(told - end) < 1e-3
     run = found.value.record

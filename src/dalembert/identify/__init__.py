@@ -56,10 +56,15 @@ if TYPE_CHECKING:
     from dalembert.identify.records.repair import hampel as hampel
     from dalembert.identify.records.repair import repair as repair
     from dalembert.identify.records.reporting import IdentificationWarning as IdentificationWarning
+    from dalembert.identify.records.survey import Survey as Survey
+    from dalembert.identify.records.survey import survey as survey
     from dalembert.identify.records.synchronise import Synchronised as Synchronised
     from dalembert.identify.records.synchronise import delay as delay
     from dalembert.identify.records.synchronise import shift as shift
     from dalembert.identify.records.synchronise import synchronise as synchronise
+    from dalembert.identify.robot.excitation import excitation as excitation
+    from dalembert.identify.robot.identified_robot import IdentifiedRobot as IdentifiedRobot
+    from dalembert.identify.robot.robot import robot as robot
     from dalembert.identify.spectral.frf import Coherence as Coherence
     from dalembert.identify.spectral.frf import FrfEstimate as FrfEstimate
     from dalembert.identify.spectral.frf import coherence as coherence

@@ -9,7 +9,8 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Advice, Call, Finding
-from dalembert.identify.auto.result import OrderTrial
+from dalembert.core.text import counted
+from dalembert.identify.auto.result import CLASSES, ModeJudgement, OrderTrial
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
 from dalembert.identify.subspace.stabilization import Stabilization
@@ -48,9 +49,10 @@ THRESHOLDS = ModelThresholds()
 
 
 def find_doubts(
-    model: Identified, drawn: Stabilization, fit_in: Fit, fit_out: Fit | None, residuals: Residuals, duration: float
-) -> list[Finding]:
-    """Doubts about a model, the gravest first."""
+    model: Identified, kept: Sequence[int], drawn: Stabilization, fit_in: Fit, fit_out: Fit | None,
+    residuals: Residuals, duration: float,
+) -> list[Finding]:  # fmt: skip
+    """Doubts about a model, the gravest first; kept : modes, from 0, that are not of the fit only."""
     found: list[Finding] = []
     if not model.system.is_stable:
         problem = "the model is unstable: a measured structure at rest is not, so order or data are wrong for it."
@@ -61,7 +63,7 @@ def find_doubts(
             "out: the structure or its excitation changed (amplitude, time), or the order is too large."
         )
         found.append(Finding("overfit", problem, evidence={"training": fit_in.mean, "held_out": fit_out.mean}))
-    return found + _examine_modes(model, drawn, duration) + _examine_residuals(model, residuals)
+    return found + _examine_modes(model, list(kept), drawn, duration) + _examine_residuals(model, residuals)
 
 
 def find_duplicates(model: Identified) -> list[tuple[int, int]]:
@@ -96,8 +98,20 @@ def find_poor_fit(fit: Fit) -> list[Finding]:
     return [Finding("poor-fit", problem, evidence={"percent": fit.mean})]
 
 
-def _examine_modes(model: Identified, drawn: Stabilization, duration: float) -> list[Finding]:
-    f, zeta, nyquist, limit = model.frequencies_hz, model.damping_ratios, 0.5 / model.dt, THRESHOLDS
+def find_no_sound_mode(judgements: Sequence[ModeJudgement]) -> list[Finding]:
+    """A finding where no mode is sound."""
+    if any(judged.grade == CLASSES[0] for judged in judgements):
+        return []
+    count = sum(judged.grade == CLASSES[1] for judged in judgements)
+    problem = (
+        "no mode is sound: none appears over orders, methods and both halves of the record with small deviations. "
+        f"{counted(count, 'mode')} may be right. Measure longer, excite more, or measure the forces that act."
+    )
+    return [Finding("no-sound-mode", problem, evidence={"uncertain": count})]
+
+
+def _examine_modes(model: Identified, kept: list[int], drawn: Stabilization, duration: float) -> list[Finding]:
+    f, zeta, nyquist, limit = model.frequencies_hz[kept], model.damping_ratios[kept], 0.5 / model.dt, THRESHOLDS
     if not len(f):
         return []
     found = []
@@ -122,13 +136,13 @@ def _examine_modes(model: Identified, drawn: Stabilization, duration: float) -> 
             names = _join(f[apart > limit.same_mode])
             problem = f"not stable over the orders, so perhaps no modes of the structure: {names} Hz."
             found.append(Finding("unstable-poles", problem, evidence={"hertz": f[apart > limit.same_mode].tolist()}))
+    whole = model.frequencies_hz
     for i, j in find_duplicates(model):
-        problem = (
-            f"the modes at {f[i]:.5g} and {f[j]:.5g} Hz have one shape: perhaps one mode that changes with the level."
-        )
-        found.append(Finding("duplicate-modes", problem, evidence={"hertz": [float(f[i]), float(f[j])]}))
+        pair = f"{whole[i]:.5g} and {whole[j]:.5g} Hz"
+        problem = f"the modes at {pair} have one shape: perhaps one mode that changes with the level."
+        found.append(Finding("duplicate-modes", problem, evidence={"hertz": [float(whole[i]), float(whole[j])]}))
     if model.damping_deviations is not None:
-        loose = model.damping_deviations > limit.uncertain_damping * np.abs(zeta)
+        loose = model.damping_deviations[kept] > limit.uncertain_damping * np.abs(zeta)
         if loose.any():
             problem = f"the data hardly determine the damping of the modes at {_join(f[loose])} Hz."
             found.append(Finding("uncertain-damping", problem, evidence={"hertz": f[loose].tolist()}))

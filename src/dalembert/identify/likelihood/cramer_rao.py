@@ -23,7 +23,7 @@ from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
 from dalembert.identify.likelihood.refine import STARTS, add_covariance, prepare_refinement
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
-from dalembert.identify.model.identified import DeviationMethod, Identified
+from dalembert.identify.model.identified import DeviationMethod, HoldsIdentified, Identified, take_identified
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
 from dalembert.linear.second_order import SecondOrder
@@ -72,7 +72,7 @@ class ModalBounds:
 
 
 def cramer_rao(
-    system: StateSpace | SecondOrder | Identified,
+    system: StateSpace | SecondOrder | Identified | HoldsIdentified,
     record: Record | Sequence[Record] | Data | ArrayLike,
     noise: ArrayLike,
     *,
@@ -103,7 +103,8 @@ def cramer_rao(
     2.0
     """
     one_of("start", start, STARTS)
-    inner = system.system if isinstance(system, Identified) else system
+    given = take_identified(system)
+    inner: StateSpace | SecondOrder = given.system if isinstance(given, Identified) else given
     u, step = _inputs(inner, record, dt)
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
@@ -174,7 +175,7 @@ def noise_covariance(noise: ArrayLike, outputs: Sequence[str]) -> FloatArray:
 
 
 def deviations(
-    fit: Identified,
+    fit: Identified | HoldsIdentified,
     record: Record | Sequence[Record] | Data,
     *,
     method: str = "fisher",
@@ -200,6 +201,8 @@ def deviations(
     runs, seed : int
         Number of simulated records, and the seed of their noise.
     """
+    fit = take_identified(fit)
+    assert isinstance(fit, Identified)
     if one_of("method", method, ("fisher", "bootstrap")) == "bootstrap":
         from dalembert.identify.likelihood.bootstrap import bootstrap
 
@@ -221,7 +224,7 @@ def deviations(
     return result.replace(deviation_method=deviation_method)
 
 
-def intervals(fit: Identified | ModalBounds, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Confidence intervals of frequencies [Hz] (k, 2) and damping ratios (k, 2), lower and upper ends.
 
     Parameters
@@ -231,6 +234,8 @@ def intervals(fit: Identified | ModalBounds, level: float = 0.95) -> tuple[Float
     """
     from scipy.special import ndtri
 
+    fit = take_identified(fit)
+    assert isinstance(fit, Identified | ModalBounds)
     if not 0.0 < level < 1.0:
         raise DataError("out-of-range", f"level must lie between 0 and 1, not {level!r}.", where={"argument": "level"})
     if fit.frequency_deviations is None or fit.damping_deviations is None:

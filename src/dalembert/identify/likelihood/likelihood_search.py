@@ -144,7 +144,7 @@ class LikelihoodSearch:
             problem, here, DAMPING, iterations, count_rejected=False, close=THRESHOLDS.converged,
             idle=(THRESHOLDS.idle, THRESHOLDS.most_idle), finish=problem.finish, report=report,
         )  # fmt: skip
-        if found.reason is Reason.IDLE:
+        if found.reason is Reason.IDLE or not hasattr(problem, "free"):  # it ended before or after its last step
             problem.derivatives(found.point)
         converged = found.converged or (found.reason is Reason.DAMPING and _flat(found.values))
         return Maximum(found.point, problem.free, found.iterations, converged)

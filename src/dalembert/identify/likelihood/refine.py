@@ -22,7 +22,7 @@ from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch, Ma
 from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model import playback
-from dalembert.identify.model.identified import DeviationMethod, Identified
+from dalembert.identify.model.identified import DeviationMethod, HoldsIdentified, Identified, take_identified
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
@@ -71,11 +71,12 @@ class Refinement:
 
 
 def prepare_refinement(
-    fit: Identified | StateSpace, record: Record | Sequence[Record] | Data, noise: str, start: str
+    fit: Identified | HoldsIdentified | StateSpace, record: Record | Sequence[Record] | Data, noise: str, start: str
 ) -> Refinement:
     """Check a model against the data that shall refine or judge it."""
     one_of("noise", noise, NOISES)
     one_of("start", start, STARTS)
+    fit = take_identified(fit)
     if not isinstance(fit, (Identified, StateSpace)):
         raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
     inputs, outputs = (fit.inputs, fit.outputs) if fit.inputs or fit.outputs else ((), ())
@@ -118,7 +119,7 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
 
 @report_findings
 def refine(
-    fit: Identified | StateSpace,
+    fit: Identified | HoldsIdentified | StateSpace,
     record: Record | Sequence[Record] | Data,
     *,
     noise: str = "output",

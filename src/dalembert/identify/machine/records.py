@@ -89,7 +89,7 @@ def read_tests(
     return MeasuredTests(tuple(runs), tuple(place for place, _ in matched), channels, units, driven)
 
 
-def _pairs(given: Names, what: str) -> dict[str, str] | None:
+def pair_names(given: Names, what: str) -> dict[str, str] | None:
     """Name in the machine -> channel of the record."""
     if given is None:
         return None
@@ -104,7 +104,7 @@ def _pairs(given: Names, what: str) -> dict[str, str] | None:
 
 
 def _inputs(eqs: EquationsOfMotion, record: Record, known: set[str], given: Names) -> dict[str, str]:
-    pairs = _pairs(given, "inputs")
+    pairs = pair_names(given, "inputs")
     if pairs is None:
         return {name: name for name in eqs.inputs.names if name in known}
     for name, channel in pairs.items():
@@ -129,7 +129,7 @@ def find_quantity(eqs: EquationsOfMotion, name: str) -> tuple[str, int] | None:
 def _outputs(
     eqs: EquationsOfMotion, record: Record, known: set[str], given: Names, taken: set[str]
 ) -> list[tuple[tuple[str, int], str]]:
-    pairs = _pairs(given, "outputs")
+    pairs = pair_names(given, "outputs")
     where = record.name or "the record"
     if pairs is None:
         names = [n for n in eqs.outputs.names if n in known and n not in taken]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -351,6 +351,19 @@ class Identified:
             record.time, data, self.outputs, units, name=f"{how} of {record.name}" if record.name else how,
             provenance={"model": self.method, "order": self.order, "how": how},
         )  # fmt: skip
+
+
+class HoldsIdentified(Protocol):
+    """A result that holds an identified model, such as that of automatic identification or of a structured fit."""
+
+    @property
+    def identified(self) -> Identified: ...
+
+
+def take_identified(model: Any) -> Any:
+    """The identified model of a result that holds one; anything else as it is."""
+    inner = getattr(model, "identified", None)
+    return inner if isinstance(inner, Identified) else model
 
 
 def _decays(A: FloatArray, dt: float) -> list[str]:

@@ -14,9 +14,9 @@ import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DalembertError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical import mass_stiffness as mkr
 from dalembert.identify.physical.proportional_damping import proportional_damping
 from dalembert.identify.physical.sensor_places import (
@@ -32,6 +32,8 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
 Damping = Literal["identified", "proportional", "modal"]
+FORMS: tuple[Damping, ...] = ("proportional", "modal", "identified")
+SUPPORTED: tuple[Damping, ...] = ("modal", "identified")  # forms that any data may support, the simpler first
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class ScalingThresholds:
     node: float = 1e-7
     # relative distance of two poles below which rounding of the eigenvectors is of their own size
     repeated: float = 1e-9
+    # relative difference of the shapes at a sensor and at a force that act at one place: 5 % noise of shapes of
+    # twelve modes leaves 0.1, two storeys of a frame differ by 0.7 and more
+    alike: float = 0.25
+    # response error of a simpler form of damping over the least of all forms, up to which it is taken
+    simpler: float = 1.1
     # relative change of a damping ratio from the modes to the matrices: half of it is noise
     damping: float = 0.5
     # distance of two eigenvalues over their decay rate: shapes of two modes at a tenth of their width differ by a
@@ -100,13 +107,13 @@ class _Case:
 
 
 def physical(
-    fit: Identified | StateSpace,
+    fit: Identified | HoldsIdentified | StateSpace,
     *,
     kind: str | None = None,
     sensors: Mapping[str, str] | Iterable[str] | None = None,
     actuators: Mapping[str, str] | None = None,
     colocated: tuple[str, str] | Iterable[tuple[str, str]] | None = None,
-    damping: Damping = "identified",
+    damping: Damping | None = None,
 ) -> SecondOrder:
     """Mass, damping and stiffness matrices in the coordinates of the sensors.
 
@@ -124,9 +131,10 @@ def physical(
     colocated : (output, input), or several, optional
         Sensor and actuator on the same coordinate; follows from ``actuators`` too. Found when left out: the pair for
         which mass and stiffness are positive definite and the consistency condition is met best.
-    damping : "identified", "proportional" or "modal"
+    damping : "identified", "proportional" or "modal", optional
         C of the complex modes; or α M + β K fitted to the damping ratios (for lightly damped noisy data); or the
-        identified ratios on the modes of M and K.
+        identified ratios on the modes of M and K. When left out the form that the data support: modal where its
+        response is as near to that of ``fit`` as that of the identified form.
 
     Returns
     -------
@@ -148,10 +156,12 @@ def physical(
     >>> again.M.round(9).tolist()
     [[2.0, 0.0], [0.0, 1.0]]
     """
+    fit = take_identified(fit)
     system = fit.system if isinstance(fit, Identified) else fit
     if not isinstance(system, StateSpace):
         raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
-    one_of("damping", damping, ("identified", "proportional", "modal"))
+    if damping is not None:
+        one_of("damping", damping, FORMS)
     if not system.nu:
         raise DataError(
             "no-force",
@@ -162,7 +172,7 @@ def physical(
     triple = mkr.modal_triple(system.A, system.B, system.C, system.dt)
     _refuse_poles(system, triple)
     IdentificationWarning.report([*check_forces(system), *_find_close_modes(triple.eigenvalues)])
-    places, note = read_sensors(system, sensors, kind)
+    places, note = read_sensors(system, sensors, kind, _measure_feedthrough_noise(fit))
     drives = read_actuators(system, actuators)
     pairs = read_pairs(system, colocated)
     coordinates = _coordinates(places, drives, pairs, len(triple.eigenvalues))
@@ -170,13 +180,25 @@ def physical(
     case, chosen = _choose_case(setup, pairs)
     notes = [text for text in (note, chosen) if text] + _remarks(case)
     made = _assemble(setup, case, notes)
-    made, more, findings = _set_damping(made, triple.eigenvalues, damping)
+    chosen_form = damping or _choose_damping(made, triple.eigenvalues, system)
+    made, more, findings = _set_damping(made, triple.eigenvalues, chosen_form)
+    if damping is None:
+        more = [f"damping: the {chosen_form} form, the simplest that the identified response supports", *more]
     IdentificationWarning.report(findings)
     kept = {"notes": (*notes, *more), "co-located": case.pairs, "sign": case.sign}
     return made.replace(provenance={**made.provenance, **kept})
 
 
 # ---- errors and findings
+
+
+def _measure_feedthrough_noise(fit: Identified | HoldsIdentified | StateSpace) -> FloatArray | None:
+    """(ny, nu) standard deviations of D: noise of the outputs over the inputs and the root of their samples."""
+    if not isinstance(fit, Identified) or fit.innovation is None or "input levels" not in fit.provenance:
+        return None
+    levels = np.maximum(np.array(fit.provenance["input levels"], dtype=np.float64), 1e-300)
+    size = np.sqrt(np.maximum(np.diag(fit.innovation), 0.0) / max(int(fit.provenance["columns"]), 1))
+    return size[:, None] / levels
 
 
 def _find_close_modes(eigenvalues: ComplexArray) -> list[Finding]:
@@ -227,7 +249,11 @@ def _coordinates(
             "coordinate-count",
             f"{count} modes need {count} coordinates, each with a sensor or an actuator; there are {len(names)} "
             f"({shown}). Use a model of order {2 * len(names)}, or more sensors.",
-        )
+            Advice(
+                "With these sensors, fit unknowns of a model whose form is known with {}.",
+                Call("da.identify.refine_structured"), Call("da.identify.update"),
+            ),
+        )  # fmt: skip
     raise DataError(
         "coordinate-count",
         f"{len(names)} coordinates ({shown}) but only {count} modes: their mass matrix would be singular. Use a model "
@@ -281,11 +307,34 @@ def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
                 Argument("colocated"),
             ),
         )
-    output, name = fitting[0].pairs[0]
+    best = _use_all_pairs(setup, fitting[0])
+    output, name = best.pairs[0]
     others = "" if len(fitting) == 1 else f", and the consistency of all {len(fitting)} that do is met best"
-    return fitting[0], (
-        f"{output} and {name} are taken as co-located: with them mass and stiffness are positive definite{others}"
+    more = "".join(f"; {sensor} and {force} too, which move alike" for sensor, force in best.pairs[1:])
+    return best, (
+        f"{output} and {name} are taken as co-located: with them mass and stiffness are positive definite{others}{more}"
     )
+
+
+def _use_all_pairs(setup: _Setup, case: _Case) -> _Case:
+    """The case with every further pair of an output and an input that act at one place, where it stays mechanical."""
+    pairs = list(case.pairs)
+    for j, name in enumerate(setup.system.inputs):
+        if name in {known for _, known in pairs}:
+            continue
+        drive = setup.sign(name) * setup.triple.inputs[:, j] / case.T
+        size = max(float(np.linalg.norm(drive)), 1e-300)
+        apart = [float(np.linalg.norm(row * case.T - drive)) / size for row in setup.seen]
+        nearest = int(np.argmin(apart))
+        if apart[nearest] < THRESHOLDS.alike:
+            pairs.append((setup.places[nearest].channel, name))
+    if len(pairs) == len(case.pairs):
+        return case
+    try:
+        every = _scale(setup, tuple(pairs))
+    except (DataError, np.linalg.LinAlgError):
+        return case
+    return every if every.mechanical else case
 
 
 def _scale(setup: _Setup, pairs: Pairs) -> _Case:
@@ -378,6 +427,30 @@ def _assemble(setup: _Setup, case: _Case, notes: list[str]) -> SecondOrder:
         units={k: v for k, v in system.units.items() if k in (*system.inputs, *outputs) and k not in free},
         provenance={"method": "MKR", "from": dict(system.provenance), "inconsistency": case.inconsistency[0]},
     )  # fmt: skip
+
+
+def _choose_damping(made: SecondOrder, lam: ComplexArray, system: StateSpace) -> Damping:
+    """The simplest form of damping whose response is as near to the identified one as that of any form.
+
+    Responses are compared at the natural frequencies and at the half-power points, each relative to the size there.
+    """
+    w, decay = np.abs(lam), np.abs(lam.real)
+    grid = np.unique(np.concatenate([w - decay, w, w + decay]))
+    grid = grid[grid > 0.0] if system.dt is None else grid[(grid > 0.0) & (grid < np.pi / system.dt)]
+    rows = [system.outputs.index(name) for name in made.outputs]
+    wanted = system.frequency_response(grid).values[:, rows]
+    size = np.linalg.norm(wanted, axis=(1, 2), keepdims=True)
+    errors = {}
+    for form in SUPPORTED:
+        try:
+            trial = _set_damping(made, lam, form)[0].state_space()
+        except (DalembertError, np.linalg.LinAlgError):
+            continue
+        model = trial if system.dt is None else trial.to_discrete(system.dt)
+        errors[form] = float(np.linalg.norm((model.frequency_response(grid).values - wanted) / size))
+    least = min(errors.values(), default=0.0)
+    good = (form for form in SUPPORTED if form in errors and errors[form] <= THRESHOLDS.simpler * least + 1e-9)
+    return next(good, "identified")
 
 
 def _set_damping(

@@ -12,7 +12,7 @@ from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
-from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.modes import Modes
 
@@ -60,7 +60,7 @@ class ProportionalDamping:
 
 @report_findings
 def proportional_damping(
-    frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | None = None
+    frequencies: ArrayLike | Identified | HoldsIdentified | Modes, ratios: ArrayLike | None = None
 ) -> ProportionalDamping:
     """α and β of C = α M + β K that come nearest to these damping ratios.
 
@@ -113,8 +113,11 @@ def _find_negative(fit: ProportionalDamping) -> list[Finding]:
     return [Finding("negative-damping", problem, evidence={name: value})]
 
 
-def _numbers(frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def _numbers(
+    frequencies: ArrayLike | Identified | HoldsIdentified | Modes, ratios: ArrayLike | None
+) -> tuple[FloatArray, FloatArray]:
     """Frequencies [rad/s] and ratios as arrays."""
+    frequencies = take_identified(frequencies)
     if isinstance(frequencies, (Identified, Modes)):
         if ratios is not None:
             raise DataError(

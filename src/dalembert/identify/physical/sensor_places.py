@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arguments import one_of
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.records.checks import find_name
@@ -18,6 +19,8 @@ _UNITS = {"": 0, "/s": 1, "/s2": 2}
 # Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow a force within
 # the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
 FEEDTHROUGH = 0.02
+# ... and beyond this many of its standard deviations: 1 in 10^9 by chance.
+SIGNIFICANT = 6.0
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,13 @@ def _acceleration(stem: str) -> str:
 
 
 def read_sensors(
-    system: StateSpace, sensors: Mapping[str, str] | Iterable[str] | None, kind: str | None
-) -> tuple[tuple[SensorPlace, ...], str]:
-    """SensorPlace of every sensor that is used, and a note where the kind was inferred."""
+    system: StateSpace, sensors: Mapping[str, str] | Iterable[str] | None, kind: str | None,
+    noise: FloatArray | None = None,
+) -> tuple[tuple[SensorPlace, ...], str]:  # fmt: skip
+    """SensorPlace of every sensor that is used, and a note where the kind was inferred.
+
+    noise : (ny, nu) standard deviations of D, where they are known
+    """
     if kind is not None:
         one_of("kind", kind, tuple(KINDS))
     note = ""
@@ -100,7 +107,7 @@ def read_sensors(
         name, own = _split(word.lstrip("+-"))
         exponent = KINDS[own] if own else None if kind is None else KINDS[kind]
         if exponent is None:
-            exponent, reason = _infer_kind(system, output)
+            exponent, reason = _infer_kind(system, output, noise)
             note = note or reason
         places.append(SensorPlace(output, name or (output if exponent == 0 else f"x{number}"), exponent, sign))
     return tuple(places), note
@@ -112,14 +119,16 @@ def _split(word: str) -> tuple[str, str]:
     return (stem, last) if last in KINDS and stem else (word, "")
 
 
-def _infer_kind(system: StateSpace, output: str) -> tuple[int, str]:
+def _infer_kind(system: StateSpace, output: str, noise: FloatArray | None = None) -> tuple[int, str]:
     known = kind_of_unit(system.units.get(output, ""))
     names = ("positions", "velocities", "accelerations")
     if known is not None:
         return known, f"outputs are {names[known]} by their units"
-    pulse = system.markov(20) if system.dt is not None else None
-    if pulse is not None and np.abs(pulse[0]).max() > FEEDTHROUGH * np.abs(pulse).max():
-        return 2, "outputs are taken for accelerations: they follow the inputs within the same sample"
+    pulse = system.markov(20) if system.dt is not None and noise is not None else None
+    if pulse is not None and noise is not None:
+        clear = np.abs(pulse[0]) > SIGNIFICANT * noise
+        if (clear & (np.abs(pulse[0]) > FEEDTHROUGH * np.abs(pulse).max())).any():
+            return 2, "outputs are taken for accelerations: they follow the inputs at once, far beyond the noise"
     raise DataError(
         "missing-argument",
         f"it is not known whether output {output!r} is a position, a velocity or an acceleration: it has no unit.",

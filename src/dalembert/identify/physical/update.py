@@ -23,7 +23,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.likelihood.identifiability import judge_information
 from dalembert.identify.model.collinearity import mean_phase
-from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
 from dalembert.identify.records.checks import find_name
@@ -90,7 +90,7 @@ class MatchedModes:
 
 def update(
     model: Model,
-    modes: Modes | Identified,
+    modes: Modes | Identified | HoldsIdentified,
     parameters: Sequence[str] | Mapping[str, float],
     *,
     coordinates: Mapping[str, str] | Sequence[str] | None = None,
@@ -199,13 +199,14 @@ def _prior(names: list[str], given: float | Mapping[str, float] | None) -> Array
 
 
 def _target(
-    modes: Modes | Identified, coordinates: Mapping[str, str] | Sequence[str] | None,
+    modes: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
     given, kinds = dict(deviations or {}), ("frequencies", "shapes", "damping")
     for name in given:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
+    modes = take_identified(modes)
     if isinstance(modes, Identified):
         for name, own in (("frequencies", modes.frequency_deviations), ("damping", modes.damping_deviations)):
             if own is not None:

@@ -13,8 +13,9 @@ Two ways to R, neither of which ever holds more than a block of rows:
               so only the correlations G_{0j} are summed over the samples; then Cholesky. Loses half of the digits.
     QR        [R; next rows] = Q R', row block after row block. Keeps them.
 
-The first is used where the condition number shows that the remaining digits suffice, the second elsewhere: data
-without noise make φ rank deficient as soon as p times the outputs exceeds the order.
+The first is used where the condition number shows that the remaining digits suffice, or where noise of the outputs
+hides a little noise added to columns that a force of a small band makes dependent; the second elsewhere: data without
+noise make φ rank deficient as soon as p times the outputs exceeds the order.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class FactorThresholds:
     condition: float = 1e10
     # Residuals relative to the outputs: below, they are lost in the rounding √ε of the Gram matrix, times 700.
     residual: float = 1e-5
+    # Power of the noise added to columns that are nearly dependent, relative to theirs: 100 times the rounding of a sum
+    # of 100 000 products; and residuals relative to the outputs that hide it, 30 times its root.
+    ridge: float = 1e-9
+    noisy: float = 1e-3
     # Inverse condition number over the rank tolerance: a margin for the error of LAPACK's estimate.
     regular: float = 1e3
 
@@ -128,9 +133,13 @@ def factor_regressors(
     order = np.concatenate([np.arange(nu if feedthrough else 0), np.arange(c, (p + 1) * c), np.arange(nu, c)])
     scale = np.tile(size, p + 1)[order]
     R = None
+    used = "QR"
     if way != "QR":
-        R = _cholesky(_gram(parts, p) / np.outer(np.tile(size, p + 1), np.tile(size, p + 1)), order, ny, way)
-    used = "QR" if R is None else "Cholesky"
+        gram = _gram(parts, p) / np.outer(np.tile(size, p + 1), np.tile(size, p + 1))
+        R, used = _cholesky(gram, order, ny, way), "Cholesky"
+        if R is None and way is None and not equal_scale:
+            R, used = _regularize(gram, order, ny), "Cholesky, regularized"
+        used = "QR" if R is None else used
     if R is None:
         R = _streamed_qr(parts, p, order, size)
     return Triangle(R * scale, rows, p, nu, ny, feedthrough, used, scale)
@@ -195,6 +204,26 @@ def _cholesky(G: FloatArray, order: np.ndarray, ny: int, way: str | None) -> Flo
             return None
         if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < THRESHOLDS.residual:
             return None
+    return np.asarray(R * d)
+
+
+def _regularize(G: FloatArray, order: np.ndarray, ny: int) -> FloatArray | None:
+    """R of the Gram matrix with a little noise added to all columns; None where noise of the outputs does not hide it.
+
+    A force of a small band makes lagged columns dependent, and rounding decides their share. Noise of √ridge of each
+    column does the same without the digits that QR keeps.
+    """
+    G = G[np.ix_(order, order)]
+    d = np.sqrt(np.diag(G))
+    if not (d > 0.0).all():
+        return None
+    try:
+        R = scipy.linalg.cholesky(G / np.outer(d, d) + THRESHOLDS.ridge * np.eye(len(G)))
+    except scipy.linalg.LinAlgError:
+        return None
+    q = len(R) - ny
+    if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < THRESHOLDS.noisy:
+        return None
     return np.asarray(R * d)
 
 

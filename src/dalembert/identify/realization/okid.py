@@ -221,22 +221,29 @@ def okid(
 
 def find_observer(
     data: Data, observer_order: int | None, order: int | None, start: Start, feedthrough: bool, *,
-    unscaled: bool = False,
+    unscaled: bool = False, known: dict[int, Triangle] | None = None,
 ) -> tuple[ObserverMarkov, list[Finding]]:  # fmt: skip
-    """OKID of data that were read, and findings to warn of; arguments as for :func:`okid`."""
+    """OKID of data that were read, and findings to warn of; arguments as for :func:`okid`.
+
+    known : factors by their order, which hold shorter observers too; those made here are added
+    """
+    known = {} if known is None else known
     data.require_inputs("OKID")
     one_of("start", start, ("unknown", "rest"))
     least = 1 if order is None else -(-order // data.ny)
 
     def factorize(p: int) -> Triangle:
         rest = start == "rest"
-        return factor_regressors(data.u, data.y, p, rest=rest, feedthrough=feedthrough, equal_scale=unscaled)
+        made = factor_regressors(data.u, data.y, p, rest=rest, feedthrough=feedthrough, equal_scale=unscaled)
+        return known.setdefault(p, made)
 
     if observer_order is None:
         factor, p, criterion, reason = _choose_length(data, least, factorize)
     else:
         p = _check_length(data, observer_order, least)
-        factor, criterion, reason = factorize(p), None, f"observer of order {p} as given"
+        longer = [order for order in known if order >= p]
+        factor = known[min(longer)] if longer else factorize(p)
+        criterion, reason = None, f"observer of order {p} as given"
     coefficients, rank, condition = factor.solve(p)
     notes = [reason]
     if rank < factor.columns(p):

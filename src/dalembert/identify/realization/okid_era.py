@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
+from dalembert.identify.realization.arx_regression import Triangle
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
 from dalembert.identify.realization.okid import LIMITS as OBSERVER
@@ -101,8 +102,10 @@ def okid_era(
     known = [*data.findings, *([] if order is None else data.check_order(order))]
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
 
+    factors: dict[int, Triangle] = {}
+
     def attempt(p: int | None) -> Trial:
-        observer, findings = find_observer(data, p, order, start, feedthrough)
+        observer, findings = find_observer(data, p, order, start, feedthrough, known=factors)
         name, method = ("ERA/DC", realize_era_dc) if correlations else ("ERA", realize_era)
         found = realize(observer, window, name, method, combined=combined)
         return found.replace(findings=(*findings, *found.findings)), observer

@@ -37,6 +37,10 @@ class RecordThresholds:
     # equal samples in a row, and their share: a crest with 100 samples per period and 8 bits repeats a value 4 times
     stuck_samples: int = 20
     stuck_share: float = 0.02
+    # share of the samples that stand as often in a row as most do: all of them but for a value met twice by chance
+    repeated: float = 0.9
+    # standard deviation of another output in a stretch, relative to that of its record, by which it moves there
+    alive: float = 0.1
     # different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
     levels: int = 8
     # |mean| / standard deviation: the offset has 99 % of the power of the channel
@@ -236,7 +240,7 @@ def examine_values(
     seen = ChannelStatistics(runs, names)
     _refuse_constant(names, nu, seen.lows, seen.highs)
     has_offset = np.abs(seen.means[:, :nu]) > limit.steady * seen.spreads[:, :nu]
-    found: list[Finding] = []
+    found: list[Finding] = _find_repeated_samples(runs, names) if seen.repeats.all() else []
     for j, name in enumerate(names):
         if seen.repeats[j]:
             found += _find_repeated_values(runs, name, j < nu, seen.lows[:, j], seen.highs[:, j])
@@ -245,6 +249,8 @@ def examine_values(
         if offsets and j >= nu:
             small = strict and not has_offset.any()
             found += _find_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=small)
+    if seen.repeats[nu:].any():
+        found += _find_truncated(runs, [name for j, name in enumerate(outputs) if seen.repeats[nu + j]], outputs)
     for what, part in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
         found += _find_wrong_units(names[part], units, seen.spreads[:, part])
         if what == "outputs":  # an input may rest in some of the tests
@@ -327,6 +333,57 @@ def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: Flo
             f"channel {names[j]!r} is constant ({low[j]:.6g}) and {why}. Leave it out.",
             where={"channel": names[j]},
         )
+
+
+def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Sequence[str]) -> list[Finding]:
+    """Outputs that begin late or end early: they keep one value while another output moves."""
+    limit, found = THRESHOLDS, []
+    for name in suspects:
+        for run in runs:
+            column = run[name]
+            moving = np.flatnonzero(column[1:] != column[:-1])
+            if not len(moving):
+                continue
+            ends = {"begins": slice(0, int(moving[0]) + 1), "ends": slice(int(moving[-1]) + 1, None)}
+            for word, rest in ends.items():
+                length = len(column[rest])
+                others = [run[other] for other in outputs if other != name]
+                # they move in most of the rest: a blow reaches the sensors at different samples
+                alive = any(
+                    other[rest].std() > limit.alive * other.std()
+                    and 2 * np.count_nonzero(np.diff(other[rest])) > length
+                    for other in others
+                    if length > 1
+                )
+                if length >= max(limit.stuck_samples, limit.stuck_share * len(column)) and alive:
+                    at = float(run.time[moving[0] if word == "begins" else moving[-1]])
+                    problem = (
+                        f"output {name!r} {word} at t = {at:.6g} s while others move: it keeps one value for "
+                        f"{length} samples."
+                    )
+                    advice = (Advice("Cut the record there with {}.", Call("da.identify.trim")),)
+                    where = {"channel": name, "time": at}
+                    found.append(Finding("truncated-channel", problem, where, {"samples": length}, advice))
+    return found
+
+
+def _find_repeated_samples(runs: Sequence[Record], names: Sequence[str]) -> list[Finding]:
+    """A finding where every sample of all channels stands several times in a row: recorded faster than measured."""
+    run = max(runs, key=len)
+    some = run.data[:SAMPLES_OF_LEVELS, [run.names.index(name) for name in names]]
+    new = np.flatnonzero((some[1:] != some[:-1]).any(axis=1))
+    if len(new) < THRESHOLDS.levels:
+        return []
+    steps = np.diff(new)
+    times = int(np.median(steps))
+    if times < 2 or np.mean(steps == times) < THRESHOLDS.repeated:
+        return []
+    problem = (
+        f"every sample stands {times} times in a row: the record was written {times} times faster than the channels "
+        "were measured. Half the rate holds no motion."
+    )
+    advice = Advice("Keep one of each with {}.", Call("Record.resample", Argument("every", times * run.sample_time)))
+    return [Finding("repeated-samples", problem, {}, {"times": times}, (advice,))]
 
 
 def _find_repeated_values(

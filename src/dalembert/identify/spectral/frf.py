@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
@@ -133,6 +134,23 @@ class FrfEstimate:
         self.response[(output, input) if input is not None else output]  # names checked there
         place = 0 if input is None else self.response.inputs.index(input)
         return self.deviations[:, self.response.outputs.index(output), place]
+
+    def select(self, lines: NDArray[np.intp]) -> FrfEstimate:
+        """The same at some of the lines only."""
+        old, seen = self.response, self.coherence
+        response = FrequencyResponse(
+            old.frequencies[lines], old.values[lines], old.inputs, old.outputs, provenance=old.provenance,
+            input_units=old.input_units, output_units=old.output_units,
+        )  # fmt: skip
+        coherence = Coherence(
+            frequencies=seen.frequencies[lines], ordinary=seen.ordinary[lines], multiple=seen.multiple[lines],
+            inputs=seen.inputs, outputs=seen.outputs,
+        )  # fmt: skip
+        return FrfEstimate(
+            response=response, coherence=coherence,
+            deviations=None if self.deviations is None else self.deviations[lines], method=self.method,
+            blocks=self.blocks, averages=self.averages, findings=self.findings, provenance=self.provenance,
+        )  # fmt: skip
 
     def table(self) -> str:
         """The first entry of the response, and the coherence of every output."""
@@ -305,6 +323,19 @@ class _Scaled:
             last = np.where(np.abs(v[:, nu]) > 1e-150, v[:, nu], 1.0)
             H[:, b] = -v[:, :nu] / last[:, None]
         return self.restore(H)
+
+
+def divide_explained(G: ComplexArray, nu: int) -> FloatArray:
+    """(nf, ny) multiple coherence of densities (nf, nu + ny, nu + ny), inputs first; 0 where an input has no power."""
+    power = np.einsum("faa->fa", G).real
+    size = np.sqrt(np.maximum(power, np.finfo(np.float64).tiny))
+    C = G / (size[:, :, None] * size[:, None, :])
+    inverse = np.linalg.pinv(C[:, :nu, :nu], rcond=THRESHOLDS.dependent, hermitian=True)
+    cross = C[:, :nu, nu:]
+    multiple = np.einsum("fcb,fcd,fdb->fb", cross.conj(), inverse, cross, optimize=True).real
+    multiple = divide(multiple, (power[:, nu:] > 0.0).astype(np.float64))
+    multiple[(power[:, :nu] <= THRESHOLDS.no_power * power[:, :nu].max(axis=0)).any(axis=1)] = 0.0
+    return multiple
 
 
 def _coherence(scaled: _Scaled, w: FloatArray) -> Coherence:

@@ -19,11 +19,13 @@ from dalembert.core import progress as progress_
 from dalembert.core.arguments import names_or_numbered, one_of
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError
-from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
+from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.quality import examine
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.model import BuiltModel, StructuredModel, discretize
@@ -55,10 +57,15 @@ class FitThresholds:
     # Share of an unknown in an undetermined combination from which on it is named: far above the rounding of the
     # elimination, 1e-6.
     part: float = 1e-3
+    # Residuals relative to an output below which the data are exact, and the probability by chance of residuals that
+    # follow the inputs: one warning in a million fits of the right form.
+    exact_residual: float = 1e-6
+    dependent: float = 1e-6
 
 
 THRESHOLDS = FitThresholds()
 DAMPING = Damping(first=1e-3, most=1e10)
+MISFIT_LAGS = 50  # samples of inputs that residuals are compared with
 
 
 @frozen
@@ -299,6 +306,7 @@ def _make_result(
         advice = Advice("Allow more {}, or give other first values.", Argument("iterations"))
         findings.append(Finding("no-convergence", "the structured fit did not converge.", advice=(advice,)))
     system = model.system(end.theta)
+    findings += _find_misfit(end, system, data, hold)
     identified = _sample(model, end, covariance, correction * end.noise, data, hold, system, undetermined)
     result = StructuredFit(
         parameters=dict(zip(model.names, map(float, end.theta), strict=True)),
@@ -308,6 +316,35 @@ def _make_result(
         converged=found.converged,
     )  # fmt: skip
     return result, findings
+
+
+def _find_misfit(end: StructuredPoint, system: SecondOrder | StateSpace, data: Data, hold: str) -> list[Finding]:
+    """A finding where the residuals follow the inputs: the form of the model (its damping, its masses) is wrong."""
+    inner = system.state_space() if isinstance(system, SecondOrder) else system
+    sampled = inner.to_discrete(data.dt, "zoh" if hold == "zero" else "foh")
+    if not data.nu or not sampled.is_stable:
+        return []
+    e, u = [], []
+    for driven, y in zip(data.u, data.y, strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = playback.play_back(sampled.A, sampled.B, sampled.C, sampled.D, driven, y)
+        e.append(y - made)
+        u.append(driven)
+    if not all(np.isfinite(part).all() for part in e):
+        return []
+    left = np.sqrt(sum((part**2).sum(axis=0) for part in e) / sum((part**2).sum(axis=0) for part in data.y))
+    lags = min(MISFIT_LAGS, min(map(len, e)) // 4)
+    if left.max() < THRESHOLDS.exact_residual or lags < 2:
+        return []
+    judged = examine(e, u, data.outputs, data.inputs, "simulation", lags)
+    if judged.is_independent(THRESHOLDS.dependent):
+        return []
+    problem = (
+        f"the residuals, {100 * left.max():.2g} % of an output, follow the inputs: the form of the model does not "
+        "hold, most often that of its damping. Its parameters are wrong by more than their standard deviations."
+    )
+    advice = Advice("Give it more unknown dampers, and compare with {}.", Call("da.identify.auto"))
+    return [Finding("wrong-structure", problem, evidence={"share": float(left.max())}, advice=(advice,))]
 
 
 def _find_undetermined(

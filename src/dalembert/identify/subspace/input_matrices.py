@@ -21,6 +21,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.errors import DataError
 from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_filtered, real_products
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
@@ -161,7 +162,8 @@ def find_input_matrices(
         note += " A has no full set of eigenvectors: responses of all unknowns computed from the first samples."
         B, D = _solve_by_responses(data, scales, closed, C, K, feedthrough)
     else:
-        triangle, from_rest = _compress(data, scales, modal, closed, C, K, exact)
+        with np.errstate(over="ignore", invalid="ignore"):  # an unstable model is refused by its infinite sums
+            triangle, from_rest = _compress(data, scales, modal, closed, C, K, exact)
         if from_rest:
             note = (
                 f"B and D by least squares on the {what}; an impact at the first sample, so all records start at rest."
@@ -203,8 +205,16 @@ def _compress(
             eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
             free = part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
             total, rest = total + part[n:, n:] - free, rest + part[n:, n:]
-    if not exact:
+    if not exact and np.isfinite(total).all():
         total, rest = _factor(total), _factor(rest)
+    if not np.isfinite(total).all():
+        radius = float(np.abs(modal.poles).max(initial=0.0))
+        raise DataError(
+            "unstable-model",
+            f"the model of order {n} grows beyond all numbers within the record (largest |z| = {radius:.6f}): another "
+            "order or other block rows are needed.",
+            evidence={"radius": radius},
+        )
     driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
     driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
     kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import report_findings
-from dalembert.identify.subspace.subspace import check_rank, make_model, project_data, realize
+from dalembert.identify.subspace.subspace import find_model, project_data
 from dalembert.record import Record
 
 
@@ -42,6 +40,7 @@ def ssi_data(
 
     Examples
     --------
+    >>> import numpy as np
     >>> k = np.arange(200)
     >>> decay = Record.from_channels(0.1 * k, {"sway": 0.99**k * np.cos(0.3 * k)})
     >>> found = ssi_data(decay, "sway", order=2)
@@ -72,7 +71,4 @@ def realize_outputs(
     data = read_data.quiet(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     findings = [] if order is None else data.check_order(order)
     projection, order, notes = project_data(data, method, order, rows)
-    findings += check_rank(projection, order)
-    A, C, K, S, noise_note = realize(projection, order)
-    matrices = A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)), K, S
-    return make_model(data, projection, matrices, [*notes, noise_note], findings)
+    return find_model(data, projection, order, notes=notes, findings=findings)[0]

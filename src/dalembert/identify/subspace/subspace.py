@@ -46,16 +46,29 @@ def identify_subspace(
     data = delay_inputs(data, delays or {})
     findings = data.check_order(order) if examined and order is not None else []
     projection, order, notes = project_data(data, method, order, rows)
-    findings += check_rank(projection, order)
-    hankel = projection.hankel
-    gamma = projection.observability(order)
-    A, C = shift_invariance(gamma)
-    B, D, K, S, found, left = find_inputs_and_noise(data, hankel, A, gamma, projection.innovations, feedthrough)
-    model = make_model(data, projection, (A, B, C, D, K, S), [*notes, *found], findings, delays)
+    model, left = find_model(data, projection, order, feedthrough, notes, findings, delays)
     if not examined:
         return model
-    more = examine_residuals(data, model.system, moesp_finder(hankel.rows, feedthrough), unexplained=left)
+    more = examine_residuals(data, model.system, moesp_finder(projection.hankel.rows, feedthrough), unexplained=left)
     return model.replace(findings=(*model.findings, *more))
+
+
+def find_model(
+    data: Data, projection: Projection, order: int, feedthrough: bool = True, notes: Iterable[str] = (),
+    findings: Iterable[Finding] = (), delays: Mapping[str, int] | None = None,
+) -> tuple[Identified, float | None]:  # fmt: skip
+    """A model of some order of projected data, and the share of the worst output that simulation leaves, if known."""
+    findings = [*findings, *check_rank(projection, order)]
+    if not data.nu:
+        A, C, K, S, note = realize(projection, order)
+        matrices = A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)), K, S
+        return make_model(data, projection, matrices, [*notes, note], findings), None
+    gamma = projection.observability(order)
+    A, C = shift_invariance(gamma)
+    B, D, K, S, found, left = find_inputs_and_noise(
+        data, projection.hankel, A, gamma, projection.innovations, feedthrough
+    )
+    return make_model(data, projection, (A, B, C, D, K, S), [*notes, *found], findings, delays), left
 
 
 def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[[Data, int], StateSpace]:
@@ -111,7 +124,7 @@ def make_model(
         notes=[*notes, f"singular_values: {projection.meaning}.", *note_instability(A)],
         findings=(*data.findings, *findings),
         provenance={**data.provenance, "method": projection.method, "rows": hankel.rows, "columns": hankel.columns,
-                    "compression": hankel.how},
+                    "compression": hankel.how, "input levels": [float(size) for size in su]},
     )  # fmt: skip
 
 

@@ -260,6 +260,8 @@ def _input_significance(rest: FloatArray, u: FloatArray) -> float:
 def regress(target: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Share of the power of target (N, k) that M (N, m) explains, and its standard deviations above chance, (k,)."""
     gram, made, count = M.T @ M, M.T @ target, M.shape[1]
+    if not np.trace(gram) > 0.0:  # an input that rests in this stretch explains nothing
+        return np.zeros(target.shape[1]), np.zeros(target.shape[1])
     gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
     explained = np.einsum("ij,ij->j", made, scipy.linalg.solve(gram, made, assume_a="pos", check_finite=False))
     size = np.maximum(np.einsum("ij,ij->j", target, target), 1e-300)

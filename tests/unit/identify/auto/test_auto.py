@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import identify
+from dalembert.estimate.models.process import process
 from dalembert.identify import IdentificationWarning, auto
-from dalembert.identify.auto import auto as auto_module
+from dalembert.identify.auto import preparation
 from dalembert.identify.records.data import read_data
 from dalembert.view import report
 from dalembert.view.plots.identification import plot_playback
@@ -259,21 +261,21 @@ BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (
 
 @pytest.mark.parametrize(("quiet", "found"), [(0.89, False), (0.91, True)])
 def test_an_input_that_rests_most_of_the_time_is_a_series_of_impacts(quiet: float, found: bool) -> None:
-    assert auto_module.THRESHOLDS.quiet_time == 0.9
+    assert preparation.THRESHOLDS.quiet_time == 0.9
     u = np.ones(1000)
-    u[: int(1000 * quiet)] = 0.99 * auto_module.THRESHOLDS.quiet_level
-    assert auto_module._is_impact(u) is found
-    u[: int(1000 * quiet)] = 1.01 * auto_module.THRESHOLDS.quiet_level
-    assert not auto_module._is_impact(u)
+    u[: int(1000 * quiet)] = 0.99 * preparation.THRESHOLDS.quiet_level
+    assert preparation._is_impact(u) is found
+    u[: int(1000 * quiet)] = 1.01 * preparation.THRESHOLDS.quiet_level
+    assert not preparation._is_impact(u)
 
 
 @BELOW_AND_ABOVE
 def test_a_mean_far_beyond_its_error_is_an_offset(factor: float, found: bool) -> None:
-    parts = np.tile([1.0, -1.0], auto_module.THRESHOLDS.parts // 2)
+    parts = np.tile([1.0, -1.0], preparation.THRESHOLDS.parts // 2)
     error = parts.std(ddof=1) / np.sqrt(len(parts))
-    y = np.repeat(parts, 50) + np.tile([0.1, -0.1], 250) + factor * auto_module.THRESHOLDS.offset * error
+    y = np.repeat(parts, 50) + np.tile([0.1, -0.1], 250) + factor * preparation.THRESHOLDS.offset * error
     data = read_data.quiet(da.Record(DT * np.arange(500), y[:, None], ["y"]))
-    assert auto_module._find_offsets(data) == (["y"] if found else [])
+    assert preparation._find_offsets(data) == (["y"] if found else [])
 
 
 @pytest.mark.parametrize(("factor", "kept"), [(0.9, ("a",)), (1.1, ("a", "b"))])
@@ -282,13 +284,35 @@ def test_a_copy_of_an_output_is_left_out(factor: float, kept: tuple[str, ...]) -
     a, own = np.linalg.qr(rng.normal(size=(500, 2)) - 0.0)[0].T
     a, own = a - a.mean(), own - own.mean()
     own -= a * (a @ own) / (a @ a)
-    b = a / np.linalg.norm(a) + factor * auto_module.THRESHOLDS.copy * own / np.linalg.norm(own)
+    b = a / np.linalg.norm(a) + factor * preparation.THRESHOLDS.copy * own / np.linalg.norm(own)
     data = read_data.quiet(da.Record(DT * np.arange(500), np.column_stack([a, 3.0 * b]), ["a", "b"]))
-    assert auto_module._leave_out_copies(data)[0] == kept
+    assert preparation._leave_out_copies(data)[0] == kept
 
 
 def test_records_too_short_to_hold_samples_out() -> None:
-    shortest = auto_module.THRESHOLDS.fewest_to_split
+    shortest = preparation.THRESHOLDS.fewest_to_split
     run = da.Record(DT * np.arange(shortest), np.arange(shortest)[:, None], ["y"])
-    assert len(auto_module._split((run,), 0.25)[1]) == 1
-    assert auto_module._split((run.between(0.0, DT * (shortest - 1.5)),), 0.25)[1] == ()
+    assert len(preparation.split((run,), 0.25)[1]) == 1
+    assert preparation.split((run.between(0.0, DT * (shortest - 1.5)),), 0.25)[1] == ()
+
+
+def test_the_result_is_accepted_wherever_an_identified_model_is(found):
+    run = measured(3000)
+    assert np.allclose(identify.refine(found, run).frequencies_hz, found.frequencies_hz, rtol=1e-2)
+    assert identify.intervals(found)[0].shape == (3, 2)
+    assert identify.deviations(found, run).frequency_deviations is not None
+    fitted = identify.proportional_damping.quiet
+    assert fitted(found).alpha == fitted(found.identified).alpha
+    assert process(found).nx == found.order
+
+
+def test_an_input_that_moves_in_one_record_only_is_legal():
+    force = np.zeros(1500)
+    force[10] = 50.0
+    hits = [measured(1500, noise=0.01, force=force, seed=seed) for seed in (1, 2)]
+    other = [da.Record(run.time, np.column_stack([run.data, np.zeros(1500)]), [*run.names, "second"]) for run in hits]
+    third = measured(1500, noise=0.01, force=force, seed=3)
+    last = da.Record(third.time, np.column_stack([np.zeros(1500), third.data[:, 1:], third.data[:, 0]]), other[0].names)
+    result = auto([*other, last], ["force", "second"])
+    assert last in result.training  # it has the only motion of its input
+    assert np.allclose(result.sound_modes.frequencies_hz, frame().modes().frequencies_hz, rtol=1e-2)

@@ -38,7 +38,12 @@ def fit(percent: float) -> Fit:
 def codes(given: Identified, fit_in: float = 90.0, fit_out: float = 90.0, duration: float = 1000.0) -> list[str]:
     drawn: Any = SimpleNamespace(modes=(), frequency_means=np.zeros(0))
     white: Any = SimpleNamespace(inputs=(), is_white=lambda: True)
-    return [one.code for one in find_doubts(given, drawn, fit(fit_in), fit(fit_out), white, duration)]
+    return [
+        one.code
+        for one in find_doubts(
+            given, range(len(given.frequencies_hz)), drawn, fit(fit_in), fit(fit_out), white, duration
+        )
+    ]
 
 
 @BELOW_AND_ABOVE

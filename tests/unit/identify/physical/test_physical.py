@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.identify import IdentificationWarning, Identified, era, okid_era, physical, proportional_damping
+from dalembert.identify import IdentificationWarning, Identified, era, moesp, okid_era, physical, proportional_damping
 from dalembert.identify.physical import physical as physical_module
 from dalembert.identify.physical.sensor_places import kind_of_unit
 from dalembert.linear import SecondOrder, StateSpace
@@ -196,10 +196,27 @@ def test_noise_that_spoils_the_damping_matrix_is_told() -> None:
     record = played(sampled_frame(), white(), noise=0.05)
     fit = okid_era(record, "force", order=6)
     with warns(IdentificationWarning, "inconsistent-damping", "damping='proportional'"):
-        model = physical(fit, colocated=("a1", "force"))
+        model = physical(fit, colocated=("a1", "force"), damping="identified")
     assert relative(model.K, TRUE.K) < 0.05
     assert relative(model.M, TRUE.M) < 0.05
     assert relative(model.C, TRUE.C) > 0.2
+    # left out, damping takes the form that the data support
+    assert relative(physical(fit, colocated=("a1", "force")).C, TRUE.C) < 0.1
+
+
+def test_too_few_sensors_are_answered_with_the_functions_that_need_fewer() -> None:
+    with raises(DataError, "coordinate-count", "refine_structured"):
+        physical(sampled_frame(), sensors=["a1", "a2"])
+
+
+def test_all_pairs_of_sensors_and_forces_at_one_place_are_used() -> None:
+    forces = ["f1", "f2", "f3"]
+    frame = storey_frame(B=np.eye(3), inputs=forces, units=None).state_space().to_discrete(DT)
+    record = played(frame, white(nu=3), noise=0.05)
+    fit = moesp(record, forces, ["a1", "a2", "a3"], order=6)
+    every = physical(fit, kind="acceleration")
+    assert set(every.provenance["co-located"]) == {("a1", "f1"), ("a2", "f2"), ("a3", "f3")}
+    assert relative(every.M, TRUE.M) < 0.05
 
 
 # ---- Crassidis & Junkins

@@ -225,7 +225,7 @@ def test_the_combined_realization_of_a_long_observer_is_biased_as_the_spec_found
     np.testing.assert_allclose(fit.frequencies_hz, [2.0004, 5.8045, 8.8519], atol=5e-5)
     assert 1e-4 < fit.singular_values[6] / fit.singular_values[0] < 1e-2
     with warns(IdentificationWarning, "inconsistent-damping"):
-        model = physical(fit, colocated=("a1", "force"))
+        model = physical(fit, colocated=("a1", "force"), damping="identified")
     error = np.abs(model.C - TRUE.C).max() / np.abs(TRUE.C).max()
     assert 0.28 < error < 0.30
     assert poles_off(era_dc(markov, order=6, **window).system, FRAME) < 1e-11

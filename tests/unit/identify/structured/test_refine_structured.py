@@ -285,3 +285,20 @@ def test_an_unknown_belongs_to_an_undetermined_combination_above_a_share(factor:
     findings, lost = _find_undetermined(point, null, np.ones(2), ["k", "c"])
     assert findings[0].where["parameters"] == (("k", "c") if factor > 1.0 else ("k",))
     assert lost.tolist() == [True, factor > 1.0]
+
+
+def test_a_wrong_form_of_damping_is_warned_of_by_its_residuals() -> None:
+    """A damper between the masses that the model does not have: 20 % of critical beside light damping."""
+    truth = two_masses().system({"c1": 0.1, "c2": 8.0})
+    test = measured(truth, count=4000, noise=0.01)
+    known = SecondOrder(
+        np.diag([1.0, 2.0]), np.zeros((2, 2)), B=[1.0, 0.0], Y_acceleration=np.eye(2), inputs=["force"],
+        outputs=["a1", "a2"],
+    )  # fmt: skip
+    springs = [Unknown("k1", 120.0, K=WALL), Unknown("k2", 60.0, K=BETWEEN)]
+    wrong = StructuredModel(known, [*springs, Unknown("alpha", 0.1, C=np.diag([1.0, 2.0]))])
+    with warns(IdentificationWarning, "wrong-structure"):
+        refine_structured(wrong, None, test)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IdentificationWarning)
+        refine_structured(two_masses(c2=4.0), None, test)  # the right form says nothing

@@ -1,0 +1,208 @@
+"""Three classes of modes: sound, uncertain, and of the fit only.
+
+Evidence on a mode of the final model:
+
+orders      a pole near it in most models of larger order, by the same subspace method
+methods     the same with other weights of the projection (CVA; SSI-cov without inputs)
+parts       the same in each half of the training data
+deviations  standard deviations of frequency and damping ratio small against their values
+
+A mode is of the fit only where it lies outside the band that is excited, never decays, decays at once, repeats another
+mode of the same shape, or lacks most of the evidence. It is sound where it lacks none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DalembertError
+from dalembert.identify.auto.preparation import Setting
+from dalembert.identify.auto.result import CLASSES, ModeJudgement
+from dalembert.identify.auto.settled_poles import find_endless
+from dalembert.identify.auto.time_scale import TimeScale
+from dalembert.identify.auto.validation import find_duplicates
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data
+from dalembert.identify.subspace.projections import Projection, project
+from dalembert.identify.subspace.stabilization import Poles, Tolerances, find_poles
+from dalembert.identify.subspace.subspace import RANK
+from dalembert.linear.modes import Modes
+from dalembert.record import Record
+
+
+@dataclass(frozen=True)
+class ModeThresholds:
+    """When evidence speaks for a mode."""
+
+    # Largest differences of a pole that is the same mode: relative in frequency and damping, or so many standard
+    # deviations; least MAC where there are two outputs at least. Subspace poles of the frames of the tests (1 and 10 %
+    # noise) are within 0.5 % and 20 %; two random shapes of three numbers have a MAC above 0.8 in 1 of 9 cases.
+    frequency: float = 0.02
+    damping: float = 0.6
+    deviations: float = 4.0
+    mac: float = 0.8
+    # ... and standard deviations of a damping ratio by random forces during the record, where these are larger.
+    scatter: float = 2.0
+    # Share of the orders at which it appears, at least.
+    orders: float = 0.6
+    # Relative standard deviations of frequency and damping ratio of a sound mode, as a test engineer asks for: the
+    # 95 % interval of the damping is within a factor 2.
+    frequency_deviation: float = 0.01
+    damping_deviation: float = 0.33
+    # Damping ratio above which a pole shapes the response but is no vibration: it loses 85 % in one period.
+    heavy: float = 0.3
+    # Distance of a harmonic from a whole multiple, the largest multiple, and its strength against that of its base:
+    # harmonics of the flexible building are within 0.3 %, at 2 to 5 times, below 10 %.
+    harmonic: float = 0.005
+    largest_multiple: int = 5
+    weak: float = 0.2
+    # Pieces of evidence that a mode of the fit lacks, at least.
+    lacking: int = 3
+    # Orders beyond that of the model, at which poles are compared.
+    more_orders: int = 12
+
+
+THRESHOLDS = ModeThresholds()
+
+
+def judge_modes(
+    model: Identified, projection: Projection, training: Sequence[Record], data: Data, setting: Setting,
+    scale: TimeScale | None,
+) -> tuple[ModeJudgement, ...]:  # fmt: skip
+    """Class and reasons of every mode that oscillates, in their order."""
+    modes, limit = model.underdamped_modes(), THRESHOLDS
+    hard = _find_hard_reasons(model, modes, data, scale)
+    evidence = _collect_evidence(model, modes, projection, training, setting)
+    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    harmonics = find_harmonics(modes.frequencies_hz, measure_strength(model, data))
+    judged = []
+    for k in range(len(modes)):
+        lacks = [name for name, shares in evidence.items() if shares[k] < limit.orders]
+        if sd_f is not None and sd_z is not None:
+            wide = sd_f[k] > limit.frequency_deviation * modes.frequencies_hz[k]
+            if wide or sd_z[k] > limit.damping_deviation * abs(modes.damping_ratios[k]):
+                lacks.append("deviations")
+        if k in harmonics:
+            lacks.append("harmonic")
+        grade = CLASSES[0] if not lacks else CLASSES[1]
+        if hard[k] or len(lacks) >= limit.lacking:
+            grade = CLASSES[2]
+        shares = {name: float(values[k]) for name, values in evidence.items()}
+        judged.append(ModeJudgement(grade, (*hard[k], *lacks), shares))
+    return tuple(judged)
+
+
+def _find_hard_reasons(model: Identified, modes: Modes, data: Data, scale: TimeScale | None) -> list[list[str]]:
+    """Reasons by which a mode is of the fit only."""
+    f, zeta = modes.frequencies_hz, modes.damping_ratios
+    reasons: list[list[str]] = [[] for _ in f]
+    excited = np.ones(len(f), dtype=bool) if scale is None else scale.excites(f)
+    endless = find_endless(model, max(data.lengths))
+    for k in range(len(f)):
+        if not excited[k]:
+            reasons[k].append("not-excited")
+        if f[k] in endless:
+            reasons[k].append("no-decay")
+        if zeta[k] > THRESHOLDS.heavy:
+            reasons[k].append("heavily-damped")
+    strength = measure_strength(model, data)
+    for i, j in find_duplicates(model):
+        weak = i if strength[i] < strength[j] else j
+        reasons[weak].append("duplicate")
+    return reasons
+
+
+def find_harmonics(hertz: FloatArray, strength: FloatArray) -> set[int]:
+    """Weak modes at twice to five times the frequency of a strong one: its spring is not linear."""
+    limit = THRESHOLDS
+    found = set()
+    for k, f in enumerate(hertz):
+        times = f / hertz
+        order = np.round(times)
+        near = (np.abs(times - order) < limit.harmonic * order) & (order >= 2) & (order <= limit.largest_multiple)
+        if (near & (strength[k] < limit.weak * strength)).any():
+            found.add(k)
+    return found
+
+
+def measure_strength(model: Identified, data: Data) -> FloatArray:
+    """Size of the motion of every underdamped mode: |c| |b| over its decay, (k,), in units of the channels' sizes."""
+    system = model.system
+    values, vectors = np.linalg.eig(system.A)
+    values = values.astype(np.complex128)
+    drive = system.B if system.nu else (model.gain if model.gain is not None else np.ones((system.nx, 1)))
+    su = np.sqrt(np.mean(np.vstack(data.u) ** 2, axis=0)) if system.nu else np.ones(drive.shape[1])
+    sy = np.maximum(np.sqrt(np.mean(np.vstack(data.y) ** 2, axis=0)), 1e-300)
+    b = np.linalg.norm(np.linalg.lstsq(vectors, (drive * su).astype(np.complex128), rcond=None)[0], axis=1)
+    c = np.linalg.norm((system.C / sy[:, None]) @ vectors, axis=0)
+    size = b * c / np.sqrt(np.maximum(1.0 - np.abs(values) ** 2, 1e-12))
+    s = np.log(np.where(values == 0.0, 1e-300, values)) / model.dt
+    wanted = model.underdamped_modes().eigenvalues
+    return np.array([size[int(np.argmin(np.abs(s - one)))] for one in wanted])
+
+
+def _collect_evidence(
+    model: Identified, modes: Modes, projection: Projection, training: Sequence[Record], setting: Setting
+) -> dict[str, FloatArray]:
+    """Share of the orders at which every mode appears: by order, method, and the worse half of the data."""
+    evidence: dict[str, FloatArray] = {}
+    evidence["orders"] = _find_shares(model, modes, projection)
+    evidence["methods"] = _find_shares(model, modes, project(projection.hankel, setting.other_method))
+    halves = []
+    for half in halve(training):
+        try:
+            halves.append(_find_shares(model, modes, setting.project(setting.read(half))))
+        except (DalembertError, np.linalg.LinAlgError):
+            continue  # too short, or a channel rests
+    if len(halves) == 2:
+        evidence["parts"] = np.minimum(*halves)
+    return evidence
+
+
+def halve(training: Sequence[Record]) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
+    """Two halves of the training data: of the records, or of the single one."""
+    if len(training) > 1:
+        return tuple(training[0::2]), tuple(training[1::2])
+    run = training[0]
+    middle = float(run.time[len(run) // 2])
+    return (run.between(None, middle),), (run.between(middle, None),)
+
+
+def _find_shares(model: Identified, modes: Modes, projection: Projection) -> FloatArray:
+    """Share of the orders from that of the model on, at which a pole near each mode appears."""
+    hankel = projection.hankel
+    rank = int(np.count_nonzero(projection.values > RANK * projection.values[0]))  # noise-free data hold no more states
+    room = max(1, min((hankel.rows - 1) * hankel.ny, rank))
+    first = min(model.order, room)
+    orders = list(range(first, min(first + THRESHOLDS.more_orders, room) + 1, 2))
+    poles = find_poles(projection, orders, model.dt, Tolerances())
+    shapes = modes.shapes / hankel.scales[hankel.nu :, None]  # as scaled channels see them
+    shapes = shapes / np.maximum(np.linalg.norm(shapes, axis=0), 1e-300)
+    return np.array(
+        [
+            _share_of_orders(model, modes, k, shapes[:, k], poles, len(orders), hankel.columns * model.dt)
+            for k in range(len(modes))
+        ]
+    )
+
+
+def _share_of_orders(
+    model: Identified, modes: Modes, k: int, shape: FloatArray, poles: Poles, count: int, duration: float
+) -> float:
+    limit = THRESHOLDS
+    f, zeta = float(modes.frequencies_hz[k]), float(modes.damping_ratios[k])
+    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    near_f = max(limit.frequency * f, 0.0 if sd_f is None else limit.deviations * float(sd_f[k]))
+    near_z = max(limit.damping * abs(zeta), 0.0 if sd_z is None else limit.deviations * float(sd_z[k]))
+    # scatter of a damping ratio under random forces that were not measured: √(ζ/(2π f T))
+    near_z = max(near_z, limit.scatter * np.sqrt(max(zeta, 0.0) / (2.0 * np.pi * max(f, 1e-300) * duration)))
+    size = np.abs(poles.s)
+    same = np.abs(size / (2.0 * np.pi) - f) <= near_f
+    same &= np.abs(-poles.s.real / np.maximum(size, 1e-300) - zeta) <= near_z
+    if len(shape) > 1:
+        same &= np.abs(poles.shapes.conj() @ shape) ** 2 >= limit.mac
+    return len(np.unique(poles.order[same])) / count

@@ -1,0 +1,278 @@
+"""Whether a structure is linear: decided by its residuals, by its periodic lines, and by its modes over the level.
+
+residuals   The model is the best linear approximation: ŷ follows from the inputs alone, so sensor noise in e = y - ŷ is
+            independent of every function of ŷ. Forces of nonlinear springs and dampers, as functions of the simulated
+            displacements d and velocities v (d², d³, d|d|, v|v|), pass the modes of the model; the share of e that they
+            explain, beyond the inputs themselves and beyond the same forces at other times, is distortion.
+lines       distortion at lines that a periodic force leaves out (``periodic.py``)
+backbone    frequency and damping ratio of every sound mode in parts of the record against its amplitude there
+
+Schoukens and Ljung 2019 (best linear approximation); Kerschen and others 2006 (backbone, nonlinearity as a feedback).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.errors import DalembertError
+from dalembert.core.findings import Finding
+from dalembert.core.tables import aligned
+from dalembert.identify.auto.result import Backbone, Nonlinearity
+from dalembert.identify.likelihood.refine import refine
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.physical.sensor_places import kind_of_unit
+from dalembert.identify.records.data import Data
+from dalembert.identify.spectral.periodic import PeriodicLines
+
+LONGEST = 30_000  # samples that are examined
+STRONGEST = 6  # modes that forces of nonlinear elements pass
+COMPONENTS = 2  # principal motions of the outputs that drive them
+SHIFTS = (0.21, 0.34, 0.47, 0.58, 0.69, 0.83)  # of the record or the period, by which forces are moved for comparison
+LAGS = 8  # samples of the inputs that are taken off first
+PARTS = 8  # of the record, for the backbone
+
+
+@dataclass(frozen=True)
+class NonlinearityThresholds:
+    """When a structure is not linear."""
+
+    # Share of the residual explained, over the largest of the same forces at other times: 1.1 at most in 14 linear
+    # records of the tests (1 and 10 % noise, random and periodic); with a spring 5 % stiffer 1.5 to 2.9 at 10 % noise,
+    # 4 and more at 1 %.
+    over_chance: float = 1.4
+    # ... and the least level of distortion that matters, relative to the output: a frequency known to 0.1 %.
+    level: float = 1e-3
+    # Largest over smallest level of the parts: below, amplitude does not vary.
+    varies: float = 1.5
+    # Standard deviations of a slope over the level, and the least change of a frequency over the range, relative.
+    slope: float = 5.0
+    change: float = 1e-3
+    # Periods of a mode in a part, and samples per state.
+    periods: float = 25.0
+    samples: int = 20
+
+
+THRESHOLDS = NonlinearityThresholds()
+
+
+def decide_nonlinearity(
+    model: Identified, sound: Sequence[int], data: Data, lines: PeriodicLines | None
+) -> Nonlinearity:
+    """The decision, its level and its reasons."""
+    span = None if lines is None else lines.seconds / data.dt
+    level, ratio = _regress_forces(model, data, span) if data.nu else (0.0, 0.0)
+    by_residuals = ratio > THRESHOLDS.over_chance and level > THRESHOLDS.level
+    by_lines = lines.distortion if lines is not None else 0.0
+    curves = tuple(find_backbones(model, sound, data))
+    bent = [curve for curve in curves if curve.significant]
+    reasons = [
+        *(["residuals"] if by_residuals else []),
+        *(["lines"] if by_lines > THRESHOLDS.level else []),
+        *(["backbone"] if bent else []),
+    ]
+    known = [level if by_residuals else 0.0, by_lines if by_lines > THRESHOLDS.level else 0.0]
+    return Nonlinearity(bool(reasons), tuple(reasons), max(known), ratio, curves, bool(data.nu))
+
+
+def describe_nonlinearity(found: Nonlinearity) -> list[Finding]:
+    """The finding where the structure is not linear."""
+    if not found.decided:
+        return []
+    size = f"distortion of {100 * found.level:.2g} % of the outputs" if found.level else "modes that change with level"
+    bent = [curve for curve in found.backbones if curve.significant]
+    change = ", ".join(
+        f"{curve.frequency_hz:.4g} Hz changes by {100 * curve.change:+.2g} % from the smallest to the largest motion"
+        for curve in bent
+    )
+    meaning = f" The mode at {change}." if bent else ""
+    problem = (
+        f"the structure is not linear: {size}.{meaning} The model is the best linear approximation at the level of "
+        "this record. At another level frequencies and damping ratios differ, which their standard deviations do not "
+        "include."
+    )
+    evidence = {"level": found.level, "reasons": list(found.reasons), "changes": [curve.change for curve in bent]}
+    return [Finding("nonlinear", problem, evidence=evidence)]
+
+
+# ---- residuals
+
+
+def _regress_forces(model: Identified, data: Data, span: float | None) -> tuple[float, float]:
+    """Level of the explained distortion relative to the outputs, and its share over that by chance.
+
+    span : samples of a period, within which forces are moved for comparison; of the record where None
+    """
+    k = int(np.argmax(data.lengths))
+    u, y = data.u[k][:LONGEST], data.y[k][:LONGEST]
+    system = model.system
+    if not system.is_stable:
+        return 0.0, 0.0
+    made = model._simulate(model._delay_columns(u), y)
+    e = y - made
+    poles, forces = _simulate_forces(model, u)
+    if not len(poles):
+        return 0.0, 0.0
+    linear = [np.roll(u, lag, axis=0) for lag in range(LAGS + 1)] + [_filter(u, poles)]
+    base = np.linalg.qr(np.hstack(linear))[0]
+    e = e - base @ (base.T @ e)
+    begin = len(e) // 20  # the initial motion was estimated, not driven
+    power = np.maximum((y**2).mean(axis=0), 1e-300)
+    shares = []
+    for shift in (0.0, *SHIFTS):
+        moved = np.roll(forces, int(shift * min(span or np.inf, len(forces))), axis=0)
+        columns = np.hstack([moved, _filter(moved, poles)])
+        columns = columns - base @ (base.T @ columns)
+        columns = columns[begin:]
+        size = np.linalg.norm(columns, axis=0)
+        columns = columns[:, size > 1e-12 * size.max(initial=1.0)]
+        Q, R, _ = scipy.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="economic", pivoting=True)
+        rank = int(np.count_nonzero(np.abs(np.diag(R)) > 1e-8 * abs(R[0, 0])))
+        part = Q[:, :rank].T @ e[begin:]
+        shares.append((part**2).sum(axis=0) / len(e))
+    whole = np.array(shares)  # (1 + shifts, ny) powers explained
+    chance = whole[1:].max(axis=0)
+    ratio = whole[0] / np.maximum(chance, 1e-300)
+    best = int(np.argmax(ratio))
+    level = np.sqrt(np.maximum(whole[0] - whole[1:].mean(axis=0), 0.0) / power)
+    return float(level[best]), float(ratio[best])
+
+
+def _simulate_forces(model: Identified, u: FloatArray) -> tuple[ComplexArray, FloatArray]:
+    """Poles z of the strongest modes, and forces (N, k) as functions of simulated displacements and velocities."""
+    system, dt = model.system, model.dt
+    values, vectors = np.linalg.eig(system.A)
+    values = values.astype(np.complex128)
+    up = np.flatnonzero(values.imag > 0.0)
+    if not len(up):
+        return np.zeros(0, dtype=np.complex128), np.zeros((len(u), 0))
+    b = np.linalg.solve(vectors, system.B.astype(np.complex128))[up]
+    c = (system.C @ vectors)[:, up]
+    z = values[up]
+    size = np.linalg.norm(b, axis=1) * np.linalg.norm(c, axis=0) / np.sqrt(np.maximum(1.0 - np.abs(z) ** 2, 1e-12))
+    strongest = np.sort(np.argsort(-size)[:STRONGEST])
+    s = np.log(z) / dt
+    kinds = [kind_of_unit(system.units.get(name, "")) or 0 for name in system.outputs]
+    states = _respond(u, z, b)  # (N, modes)
+    displacement = np.zeros((len(u), system.ny))
+    velocity = np.zeros_like(displacement)
+    for j, kind in enumerate(kinds):
+        displacement[:, j] = 2.0 * (states @ (c[j] / s**kind)).real
+        velocity[:, j] = 2.0 * (states @ (c[j] / s ** (kind - 1))).real
+    d, v = _take_principal(displacement), _take_principal(velocity)
+    forces = np.hstack([d**2 - (d**2).mean(axis=0), d**3, d * np.abs(d), v * np.abs(v)])
+    return z[strongest], forces
+
+
+def _respond(u: FloatArray, z: ComplexArray, b: ComplexArray) -> ComplexArray:
+    from scipy.signal import lfilter
+
+    columns = [lfilter([0.0, 1.0], [1.0, -pole], u @ row) for pole, row in zip(z, b, strict=True)]
+    return np.stack(columns, axis=1)
+
+
+def _filter(signals: FloatArray, poles: ComplexArray) -> FloatArray:
+    """Signals (N, k) filtered by every pole: real and imaginary parts, (N, 2 k poles)."""
+    from scipy.signal import lfilter
+
+    made = [lfilter([0.0, 1.0], [1.0, -pole], signals, axis=0) for pole in poles]
+    return np.hstack([part for one in made for part in (one.real, one.imag)])
+
+
+def _take_principal(motion: FloatArray) -> FloatArray:
+    """The strongest principal motions, of unit size."""
+    scaled = motion / np.maximum(motion.std(axis=0), 1e-300)
+    turn = np.linalg.svd(scaled.T @ scaled)[0][:, :COMPONENTS]
+    parts = scaled @ turn
+    return np.asarray(parts / np.maximum(parts.std(axis=0), 1e-300))
+
+
+# ---- backbone
+
+
+def find_backbones(model: Identified, sound: Sequence[int], data: Data) -> list[Backbone]:
+    """Frequency and damping ratio of the sound modes in parts of the record, where their level varies."""
+    limit = THRESHOLDS
+    modes = model.underdamped_modes()
+    if not len(sound) or not model.system.is_stable:
+        return []
+    slowest = float(modes.frequencies_hz[list(sound)].min())
+    shortest = int(max(limit.periods / (slowest * model.dt), limit.samples * model.order))
+    count = min(PARTS, data.samples // max(shortest, 1))
+    parts = [
+        (u, y)
+        for u_, y_ in zip(data.u, data.y, strict=True)
+        for u, y in zip(*(_cut(block, count, shortest) for block in (u_, y_)), strict=True)
+    ]
+    if len(parts) < 3:
+        return []
+    level = np.array([np.sqrt((y**2).mean()) for _, y in parts])
+    if level.max() < limit.varies * max(level.min(), 1e-300):
+        return []
+    found = []
+    for (u, y), size in zip(parts, level, strict=True):
+        own = data.replace(u=(u,), y=(y,))
+        try:
+            noise = str(model.provenance.get("refined", "output"))
+            part = refine.quiet(model, own, noise=noise, iterations=5)
+        except (DalembertError, np.linalg.LinAlgError):
+            continue
+        if part.frequency_deviations is None or part.damping_deviations is None:
+            continue
+        found.append((size, part))
+    if len(found) < 3:
+        return []
+    return [curve for k in sound if (curve := _make_backbone(modes.frequencies_hz[k], k, found)) is not None]
+
+
+def _cut(block: FloatArray, count: int, shortest: int) -> list[FloatArray]:
+    pieces = max(1, min(count, len(block) // max(shortest, 1)))
+    return [part for part in np.array_split(block, pieces) if len(part) >= min(shortest, len(block))]
+
+
+def _make_backbone(hertz: float, k: int, found: Sequence[tuple[float, Identified]]) -> Backbone | None:
+    """The curve of one mode; parts that do not determine it are left out."""
+    rows = []
+    for size, part in found:
+        f, zeta = part.frequencies_hz, part.damping_ratios
+        if not len(f):
+            continue
+        near = int(np.argmin(np.abs(f - hertz)))
+        assert part.frequency_deviations is not None and part.damping_deviations is not None
+        sd_f, sd_z = float(part.frequency_deviations[near]), float(part.damping_deviations[near])
+        if abs(f[near] / hertz - 1.0) < 0.1 and 0.0 < sd_f < 0.02 * hertz:
+            rows.append((size, f[near], sd_f, zeta[near], sd_z))
+    if len(rows) < 3:
+        return None
+    level, f, sd_f, zeta, sd_z = np.array(sorted(rows)).T
+    if level[-1] < THRESHOLDS.varies * level[0]:
+        return None
+    slope, error = _fit_line(level**2, f, sd_f)
+    change = slope * (level[-1] ** 2 - level[0] ** 2) / hertz
+    sure = abs(slope) > THRESHOLDS.slope * error and abs(change) > THRESHOLDS.change
+    return Backbone(int(k), float(hertz), level, f, sd_f, zeta, sd_z, float(change), bool(sure))
+
+
+def _fit_line(x: FloatArray, y: FloatArray, deviation: FloatArray) -> tuple[float, float]:
+    """Weighted slope and its standard deviation, no smaller than the scatter about the line says."""
+    w = 1.0 / np.maximum(deviation, 1e-300) ** 2
+    mean_x, mean_y = np.average(x, weights=w), np.average(y, weights=w)
+    spread = float(w @ (x - mean_x) ** 2)
+    slope = float(w @ ((x - mean_x) * (y - mean_y))) / max(spread, 1e-300)
+    left = y - mean_y - slope * (x - mean_x)
+    scatter = float(w @ left**2) / max(len(x) - 2, 1)
+    return slope, float(np.sqrt(max(scatter, 1.0) / max(spread, 1e-300)))
+
+
+def table_of_backbones(curves: Sequence[Backbone]) -> str:
+    """One line per mode."""
+    rows = [
+        (str(c.mode + 1), f"{c.frequency_hz:.4g}", f"{c.level[0]:.3g} to {c.level[-1]:.3g}",
+         f"{100 * c.change:+.2g}", "yes" if c.significant else "no")
+        for c in curves
+    ]  # fmt: skip
+    return aligned(("mode", "frequency [Hz]", "level (rms)", "change [%]", "significant"), rows)

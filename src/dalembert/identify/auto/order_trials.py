@@ -1,0 +1,168 @@
+"""Order of a model by trial: models found on two thirds of the training data and tried on the rest.
+
+The three criteria of ``stabilization.py`` propose an order; neighbours, the orders of the single criteria, and where
+these disagree a ladder of orders are tried. Of the stable models
+
+    lower     an order with a better fit of the unseen part is taken instead, whatever the criteria ask for
+    larger    an order is taken where it leaves clearly less of the unseen part; the ladder is climbed while it does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.core.errors import DalembertError, DataError
+from dalembert.identify.auto.preparation import Setting, split
+from dalembert.identify.auto.result import OrderTrial
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data
+from dalembert.identify.subspace.projections import Projection
+from dalembert.identify.subspace.stabilization import GAPS, OrderChoice, choose_order
+from dalembert.record import Record
+
+
+@dataclass(frozen=True)
+class OrderThresholds:
+    """When one order is better than another."""
+
+    # Residual of a larger order over that of the order it replaces: of 31 records of a frame (600 and 2000 samples, 5
+    # to 100 % noise) orders above the true one leave 0.97 at least.
+    clearly_better: float = 0.95
+    # Residual over the least one, of an order that fits as well.
+    as_good: float = 1.02
+    # Ratio of the largest to the smallest order that the criteria ask for, beyond which a ladder is tried.
+    disagree: float = 1.5
+    ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40)
+    # Largest number of further steps of two states.
+    climbs: int = 6
+
+
+THRESHOLDS = OrderThresholds()
+
+
+class _Trials:
+    """Models of the first part of the training data, tried on the rest; each order once."""
+
+    def __init__(self, training: Sequence[Record], setting: Setting) -> None:
+        self.setting, self.found = setting, dict[int, OrderTrial]()
+        first, self.last = split(tuple(training), 1.0 / 3.0, each=setting.period is not None, inputs=setting.inputs)
+        self.projection = None
+        if not self.last:
+            return
+        try:
+            self.data = setting.read(first)
+            self.projection = setting.project(self.data)
+        except DalembertError:
+            pass  # a channel rests in this part, or it is too short
+
+    @property
+    def room(self) -> int:
+        if self.projection is None:
+            return 0
+        hankel = self.projection.hankel
+        return min((hankel.rows - 1) * hankel.ny, len(self.projection.values) - 1)
+
+    def run(self, order: int) -> OrderTrial | None:
+        """The trial of an order, None where it cannot be made."""
+        if order in self.found or not 1 <= order <= self.room or self.projection is None:
+            return self.found.get(order)
+        try:
+            model = self.setting.identify(self.data, self.projection, order)
+            percent = self.setting.fit(model, self.last).mean
+        except (DalembertError, np.linalg.LinAlgError):
+            return None
+        if np.isfinite(percent):
+            self.found[order] = OrderTrial(order, percent, bool(model.system.is_stable))
+        return self.found.get(order)
+
+
+def choose_tried_order(
+    projection: Projection, training: Sequence[Record], setting: Setting, decisions: list[str]
+) -> tuple[int, OrderChoice, tuple[OrderTrial, ...]]:
+    """The order, that of the criteria, and the trials."""
+    choice = choose_order(projection)
+    decisions.append(choice.explanation.rstrip("."))
+    values = choice.singular_values
+    rounding = values[min(choice.order, len(values) - 1)] <= GAPS.rounding * values[0]
+    if rounding and choice.order == choice.gap:
+        return choice.order, choice, ()  # free of noise
+    trials = _Trials(training, setting)
+    n = choice.order
+    asked = sorted(max(1, order) for order in (choice.gap, choice.information, choice.stability))
+    most = 2 * max(choice.gap, choice.stability) + 10
+    wanted = {n - 2, n, n + 2, n + 4, choice.gap, choice.stability, min(choice.information, most)}
+    if asked[-1] > THRESHOLDS.disagree * asked[0]:
+        wanted |= {order for order in THRESHOLDS.ladder if order <= max(most, n)}
+    for order in sorted(wanted):
+        trials.run(order)
+    order = _choose(trials, n)
+    for _ in range(THRESHOLDS.climbs):
+        if order + 2 in trials.found and order + 4 in trials.found:
+            break
+        trials.run(order + 2), trials.run(order + 4)
+        order = _choose(trials, order)
+    tried = tuple(trials.found[k] for k in sorted(trials.found))
+    _describe(decisions, tried, n, order)
+    return order, choice, tuple(replace(trial, chosen=trial.order == order) for trial in tried)
+
+
+def identify_stable(
+    data: Data, projection: Projection, setting: Setting, order: int, trials: tuple[OrderTrial, ...],
+    decisions: list[str],
+) -> tuple[Identified, tuple[OrderTrial, ...]]:  # fmt: skip
+    """The model of the order that was chosen; where it is unstable, that of the next best order which is not."""
+    others = sorted((one for one in trials if one.order != order), key=lambda one: -one.percent)
+    first: Identified | None = None
+    for trial in (order, *(one.order for one in others if one.stable)):
+        try:
+            model = setting.identify(data, projection, trial)
+        except (DataError, np.linalg.LinAlgError):
+            continue
+        if model.system.is_stable:
+            if trial != order:
+                decisions.append(f"took order {trial}: the model of order {order} from all training data is unstable")
+            return model, tuple(replace(one, chosen=one.order == trial) for one in trials)
+        first = first or model
+    return first or setting.identify(data, projection, order), trials
+
+
+def _choose(trials: _Trials, proposed: int) -> int:
+    """The order that holds up, near the one proposed."""
+    limit = THRESHOLDS
+    left = {trial.order: 100.0 - trial.percent for trial in trials.found.values() if trial.stable}
+    if not left:
+        return min(trials.found, key=lambda order: 100.0 - trials.found[order].percent, default=proposed)
+    lower = [order for order in left if order <= proposed]
+    own = min(lower or left, key=lambda order: (left[order], order))
+    better = [order for order in left if order > own and left[order] < limit.clearly_better * left[own]]
+    if not better:
+        return own
+    least = min(left[order] for order in better)
+    return min(order for order in better if left[order] <= limit.as_good * least)
+
+
+def _describe(decisions: list[str], trials: Sequence[OrderTrial], proposed: int, order: int) -> None:
+    own = next((trial for trial in trials if trial.order == proposed), None)
+    now = next((trial for trial in trials if trial.order == order), None)
+    if now is None:
+        return
+    if order != proposed:
+        before = "could not be found" if own is None else f"fits {_percent(own)}"
+        before = "is unstable" if own is not None and not own.stable else before
+        decisions.append(
+            f"changed the order to {order}: on a part of the training data kept aside it fits {_percent(now)}, where "
+            f"order {proposed} {before}"
+        )
+    elif len(trials) > 1:
+        others = ", ".join(f"{trial.order}: {_percent(trial)}" for trial in trials if trial is not now)
+        decisions.append(
+            f"kept order {order}: on a part of the training data kept aside it fits {_percent(now)}; no lower order "
+            f"fits better, and no larger one leaves {100 * (1 - THRESHOLDS.clearly_better):.0f} % less ({others})"
+        )
+
+
+def _percent(trial: OrderTrial) -> str:
+    return f"{trial.percent:.1f} %" if trial.percent > -100.0 else "nothing"

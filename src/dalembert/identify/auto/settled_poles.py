@@ -1,0 +1,161 @@
+"""Refinement that leaves no pole on the unit circle.
+
+A pole whose motion does not decay within the record is no mode: output errors grow along a record where forces act
+that were not measured, and the likelihood then prefers a motion without end. So a pole must decay by ``resolution``
+(nepers) over the longest record, which is what the data can distinguish from no decay at all. Where one does not:
+
+1. innovations    the noise may drive the system: the likelihood of prediction errors, orders as proposed and larger
+2. drop           the modes that stay on the circle are taken out, and the rest is refined again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Finding
+from dalembert.identify.auto.preparation import Setting
+from dalembert.identify.likelihood.refine import refine
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data
+from dalembert.identify.subspace.projections import Projection
+from dalembert.record import Record
+
+
+@dataclass(frozen=True)
+class SettledThresholds:
+    """When a pole decays, and when data are free of noise."""
+
+    # Decay of a pole over the longest record [nepers]: a tone that loses 10 % over the record is a tone within the
+    # noise of all records tried; modes of 0.5 % at 4 Hz lose 14 nepers in 117 s.
+    resolution: float = 0.1
+    # percent of fit above which data are free of noise, and refinement has nothing to do
+    exact_fit: float = 100.0 - 1e-5
+    # Largest further order of the innovations form: fifteen modes; a search takes seconds beyond.
+    largest_order: int = 30
+    # Rounds of dropping.
+    rounds: int = 3
+
+
+THRESHOLDS = SettledThresholds()
+
+
+def find_endless(model: Identified, samples: int) -> FloatArray:
+    """Frequencies [Hz] of the modes that do not decay within so many samples, growing ones among them."""
+    modes = model.underdamped_modes()
+    still = -modes.eigenvalues.real * samples * model.dt < THRESHOLDS.resolution
+    return np.asarray(modes.frequencies_hz[still])
+
+
+def refine_inside(
+    found: Identified, training: Sequence[Record], data: Data, projection: Projection, setting: Setting,
+    larger: Iterable[int], decisions: list[str],
+) -> tuple[Identified, list[Finding]]:  # fmt: skip
+    """The model after maximum likelihood without a pole on the circle, or as it was; and findings.
+
+    larger : further orders for the innovations form
+    """
+    if setting.fit(found, training).mean > THRESHOLDS.exact_fit:
+        decisions.append("did not refine it: the data are noise-free, the model reproduces them exactly")
+        return found, []
+    noise = "output" if setting.inputs else "innovations"
+    longest = max(data.lengths)
+    better = refine_once(found, training, noise, decisions)
+    hertz = find_endless(better, longest)
+    if not len(hertz) and better.system.is_stable:
+        return better, []
+    if noise == "output":
+        best: Identified | None = None
+        for order in sorted({found.order, *(k for k in larger if k <= THRESHOLDS.largest_order)}):
+            try:
+                begin = setting.identify(data, projection, order)
+                trial = refine.quiet(begin, training, noise="innovations")
+            except (DataError, np.linalg.LinAlgError):
+                continue
+            if len(find_endless(trial, longest)) or not trial.system.is_stable or trial.system is begin.system:
+                continue
+            if best is None or _cost(trial) < _cost(best):
+                best = trial
+        if best is not None:
+            decisions.append(
+                f"refined it again by maximum likelihood of its prediction errors, order {best.order}: with sensor "
+                f"noise alone the motion at {_join(hertz)} Hz would never decay, so other forces act than were measured"
+            )
+            return best, [_describe_forces(hertz)]
+    for _ in range(THRESHOLDS.rounds):
+        rest = drop_modes(better, hertz)
+        if rest is None:
+            break
+        decisions.append(f"took out the motion at {_join(hertz)} Hz, which does not decay within the record: no mode")
+        better = refine_once(rest, training, noise, decisions)
+        hertz = find_endless(better, longest)
+        if not len(hertz):
+            break
+    return better, []
+
+
+def _cost(model: Identified) -> float:
+    """Prediction error criterion with the penalty of its parameters (AIC)."""
+    system = model.system
+    unknowns = system.nx * (system.nu + 2 * system.ny) + system.nu * system.ny
+    return float(model.provenance["cost after"]) + unknowns
+
+
+def refine_once(found: Identified, training: Sequence[Record], noise: str, decisions: list[str]) -> Identified:
+    """The model after maximum likelihood, or as it was."""
+    try:
+        better = refine.quiet(found, training, noise=noise)
+    except (DataError, np.linalg.LinAlgError) as error:
+        decisions.append(f"could not refine it ({error}); it has no standard deviations")
+        return found
+    if better.system is found.system:
+        decisions.append("kept it: refinement by maximum likelihood found nothing more likely")
+        return better
+    how = "output errors (simulation)" if noise == "output" else "prediction errors"
+    white = better.deviation_method == "fisher"
+    spread = "the curvature at its maximum" if white else "the scatter of its residuals, which are far from white,"
+    decisions.append(
+        f"refined it by maximum likelihood of its {how}, {better.provenance['iterations']} iterations; {spread} gives "
+        "the standard deviations"
+    )
+    return better.replace(findings=[one for one in better.findings if one.code != "poles-at-stability-limit"])
+
+
+def drop_modes(model: Identified, hertz: FloatArray) -> Identified | None:
+    """The model without the modes at these frequencies, in modal states; None where nothing would be left."""
+    system = model.system
+    values, vectors = np.linalg.eig(system.A)
+    values = values.astype(np.complex128)
+    f = np.abs(np.log(np.where(values == 0.0, 1e-300, values))) / (2.0 * np.pi * model.dt)
+    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - one)) < 1e-9 * max(one, 1e-9) for one in f])
+    kept = np.flatnonzero(~gone)
+    if not len(kept) or not gone.any():
+        return None
+    left = np.linalg.inv(vectors)[kept]
+    right = vectors[:, kept]
+    # real coordinates of the span of the modes that stay
+    basis = np.linalg.svd(np.hstack([right.real, right.imag]), full_matrices=False)[0][:, : len(kept)]
+    onto = np.real(basis.T @ right @ left)
+    reduced = system.replace(
+        A=onto @ system.A @ basis, B=onto @ system.B, C=system.C @ basis, D=system.D,
+        states=[f"x{i + 1}" for i in range(len(kept))],
+    )  # fmt: skip
+    gain = None if model.gain is None else onto @ model.gain
+    return model.replace(system=reduced, gain=gain, findings=model.findings)
+
+
+def _describe_forces(hertz: FloatArray) -> Finding:
+    problem = (
+        f"with noise of the sensors alone the motion at {_join(hertz)} Hz would never decay: forces act that were not "
+        "measured. The model of prediction errors, which allows for them, was taken; its damping ratios are less "
+        "certain."
+    )
+    return Finding("unmeasured-forces", problem, evidence={"hertz": hertz.tolist()})
+
+
+def _join(values: FloatArray) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)

@@ -1,0 +1,342 @@
+"""Motion and inputs of a robot from records: positions filtered without delay, then differentiated.
+
+Positions (with rates and accelerations where the record has them) pass a Butterworth filter forwards and backwards.
+Without a given cut-off it comes from their spectra: as high as the motion stands above the noise floor, but no higher
+than the noise of the accelerations allows, since noise in the regressor biases the estimate. Speeds and accelerations
+are derivatives of splines of degree five through the filtered samples.
+The ends of the record, where filter and splines lack neighbours, are left out. Efforts are not filtered: least squares
+averages their noise, and a filter would only colour it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.arguments import positive_number, whole_number
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call, Finding
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.identify.machine.records import Names, pair_names
+from dalembert.identify.records.checks import list_records, name_record
+from dalembert.identify.records.prepare import decimate as decimate_record
+from dalembert.identify.records.prepare import lowpass
+from dalembert.mechanics.forces.friction import SMOOTH
+from dalembert.record import Record
+from dalembert.solve.motion.recorded_poses import find_poses
+from dalembert.solve.position.prescribed_motion import acceleration_name
+from dalembert.tree.regressor import joint_speeds
+
+
+@dataclass(frozen=True)
+class MotionThresholds:
+    """Filter and derivatives."""
+
+    # Power of the spectrum over its noise floor where the motion ends. The floor of single lines scatters by a factor
+    # of 20 at most among 1e5 lines (exponential distribution, ln 1e5 = 12).
+    above_noise: float = 100.0
+    # Cut-off over the highest frequency of the motion: a filter of order 4, twice, takes 0.41 · 3⁻⁸ = 6e-5 off there.
+    margin: float = 3.0
+    # Noise of an acceleration over its size that the filter leaves. It biases inertias by its square, some 1e-4, ten
+    # times less than the deviations of a good record.
+    noise: float = 0.01
+    # The cut-off is not taken lower than `margin` times the frequency below which this share of the power of the
+    # acceleration lies; the rest are impacts and reversals of friction.
+    main_power: float = 0.9
+    # Share of half the sample rate above which no filter is worth its ends.
+    widest: float = 0.8
+    # Length of each end that is left out, in periods of the cut-off: the response of the filter has decayed to 1e-4.
+    edge: float = 2.0
+    # Samples left out at each end of derivatives of splines without a filter.
+    spline_edge: int = 5
+    # Noise of an acceleration over its size. Noise in the regressor biases the estimates by its square: here 1 %.
+    noisy: float = 0.1
+    # Fewest samples of a record: as for the other methods of identification.
+    fewest: int = 8
+
+
+THRESHOLDS = MotionThresholds()
+
+
+@dataclass(frozen=True)
+class MeasuredMotion:
+    """One record: t (N,), q, v, a (N, ...), inputs u (N, nu) and efforts along speeds (N, nv), zero where not measured.
+
+    cutoff_hz : of the filter; None where there was none.  place : number of the record, from 1.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    u: Array
+    effort: Array
+    cutoff_hz: float | None
+    place: int
+
+
+@dataclass(frozen=True)
+class MeasuredChannels:
+    """Meaning of the channels of all records.
+
+    motion : coordinate, speed or acceleration -> channel.  inputs : input -> channel.  efforts : number of a speed ->
+    channel.
+    """
+
+    motion: Mapping[str, str]
+    inputs: Mapping[str, str]
+    efforts: Mapping[int, str]
+    units: Mapping[str, str]
+
+
+def read_channels(
+    eqs: EquationsOfMotion, runs: Sequence[Record], motion: Names, inputs: Names, *, efforts: bool
+) -> MeasuredChannels:
+    """Assign channels to coordinates and inputs.  efforts : whether torques are needed, or the motion alone."""
+    where = runs[0].name or "the record"
+    known = set.intersection(*(set(run.names) for run in runs))
+    moving = _motion_channels(eqs, known, motion, where)
+    driven, along = _effort_channels(eqs, known, inputs, where) if efforts else ({}, {})
+    units = {name: runs[0].units[name] for name in (*moving.values(), *driven.values(), *along.values())}
+    return MeasuredChannels(moving, driven, along, units)
+
+
+def _motion_channels(eqs: EquationsOfMotion, known: set[str], given: Names, where: str) -> dict[str, str]:
+    seconds = {acceleration_name(name, eqs.speeds.index): name for name in eqs.speeds.names}
+    needed = [name for name in eqs.coordinates.names if name not in eqs.unrecorded]
+    short = {full: name for name, full in eqs.shorthands.items()}
+    pairs = pair_names(given, "motion")
+    if pairs is None:
+        joints = {joint.name for joint in eqs.joints}
+        others = [name for name in eqs.measures.names if name.rpartition(".")[0] in joints]  # of cut joints
+        every = (*needed, *(() if all(name in known for name in needed) else others), *eqs.speeds.names, *seconds)
+        found = {name: name for name in dict.fromkeys(every) if name in known}
+        found |= {name: short[name] for name in needed if name not in found and short.get(name) in known}
+    else:
+        found = {eqs.full_name(name): channel for name, channel in pairs.items()}
+        allowed = (*needed, *eqs.measures.names, *eqs.speeds.names, *seconds)
+        for name, channel in found.items():
+            if name not in allowed:
+                problem = unknown_name("coordinate or speed", name, allowed, f"equations {eqs.name!r}")
+                raise DataError("unknown-name", f"motion: {problem}", where={"argument": "motion"})
+            if channel not in known:
+                problem = unknown_name("channel", channel, known, where)
+                raise DataError("unknown-name", f"motion: {problem}", where={"channel": channel})
+    missing = [] if eqs.rows else [name for name in needed if name not in found]
+    if missing:
+        raise DataError(
+            "missing-channel",
+            f"{where} has no channel of {', '.join(missing[:6])}; identification needs the position of every joint.",
+            Advice("Name the channels, such as {}.", Argument("motion", {missing[0]: "channel"})),
+            where={"channels": tuple(missing)},
+        )
+    return found
+
+
+def _effort_channels(
+    eqs: EquationsOfMotion, known: set[str], given: Names, where: str
+) -> tuple[dict[str, str], dict[int, str]]:
+    joints = joint_speeds(eqs)
+    pairs = pair_names(given, "inputs")
+    if pairs is None:
+        pairs = {name: name for name in eqs.inputs.names}
+        if not pairs:
+            raise DataError(
+                "missing-argument", f"equations {eqs.name!r} have no inputs; which channels are efforts of the joints?",
+                Advice("Name them, such as {}.", Argument("inputs", {next(iter(joints), "joint"): "channel"})),
+                where={"argument": "inputs"},
+            )  # fmt: skip
+    missing = [channel for channel in pairs.values() if channel not in known]
+    if missing:
+        raise DataError(
+            "missing-channel",
+            f"{where} has no channel {missing[0]!r}, the effort of a joint. Known: {', '.join(sorted(known)[:20])}.",
+            Advice("Name the channels, and joints without one are left out: {}.", Argument("inputs")),
+            where={"channels": tuple(missing)},
+        )
+    driven, along = {}, {}
+    for name, channel in pairs.items():
+        if name in eqs.inputs.index:
+            driven[name] = channel
+        elif name in joints:
+            along[joints[name]] = channel
+        else:
+            problem = unknown_name("input or joint", name, (*eqs.inputs.names, *joints), f"equations {eqs.name!r}")
+            raise DataError("unknown-name", f"inputs: {problem}", where={"argument": "inputs"})
+    return driven, along
+
+
+def read_motions(
+    eqs: EquationsOfMotion, record: Record | Sequence[Record], channels: MeasuredChannels, *,
+    cutoff_hz: float | None, decimate: int | None,
+) -> tuple[list[MeasuredMotion], list[Finding]]:  # fmt: skip
+    """Filtered and differentiated motions of all records, and doubts about them."""
+    runs = list_records(record)
+    if cutoff_hz is not None:
+        positive_number("cutoff_hz", cutoff_hz)
+    found, findings = [], []
+    for k, run in enumerate(runs):
+        own, doubts = _read_motion(eqs, run, channels, cutoff_hz, decimate, name_record(runs, k), k + 1)
+        found.append(own)
+        findings += doubts
+    return found, findings
+
+
+def _read_motion(
+    eqs: EquationsOfMotion, run: Record, channels: MeasuredChannels, cutoff_hz: float | None, decimate: int | None,
+    name: str, place: int,
+) -> tuple[MeasuredMotion, list[Finding]]:  # fmt: skip
+    every = [*channels.motion.values(), *channels.inputs.values(), *channels.efforts.values()]
+    _check_samples(run, every, name, place)
+    run = run.select(*dict.fromkeys(every))
+    if decimate is not None and whole_number("decimate", decimate, 1) > 1:
+        run = decimate_record(run, decimate)
+    dt = run.sample_time
+    moving = list(channels.motion.values())
+    spectra = {c: MotionSpectrum.of(run[c], dt, order) for c, order in _orders(eqs, channels).items()}
+    limit = THRESHOLDS.widest * 0.5 / dt
+    cutoff = choose_cutoff(list(spectra.values())) if cutoff_hz is None else float(cutoff_hz)
+    filtered = lowpass(run, cutoff, channels=moving) if cutoff < limit else run
+    units = filtered.units
+    named = Record.from_channels(
+        filtered.time, {n: filtered[c] for n, c in channels.motion.items()},
+        {n: units[c] for n, c in channels.motion.items()},
+    )  # fmt: skip
+    poses, _, how = find_poses(eqs, named, None, None)
+    edge = int(np.ceil(THRESHOLDS.edge / cutoff / dt)) if cutoff < limit else 0
+    edge = max(edge, 0 if how.endswith("given") else THRESHOLDS.spline_edge)
+    inner = slice(edge, len(run) - edge)
+    if len(run) - 2 * edge < THRESHOLDS.fewest:
+        raise DataError(
+            "too-few-samples",
+            f"{name} has {len(run)} samples; {edge} at each end are lost to the filter at {cutoff:.3g} Hz.",
+            Advice("Record longer, or give a higher {}.", Argument("cutoff_hz")), where={"record": place},
+        )  # fmt: skip
+    u, effort = np.zeros((len(run), eqs.nu)), np.zeros((len(run), eqs.nv))
+    for key, channel in channels.inputs.items():
+        u[:, eqs.inputs.index[key]] = run[channel]
+    for column, channel in channels.efforts.items():
+        effort[:, column] = run[channel]
+    motion = MeasuredMotion(
+        poses.t[inner], poses.q[inner], poses.v[inner], poses.a[inner], u[inner], effort[inner],
+        cutoff if cutoff < limit else None, place,
+    )  # fmt: skip
+    return motion, _find_noise(eqs, channels, spectra, motion, cutoff, name)
+
+
+def _check_samples(run: Record, channels: Sequence[str], name: str, place: int) -> None:
+    if len(run) < THRESHOLDS.fewest:
+        raise DataError(
+            "too-few-samples", f"{name} has {len(run)} samples; at least {THRESHOLDS.fewest} are needed.",
+            where={"record": place},
+        )  # fmt: skip
+    for channel in channels:
+        if not np.isfinite(run[channel]).all():
+            raise DataError(
+                "not-finite", f"{name}: channel {channel!r} has gaps.",
+                Advice("Fill them first with {}.", Call("da.identify.repair")),
+                where={"record": place, "channel": channel},
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MotionSpectrum:
+    """Power of a channel as an acceleration: at each frequency [Hz] the motion, and the noise of a white floor.
+
+    band : highest frequency at which the channel stands above its floor.
+    """
+
+    frequencies: Array
+    motion: Array
+    noise: Array
+    band: float
+
+    @classmethod
+    def of(cls, values: Array, dt: float, order: int) -> MotionSpectrum:
+        """order : how often the channel must be differentiated: 2 for a position, 0 for an acceleration."""
+        count = len(values)
+        t = np.linspace(-1.0, 1.0, count)
+        rest = values - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, values, 1))
+        window = np.hanning(count)
+        power = np.abs(np.fft.rfft(rest * window)) ** 2 / (window**2).sum()  # white noise: its variance in every line
+        # the median of exponentially distributed lines is ln 2 times their mean
+        floor = float(np.median(power[len(power) // 2 :])) / np.log(2.0)
+        above = np.flatnonzero(power > THRESHOLDS.above_noise * floor)
+        last = max(1, int(above[-1]) if len(above) else 0)
+        f = np.arange(len(power)) / (count * dt)
+        gain = 2.0 / count * (2 * np.pi * f) ** (2 * order)
+        motion = np.where(power > THRESHOLDS.above_noise * floor, gain * power, 0.0)
+        return cls(f, motion, gain * floor, float(f[last]))
+
+    def noise_below(self, cutoff: float) -> float:
+        """Standard deviation of the noise of the acceleration that a filter leaves."""
+        return float(np.sqrt(self.noise[self.frequencies <= cutoff].sum()))
+
+    @property
+    def size(self) -> float:
+        """Root mean square of the acceleration."""
+        return float(np.sqrt(self.motion.sum()))
+
+
+def choose_cutoff(spectra: Sequence[MotionSpectrum]) -> float:
+    """Cut-off [Hz] for all channels, infinite where none needs one; joints at rest do not count."""
+    moving = [one for one in spectra if one.size > 0.0]
+    if not moving:
+        return np.inf
+    quiet, least = [], []
+    for one in moving:
+        allowed = np.cumsum(one.noise) <= (THRESHOLDS.noise * one.size) ** 2
+        quiet.append(np.inf if allowed.all() else float(one.frequencies[allowed][-1]) if allowed.any() else 0.0)
+        most = np.searchsorted(np.cumsum(one.motion), THRESHOLDS.main_power * one.motion.sum())
+        least.append(THRESHOLDS.margin * float(one.frequencies[min(int(most), len(one.frequencies) - 1)]))
+    if min(quiet) == np.inf:
+        return np.inf
+    return min(THRESHOLDS.margin * max(one.band for one in moving), max(min(quiet), *least))
+
+
+def _orders(eqs: EquationsOfMotion, channels: MeasuredChannels) -> dict[str, int]:
+    """Channels that accelerations come from, and how often each must be differentiated."""
+    given = channels.motion
+    seconds = {name: acceleration_name(name, eqs.speeds.index) for name in eqs.speeds.names}
+    rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
+    found = {}
+    for name, channel in given.items():
+        if name in seconds.values():
+            found[channel] = 0
+        elif name in seconds:
+            if seconds[name] not in given:
+                found[channel] = 1
+        else:
+            owner = name.rpartition(".")[0]
+            own = [rates[name]] if rates.get(name) in seconds else [v for v in seconds if v.startswith(f"{owner}.")]
+            if not any(v in given or seconds[v] in given for v in own):
+                found[channel] = 2
+    return found
+
+
+def _find_noise(
+    eqs: EquationsOfMotion, channels: MeasuredChannels, spectra: Mapping[str, MotionSpectrum], motion: MeasuredMotion,
+    cutoff: float, name: str,
+) -> list[Finding]:  # fmt: skip
+    """Accelerations that noise of the positions hides."""
+    found = []
+    coordinates = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True))
+    for label, k in joint_speeds(eqs).items():
+        rate = eqs.speeds.names[k]
+        sources = (acceleration_name(rate, eqs.speeds.index), rate, coordinates.get(rate, ""))
+        channel = next((channels.motion[s] for s in sources if s in channels.motion), "")
+        if not channel or np.abs(motion.v[:, k]).max() <= SMOOTH:  # a joint at rest is found elsewhere
+            continue
+        noise, size = spectra[channel].noise_below(cutoff), float(np.sqrt(np.mean(motion.a[:, k] ** 2)))
+        if noise > THRESHOLDS.noisy * size:
+            found.append(Finding(
+                "coarse-sampling",
+                f"{name}: noise of {channel!r} makes {100 * noise / max(size, 1e-300):.0f} % of the acceleration of "
+                f"{label!r}, which biases the estimate.",
+                {"record": motion.place, "joint": label}, {"noise": noise, "size": size},
+                (Advice("Give a lower {}, or move faster.", Argument("cutoff_hz")),),
+            ))  # fmt: skip
+    return found

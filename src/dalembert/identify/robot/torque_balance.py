@@ -1,0 +1,237 @@
+"""The balance of a robot's equations along a measured motion, linear in the changes of its dynamic parameters.
+
+    M v̇ - f(q, v, u) - Aᵀ λ + Y δ = 0 ,     δ = π - π of the drawing, and changes of friction and motor inertia
+
+M and f are those of the equations: springs, drawn friction, gears and motors count as they are drawn. With T the
+motions that the rows A leave (1 where there are none), λ drops out:
+
+    Tᵀ Y δ = Tᵀ (f - M v̇)        one row for every measured or free speed and sample
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.identify.robot.measured_motion import MeasuredChannels, MeasuredMotion
+from dalembert.solve.constrained.matrices import complement
+from dalembert.solve.position.assemble import assemble
+from dalembert.tree.base_parameters import first_independent
+from dalembert.tree.evaluation import evaluate
+from dalembert.tree.regressor import JointColumns, joint_speeds
+
+BLOCK = 2000  # samples at a time: a regressor of 6 speeds and 80 columns then takes 8 MB
+ROUNDING = 1e-9  # of values that are differences of larger ones
+SPEED = 100.0  # rad/s or m/s, far above the speeds that regularise drawn friction
+
+
+@dataclass(frozen=True)
+class BalanceRow:
+    """A row of the balance.
+
+    speed : its number.  label : joint, or speed.  input : the one that acts on it, -1 for none.
+    channel, unit : of the effort; that of a passive joint has no channel.
+    """
+
+    speed: int
+    label: str
+    input: int
+    channel: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class BalanceBlock:
+    """Some samples of the balance.
+
+    Y : (B, rows, n).  target : (B, rows) of Y δ.  effort : measured, or zero.  gain : effort per unit of the channel.
+    v : speeds of the rows.
+    """
+
+    Y: Array
+    target: Array
+    effort: Array
+    gain: Array
+    v: Array
+
+
+class TorqueBalance:
+    """Rows and columns of the balance of some equations."""
+
+    def __init__(self, eqs: EquationsOfMotion, channels: MeasuredChannels, columns: JointColumns) -> None:
+        self.eqs, self.channels, self.columns = eqs, channels, columns
+        if eqs.functions["forces"].jac_sparsity(0, 2).nnz() or eqs.functions["forces"].jac_sparsity(0, 6).nnz():
+            raise ModelError(
+                "not-supported",
+                f"forces of {eqs.name!r} depend on internal states or reactions, which a record of motion has not.",
+                Advice("Leave such motors and friction out, and give torques of joints by {}.", Argument("inputs")),
+            )
+        self.driven, self.unknown = _acting(eqs, channels.inputs)
+        self.free, self.rows = self._rows()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Channels of the efforts."""
+        return tuple(row.channel for row in self.rows)
+
+    def _rows(self) -> tuple[list[int], list[BalanceRow]]:
+        """Independent speeds, and the rows of those whose effort is measured or known to be none."""
+        eqs, channels = self.eqs, self.channels
+        labels = {k: label for label, k in joint_speeds(eqs).items()}
+        measured = self.driven
+        twice = [k for k in channels.efforts if k in measured]
+        if twice:
+            raise DataError(
+                "conflicting-arguments",
+                f"the effort of {labels[twice[0]]!r} is given twice: by joint, and as input {measured[twice[0]]!r}.",
+                where={"joint": labels[twice[0]]},
+            )
+        known = [*measured, *channels.efforts]
+        unknown = [k for k in self.unknown if k not in known]
+        assert eqs.tree is not None
+        moving = set(eqs.tree.function("regressor").sparsity_out(0).row()) if eqs.rows else set(range(eqs.nv))
+        passive = [k for k in range(eqs.nv) if k in moving and k not in (*known, *unknown)]
+        order = [*known, *passive, *unknown, *(k for k in range(eqs.nv) if k not in moving)]
+        free = order if not eqs.rows else self._independent(order, known, labels)
+        rows = []
+        for k in sorted(k for k in (*known, *passive) if k in free):
+            name = measured.get(k, "")
+            label = labels.get(k, eqs.speeds.names[k])
+            channel = channels.inputs.get(name, channels.efforts.get(k, f"{label}.effort"))
+            unit = channels.units.get(channel, "N m" if eqs.speeds.units[k].startswith("rad") else "N")
+            rows.append(BalanceRow(k, label, eqs.inputs.index[name] if name else -1, channel, unit))
+        return free, rows
+
+    def _independent(self, order: list[int], known: list[int], labels: dict[int, str]) -> list[int]:
+        """As many of the speeds as the rows leave free, in this order of preference."""
+        eqs = self.eqs
+        q = assemble(eqs).q
+        A, _ = eqs.kernel("rows")(q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
+        Z = complement(A.reshape(-1, eqs.nv))
+        length = np.linalg.norm(Z, axis=1)
+        order = [k for k in order if length[k] > 0]
+        free = [order[i] for i in first_independent((Z[order] / length[order][:, None]).T)]
+        lost = [k for k in known if k not in free]
+        if lost:
+            raise ModelError(
+                "not-supported",
+                f"the effort of {labels.get(lost[0], eqs.speeds.names[lost[0]])!r} is one too many for the degrees of "
+                "freedom of a closed chain.",
+                Advice("Give as many as there are degrees of freedom by {}.", Argument("inputs")),
+            )
+        return free
+
+    # -- numbers ------------------------------------------------------------------------------------------------------
+    def blocks(self, motion: MeasuredMotion) -> Iterator[tuple[slice, BalanceBlock]]:
+        """The balance along a motion, some samples at a time."""
+        for first in range(0, len(motion.t), BLOCK):
+            part = slice(first, min(first + BLOCK, len(motion.t)))
+            yield part, self._block(motion, part)
+
+    def _block(self, motion: MeasuredMotion, part: slice) -> BalanceBlock:
+        eqs, own = self.eqs, self.columns
+        q, v, a, u, t = (x[part] for x in (motion.q, motion.v, motion.a, motion.u, motion.t))
+        t, z, lam = t.reshape(-1, 1), np.array(eqs.placement.z), np.zeros(len(eqs.rows))
+        forces = eqs.kernel("forces")
+        f, still, unit = (
+            forces.many(q, v, z, x, eqs.p, t, lam)[0].reshape(len(q), eqs.nv) for x in (u, 0 * u, np.ones_like(u))
+        )
+        M = eqs.kernel("inertia").many(q, eqs.p, t)[0].reshape(len(q), eqs.nv, eqs.nv)
+        Y = evaluate(eqs, (q, v), "regressor", own.speeds, own.terms, own.speed, a=a)[0]
+        target = f + motion.effort[part] - np.einsum("bij,bj->bi", M, a)
+        driven = [row.speed for row in self.rows]
+        effort = (f - still + motion.effort[part])[:, driven]
+        gain = np.where([row.input >= 0 for row in self.rows], (unit - still)[:, driven], 1.0)
+        if eqs.rows:
+            T = self._transmission(q, v, t)
+            Y, target = np.einsum("bij,bik->bjk", T, Y), np.einsum("bij,bi->bj", T, target)
+        else:
+            Y, target = Y[:, driven], target[:, driven]
+        return BalanceBlock(Y, target, effort, gain, v[:, driven])
+
+    def _transmission(self, q: Array, v: Array, t: Array) -> Array:
+        """T (B, nv, rows): all speeds by unit speed of each row, the other free ones at rest."""
+        eqs, free = self.eqs, self.free
+        A = eqs.kernel("rows").many(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)[0].reshape(len(q), -1, eqs.nv)
+        driven = [row.speed for row in self.rows]
+        rest = [k for k in range(eqs.nv) if k not in free]
+        T = np.zeros((len(q), eqs.nv, len(driven)))
+        T[:, driven, range(len(driven))] = 1.0
+        T[:, rest] = -np.linalg.pinv(A[:, :, rest]) @ A[:, :, driven]
+        return T
+
+    def drawn(self) -> Array:
+        """Values of the columns of joints in the drawing: friction as its effort depends on speed, rotors.
+
+        The part of the effort along a joint that is odd in its speed, at two speeds far above those at which drawn
+        friction is regularised, is viscous v + coulomb; the even part has no column here.
+        """
+        eqs, own = self.eqs, self.columns
+        q, t = np.array(eqs.placement.q), 0.0
+        found = np.zeros((len(own.speeds), len(own.terms)))
+        if not found.size:
+            return found.ravel()
+        forces, zero = eqs.kernel("forces"), np.zeros(eqs.nu)
+        parameters = evaluate(eqs, (q, np.zeros(eqs.nv)), "inertial_parameters")[0]
+        for i, k in enumerate(own.speeds):
+            odd = []
+            for size in (SPEED, 2 * SPEED):
+                sides = []
+                for sign in (1.0, -1.0):
+                    v = np.zeros(eqs.nv)
+                    v[k] = sign * size
+                    (f,) = forces(q, v, np.array(eqs.placement.z), zero, eqs.p, t, np.zeros(len(eqs.rows)))
+                    inertial = evaluate(eqs, (q, v), "regressor", a=np.zeros(eqs.nv))[0] @ parameters
+                    sides.append(float(np.ravel(f)[k] + inertial[k]))
+                odd.append(-0.5 * (sides[0] - sides[1]))
+            viscous = (odd[1] - odd[0]) / SPEED
+            values = {"viscous": viscous, "coulomb": odd[0] - viscous * SPEED, "offset": 0.0, "rotor": self._rotor(k)}
+            found[i] = [values[term] for term in own.terms]
+        return np.where(np.abs(found) < ROUNDING * np.abs(found).max(), 0.0, found).ravel()
+
+    def usual_sizes(self) -> Array:
+        """Of the columns of joints: inertia of the joint at the drawing's pose, and as much friction at speed 1."""
+        eqs, own = self.eqs, self.columns
+        M = np.reshape(eqs.kernel("inertia")(np.array(eqs.placement.q), eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
+        return np.repeat(np.maximum(np.diag(M)[list(own.speeds)], 1e-6 * np.diag(M).max()), len(own.terms))
+
+    def _rotor(self, k: int) -> float:
+        """Inertia along a speed that moves no body: that of all, less that of the bodies by the regressor."""
+        eqs, places = self.eqs, [row.speed for row in self.rows]
+        q, still = np.array(eqs.placement.q), np.zeros(eqs.nv)
+        if eqs.rows:
+            if k not in places:
+                return 0.0
+            along = self._transmission(q[None], still[None], np.zeros((1, 1)))[0][:, places.index(k)]
+        else:
+            along = np.eye(eqs.nv)[k]
+        M = np.reshape(eqs.kernel("inertia")(q, eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
+        moved, rest = (evaluate(eqs, (q, still), "regressor", a=a)[0] for a in (along, still))
+        parameters = evaluate(eqs, (q, still), "inertial_parameters")[0]
+        total, bodies = float(along @ M @ along), float(along @ (moved - rest) @ parameters)
+        return total - bodies if total - bodies > ROUNDING * total else 0.0
+
+
+def _acting(eqs: EquationsOfMotion, used: Iterable[str]) -> tuple[dict[int, str], set[int]]:
+    """Speed -> input of those used, each alone on one speed; and the speeds on which other inputs act."""
+    pattern = eqs.functions["forces"].jac_sparsity(0, 3)
+    speeds: dict[str, list[int]] = {name: [] for name in eqs.inputs.names}
+    for speed, number in zip(pattern.row(), pattern.get_col(), strict=True):
+        speeds[eqs.inputs.names[number]].append(speed)
+    found: dict[int, str] = {}
+    for name in used:
+        shared = [k for k in speeds[name] if k in found]
+        if len(speeds[name]) != 1 or shared:
+            acts = "acts on no joint directly" if not speeds[name] else "does not act on one joint alone"
+            raise ModelError(
+                "not-supported", f"input {name!r} {acts}; identification of robots needs the effort of each joint.",
+                Advice("Give efforts of joints by {}.", Argument("inputs")), where={"input": name},
+            )  # fmt: skip
+        found[speeds[name][0]] = name
+    return found, {k for name, own in speeds.items() if name not in used for k in own} - set(found)

@@ -1,0 +1,148 @@
+"""Weighted least squares with the noise of each joint from its residuals (Swevers, Ganseman, Tükel and others 1997).
+
+    minimise Σ_j ‖y_j - W_j x‖² / σ_j² ,      σ_j² = ‖y_j - W_j x‖² / (N_j - p_j)
+
+in turns until the σ_j settle. p_j = tr(P W_jᵀ W_j) / σ_j² is the number of parameters that joint j pays for, P = (Σ
+W_jᵀ W_j / σ_j²)⁻¹ the covariance of the estimate. A weight is one number per joint, so [W_j y_j] enters as the triangle
+R_j of its QR factorization: records of any length take the memory of a block.
+
+Where residuals are not white, P is not the covariance. The gradient Σ_t W_tᵀ r_t / σ² is then summed over batches of
+the record, whose scatter Q gives P Q P (Huber 1967; batch means).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.core.arrays import FloatArray
+from dalembert.expressions import Array
+
+
+@dataclass(frozen=True)
+class LeastSquaresThresholds:
+    """Ends of the iteration, rank, and when residuals decide about deviations."""
+
+    # Relative change of σ that ends its estimation: deviations have two digits.
+    noise_change: float = 1e-3
+    rounds: int = 50
+    # Least σ over the spread of the effort: derivatives of measured positions are no better, nor is the regressor.
+    least_noise: float = 1e-5
+    # Singular values of columns of length 1, relative to the largest. Derivatives of measured positions are good to
+    # 1e-5 at best: smaller directions are theirs, not those of the robot.
+    rank: float = 1e-6
+    # Batches of the record: from so many a deviation is known to 1/√(2 · 39) = 11 %.
+    batches: int = 40
+    # Largest ratio of deviations to those of white noise: five times that scatter, no chance among 100 parameters.
+    far_from_white: float = 1.6
+
+
+THRESHOLDS = LeastSquaresThresholds()
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """Data of each joint: R (joints, n + 1, n + 1) of [W y], and the number of rows of each."""
+
+    R: FloatArray
+    counts: FloatArray
+
+    @classmethod
+    def empty(cls, joints: int, columns: int) -> Triangles:
+        return cls(np.zeros((joints, columns + 1, columns + 1)), np.zeros(joints))
+
+    def add(self, W: Array, y: Array, used: NDArray[np.bool_]) -> Triangles:
+        """With further samples: W (B, joints, n), y and used (B, joints)."""
+        R, counts = self.R.copy(), self.counts.copy()
+        for j in range(len(R)):
+            rows = np.column_stack([W[used[:, j], j], y[used[:, j], j]])
+            if len(rows):
+                R[j] = np.linalg.qr(np.vstack([R[j], rows]), mode="r")
+                counts[j] += len(rows)
+        return Triangles(R, counts)
+
+    def squares(self, x: Array) -> Array:
+        """Sum of squared residuals of each joint."""
+        return np.asarray(((self.R @ np.append(-x, 1.0)) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class WeightedEstimate:
+    """x with its covariance (inf where undetermined), noise σ of each joint, and the square root of the information.
+
+    directions : (k, n) unit vectors of scaled columns that the data do not determine; x is zero along them.
+    condition : of the weighted columns, each of length 1.
+    """
+
+    x: FloatArray
+    covariance: FloatArray
+    noise: FloatArray
+    information: FloatArray
+    directions: FloatArray
+    condition: float
+    iterations: int
+
+    @property
+    def deviations(self) -> FloatArray:
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def inverse(self) -> FloatArray:
+        """The covariance along determined directions, zero along others."""
+        found = self.covariance.copy()
+        loose = ~np.isfinite(np.diag(found))
+        found[loose, :] = found[:, loose] = 0.0
+        return found
+
+
+def estimate(data: Triangles, spread: Array, noise: Array | None = None) -> WeightedEstimate:
+    """Estimate and noise from all joints.
+
+    spread : of the effort of each joint.  noise : given standard deviations; None to estimate them.
+    """
+    least = THRESHOLDS.least_noise * np.maximum(spread, np.max(spread, initial=0.0) * 1e-6 + 1e-300)
+    if noise is not None:
+        return _solve(data, np.asarray(noise, dtype=float))
+    sigma = np.maximum(spread, least)
+    for k in range(1, THRESHOLDS.rounds + 1):
+        found = replace(_solve(data, sigma), iterations=k)
+        paid = [
+            float(np.trace(found.inverse @ (R[:, :-1].T @ R[:, :-1]))) / s**2
+            for R, s in zip(data.R, sigma, strict=True)
+        ]
+        left = np.maximum(data.counts - paid, 1.0)
+        now = np.where(data.counts > 0, np.maximum(np.sqrt(data.squares(found.x) / left), least), sigma)
+        if np.abs(now / sigma - 1.0).max(initial=0.0) < THRESHOLDS.noise_change:
+            break
+        sigma = now
+    return found
+
+
+def _solve(data: Triangles, sigma: Array) -> WeightedEstimate:
+    rows = np.vstack([R / s for R, s in zip(data.R, sigma, strict=True)])
+    n = rows.shape[1] - 1
+    R = np.asarray(np.linalg.qr(rows, mode="r"))[: n + 1]
+    length = np.linalg.norm(R[:, :n], axis=0)
+    size = np.where(length > 0, length, 1.0)
+    U, s, Vt = np.linalg.svd(R[:, :n] / size)
+    s = np.append(s, np.zeros(n - len(s)))
+    known = s > THRESHOLDS.rank * max(float(s[0]), 1e-300)
+    inverse = np.where(known, 1.0 / np.where(known, s, 1.0), 0.0)
+    x = Vt.T @ (inverse * (U.T @ R[:, n])[:n]) / size
+    covariance = (Vt.T * inverse**2) @ Vt / np.outer(size, size)
+    touched = (np.abs(Vt[~known]) > 1e-6).any(axis=0)
+    covariance[touched, touched] = np.inf
+    condition = float(s[0] / s[-1]) if known.all() else np.inf
+    return WeightedEstimate(x, covariance, sigma, R[:n, :n], Vt[~known], condition, 0)
+
+
+def batch_covariance(gradients: Array, found: WeightedEstimate) -> FloatArray:
+    """Covariance by the scatter of the gradient over batches (batches, n), undetermined entries infinite as before."""
+    G = gradients - gradients.mean(axis=0)
+    moved = G @ found.inverse
+    covariance = len(G) / (len(G) - 1.0) * moved.T @ moved
+    loose = ~np.isfinite(np.diag(found.covariance))
+    covariance[loose, loose] = np.inf
+    return np.asarray(covariance)

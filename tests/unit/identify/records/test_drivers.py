@@ -1,0 +1,42 @@
+"""Which channels drive."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.signal import lfilter
+
+import dalembert as da
+from dalembert.identify.records.drivers import THRESHOLDS, find_drivers, measure_causality
+
+RNG = np.random.default_rng(7)
+WHITE = RNG.normal(size=20_000)
+
+
+def resonance(u: np.ndarray, f: float, damping: float) -> np.ndarray:
+    """Displacement of an oscillator at f (share of the sampling rate) under a force u, one step later."""
+    s = 2 * np.pi * f * (-damping + 1j * np.sqrt(1 - damping**2))
+    return lfilter([0.0, 1.0], [1.0, -2 * np.exp(s).real, abs(np.exp(s)) ** 2], u)
+
+
+def test_a_force_and_the_names_of_test_engineers_say_who_drives() -> None:
+    t = np.arange(50.0)
+    data = RNG.normal(size=(50, 2))
+    by_unit = find_drivers(da.Record(t, data, ["p", "q"], ["m", "N"]))
+    assert by_unit.inputs == ("q",) and by_unit.outputs == ("p",) and by_unit.certain
+    assert find_drivers(da.Record(t, data, ["ground_ax", "roof_ax"])).inputs == ("ground_ax",)
+    assert find_drivers(da.Record(t, data, ["u", "y"])).inputs == ("u",)
+    assert find_drivers(da.Record(t, data, ["a1", "a2"])).inputs == ()
+
+
+def test_the_response_of_an_effect_begins_after_its_cause() -> None:
+    for damping in (0.005, 0.05):
+        y = resonance(WHITE, 0.03, damping)
+        y = y + 0.1 * y.std() * RNG.normal(size=y.size)
+        assert measure_causality(WHITE, y) > THRESHOLDS.causal
+        found = find_drivers(da.Record(np.arange(20_000.0), np.column_stack([y, WHITE]), ["p", "q"]))
+        assert found.inputs == ("q",) and not found.certain
+
+
+def test_independent_channels_have_no_driver() -> None:
+    data = RNG.normal(size=(20_000, 3))
+    assert find_drivers(da.Record(np.arange(20_000.0), data, ["p", "q", "r"])).inputs == ()
