@@ -78,7 +78,7 @@ def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):
     assert "SHA-256" in page and "numpy" in page and "Identification report" in page
     assert set(found) == {
         "method", "order", "sample_time", "inputs", "outputs", "modes", "fit_percent", "decisions", "findings",
-        "matrices", "files",
+        "matrices", "files", "time_scale", "period_s", "nonlinearity",
     }  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
         (["--order", "0"], 2, "Invalid value for '--order'"),
         (["--method", "magic"], 2, "magic"),
         (["--inputs", "force", "--method", "ssi-cov"], 2, "takes no inputs"),
-        (["--method", "n4sid"], 1, "input"),
+        (["--inputs", "none", "--method", "n4sid"], 1, "input"),
         (["--inputs", "force", "--out", "model.xls"], 2, ".npz"),
         (["--dt", "0.1"], 2, "time"),
         (["--inputs", "force", "--method", "n4sid", "--order", "4", "--report", "page.pdf"], 2, ".html"),
@@ -241,8 +241,8 @@ def test_exported_code_passes_its_own_test(tmp_path, model, what):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        ([], 2, "--filter ekf or --lqr"),
-        (["--lqr", "--filter", "ekf"], 2, "--filter ekf or --lqr"),
+        ([], 2, "--filter ekf, --lqr or --functions inverse"),
+        (["--lqr", "--filter", "ekf"], 2, "--filter ekf, --lqr or --functions inverse"),
         (["--lqr"], 2, "--Q"),
         (["--lqr", "--Q", "1", "--name", "not a name"], 1, "identifier"),
         (["--lqr", "--Q", "1", "--real", "half"], 2, "half"),
@@ -271,7 +271,7 @@ def test_a_record_of_another_quantity_does_not_drive_an_input(tmp_path):
     file.write_text("time,force\ns,kN\n0,0.2\n1,0.4\n")
     result = run("simulate", "four-bar", "--until", 0.1, "--input", f"torque={file}:force")
     assert result.exit_code == 1, result.output
-    assert "input 'torque' is in kN in the record and in N m in the model" in said(result)
+    assert "input 'torque' is in N in the record and in N m in the model" in said(result)
 
 
 def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):

@@ -394,7 +394,7 @@ def test_a_rate_may_be_left_free_for_the_steady_motion_to_find(tmp_path):
         (["equilibrium", "pendulum", "--guess", "hinge.angel=1"], 1, "Did you mean 'hinge.angle'?"),
         (["equilibrium", "pendulum", "--hold", "hinge.angle=1"], 3, "would need an effort"),
         (["linearize", "pendulum", "--outputs", "speed"], 1, "speed"),
-        (["linearize", "pendulum", "--coordinates", "speed"], 1, "speed"),
+        (["linearize", "pendulum", "--independent", "speed"], 1, "speed"),
         (["modes", "pendulum", "--start", "hinge.angel=1"], 1, "Did you mean 'hinge.angle'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -31,6 +31,8 @@ def test_a_new_model_may_begin_with_one_of_the_library(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert document("new", "mine", "--like", "slider-crank")["files"] == ["mine.toml"]
     assert da.read_model("mine.toml").name == "mine"
+    assert document("new", "arm", "--like", "seven-joint-arm")["files"] == ["arm.urdf"]
+    assert da.read_model("arm.urdf").name == "arm"
 
 
 def test_new_writes_over_nothing_unless_forced(tmp_path, monkeypatch):

@@ -66,7 +66,7 @@ def test_a_room_loads_what_is_asked_for_and_not_its_neighbours():
     assert "dalembert.linear.state_space" not in loaded
 
 
-@pytest.mark.parametrize("room", ["linear", "structures", "identify", "estimate", "control"])
+@pytest.mark.parametrize("room", ["linear", "structures", "identify", "estimate", "control", "tree"])
 def test_every_name_of_a_room_resolves(room):
     names = getattr(da, room).__all__
     assert len(names) > 20
@@ -75,7 +75,7 @@ def test_every_name_of_a_room_resolves(room):
 
 REQUIRED = {
     "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature", "symbolic",
-    "export_python", "read_urdf",
+    "export_python", "read_mjcf", "read_urdf", "tree", "write_urdf",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import dalembert as da
 from dalembert import identify
 from dalembert.core.errors import DalembertError, DalembertWarning
 from dalembert.files.models import parse_model
+from tests.helpers.robot_arms import two_links
 from tests.helpers.storey_frame import FLOORS, played, pulse, sampled_frame, white
 
 FRAME = sampled_frame()
@@ -62,6 +63,19 @@ PENDULUM = da.estimate.UserModel(
 )
 
 
+def identified(torque: float | None, size: float = 1.0) -> None:
+    """The arm on a motor, with a record of a sine and its torque times a factor."""
+    m = arm()
+    m.add_actuator("motor", "hinge", input="torque")
+    eqs = da.equations(m, coordinates="joint")
+    t = np.arange(0.0, 4.0, 0.02)
+    q, v, a = (size * x for x in (np.sin(2 * t), 2 * np.cos(2 * t), -4 * np.sin(2 * t)))
+    channels = {"hinge.angle": q, "hinge.rate": v, "hinge.acceleration": a}
+    if torque is not None:
+        channels["torque"] = torque * da.tree.inverse_dynamics(eqs, (q[:, None], v[:, None]), a[:, None])[:, 0]
+    da.identify.robot(eqs, da.Record.from_channels(t, channels), friction=())
+
+
 def cart_filter() -> Any:
     return da.estimate.Kalman(CART, Q=1e-4, R=1e-4, P0=1.0, dt=0.1)
 
@@ -96,6 +110,13 @@ def mistyped_bar() -> Any:
 
 
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "a target out of reach": (
+        "out-of-reach",
+        lambda: da.tree.inverse_kinematics(two_links(lower=0.5, upper=2.0), {"hand.tip": (1.99, 0.0)}),
+        "'hand.tip' of 'two links' stays 0.0522 m from its target; 'elbow.angle' is at its lower limit. Check the "
+        "limits, or leave them out with limits=False. Take the nearest pose with nearest=True. Begin elsewhere with "
+        "start=.",
+    ),
     "a frame instead of its structure": (
         "wrong-type",
         lambda: da.structures.solve_static(portal(), "push"),  # type: ignore[arg-type]
@@ -130,9 +151,9 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a kind of joint that does not exist": (
         "unknown-name",
         lambda: jointed("revolut"),
-        "no joint kind named 'revolut'. Did you mean 'revolute'? Known: cylindrical, fixed, massless rod, pin in slot, "
-        "planar, point on curve, point on line, point on plane, prismatic, revolute, rolling discs, rolling sphere, "
-        "rolling wheel, screw, spherical, universal.",
+        "no joint kind named 'revolut'. Did you mean 'revolute'? Known: cylindrical, fixed, free, massless rod, pin in "
+        "slot, planar, point on curve, point on line, point on plane, prismatic, revolute, rolling discs, "
+        "rolling sphere, rolling wheel, screw, spherical, universal.",
     ),
     "a joint without a place": (
         "missing-argument",
@@ -159,7 +180,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a misspelt key of a file": (
         "unknown-argument",
         lambda: parse_model(HINGE.replace("revolute", "prismatic") + "axs = [1, 0]\n", name="arm.toml"),
-        "arm.toml:9: no key named 'axs' in joints.A. Did you mean 'axis'? Known: a, at, axis, axis_b, b, type.",
+        "arm.toml:9: no key named 'axs' in joints.A. Did you mean 'axis'? Known: a, at, axis, axis_b, b, limits, type.",
     ),
     "several problems at once": (
         "several-problems",
@@ -342,6 +363,24 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
         "wrong-type",
         lambda: da.simulate(da.equations(arm()), 1.0, controller=3.0),
         "a controller must be a Law, have a method law() that returns one, or be a list of such; got float.",
+    ),
+    "a robot without a record of its torque": (
+        "missing-channel",
+        lambda: identified(torque=None),
+        "the record has no channel 'torque', the effort of a joint. Known: hinge.acceleration, hinge.angle, hinge.rate."
+        " Name the channels, and joints without one are left out: inputs=.",
+    ),
+    "a torque of the wrong sign": (
+        "wrong-sign",
+        lambda: identified(torque=-1.0),
+        "the torque 'torque' is opposed to that of the drawing (correlation -1.00): its sign, or that of joint 'hinge',"
+        " seems wrong. Change the sign of the channel, or of the axis of the joint.",
+    ),
+    "a joint that rests while a robot is identified": (
+        "no-motion",
+        lambda: identified(torque=1.0, size=0.0),
+        "joints that do not move: hinge. Their friction stays as drawn, and what only their motion shows of the bodies "
+        "beyond. Move all joints, such as by da.identify.excitation(...).",
     ),
     "a record without a picture": (
         "no-scene",

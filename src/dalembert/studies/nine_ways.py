@@ -304,14 +304,14 @@ def states(
         if base.constraints:
             A, rate = (np.array(one) for one in rows(q, v))
             v = v - np.linalg.pinv(A) @ rate[:, 0]
-        one = {"minimal" if case.minimal is not None else "redundant": _named(base, q, v)}
+        one = {"minimal" if case.minimal is not None else "redundant": _name_values(base, q, v)}
         if embedding is not None:
-            one["redundant"] = _named(case.redundant, *(np.array(part)[:, 0] for part in embedding(q, v)))
+            one["redundant"] = _name_values(case.redundant, *(np.array(part)[:, 0] for part in embedding(q, v)))
         found.append(one)
     return found
 
 
-def _named(system: System, q: FloatArray, v: FloatArray) -> State:
+def _name_values(system: System, q: FloatArray, v: FloatArray) -> State:
     names = system.coordinate_names
     return dict(zip(names, q.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True))
 

@@ -42,16 +42,16 @@ def study() -> Outcome:
 
 
 def _results(found: AutoIdentified) -> dict[str, Any]:
-    model = found.identified
+    model, sound = found.identified, found.places()
     assert found.fit is not None and model.frequency_deviations is not None and model.damping_deviations is not None
     return {
         "order": found.order,
         "fit_percent": found.fit.mean,
         "training_fit_percent": found.training_fit.mean,
-        "frequencies_cycles_per_sample": model.frequencies_hz,
-        "frequency_deviations": model.frequency_deviations,
-        "damping": model.damping_ratios,
-        "damping_deviations": model.damping_deviations,
+        "frequencies_cycles_per_sample": model.frequencies_hz[sound],
+        "frequency_deviations": model.frequency_deviations[sound],
+        "damping": model.damping_ratios[sound],
+        "damping_deviations": model.damping_deviations[sound],
         "orders_tried": [{"order": t.order, "fit_percent": t.percent, "stable": t.stable} for t in found.trials],
         "why": list(found.decisions),
         "warnings": [one.text() for one in found.findings],

@@ -61,8 +61,13 @@ STUDIES: dict[str, tuple[str, str]] = {
     ),
     "quick-return": ("quick_return", "Whitworth's quick return: the torque that turns its crank at a steady speed."),
     "three-rrr": ("three_rrr", "A planar robot on three legs: the torques that move its platform along a path."),
+    "reach": ("reach", "A redundant arm follows a path through a nearly singular pose within its limits."),
     "nine-ways": ("nine_ways", "Eight systems by nine formalisms of analytical mechanics, and as machines."),
     "tricycle": ("tricycle", "Stability of a tilting tricycle over its speed, from linearized parts."),
+    "arm-identification": (
+        "arm_identification",
+        "Masses, friction and motor inertia of a six-joint arm from its motion and torques, on a designed motion.",
+    ),
     "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
 }
 

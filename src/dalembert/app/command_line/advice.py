@@ -17,7 +17,7 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "hold": (("--hold",), NAMED),
     "inputs": (("--inputs", "--input"), NAMED),
     "outputs": (("--outputs",), "NAMES"),
-    "coordinates": (("--coordinates",), "NAMES"),
+    "coordinates": (("--independent",), "NAMES"),
     "until": (("--until",), None),
     "every": (("--every", "--resample"), None),
     "dt": (("--dt",), None),
@@ -34,6 +34,9 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "detrend": (("--detrend",), None),
     "workers": (("--workers",), None),
     "allow_outside": (("--allow-outside",), ""),
+    "folders": (("--read",), "folders=DIR"),
+    "base": (("--read",), "base=free"),
+    "repair": (("--read",), "repair=yes"),
 }
 # a function of the library -> command, option or table with the same effect
 COMMANDS = {

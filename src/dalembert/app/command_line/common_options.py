@@ -1,19 +1,34 @@
-"""Options that every command takes."""
+"""Options that every command takes, and options whose value is the name of a kind (a filter, an integrator, ...).
+
+A registry loads the code of all its kinds, so it is read only where names are needed: at use, and in the help of the
+command that has the option. Its placeholder (``metavar``) becomes the list of names there.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
+from dalembert.app.command_line import option_values
 from dalembert.app.command_line.exit_codes import ended_by_signal, report_errors
 from dalembert.app.command_line.terminal import settings
 
+NAMES: dict[str, Callable[[], list[str]]] = {}  # placeholder of an option -> names of its kinds
 FLAG = " "  # an option without a value: help would show <bool> beside it
+
+
+class Coordinates(StrEnum):
+    """Coordinates of the equations of a machine."""
+
+    absolute = "absolute"
+    joint = "joint"
 
 
 def flag(option: str, meaning: str, group: str | None = None) -> Any:
@@ -25,6 +40,19 @@ Quiet = Annotated[bool, flag("--quiet", "Print results and errors only.", "Commo
 Debug = Annotated[bool, flag("--debug", "Show the traceback of an error.", "Common")]
 Json = Annotated[bool, flag("--json", "Print one JSON document for programs to read.", "Common")]
 Outside = Annotated[bool, flag("--allow-outside", "Let a model include files outside its folder.", "Common")]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        metavar="NAME=VALUE",
+        help="How a robot file is read: base=free, folders=DIR (meshes), pictures=no, repair=yes; repeatable.",
+        rich_help_panel="Common",
+    ),
+]
+OfEquations = Annotated[
+    Coordinates,
+    typer.Option(help="Of the equations: coordinates of the bodies, or of the joints.", rich_help_panel="Common"),
+]
 Report = Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")]
 Figure = Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")]
 
@@ -32,28 +60,47 @@ Figure = Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or
 def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
     """The function as the command line runs it: it takes --quiet and --debug and ends with the exit code that fits.
 
-    A command on a model (its first parameter) takes --allow-outside as well.
+    A command on a model (its first parameter) takes --allow-outside, --read and --coordinates as well.
     """
     hints = {key: hint for key, hint in get_type_hints(function, include_extras=True).items() if key != "return"}
-    common = {"quiet": Quiet, "debug": Debug}
+    common: dict[str, Any] = {"quiet": Quiet, "debug": Debug}
     if next(iter(hints), None) in ("model", "source"):
-        common = {"outside": Outside, **common}
+        common |= {} if "coordinates" in hints else {"coordinates": OfEquations}
+        common = {"outside": Outside, "reading": Reading, **common}
     options = frozenset(name for key, hint in {**hints, **common}.items() for name in option_names(key, hint))
 
     @functools.wraps(function)
-    def run(*, quiet: bool, debug: bool, outside: bool = False, **arguments: Any) -> None:
+    def run(
+        *, quiet: bool, debug: bool, outside: bool = False, reading: list[str] | None = None, **arguments: Any
+    ) -> None:
         settings.allow_outside = outside
+        if "coordinates" in common:
+            settings.coordinates = arguments.pop("coordinates").value
         with report_errors(quiet, debug, options), ended_by_signal():
+            settings.reading = reading_options(reading)
             function(**arguments)
 
     own = [one.replace(annotation=hints[key]) for key, one in inspect.signature(function).parameters.items()]
     keyword = inspect.Parameter.KEYWORD_ONLY
-    further = [inspect.Parameter(key, keyword, default=False, annotation=hint) for key, hint in common.items()]
+    defaults = {"coordinates": Coordinates.absolute, "reading": None}
+    further = [
+        inspect.Parameter(key, keyword, default=defaults.get(key, False), annotation=hint)
+        for key, hint in common.items()
+    ]
     run.__signature__ = inspect.Signature([*own, *further])  # type: ignore[attr-defined]
     run.__annotations__ = {**hints, **common}
     # help keeps the line breaks of a docstring, but wraps lines itself
     run.__doc__ = "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(function.__doc__ or "").split("\n\n"))
     return run
+
+
+def reading_options(given: list[str] | None) -> dict[str, Any]:
+    """Options of the reader of a robot file; folders may be named several times."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        for name, value in option_values.pairs([text], "--read").items():
+            found[name] = (*found.get(name, ()), value) if name == "folders" else value
+    return found
 
 
 def option_names(key: str, hint: Any) -> tuple[str, ...]:
@@ -63,3 +110,25 @@ def option_names(key: str, hint: Any) -> tuple[str, ...]:
         return ()
     given = [one for one in (about.default, *(about.param_decls or ())) if isinstance(one, str) and one[:2] == "--"]
     return tuple(given) or (f"--{key.replace('_', '-')}",)
+
+
+class KindsInHelp(TyperCommand):
+    """A command that shows the names of kinds in its help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for one in self.params:
+            if one.metavar in NAMES:
+                one.metavar = f"[{'|'.join(NAMES[one.metavar]())}]"
+        super().format_help(ctx, formatter)
+
+
+def kind_option(option: str, placeholder: str, names: Callable[[], list[str]], help_text: str) -> Any:
+    """An option that takes one of the names."""
+    NAMES[placeholder] = names
+
+    def check(given: str | None) -> str | None:
+        if given is not None and given not in names():
+            raise typer.BadParameter(f"{given!r} is not one of {', '.join(map(repr, names()))}.")
+        return given
+
+    return typer.Option(option, metavar=placeholder, callback=check, help=help_text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.kinds import kind_option
+from dalembert.app.command_line.common_options import kind_option
 from dalembert.app.command_line.loaded_machine import Machine
 from dalembert.app.command_line.model_options import Repeated
 

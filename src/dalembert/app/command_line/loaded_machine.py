@@ -85,14 +85,20 @@ class Machine:
 
 def load(model: str, changes: Repeated = None) -> Machine:
     """Read a machine and make its equations."""
-    from dalembert.files.models import read_model
     from dalembert.mechanics import equations
 
     wanted = option_values.quantities(changes, "--set", lambda name: declared_unit(model, name))
     with terminal.waiting(f"reading {model}"):
-        mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
-        eqs = equations(mechanism)
+        mechanism = read_machine(model)
+        eqs = equations(mechanism, coordinates=terminal.settings.coordinates)
     return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
+
+
+def read_machine(model: str) -> Mechanism:
+    """Read a machine as the options of the command say."""
+    from dalembert.files.models import read_model
+
+    return read_model(model, allow_outside=terminal.settings.allow_outside, **terminal.settings.reading)
 
 
 def declared_unit(model: str, name: str) -> str | None:

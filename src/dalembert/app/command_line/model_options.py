@@ -10,13 +10,14 @@ import typer
 from dalembert.app.command_line.option_values import TIME
 from dalembert.core.errors import ModelError, require_name
 
-SUFFIXES = (".toml", ".json")
 LIBRARY = Path(__file__).parents[2] / "library"
 
 
 def ready() -> dict[str, Path]:
     """Files of the library by name, without loading the reader, because the shell waits for the names."""
-    return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
+    from dalembert.files.models.format import model_suffixes
+
+    return {path.stem: path for path in sorted(LIBRARY.iterdir()) if path.suffix in model_suffixes()}
 
 
 def ready_file(name: str) -> Path:
@@ -26,7 +27,9 @@ def ready_file(name: str) -> Path:
 
 def complete_model(incomplete: str) -> list[str]:
     """Library models and model files, for the shell's completion."""
-    return complete(incomplete, SUFFIXES)
+    from dalembert.files.models.format import model_suffixes
+
+    return complete(incomplete, model_suffixes())
 
 
 def complete(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
@@ -41,7 +44,9 @@ def complete(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
 Model = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=complete_model
+        metavar="MODEL",
+        help="A file (TOML, JSON, URDF, MJCF), or a machine of `dalembert library`.",
+        autocompletion=complete_model,
     ),
 ]
 Repeated = list[str] | None

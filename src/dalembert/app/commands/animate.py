@@ -11,7 +11,6 @@ from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.loaded_machine import load, run_of
 from dalembert.app.command_line.model_options import (
-    SUFFIXES,
     Input,
     Near,
     Repeated,
@@ -27,9 +26,10 @@ from dalembert.app.command_line.registry import command
 
 def complete_source(incomplete: str) -> list[str]:
     """Models and records, for the shell's completion."""
+    from dalembert.files.models.format import model_suffixes
     from dalembert.files.records.format import suffixes
 
-    return complete(incomplete, (*SUFFIXES, *suffixes()))
+    return complete(incomplete, (*model_suffixes(), *suffixes()))
 
 
 @command("Machines", position=2)

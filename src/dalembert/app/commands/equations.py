@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
-from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.common_options import Coordinates, Json
+from dalembert.app.command_line.loaded_machine import read_machine
 from dalembert.app.command_line.model_options import Model
 from dalembert.app.command_line.registry import command
 
@@ -21,13 +22,6 @@ class OutputForm(StrEnum):
     markdown = "markdown"
     python = "python"
     html = "html"
-
-
-class Coordinates(StrEnum):
-    """Coordinates of a derivation."""
-
-    joint = "joint"
-    absolute = "absolute"
 
 
 SUFFIXES = {OutputForm.latex: ".tex", OutputForm.markdown: ".md", OutputForm.python: ".py", OutputForm.html: ".html"}
@@ -68,12 +62,11 @@ def equations(
     JSON: {"model", "form", "formalism", "coordinates", "speeds", "rows", "operations", "files", "text" without a file}.
     """
     from dalembert.core.atomic_files import write_text
-    from dalembert.files.models import read_model
     from dalembert.symbolic.from_mechanism import from_mechanism
 
     option_values.writable(out, "--out", SUFFIXES[form])
     with terminal.waiting(f"deriving {model}"):
-        mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
+        mechanism = read_machine(model)
         derivation = from_mechanism(
             mechanism, formalism, coordinates=None if coordinates is None else coordinates.value
         )

@@ -13,6 +13,7 @@ from dalembert.app.command_line.filter_options import FILTER, AtStart, Known, Me
 from dalembert.app.command_line.loaded_machine import load
 from dalembert.app.command_line.model_options import Model, Near, Set, Start
 from dalembert.app.command_line.option_values import FIGURES
+from dalembert.app.command_line.record_options import Map, Rate, Skip, Step, TimeColumn, Units, read_records
 from dalembert.app.command_line.registry import command
 from dalembert.core.errors import DataError
 
@@ -35,10 +36,12 @@ def estimate(
     guess: Near = None,
     changes: Set = None,
     smooth: Annotated[bool, flag("--smooth", "Use the whole record at every sample.")] = False,
-    time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the data.")] = "time",
-    dt: Annotated[
-        float | None, typer.Option(**option_values.TIME, help="Sample time (s) of data without a column of time.")
-    ] = None,
+    time: TimeColumn = None,
+    dt: Step = None,
+    rate: Rate = None,
+    skip: Skip = None,
+    unit: Units = None,
+    renamed: Map = None,
     truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write estimates and deviations, such as a.csv, a.parquet or a.nc.")
@@ -61,7 +64,7 @@ def estimate(
     option_values.writable(report, "--report", ".html")
     option_values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)
-    record = option_values.record(data, time=time, dt=dt)
+    (record,) = read_records([data], time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed)
     filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)
     found = filter_.run(record, progress=terminal.progress())
     if smooth:

@@ -1,4 +1,4 @@
-"""``export``: filters and control laws as C, or as object files."""
+"""``export``: filters, control laws and functions of the equations as C, or as object files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,15 @@ class Real(StrEnum):
 def export(
     model: Model,
     out: Annotated[Path, typer.Option(help="Folder for the files.")],
-    dt: Annotated[float, typer.Option(**option_values.TIME, help="Sampling interval (s).")],
+    dt: Annotated[
+        float | None, typer.Option(**option_values.TIME, help="Sampling interval of a filter or law (s).")
+    ] = None,
     kind: Annotated[str | None, FILTER] = None,
     lqr: Annotated[bool, flag("--lqr", "A linear-quadratic law about the equilibrium.")] = False,
+    functions: Annotated[
+        Repeated,
+        repeatable("--functions", 'Of the equations: inverse, mass_matrix, forward, "jacobian tool.tip"', "NAMES"),
+    ] = None,
     outputs: Outputs = None,
     inputs: Known = None,
     Q: Annotated[
@@ -55,34 +61,49 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a filter or a control law of a machine as C99 for a microcontroller.
+    """Write a filter, a control law or functions of the equations of a machine as C99 for a microcontroller.
 
     Example: dalembert export pendulum --filter ekf --Q 1e-6 --R 1e-4 --dt 0.01 --out c
 
-    Give one of --filter and --lqr. `make -C FOLDER test` builds the code and checks it. --object writes an object file
-    and its header instead, without a compiler; README.md there says how to link it.
+    Give one of --filter, --lqr and --functions (inverse,mass_matrix,forward). `make -C FOLDER test` builds the code and
+    checks it. --object writes an object file and its header instead, without a compiler; README.md there says how to
+    link it.
 
     JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}, with --object also "target" and "needs".
     """
     from dalembert.files.export.c_export import export_c, identifier
     from dalembert.files.export.object_export import export_object
 
-    if (kind is None) == (not lqr):
-        raise typer.BadParameter("say what to export: --filter ekf or --lqr.", param_hint="--filter / --lqr")
+    if (kind is not None) + lqr + bool(functions) != 1:
+        hint = "--filter / --lqr / --functions"
+        raise typer.BadParameter("say what to export: --filter ekf, --lqr or --functions inverse.", param_hint=hint)
+    if functions:
+        chosen = {"--dt": dt is not None, "--object": target is not None, "--real": real is Real.float}
+        for option, given in chosen.items():
+            if given:
+                raise typer.BadParameter("is for filters and laws.", param_hint=option)
+    elif dt is None:
+        raise typer.BadParameter("a filter or law needs a sampling interval.", param_hint="--dt")
     if target is not None and real is not Real.double:
         raise typer.BadParameter("an object computes with doubles.", param_hint="--real / --object")
     machine = load(model, changes)
-    if kind is not None:
-        step: Any = filter_of(
+    step: Any
+    if functions:
+        step = machine.eqs
+    elif kind is not None:
+        step = filter_of(
             machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess, dt=dt
         )  # fmt: skip
     else:
+        assert dt is not None
         step = law_of(machine, guess, start, inputs, Q, R, dt)
     interval = dt if kind is not None else None
     prefix = identifier(machine.mechanism.name)[:41] if name is None else name
     with terminal.waiting("writing C" if target is None else "writing machine code"):
         written: Any = (
-            export_c(step, out, name=prefix, dt=interval, real=real.value)
+            export_c(
+                step, out, name=prefix, dt=interval, real=real.value, functions=option_values.names(functions) or None
+            )
             if target is None
             else export_object(step, out, target=target, name=prefix, dt=interval)
         )

@@ -13,6 +13,7 @@ from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.advice import speak_options
 from dalembert.app.command_line.common_options import Json, Report, flag
 from dalembert.app.command_line.matrix_files import write_matrices
+from dalembert.app.command_line.record_options import Join, Map, Rate, Skip, Step, TimeColumn, Units, read_records
 from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def identify(
     ],
     inputs: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Channels that drive, separated by commas; left out: ambient vibration."),
+        typer.Option(
+            metavar="NAMES",
+            help="Channels that drive, separated by commas; by unit or name when left out; none: ambient vibration.",
+        ),
     ] = None,
     outputs: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Channels that respond; all others when left out.")
@@ -65,10 +69,13 @@ def identify(
             "also ssi-data, ssi-cov.",
         ),
     ] = Way.auto,
-    time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the files.")] = "time",
-    dt: Annotated[
-        float | None, typer.Option(**option_values.TIME, help="Sample time (s) of files without a column of time.")
-    ] = None,
+    time: TimeColumn = None,
+    dt: Step = None,
+    rate: Rate = None,
+    skip: Skip = None,
+    unit: Units = None,
+    renamed: Map = None,
+    join: Join = False,
     resample: Annotated[
         float | None, typer.Option(**option_values.TIME, help="Resample to this interval (s) first.")
     ] = None,
@@ -103,8 +110,10 @@ def identify(
     Example: dalembert identify hammer.csv --inputs force --report hammer.html
 
     JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
-    "frequency_deviation_hz", "damping_deviation", "shape"}], "fit_percent": {"training", "held_out"}, "decisions",
-    "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B", "C", "D"}, "files"}.
+    "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first, "time_scale":
+    {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"}, "fit_percent":
+    {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B",
+    "C", "D"}, "files"}.
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
@@ -113,8 +122,9 @@ def identify(
     places = read_places(place)
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
-    driving, responding = option_values.names(inputs), option_values.names(outputs)
-    records = prepare(read(data, time, dt, resample), between, repair, detrend, driving)
+    found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
+    driving, responding = choose_channels(found[0], option_values.names(inputs), option_values.names(outputs), method)
+    records = prepare(cut_and_resample(found, resample), between, repair, detrend, driving)
     result = find_model(records, driving, responding, order, method, hold_out, rows)
     files = []
     document = describe(result, records)
@@ -131,11 +141,29 @@ def identify(
     show(document)
 
 
-def read(data: list[Path], time: str, dt: float | None, resample: float | None) -> list[Record]:
+def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
+    """Channels that drive and respond: as given, or as units and names say, which is reported."""
+    if inputs == ["none"] or method in WITHOUT_INPUTS:
+        return [], outputs
+    if inputs:
+        return inputs, outputs
+    from dalembert.identify.records.drivers import find_drivers
+
+    found = find_drivers(record)
+    chosen = [name for name in found.inputs if name not in {n for one in outputs for n in record.expand(one)}]
+    if not found.certain or not chosen:
+        if chosen:
+            terminal.say(f"{', '.join(chosen)} may drive the others: give --inputs; taken as ambient vibration")
+        return [], outputs
+    terminal.say(f"inputs: {found.reason}; --inputs changes that")
+    return chosen, outputs or list(found.outputs)
+
+
+def cut_and_resample(records: list[Record], resample: float | None) -> list[Record]:
     """The records, cut where time jumps, resampled where an interval is given."""
     from dalembert.identify.records.gaps import cut_at_gaps
 
-    records = [*cut_at_gaps([option_values.record(path, time=time, dt=dt) for path in data])]
+    records = [*cut_at_gaps(records)]
     return records if resample is None else [record.resample(every=resample) for record in records]
 
 
@@ -197,8 +225,10 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
             "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
             "frequency_deviation_hz": None if sd_f is None else sd_f[k],
             "damping_deviation": None if sd_z is None else sd_z[k], "shape": shown.shapes[:, k],
+            "class": None if model is result else result.judgements[k].grade,
+            "reasons": [] if model is result else list(result.judgements[k].reasons),
         }
-        for k in range(len(shown))
+        for k in (range(len(shown)) if model is result else result.by_class())
     ]  # fmt: skip
     if model is result:
         kind = "simulation" if model.inputs else "prediction" if model.gain is not None else "simulation"
@@ -213,10 +243,20 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     ]
     return {
         "method": model.method, "order": model.order, "sample_time": model.dt, "inputs": model.inputs,
-        "outputs": model.outputs, "modes": modes, "fit_percent": fits,
+        "outputs": model.outputs, "modes": modes, "fit_percent": fits, **({} if model is result else _judge(result)),
         "decisions": getattr(result, "decisions", model.notes), "findings": findings,
         "matrices": {"A": system.A, "B": system.B, "C": system.C, "D": system.D},
     }  # fmt: skip
+
+
+def _judge(result: AutoIdentified) -> dict[str, Any]:
+    """Time scale, period and nonlinearity as plain values."""
+    scale, bent, lines = result.time_scale, result.nonlinearity, result.periodic
+    return {
+        "time_scale": {"low_hz": scale.low, "high_hz": scale.high, "factor": scale.factor},
+        "period_s": None if lines is None else lines.seconds,
+        "nonlinearity": {"decided": bent.decided, "level": bent.level, "reasons": list(bent.reasons)},
+    }
 
 
 def show(document: dict[str, Any]) -> None:
@@ -226,11 +266,13 @@ def show(document: dict[str, Any]) -> None:
         (
             str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
             spread(100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd),
+            *([mode["class"]] if mode["class"] else []),
         )
         for k, mode in enumerate(document["modes"])
     ]  # fmt: skip
     title = f"Model of order {document['order']} by {document['method']}"
-    terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]"), rows)
+    judged = any(mode["class"] for mode in document["modes"])
+    terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]", *(["class"] if judged else [])), rows)
     fits = document["fit_percent"]
     held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
     terminal.show(f"reproduces {fits['training']:.1f} % of the data it was found from{held}")

@@ -40,7 +40,12 @@ def library(
 
 
 def description(file: Path) -> str:
-    """Description in a model file."""
+    """Description in a model file; of a robot the first comment."""
+    import re
     import tomllib
 
-    return str(tomllib.loads(file.read_text(encoding="utf-8")).get("description", ""))
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".toml":
+        found = re.search(r"<!--\s*(.*?)\s*-->", text, re.DOTALL)
+        return "" if found is None else found[1]
+    return str(tomllib.loads(text).get("description", ""))

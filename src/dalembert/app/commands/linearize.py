@@ -29,7 +29,7 @@ def linearize(
     outputs: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Sensors or coordinates; all sensors when left out.")
     ] = None,
-    coordinates: Annotated[
+    independent: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Independent coordinates; chosen when left out.")
     ] = None,
     first_order: Annotated[bool, flag("--state-space", "States and their rates: A, B, C, D.")] = False,
@@ -45,7 +45,7 @@ def linearize(
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     machine = load(model, changes)
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
-    chosen = {"outputs": option_values.names(outputs) or None, "coordinates": option_values.names(coordinates) or None}
+    chosen = {"outputs": option_values.names(outputs) or None, "coordinates": option_values.names(independent) or None}
     system = linear_model(machine, at, held, **chosen)
     if first_order and hasattr(system, "state_space"):
         system = system.state_space()

@@ -94,7 +94,9 @@ inputs = {{ drive = "where(t < 2, 400, 0)" }}
 
 @command("Model files", position=1)
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine; NAME.toml is written.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the machine; NAME.toml or, of a robot, NAME.urdf.")
+    ],
     like: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Begin with a machine of the library.", autocompletion=complete_model),
@@ -110,17 +112,19 @@ def new(
     """
     from dalembert.core.atomic_files import write_text
 
-    file = Path(name) if name.endswith(".toml") else Path(f"{name}.toml")
+    begun = None if like is None else ready_file(like)
+    suffix = ".toml" if begun is None else begun.suffix
+    file = Path(name) if name.endswith(suffix) else Path(f"{name}{suffix}")
     title = file.stem
     if not re.fullmatch(r"[^\W_][\w .-]*", title):
         raise typer.BadParameter(f"{title!r}: begin with a letter or digit; letters, digits, - and _.")
     if file.exists() and not force:
         raise typer.BadParameter(f"{file} exists; --force writes over it.")
-    if like is None:
+    if begun is None:
         text = STARTER.format(name=title, file=file.name)
     else:
-        text = ready_file(like).read_text(encoding="utf-8")
-        text = re.sub(r'^name = ".*"$', lambda _: f'name = "{title}"', text, count=1, flags=re.MULTILINE)
+        text = begun.read_text(encoding="utf-8")
+        text = re.sub(r'^(name = |<robot name=)"[^"]*"', rf'\g<1>"{title}"', text, count=1, flags=re.MULTILINE)
     write_text(file, text)
     terminal.wrote(file)
     if as_json:

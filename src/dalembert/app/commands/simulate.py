@@ -98,6 +98,7 @@ def simulate(
         entries = origin(machine) | {"command": command_line(model, {
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
             "max-steps": max_steps, "set": changes, "start": start, "guess": guess, "input": inputs,
+            "coordinates": None if terminal.settings.coordinates == "absolute" else terminal.settings.coordinates,
         })}  # fmt: skip
         write_report(
             run, report, names=option_values.names(plot), mechanism=machine.mechanism, equations=machine.eqs,

@@ -99,6 +99,8 @@ def sweep(
     }  # fmt: skip
     if terminal.settings.allow_outside:
         options["outside"] = True
+    if terminal.settings.reading:
+        options["reading"] = tuple(sorted(terminal.settings.reading.items()))
     wanted = {"wanted": machine.read_values(start), "near": machine.read_values(guess, "--guess")}
     trial = ModelTrial(
         model, machine.eqs, until_of(machine, until), outputs_of(output),
@@ -233,7 +235,7 @@ class ModelTrial:
         changes = {name: value for name, value in point.items() if name in self.eqs.parameters.index}
         moved = {name: value for name, value in point.items() if name not in changes}
         eqs = self.eqs.replace(**changes) if changes else self.eqs
-        mechanism = _mechanism(self.source, "outside" in options)
+        mechanism = _mechanism(self.source, "outside" in options, options.get("reading", ()))
         run = simulate(
             eqs, self.until, start=find_start(eqs, own, {**wanted, **moved}, near),
             inputs=Machine(self.source, mechanism, eqs, {}).inputs(list(options["inputs"])),
@@ -243,11 +245,11 @@ class ModelTrial:
 
 
 @functools.lru_cache(maxsize=1)
-def _mechanism(source: str, outside: bool) -> Mechanism:
+def _mechanism(source: str, outside: bool, reading: tuple[tuple[str, Any], ...]) -> Mechanism:
     """The machine of a file, read once per process."""
     from dalembert.files.models import read_model
 
-    return read_model(source, allow_outside=outside)
+    return read_model(source, allow_outside=outside, **dict(reading))
 
 
 def digest(machine: Machine) -> str:

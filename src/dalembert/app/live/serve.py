@@ -74,7 +74,7 @@ class LiveMachine:
         """Pose of every body."""
         return {body: [self.state[name] for name in names] for body, names in self._poses.items()}
 
-    def pictured(self) -> dict[str, Any]:
+    def make_picture(self) -> dict[str, Any]:
         """What the page needs to stand as the machine does."""
         elastic = {body: [self.state[name] for name in names] for body, names in self._elastic.items()}
         return {"poses": self.poses(), "elastic": elastic, "values": self.values()}
@@ -106,7 +106,7 @@ class LiveMachine:
             error = (
                 {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
             )
-            return {**self.pictured(), **error}
+            return {**self.make_picture(), **error}
 
     def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
         """Move to a value in steps; returns whether the joints block the way."""
@@ -161,7 +161,7 @@ class LiveMachine:
         """Back to the first position."""
         with self._lock:
             self.state = self.first
-            return self.pictured()
+            return self.make_picture()
 
     def run(self, until: float) -> dict[str, Any]:
         """Simulate from here, with the speeds and inputs of the model; the data of the page."""
@@ -200,8 +200,8 @@ def _with_unit(value: float, unit: str) -> str:
 
 
 def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
-    """Stops of joint coordinates by their full names."""
-    found: dict[str, tuple[float, float]] = {}
+    """Limits and stops of joint coordinates by their full names."""
+    found = {name: own.range for name, own in mechanism.limits().items() if own.range != (-math.inf, math.inf)}
     names = {f"{joint.name}.{c[0]}": joint for joint in mechanism.joints for c in joint.coordinates}
     for limits in filter(None, (force.limits() for force in mechanism.forces)):
         for name, joint in names.items():

@@ -78,7 +78,7 @@ function centre(s, z) {
   return group;
 }
 
-function solid(machine, shape, material, z) {
+export function solid(machine, shape, material, z) {
   const { D: { planar }, size: s, thick } = machine;
   if (planar && shape.kind !== "mesh") material = clear(material);
   if (shape.guess) material = Object.assign(material.clone(), { transparent: true, opacity: 0.38, depthWrite: false });

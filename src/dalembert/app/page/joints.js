@@ -1,7 +1,7 @@
 // Ground, joints and springs.
 import * as THREE from "three";
 import { distance, three } from "./data.js";
-import { reach } from "./bodies.js";
+import { reach, solid } from "./bodies.js";
 import { ball, coil, matter, mesh, plate, spiral, stadium, strut } from "./shapes.js";
 
 // glyphs (symbols that kinds of joints declare) with a rail to the other body, and glyphs drawn as blocks
@@ -16,7 +16,9 @@ export function drawGround(machine) {
   const group = new THREE.Group();
   machine.groundMaterial = new THREE.MeshStandardMaterial({ color: "#8a95a3", roughness: 0.8 });
   machine.hatchMaterial = new THREE.LineBasicMaterial({ color: "#5a6573" });
-  for (const p of places) {
+  const standing = D.ground_shape && solid(machine, D.ground_shape, machine.groundMaterial, 0);
+  if (standing) group.add(standing);
+  for (const p of standing ? [] : places) {
     const only = rails.length && D.joints.every(j => !(j.other && j.other.body === null && distance(three(j.other.point), p) < 1e-9 * D.radius) || rails.includes(j)) && rails.some(j => distance(three(j.other.point), p) < 1e-9 * D.radius);
     if (only) continue; // the rail is drawn instead
     group.add(D.planar ? stand(machine, p, 2.1 * s) : foot(machine, p, 1.9 * s));

@@ -1,0 +1,97 @@
+"""Options about the files of records, and their reading: the same for every command that takes data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import flag
+
+if TYPE_CHECKING:
+    from dalembert.record import Record
+
+GROUP = "Files"
+TimeColumn = Annotated[
+    str | None,
+    typer.Option("--time", metavar="NAME", help="Column of time; found when left out.", rich_help_panel=GROUP),
+]
+Step = Annotated[
+    float | None,
+    typer.Option(
+        "--dt", **option_values.TIME, help="Sample time (s) of files without a column of time.", rich_help_panel=GROUP
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--rate", metavar="HZ", help="Samples a second of files without a column of time.", rich_help_panel=GROUP
+    ),
+]
+Skip = Annotated[
+    int | None,
+    typer.Option("--skip", min=0, help="Lines before the header; found when left out.", rich_help_panel=GROUP),
+]
+Units = Annotated[
+    list[str] | None,
+    typer.Option("--unit", metavar="NAME=UNIT", help="Unit that the file does not give.", rich_help_panel=GROUP),
+]
+Map = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="NAME=CHANNEL", help="Channel to use under this name.", rich_help_panel=GROUP),
+]
+Join = Annotated[bool, flag("--join", "The files are one record, one file per sensor.", GROUP)]
+
+
+def read_records(
+    files: Sequence[Path],
+    *,
+    time: str | None = None,
+    dt: float | None = None,
+    rate: float | None = None,
+    skip: int | None = None,
+    units: list[str] | None = None,
+    renamed: list[str] | None = None,
+    join: bool = False,
+) -> list[Record]:
+    """Records of the files, or the one that they are together; reports conversions and how they were joined."""
+    from dalembert.files.records.records import read_record
+
+    if rate is not None:
+        if dt is not None:
+            raise typer.BadParameter("give --rate or --dt, not both.", param_hint="--rate")
+        if not rate > 0:
+            raise typer.BadParameter(f"{rate} samples a second are not positive.", param_hint="--rate")
+        dt = 1.0 / rate
+    how: Any = {"time": time, "dt": dt, "skip": skip, "progress": terminal.progress()}
+    given = option_values.pairs(units, "--unit")
+    names = option_values.pairs(renamed, "--map")
+    if join and len(files) > 1:
+        found = [read_record(list(files), units=given or None, **how)]
+        about = found[0].provenance["joined"]
+        terminal.say(f"{len(files)} files joined by their {about['by']}")
+        for note in (*about["notes"], *found[0].provenance.get("delays", ())):
+            terminal.say(note)
+    else:
+        found = [read_record(path, units=given or None, **how) for path in files]
+        for path, record in zip(files, found, strict=True):
+            notes = [*record.provenance.get("units", ()), *[record.provenance[key] for key in ("sampling", "encoding")
+                                                             if key in record.provenance]]  # fmt: skip
+            for note in notes:
+                terminal.say(f"{path.name}: {note}")
+    return [rename_channels(record, names) for record in found] if names else found
+
+
+def rename_channels(record: Record, names: dict[str, str]) -> Record:
+    """The record with some channels under other names."""
+    from dalembert.record import Record as Made
+
+    old = {record.expand(channel)[0]: name for name, channel in names.items()}
+    return Made(
+        record.time, record.data, [old.get(name, name) for name in record.names], list(record.units.values()),
+        name=record.name, status=record.status, statistics=record.statistics, provenance=record.provenance,
+        scene=record.scene,
+    )  # fmt: skip

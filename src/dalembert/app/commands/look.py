@@ -1,0 +1,65 @@
+"""``look``: what is in files of measured data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import Figure, Json
+from dalembert.app.command_line.option_values import FIGURES
+from dalembert.app.command_line.record_options import Join, Map, Rate, Skip, Step, TimeColumn, Units, read_records
+from dalembert.app.command_line.registry import command
+
+
+@command("Data", position=0)
+def look(
+    data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records of any format that is known.")],
+    time: TimeColumn = None,
+    dt: Step = None,
+    rate: Rate = None,
+    skip: Skip = None,
+    unit: Units = None,
+    renamed: Map = None,
+    join: Join = False,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is in files of measured data: channels, units, rate, gaps, faults, bands, and which channel drives.
+
+    Example: dalembert look hammer.csv --figure hammer.png
+
+    JSON: {"records": [{"files", "samples", "start", "stop", "rate", "even", "gaps", "inputs", "outputs", "reason",
+    "channels": [{"name", "unit", "min", "max", "mean", "rms", "missing", "clipped", "dead", "band_hz", "peaks_hz"}]}],
+    "files"}.
+    """
+    from dalembert.identify.records.survey import survey
+
+    option_values.writable(figure, "--figure", *FIGURES)
+    records = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
+    found = [survey(record) for record in records]
+    sources = [[path.name for path in data]] if join else [[path.name] for path in data]
+    files = []
+    if figure is not None:
+        from dalembert.view import plot
+
+        for k, record in enumerate(records):
+            path = figure if len(records) == 1 else figure.with_stem(f"{figure.stem}-{k + 1}")
+            plot(found[k], record=record, path=path)
+            files.append(path)
+    terminal.wrote(*files)
+    if as_json:
+        shown = [{"files": names, **one.to_plain()} for names, one in zip(sources, found, strict=True)]
+        terminal.give({"records": shown, "files": files})
+        return
+    for names, one in zip(sources, found, strict=True):
+        even = "" if one.even else ", not evenly spaced"
+        gaps = "" if not one.gaps else f", {one.gaps} gaps"
+        length = one.stop - one.start
+        terminal.show(
+            f"{', '.join(names)}: {one.samples} samples in {length:.6g} s, {one.rate:.6g} a second{even}{gaps}"
+        )
+        terminal.show(one.table())
+        terminal.show(f"drives: {one.drivers.reason}")
