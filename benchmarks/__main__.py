@@ -23,6 +23,7 @@ from benchmarks import (
     structures,
     sweeps,
     symbolic,
+    trees,
 )
 
 GROUPS = {
@@ -41,6 +42,7 @@ GROUPS = {
     "flexible": flexible.rows,
     "solid-link": solid_link.rows,
     "symbolic": symbolic.rows,
+    "trees": trees.rows,
 }
 
 

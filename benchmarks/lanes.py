@@ -94,10 +94,10 @@ def crank_rockers(task: dict[str, Any], emit: Emit) -> None:
     os.sched_setaffinity(0, {min(every)})
     da.sweep(work, points)
     cpu = min(cpu_time(lambda: da.sweep(work, points))[0] for _ in range(REPEATS))
-    one = min(_elapsed(lambda: da.sweep(work, points)) for _ in range(REPEATS))
+    one = min(elapsed(lambda: da.sweep(work, points)) for _ in range(REPEATS))
     os.sched_setaffinity(0, set(sorted(every)[:2]))
-    two = min(_elapsed(lambda: da.sweep(work, points)) for _ in range(REPEATS))
-    apart = _two_processes(sorted(every)[:2]) if len(every) > 1 else float("nan")
+    two = min(elapsed(lambda: da.sweep(work, points)) for _ in range(REPEATS))
+    apart = run_in_two_processes(sorted(every)[:2], half_of_the_machines) if len(every) > 1 else float("nan")
     nominal = work(SweepPoint({}, 0, 0))
     error = reference.CRANK * abs(nominal["angle"] - reference.FINAL_ANGLE)
     engine.COSTS = engine.EngineCosts(begin=float("inf"))  # nothing pays
@@ -109,19 +109,19 @@ def crank_rockers(task: dict[str, Any], emit: Emit) -> None:
           "threads_gain": one / two, "processes_gain": one / apart, "error": error, "step": STEP})  # fmt: skip
 
 
-def _elapsed(run: Any) -> float:
+def elapsed(run: Any) -> float:
     begin = time.perf_counter()
     run()
     return time.perf_counter() - begin
 
 
-def _two_processes(places: list[int]) -> float:
-    """Elapsed seconds of two processes that take half of the machines each, all made before."""
+def run_in_two_processes(places: list[int], make: Any) -> float:
+    """Elapsed seconds of two processes, each with a call that make() has made before."""
     from multiprocessing import get_context
 
     context = get_context("spawn")
     ready, go = context.Barrier(3), context.Barrier(3)
-    workers = [context.Process(target=_half, args=(place, ready, go)) for place in places]
+    workers = [context.Process(target=_work, args=(place, ready, go, make)) for place in places]
     for worker in workers:
         worker.start()
     ready.wait()
@@ -136,17 +136,22 @@ def _two_processes(places: list[int]) -> float:
     return min(times)
 
 
-def _half(place: int, ready: Any, go: Any) -> None:
-    import dalembert as da
-
+def _work(place: int, ready: Any, go: Any, make: Any) -> None:
     os.sched_setaffinity(0, {place})
-    work, points = trial(), design(MACHINES // 2)
-    da.sweep(work, points)
+    run = make()
     ready.wait()
     for _ in range(REPEATS):
         go.wait()
-        da.sweep(work, points)
+        run()
         go.wait()
+
+
+def half_of_the_machines() -> Any:
+    import dalembert as da
+
+    work, points = trial(), design(MACHINES // 2)
+    da.sweep(work, points)
+    return lambda: da.sweep(work, points)
 
 
 def accelerations(task: dict[str, Any], emit: Emit) -> None:

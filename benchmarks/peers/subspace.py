@@ -25,7 +25,7 @@ def slicot(task: dict[str, Any], emit: Emit) -> None:
     import ctrlsys
 
     p = problem(task["problem"])
-    rows = ROWS[task["problem"]]["slicot"]
+    rows = task.get("rows") or ROWS[task["problem"]]["slicot"]
 
     def prepare(u: Any, y: Any) -> Any:
         return np.asfortranarray(u), np.asfortranarray(y)
@@ -90,7 +90,7 @@ def pyoma2(task: dict[str, Any], emit: Emit) -> None:
     from pyoma2.functions import ssi
 
     logging.disable(logging.INFO)
-    p, rows = problem(task["problem"]), ROWS[task["problem"]]["pyoma2"]
+    p, rows = problem(task["problem"]), task.get("rows") or ROWS[task["problem"]]["pyoma2"]
 
     def run(data: Any) -> Any:
         u, y = data

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert import structures as structures
     from dalembert import sweeps as sweeps
     from dalembert import symbolic as symbolic
+    from dalembert import tree as tree
     from dalembert.app.live.serve import view as view
     from dalembert.equations import EquationsOfMotion as EquationsOfMotion
     from dalembert.expressions import cos as cos
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from dalembert.expressions import sin as sin
     from dalembert.expressions import where as where
     from dalembert.files import read_flexible_body as read_flexible_body
+    from dalembert.files import read_mjcf as read_mjcf
     from dalembert.files import read_record as read_record
     from dalembert.files import read_urdf as read_urdf
     from dalembert.files import write_flexible_body as write_flexible_body
     from dalembert.files import write_record as write_record
+    from dalembert.files import write_urdf as write_urdf
     from dalembert.files.export.c_export import export_c as export_c
     from dalembert.files.export.object_export import export_object as export_object
     from dalembert.files.export.python_export import export_python as export_python

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from dalembert.app.command_line.common_options import FLAG, with_common_options
+from dalembert.app.command_line.common_options import FLAG, KindsInHelp, with_common_options
 from dalembert.app.command_line.exit_codes import CODES
-from dalembert.app.command_line.kinds import KindsInHelp
 from dalembert.app.command_line.registry import COMMANDS
 
 app = typer.Typer(

@@ -106,7 +106,7 @@ def test_every_complement_gives_the_same_motion(plan):
     for method in ("qr", "partition"):
         other, _ = matrices.null_space(system.M, f, system.A, system.b, method=method)
         assert np.abs(other - reference).max() <= AGREEMENT * size
-    stacked = matrices.projected(system.M, f, system.A, system.b)
+    stacked = matrices.project_accelerations(system.M, f, system.A, system.b)
     assert np.abs(stacked - reference).max() <= AGREEMENT * size
 
 

@@ -8,37 +8,85 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from tests.helpers.joint_coordinates import absolute_state, random_state, random_tree
+from dalembert.equations import EquationsOfMotion, State
+from tests.helpers.joint_coordinates import (
+    FREEDOMS,
+    absolute_state,
+    close_loop,
+    poses_of,
+    random_state,
+    random_tree,
+)
 
-KINDS = ("revolute", "prismatic", "cylindrical", "screw", "planar", "universal", "spherical", "fixed")
+KINDS = tuple(FREEDOMS)
+ROWS = {"spherical": 3, "planar": 3, "universal": 4, "cylindrical": 4, "revolute": 5, "prismatic": 5, "screw": 5}
+CLEAR = 0.02  # smallest singular value of rows of unit length: nearer to a singular pose both lose digits
 trees = st.lists(st.tuples(st.sampled_from(KINDS), st.booleans()), min_size=1, max_size=5).filter(
     lambda joints: any(kind != "fixed" for kind, _ in joints)
 )
 
 
-@pytest.mark.spec("002-B3")
-@given(trees, st.integers(0, 2**16))
-@settings(max_examples=12)
-def test_trees_move_alike_in_joint_and_in_absolute_coordinates(joints: list[tuple[str, bool]], seed: int) -> None:
-    m = random_tree([kind for kind, _ in joints], [flip for _, flip in joints], seed)
-    by_joints, plain = da.equations(m, coordinates="joint"), da.equations(m)
-    state = random_state(by_joints, seed)
-    same = absolute_state(by_joints, state, plain)
+def agree(joint: EquationsOfMotion, state: State, plain: EquationsOfMotion) -> State:
+    """Poses, accelerations, reactions and energies of a state in both coordinates; the state in absolute ones."""
+    same = absolute_state(joint, state, plain)
     closed = np.concatenate(
         (plain.kernel("position")(same.q, plain.p, 0.0)[0], plain.kernel("rates")(same.q, same.v, plain.p, 0.0)[0])
     )
-    assert np.abs(closed).max() < 1e-12  # poses of the bodies close every joint
-    one, other = da.forward_dynamics(by_joints, state), da.forward_dynamics(plain, same)
-    names = plain.measures.names
-    accelerations = np.array([[one[n], other[n]] for n in names])
-    assert np.abs(np.diff(accelerations)).max() < 1e-9 * (1 + np.abs(accelerations).max())
-    reactions = np.array([[one[n], other[n]] for n in plain.reaction_channels.names])
-    assert np.abs(np.diff(reactions)).max() < 1e-9 * (1 + np.abs(reactions).max())
-    energies = [
-        np.ravel(eqs.kernel("energy")(s.q, s.v, s.z, eqs.p, 0.0)) for eqs, s in ((by_joints, state), (plain, same))
-    ]
+    assert np.abs(closed).max(initial=0.0) < 1e-11 * (1 + np.abs(same.v).max())  # poses of the bodies close every joint
+    one, other = da.forward_dynamics(joint, state), da.forward_dynamics(plain, same)
+    for names in (plain.measures.names, plain.reaction_channels.names):
+        values = np.array([[one[n], other[n]] for n in names]).reshape(-1, 2)
+        assert np.abs(np.diff(values)).max(initial=0.0) < 1e-9 * (1 + np.abs(values).max(initial=0.0))
+    energies = [np.ravel(eqs.kernel("energy")(s.q, s.v, s.z, eqs.p, 0.0)) for eqs, s in ((joint, state), (plain, same))]
     np.testing.assert_allclose(energies[0], energies[1], rtol=1e-12, atol=1e-12)
+    return same
+
+
+def agree_linearly(joint: EquationsOfMotion, state: State, plain: EquationsOfMotion, same: State) -> None:
+    """Linear models about the two states, in the same coordinates."""
+    first = da.linearize(plain, at=same, anywhere=True)
+    second = da.linearize(joint, at=state, anywhere=True, coordinates=list(first.coordinates))
+    assert first.coordinates == second.coordinates
+    for name in ("M", "C", "K"):
+        ours, theirs = (np.asarray(getattr(model, name)) for model in (second, first))
+        assert np.abs(ours - theirs).max() < 1e-9 * (1 + np.abs(theirs).max()), name
+
+
+@pytest.mark.spec("002-B3")
+@given(trees, st.integers(0, 2**16))
+@settings(max_examples=settings().max_examples // 2)
+def test_trees_move_alike_in_joint_and_in_absolute_coordinates(joints: list[tuple[str, bool]], seed: int) -> None:
+    m = random_tree([kind for kind, _ in joints], [flip for _, flip in joints], seed)
+    joint, plain = da.equations(m, coordinates="joint"), da.equations(m)
+    agree(joint, random_state(joint, seed), plain)
+
+
+@given(trees.filter(lambda joints: len(joints) < 4), st.integers(0, 2**16))
+@settings(max_examples=settings().max_examples // 5)
+def test_trees_have_the_same_linear_models(joints: list[tuple[str, bool]], seed: int) -> None:
+    """About a moving state: also the terms that speeds bring."""
+    m = random_tree([kind for kind, _ in joints], [flip for _, flip in joints], seed)
+    joint, plain = da.equations(m, coordinates="joint"), da.equations(m)
+    state = random_state(joint, seed)
+    agree_linearly(joint, state, plain, absolute_state(joint, state, plain))
+
+
+@given(trees, st.sampled_from(sorted(ROWS)), st.integers(0, 2**16))
+@settings(max_examples=settings().max_examples // 5)
+def test_loops_move_alike_in_joint_and_in_absolute_coordinates(
+    joints: list[tuple[str, bool]], closing: str, seed: int
+) -> None:
+    """A chain closed to a loop with at least one freedom, at a pose that is not singular."""
+    assume(sum(FREEDOMS[kind] for kind, _ in joints) > ROWS[closing])
+    m = random_tree([kind for kind, _ in joints], [flip for _, flip in joints], seed, chain=True)
+    tree, pose = close_loop(m, closing, seed)
+    joint, plain = da.equations(m, coordinates="joint"), da.equations(m)
+    placed = da.assemble(joint, poses_of(tree, pose, m))
+    state = da.assemble(joint, start=joint.state(placed.q, random_state(joint, seed).v))
+    assume(da.mobility(plain, absolute_state(joint, state, plain)).distance > CLEAR)
+    same = agree(joint, state, plain)
+    agree_linearly(joint, state, plain, same)

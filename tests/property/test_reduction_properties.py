@@ -77,7 +77,7 @@ def test_static_condensation_is_exact_also_with_loaded_slaves(system: SecondOrde
     for condense in (condense_static, condense_substructures):
         reduced = condense(system, masters, loads={"case": load})
         found = reduced.static({"u1": 1.0, "u2": -2.0, "case": 1.0})
-        np.testing.assert_allclose(found, exact, atol=BOUND * np.abs(exact).max())
+        np.testing.assert_allclose(found, exact, rtol=0, atol=BOUND * np.abs(exact).max())
 
 
 @pytest.mark.spec("003-C70", "003-C71")
@@ -106,9 +106,9 @@ def test_stiffness_of_component_modes_is_block_diagonal(system: SecondOrder, see
     m = len(masters)
     product = reduced.T.T @ (system.dense().K @ reduced.T)
     size = np.abs(product).max()
-    np.testing.assert_allclose(product, reduced.system.K, atol=BOUND * size)
+    np.testing.assert_allclose(product, reduced.system.K, rtol=0, atol=BOUND * size)
     assert np.abs(reduced.system.K[:m, m:]).max(initial=0.0) == 0.0
-    np.testing.assert_allclose(reduced.system.M[m:, m:], np.eye(len(reduced.modal)), atol=BOUND)
+    np.testing.assert_allclose(reduced.system.M[m:, m:], np.eye(len(reduced.modal)), rtol=0, atol=BOUND)
     kept = reduced.interior.omega[reduced.interior.kept] ** 2
     np.testing.assert_allclose(np.diag(reduced.system.K)[m:], kept, rtol=BOUND)
 
@@ -143,7 +143,7 @@ def test_rubin_is_exact_in_statics_for_forces_at_the_masters(system: SecondOrder
             assert "leave no residual flexibility" in str(error)
             return
         found = reduced.expand(np.linalg.solve(reduced.system.K, reduced.reduce(force)))
-        np.testing.assert_allclose(found, exact, atol=1e-6 * np.abs(exact).max())
+        np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
 
 
 @given(system=structures(held=False), seed=st.integers(0, 1000), k=st.integers(0, 3))
@@ -152,8 +152,8 @@ def test_a_floating_structure_keeps_its_rigid_body_motion(system: SecondOrder, s
     reduced = craig_bampton(system, some_masters(system, seed), k)
     m = len(reduced.masters)
     motion = np.r_[np.ones(m), np.zeros(reduced.system.nq - m)]
-    np.testing.assert_allclose(reduced.expand(motion), np.ones(system.nq), atol=BOUND)
-    np.testing.assert_allclose(reduced.system.K @ motion, 0.0, atol=BOUND * system.K.max())
+    np.testing.assert_allclose(reduced.expand(motion), np.ones(system.nq), rtol=0, atol=BOUND)
+    np.testing.assert_allclose(reduced.system.K @ motion, 0.0, rtol=0, atol=BOUND * system.K.max())
     assert motion @ reduced.system.M @ motion == pytest.approx(system.M.sum(), rel=BOUND)
 
 
@@ -175,14 +175,14 @@ def test_dynamic_condensation_is_exact_at_its_frequency(system: SecondOrder, see
     force[at] = 1.0
     exact = np.linalg.solve(Z, force)
     found = reduced.expand(np.linalg.solve(reduced.system.K - w**2 * reduced.system.M, reduced.reduce(force)))
-    np.testing.assert_allclose(found, exact, atol=1e-5 * np.abs(exact).max())
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
 
 
 @given(system=structures(), k=st.integers(1, 3))
 def test_modal_truncation_with_correction_is_exact_in_statics(system: SecondOrder, k: int) -> None:
     reduced = truncate_modal(system, k)
     exact = np.linalg.solve(system.dense().K, system.dense().B @ [1.0, 2.0])
-    np.testing.assert_allclose(reduced.static([1.0, 2.0]), exact, atol=BOUND * np.abs(exact).max())
+    np.testing.assert_allclose(reduced.static([1.0, 2.0]), exact, rtol=0, atol=BOUND * np.abs(exact).max())
     np.testing.assert_allclose(lowest(reduced.system), lowest(system)[:k], rtol=BOUND)
 
 
@@ -202,7 +202,9 @@ def test_joining_reduced_parts_with_all_modes_is_joining_the_parts(
     x = np.linalg.solve(full.system.K, _load(full.system.nq, at_full, force))
     y = np.linalg.solve(reduced.system.K, _load(reduced.system.nq, [0, 1], force))
     for name in ("left", "right"):
-        np.testing.assert_allclose(reduced.part(name, y), full.part(name, x), atol=1e2 * BOUND * np.abs(x).max())
+        np.testing.assert_allclose(
+            reduced.part(name, y), full.part(name, x), rtol=0, atol=1e2 * BOUND * np.abs(x).max()
+        )
 
 
 def _load(n: int, at: list[int], values: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from dalembert.core.text import listed
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import symmetric
+from dalembert.numerics.sample_times import is_same_time
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class MatrixThresholds:
 
     indefinite: float = 1e-10  # of a weight: an eigenvalue below minus this is no rounding of sums and products
     zero: float = 1e-14  # of a positive matrix: an eigenvalue below it is 50 roundings of zero
+    named: float = 0.3  # part of a unit vector from which a name is shown: nine equal parts are 1/3 each
     condition: float = 1e12  # of a matrix to be inverted: above it less than four digits of the result are left
 
 
@@ -61,7 +63,7 @@ def plant(system: object, *, dt: float | None = None, what: str = "a design") ->
         raise DataError("not-positive", f"dt is the sample time in seconds, above 0; got {dt:g}.")
     if system.dt is None:
         return system.to_discrete(dt)
-    if abs(dt - system.dt) > 1e-9 * dt:
+    if not is_same_time(dt, system.dt, dt):
         raise DataError(
             "sample-time-mismatch",
             f"the system is sampled every {system.dt:g} s, but the design needs {dt:g} s.",
@@ -143,7 +145,7 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
     floor = THRESHOLDS.zero * largest if positive else -THRESHOLDS.indefinite * largest
     if values[0] > floor or (not positive and values[0] >= floor):
         return
-    at = [name for name, part in zip(names, np.abs(vectors[:, 0]), strict=False) if part > 0.3]
+    at = [name for name, part in zip(names, np.abs(vectors[:, 0]), strict=False) if part > THRESHOLDS.named]
     wanted = "positive definite" if positive else "positive semidefinite"
     raise DataError(
         "not-positive-definite",

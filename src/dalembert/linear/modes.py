@@ -35,6 +35,8 @@ class MotionLimits:
     rigid_share: float = 6e-8
     # ... and in absolute terms [rad/s]: a period of a week.
     rigid_rate: float = 1e-5
+    # Component of a shape, of its largest, that does not move: rounding leaves 1e-15.
+    still: float = 1e-12
 
 
 LIMITS = MotionLimits()
@@ -232,7 +234,7 @@ class Modes:
                 raise DataError("unknown-name", unknown_name("coordinate", how, self.coordinates, "these Modes")
                                 + " Or one of mass, largest, unit.")  # fmt: skip
             row = shapes[self.coordinates.index(how)]
-            still = np.flatnonzero(np.abs(row) <= 1e-12 * np.abs(shapes).max(axis=0))
+            still = np.flatnonzero(np.abs(row) <= LIMITS.still * np.abs(shapes).max(axis=0))
             if len(still):
                 raise DataError(
                     "no-motion", f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1."

@@ -18,6 +18,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen.roots import balance_matrix
+from dalembert.numerics.sample_times import time_rounding
 
 # Numbers of step matrices in memory: 64 MB.
 CHUNK = 8_000_000
@@ -174,8 +175,7 @@ def uniform_step(times: FloatArray) -> float | None:
     count = len(times)
     step = float(times[-1] - times[0]) / (count - 1)
     off = np.abs(times - (times[0] + step * np.arange(count))).max()
-    rounding = 4.0 * np.finfo(np.float64).eps * float(np.abs(times).max())
-    return step if off <= max(1e-9 * step, rounding) else None
+    return step if off <= time_rounding(step, float(np.abs(times).max())) else None
 
 
 def require_finite(states: FloatArray, times: FloatArray) -> FloatArray:

@@ -30,6 +30,7 @@ from dalembert.linear import storage
 from dalembert.linear.eigen import arnoldi, massless, quadratic, stability
 from dalembert.linear.eigen.classify import Classification
 from dalembert.linear.eigen.stability import Stability
+from dalembert.linear.eigen.undamped_modes import LANCZOS
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
 from dalembert.linear.state_space import StateSpace
@@ -38,8 +39,6 @@ from dalembert.numerics import ties
 # Sparse systems up to this size, and searches for more than half of all modes, are quicker and safer when dense.
 SMALL = 300
 DEFAULT_COUNT = 20
-# A frequency at the end of a band is in it.
-BAND_ROUNDING = 1e-9
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
@@ -405,7 +404,7 @@ def _choose(values: ComplexArray, count: int | None, near: float, band: tuple[fl
     order = ties.by_modulus(values)
     if band is not None:
         low, high = band
-        inside = (size >= low * (1.0 - BAND_ROUNDING)) & (size <= high * (1.0 + BAND_ROUNDING))
+        inside = (size >= low * (1.0 - LANCZOS.band)) & (size <= high * (1.0 + LANCZOS.band))
         order = order[inside[order]]
         near = low
     if count is not None and count < len(order):

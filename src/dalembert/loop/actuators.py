@@ -17,8 +17,7 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.expressions.quantities import is_real
 from dalembert.loop.noise import SensorFaults, checked_limits
-
-SAME = 1e-9  # share of an interval below which a rest is none
+from dalembert.numerics.sample_times import TOLERANCES, count_intervals
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,6 @@ def read_value(sensor: SensorFaults, value: Any, noise: Any) -> Any:
 def in_samples(delay: float, dt: float) -> tuple[int, float]:
     """(n, δ) with delay = n dt + δ, 0 <= δ < dt."""
     count = delay / dt
-    whole = int(np.floor(count + SAME))
+    whole = count_intervals(delay, dt)
     rest = count - whole
-    return whole, 0.0 if rest <= SAME else rest * dt
+    return whole, 0.0 if rest <= TOLERANCES.rounding else rest * dt

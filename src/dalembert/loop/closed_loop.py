@@ -34,10 +34,11 @@ from dalembert.loop.wiring import (
     wire,
     within_limits,
 )
+from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_same_time
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, Switch, as_events
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
-from dalembert.solve.integrate.open_run import end_time, open_run, sample_times
+from dalembert.solve.integrate.open_run import end_time, open_run, report_assumptions, sample_times
 from dalembert.solve.position.assemble import state_or_rest
 
 DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
@@ -133,7 +134,9 @@ def run_machine(eqs: EquationsOfMotion, end: float, parts: LoopParts, *, start: 
     """A sampled loop around equations of motion."""
     begin = state_or_rest(eqs, start)
     run = prepare_machine(eqs, begin.t, end, parts, **options)
-    return run.go(run.host.column(begin, end - begin.t))
+    record = run.go(run.host.column(begin, end - begin.t))
+    report_assumptions(eqs, record, stacklevel=3)
+    return record
 
 
 def prepare_machine(
@@ -152,7 +155,7 @@ def prepare_machine(
             "record-too-short",
             f"a record given as input covers {first:g} to {last:g} s, the run needs {begin:g} to {end:g} s.",
         )
-    count = int(np.floor((end - begin) / loop.dt + 1e-9))
+    count = count_intervals(end - begin, loop.dt)
     return _make_run(host, loop, parts, begin, end, count, every, progress)
 
 
@@ -164,8 +167,8 @@ def run_linear(
     given = read_given(inputs, model.inputs)
     host = LinearHost(model, parts.before(given))
     loop = parts.around(host.plant, given, model.dt)
-    count = int(np.floor(end / loop.dt + 1e-9))
-    end = loop.dt * count if abs(count * loop.dt - end) > 1e-9 * loop.dt else end  # whole intervals only
+    count = count_intervals(end, loop.dt)
+    end = end if is_same_time(count * loop.dt, end, loop.dt) else loop.dt * count  # whole intervals only
     if not count:
         raise DataError("out-of-range", f"until = {end:g} s is less than one interval of the loop ({loop.dt:g} s).")
     run = _make_run(host, loop, parts, 0.0, end, count, every, progress)
@@ -210,7 +213,7 @@ def _at_samples(source: object, name: str, times: Array) -> Any:
     """A reference from a record, between whose samples it runs straight, at the samples of a loop."""
     if not isinstance(source, Record) or len(times) < 2:
         return source
-    first, last, slack = source.time[0], source.time[-1], 1e-9 * (times[-1] - times[0])
+    first, last, slack = source.time[0], source.time[-1], TOLERANCES.rounding * (times[-1] - times[0])
     if first > times[0] + slack or last < times[-1] - slack:
         raise DataError(
             "record-too-short",

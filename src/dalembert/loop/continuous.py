@@ -50,7 +50,7 @@ from dalembert.loop.wiring import (
     read_switch,
     within_limits,
 )
-from dalembert.solve.constrained.solve import forward_expressions
+from dalembert.solve.constrained.solve import LARGE, forward_expressions
 from dalembert.solve.integrate.stick_slip import exact
 
 SX = ca.SX
@@ -253,7 +253,7 @@ class _Closing:
         functions = {
             name: ca.Function(
                 name, [getattr(s, part) for part in ARGUMENTS[name].split()], values, ARGUMENTS[name].split(),
-                [f"o{k}" for k in range(len(values))], {"cse": eqs.nv < 600},
+                [f"o{k}" for k in range(len(values))], {"cse": eqs.nv < LARGE},
             )
             for name, values in made.items()
         }  # fmt: skip

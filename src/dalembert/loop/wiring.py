@@ -19,9 +19,9 @@ from dalembert.expressions.quantities import is_real
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.noise import Noise, SensorFaults, read_sensor
+from dalembert.numerics.sample_times import count_multiple
 from dalembert.solve.integrate.events import Event
 
-SAME_TIME = 1e-6  # relative, of intervals that count as equal: 1/rate in six digits; 1e5 samples drift by 0.1 of one
 ESTIMATE, SENSOR, INPUT = "estimate", "sensor", "input"
 
 
@@ -236,14 +236,14 @@ class Wiring:
     def multiple(self, what: str, interval: float | None, dt: float) -> int:
         if interval is None:
             return 1
-        count = round(interval / dt)
-        if count < 1 or abs(interval - count * dt) > SAME_TIME * dt:
+        count = count_multiple(interval, dt)
+        if count is None:
             self.problems.add(
                 "sample-time-mismatch",
                 f"{what} acts every {interval:g} s, which is no multiple of the shortest interval in the loop, "
                 f"{dt:g} s; make the intervals multiples of each other.",
             )
-        return max(count, 1)
+        return count or 1
 
     def sensor(self, name: str) -> int:
         """Number of something read from the plant."""

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
+from dalembert.numerics.sample_times import count_intervals
 
 MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
 
@@ -24,7 +25,7 @@ def regular_times(time: Array, every: float) -> Array:
             "too-large", f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many."
         )
     # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
-    wanted: Array = first + every * np.arange(int((last - first) / every + 1e-9) + 1, dtype=np.float64)
+    wanted: Array = first + every * np.arange(count_intervals(last - first, every) + 1, dtype=np.float64)
     return wanted
 
 

@@ -190,7 +190,7 @@ class Derivation:
 
         That a derivative vanishes is checked at random points.
         """
-        return _conserved(in_rates(self.system))
+        return _find_invariants(in_rates(self.system))
 
     # -- numbers -------------------------------------------------------------------------------------------------------
     @cached_property
@@ -384,22 +384,22 @@ def _check(d: Derivation) -> None:
         raise ModelError("not-finite", f"M or A of system {d.system.name!r} is not finite at random points.")
     ranks = []
     for M, A in good:
-        stacked = np.vstack([_scaled(M), _scaled(A)])
+        stacked = np.vstack([_scale_rows(M), _scale_rows(A)])
         ranks.append(np.linalg.matrix_rank(stacked, RANK))
     if max(ranks) < motion.nv:
         M, A = good[0]
-        _, _, V = np.linalg.svd(np.vstack([_scaled(M), _scaled(A)]))
+        _, _, V = np.linalg.svd(np.vstack([_scale_rows(M), _scale_rows(A)]))
         name = motion.names[int(np.abs(V[-1]).argmax())]
         raise ModelError(
             "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
             "matrix is singular and the constraint rows do not hold it (checked at random points).",
             where={"speed": name},
         )  # fmt: skip
-    if len(d.rows) > max(np.linalg.matrix_rank(_scaled(A), RANK) for _, A in good):
+    if len(d.rows) > max(np.linalg.matrix_rank(_scale_rows(A), RANK) for _, A in good):
         _refuse_contradiction(d)
 
 
-def _scaled(rows: Array) -> Array:
+def _scale_rows(rows: Array) -> Array:
     lengths = np.abs(rows).max(axis=1, keepdims=True) if rows.size else np.ones((len(rows), 1))
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
@@ -434,7 +434,7 @@ def _refuse_contradiction(d: Derivation) -> None:
         )  # fmt: skip
 
 
-def _conserved(motion: SystemMotion) -> tuple[Conserved, ...]:
+def _find_invariants(motion: SystemMotion) -> tuple[Conserved, ...]:
     s = motion.system
     T, V = motion.kinetic, motion.potential
     momenta = ca.gradient(T, motion.v)
@@ -559,7 +559,7 @@ def _check_drawn(eqs: EquationsOfMotion) -> None:
             "not-finite", f"row {owner!r} is not finite in the pose as drawn: something is divided by zero.",
             Advice("Draw another pose: {}.", Call("s.coordinate")), where={"row": owner},
         )  # fmt: skip
-    _, sizes, V = np.linalg.svd(np.vstack([_scaled(M.reshape(eqs.nv, eqs.nv)), _scaled(A.reshape(-1, eqs.nv))]))
+    _, sizes, V = np.linalg.svd(np.vstack([_scale_rows(M.reshape(eqs.nv, eqs.nv)), _scale_rows(A.reshape(-1, eqs.nv))]))
     if sizes[-1] <= RANK * sizes[0]:
         name = eqs.speeds.names[int(np.abs(V[-1]).argmax())]
         raise ModelError(

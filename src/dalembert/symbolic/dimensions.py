@@ -129,15 +129,15 @@ def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], expone
     if code in (ca.OP_MUL, ca.OP_DIV):
         return _product(inner[0], inner[1], 1 if code == ca.OP_MUL else -1)
     if code == ca.OP_SQ:
-        return _raised(inner[0], 2)
+        return _raise_to_power(inner[0], 2)
     if code == ca.OP_INV:
-        return _raised(inner[0], -1)
+        return _raise_to_power(inner[0], -1)
     if code == ca.OP_SQRT:
-        return _raised(inner[0], 0.5)
+        return _raise_to_power(inner[0], 0.5)
     if code in (ca.OP_POW, ca.OP_CONSTPOW):
         if inner[0] in (NONE, PLAIN_NUMBER):
             return NONE
-        return ANY if exponent is None else _raised(inner[0], exponent)
+        return ANY if exponent is None else _raise_to_power(inner[0], exponent)
     if code == ca.OP_IF_ELSE_ZERO:
         return inner[1]
     if code == ca.OP_SIGN:
@@ -162,5 +162,5 @@ def _product(one: Any, two: Any, power: int) -> Any:
     return tuple(a + power * b for a, b in zip(one, two, strict=True))
 
 
-def _raised(one: Any, power: float) -> Any:
+def _raise_to_power(one: Any, power: float) -> Any:
     return one if one in (ANY, PLAIN_NUMBER) else tuple(x * power for x in one)

@@ -7,7 +7,6 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
-from dalembert.linear.modes import LIMITS
 from tests.helpers.findings import raises
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
@@ -62,7 +61,7 @@ def test_directions_are_endings_names_mappings_or_vectors():
 
 def test_a_rigid_body_carries_the_whole_mass():
     modes = SecondOrder(np.diag([1.0, 2.0]), [[1, -1], [-1, 1]], coordinates=["p.x", "q.x"]).modes()
-    np.testing.assert_allclose(modes.effective_masses(".x"), [3.0, 0.0], atol=1e-14)
+    np.testing.assert_allclose(modes.effective_masses(".x"), [3.0, 0.0], rtol=0, atol=1e-14)
 
 
 def test_complex_modes_have_real_masses_and_shares():
@@ -151,10 +150,25 @@ def motion(modes: Modes) -> str:
 
 @pytest.mark.parametrize(("share", "name"), [(0.5, "oscillation"), (2.0, "decaying oscillation")])
 def test_a_mode_decays_from_its_limit_on(share, name):
-    assert motion(Modes([complex(-share * LIMITS.decay, 1.0)], [[1.0]], ["x"])) == name
+    assert motion(Modes([complex(-share * 1e-12, 1.0)], [[1.0]], ["x"])) == name
 
 
 @pytest.mark.parametrize(("share", "name"), [(0.5, "rigid body (0 to rounding)"), (2.0, "oscillation")])
 def test_a_rigid_body_is_slow_absolutely_and_against_the_fastest_mode(share, name):
-    assert motion(Modes([1j * share * LIMITS.rigid_rate, 1e3j], np.eye(2))) == name
-    assert motion(Modes([1e-6j, 1e-6j / (share * LIMITS.rigid_share)], np.eye(2))) == name
+    assert motion(Modes([1j * share * 1e-5, 1e3j], np.eye(2))) == name
+    assert motion(Modes([1e-6j, 1e-6j / (share * 6e-8)], np.eye(2))) == name
+
+
+@pytest.mark.parametrize(("ratio", "name"), [(0.5e-12, "undamped"), (2e-12, "underdamped")])
+def test_a_damping_ratio_of_rounding_is_none(ratio: float, name: str) -> None:
+    assert SecondOrder(1.0, 1.0, C=2.0 * ratio).classify().damping == (name,)
+
+
+@pytest.mark.parametrize(("part", "moves"), [(0.5e-12, False), (2e-12, True)])
+def test_a_coordinate_that_moves_by_rounding_is_not_set_to_one(part: float, moves: bool) -> None:
+    modes = Modes([1j, 2j], [[1.0, 0.0], [part, 1.0]], ["x", "y"])
+    if moves:
+        assert modes.normalise("y").shapes[0, 0] == pytest.approx(1.0 / part)
+    else:
+        with raises(DataError, "no-motion", "'y'"):
+            modes.normalise("y")

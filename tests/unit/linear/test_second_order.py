@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
-from dalembert.linear.second_order import BAND_ROUNDING, _choose
+from dalembert.linear.second_order import _choose
 from tests.helpers.findings import raises
 
 CHAIN = np.array([[2.0, -1.0], [-1.0, 2.0]])
@@ -115,5 +115,5 @@ def test_bad_input_is_refused_with_its_culprit(case):
 
 @pytest.mark.parametrize(("factor", "count"), [(0.9, 2), (1.1, 0)])
 def test_frequencies_at_the_ends_of_a_band_are_in_it(factor: float, count: int) -> None:
-    low, high = 1.0 - factor * BAND_ROUNDING, 2.0 * (1.0 + factor * BAND_ROUNDING)
+    low, high = 1.0 - factor * 1e-9, 2.0 * (1.0 + factor * 1e-9)
     assert len(_choose(1j * np.array([low, high]), None, 0.0, (1.0, 2.0))) == count

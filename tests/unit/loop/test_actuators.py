@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dalembert.loop.actuators import SAME, in_samples
+from dalembert.loop.actuators import in_samples
 
 
-@pytest.mark.parametrize(("rest", "kept"), [(0.9 * SAME, False), (2.0 * SAME, True), (-0.9 * SAME, False)])
+@pytest.mark.parametrize(("rest", "kept"), [(0.9e-9, False), (2.0e-9, True), (-0.9e-9, False)])
 def test_a_delay_is_whole_samples_up_to_rounding(rest: float, kept: bool) -> None:
     whole, left = in_samples((3.0 + rest) * 0.01, 0.01)
     assert whole == 3

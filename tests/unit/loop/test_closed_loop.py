@@ -35,8 +35,8 @@ def test_a_record_with_times_of_its_own_is_followed(dt: float | None, whole: boo
     given: Any = ramp(name) if whole else {"place": ramp(name)}
     run = da.simulate(slider(), 1.0, controller=design, references=given, every=DT)
     same = da.simulate(slider(), 1.0, controller=design, references={"place": lambda t: t}, every=DT)
-    np.testing.assert_allclose(run["place.reference"], run.time, atol=1e-12)
-    np.testing.assert_allclose(run["x"], same["x"], atol=1e-8)
+    np.testing.assert_allclose(run["place.reference"], run.time, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run["x"], same["x"], rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
@@ -106,7 +106,7 @@ def test_after_its_horizon_a_law_keeps_its_last_gain() -> None:
     design = lqr(slider(), Q=1.0, R=1.0, dt=0.1, horizon=1.0, Q_T=10.0)
     run = da.simulate(slider(), 2.0, controller=design, start={"x": 1.0})
     states = np.column_stack([run["x"], run["v"]])[11:20]
-    np.testing.assert_allclose(run["push"][11:20], -(states @ design.schedule.gains[-1].T)[:, 0], atol=1e-12)
+    np.testing.assert_allclose(run["push"][11:20], -(states @ design.schedule.gains[-1].T)[:, 0], rtol=0, atol=1e-12)
 
 
 def test_delays_quanta_and_limits_together_are_told_to_the_observer() -> None:
@@ -116,7 +116,7 @@ def test_delays_quanta_and_limits_together_are_told_to_the_observer() -> None:
     law = design.law(start={"x": 1.0})
     run = da.simulate(slider(), 3.0, controller=law, start={"x": 1.0}, actuators={"push": between})
     after = np.column_stack([run[f"LQG.{name}.estimate"] for name in ("x", "v")])[:-1]  # of the next sample
-    np.testing.assert_allclose(after, np.column_stack([run["x"], run["v"]])[1:], atol=1e-12)
+    np.testing.assert_allclose(after, np.column_stack([run["x"], run["v"]])[1:], rtol=0, atol=1e-12)
     assert len(np.unique(run["push"].round(6))) > 5
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.record.sampling import THRESHOLDS, find_holes, find_jumps, is_even
+from dalembert.record.sampling import find_holes, find_jumps, is_even
 
 
 def steps(*last: float, usual: int = 40) -> np.ndarray:
@@ -16,18 +16,18 @@ def steps(*last: float, usual: int = 40) -> np.ndarray:
 @pytest.mark.parametrize(("share", "even"), [(0.9, True), (1.1, False)])
 def test_times_may_be_rounded_by_a_thousandth_of_a_step(share: float, even: bool) -> None:
     times = np.arange(41.0)
-    times[7] += share * THRESHOLDS.even
+    times[7] += share * 0.001
     assert is_even(times) is even
 
 
 @pytest.mark.parametrize(("share", "missing"), [(0.99, []), (1.01, [1])])
 def test_a_step_beyond_one_and_a_half_has_lost_a_sample(share: float, missing: list[int]) -> None:
-    assert [gap.samples for gap in find_jumps(steps(share * THRESHOLDS.lost, 1.0))] == missing
+    assert [gap.samples for gap in find_jumps(steps(share * 1.5, 1.0))] == missing
 
 
 @pytest.mark.parametrize(("share", "holes"), [(0.99, 0), (1.01, 1)])
 def test_a_step_beyond_three_is_a_hole(share: float, holes: int) -> None:
-    assert len(find_holes(steps(share * THRESHOLDS.hole, 1.0))) == holes
+    assert len(find_holes(steps(share * 3.0, 1.0))) == holes
 
 
 @pytest.mark.parametrize(("long", "found"), [(3, 3), (5, 0)])

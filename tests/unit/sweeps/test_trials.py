@@ -77,7 +77,7 @@ def test_runs_that_go_together_give_what_each_gives_alone() -> None:
         run = da.simulate(own, 1.0, start=da.assemble(own, {"A": 0.4}, velocity={"A": rate}), every=0.1)
         assert found["angle"][k] == pytest.approx(run["A.angle"][-1], abs=1e-8)
         assert found["fastest"][k] == pytest.approx(np.abs(run["A.rate"]).max(), abs=1e-8)
-        np.testing.assert_allclose(found["x"][k], run["rod.x"], atol=1e-8)
+        np.testing.assert_allclose(found["x"][k], run["rod.x"], rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -176,7 +176,7 @@ def test_noise_with_a_seed_is_the_same_at_every_point(regulated: da.EquationsOfM
     noise = da.Noise(sensors=NOISE.sensors, seed=7)
     found = da.sweep(loop_trial(regulated, noise), da.sweeps.Grid({"mass": [1.0, 2.0]}))
     errors = found["read"] - found["angle"]
-    np.testing.assert_allclose(errors[0], errors[1], atol=1e-15)
+    np.testing.assert_allclose(errors[0], errors[1], rtol=0, atol=1e-15)
 
 
 def test_seeds_must_be_whole_numbers_and_belong_to_noise(regulated: da.EquationsOfMotion) -> None:

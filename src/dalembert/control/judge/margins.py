@@ -32,7 +32,18 @@ from dalembert.linear.eigen.roots import solve
 from dalembert.linear.transforms.interconnect import close
 from dalembert.linear.transforms.norms import PeakGain
 
-NEAR_AXIS = 1e-5  # |Re s| / |s| of an eigenvalue that may be on the imaginary axis; refinement decides
+
+@dataclass(frozen=True)
+class CrossingLimits:
+    """Limits of the search for frequencies where |L| = 1 or Im L = 0."""
+
+    zero: float = 1e-12  # of ‖A‖: a frequency below it is 0, because eigenvalues are rounded to n ε ‖A‖
+    bracket: float = 1e-4  # of ω: half of the interval in which the sign must change; ten candidates' errors wide
+    touch: float = 1e-6  # |f(ω)| of a zero without change of sign, of |f| at the ends: rounding leaves √ε / bracket²
+    nothing: float = 1e-10  # |f(ω)| that is zero in any case (|L| = 1 everywhere): log|L| and Im L are rounded to 1e-15
+
+
+CROSSING = CrossingLimits()
 
 
 class DiskMargins:
@@ -282,7 +293,7 @@ class Response:
         if self.dt is None:
             return self.map_response(omega)
         half = 0.5 * omega * self.dt
-        return complex(self.D[0, 0]) if half >= 0.5 * math.pi * (1.0 - 1e-13) else self.map_response(math.tan(half))
+        return self.map_response(math.tan(half))  # of π/2: 1.6e16
 
     def real_frequency(self, w: float) -> float:
         return w if self.dt is None else 2.0 * math.atan(w) / self.dt
@@ -299,18 +310,17 @@ def crossings(respond: Response, *, imaginary: bool) -> list[float]:
     else:
         f = lambda w: math.log(max(abs(respond.map_response(w)), 1e-300))  # noqa: E731
         pencil = np.block([[A, zero, B], [-C.T @ C, -A.T, -C.T * D], [D * C, B.T, np.array([[D * D - 1.0]])]])
-    size = float(np.linalg.norm(A)) or 1.0
+    least = CROSSING.zero * (float(np.linalg.norm(A)) or 1.0)
     mass = np.diag([*np.ones(2 * n), 0.0])
     found: list[float] = []
     if n:
         values = scipy.linalg.eigvals(pencil, mass)
         values = values[np.isfinite(values)]
-        near = values[(np.abs(values.real) <= NEAR_AXIS * np.abs(values) + 1e-12 * size) & (values.imag >= 0.0)]
-        for w in np.sort(near.imag):
+        for w in np.sort(values.imag[values.imag >= 0.0]):  # refinement decides which of them are on the axis
             root = _refine(f, float(w))
-            if root is not None and not any(abs(root - other) <= 1e-9 * max(root, 1e-12 * size) for other in found):
+            if root is not None and not any(math.isclose(root, other) for other in found):
                 found.append(root)
-    result = [respond.real_frequency(w) for w in sorted(found) if w > 1e-12 * size]
+    result = [respond.real_frequency(w) for w in sorted(found) if w > least]
     if imaginary:  # at zero and at the highest frequency a response is real
         result = [0.0, *result, math.inf if respond.dt is None else math.pi / respond.dt]
     return result
@@ -318,11 +328,11 @@ def crossings(respond: Response, *, imaginary: bool) -> list[float]:
 
 def _refine(f: Callable[[float], float], w: float) -> float | None:
     """The zero of f next to w; None where there is none."""
-    step = 1e-4 * w if w > 0.0 else 1e-9
+    step = CROSSING.bracket * w
     low, high = f(max(w - step, 0.0)), f(w + step)
     if low * high < 0.0 and math.isfinite(low) and math.isfinite(high):
         from scipy.optimize import brentq  # slow to import
 
         return float(brentq(f, max(w - step, 0.0), w + step, xtol=1e-300, rtol=4e-15))
-    scale = max(abs(low), abs(high), 1e-300)
-    return w if abs(f(w)) <= 1e-6 * scale or abs(f(w)) < 1e-10 else None
+    scale = max(abs(low), abs(high))
+    return w if abs(f(w)) <= CROSSING.touch * scale or abs(f(w)) < CROSSING.nothing else None

@@ -29,7 +29,7 @@ class ReachThresholds:
 
     weakest: float = 1e-11  # smallest singular value of [A - λ I, B]: below it a mode is not reached; rounding is 1e-15
     many: int = 60  # states from which simple modes are judged by their left eigenvector: n³ instead of n⁴
-    alone: float = 1e-6  # distance of a simple eigenvalue to all others: rounding moves a double one by √1e-15
+    alone: float = 1e-6  # distance of a simple eigenvalue to others and to 0: rounding moves a double one by √1e-15
     decay: float = 1e-9  # distance to the stability boundary, of the largest pole: within it a mode does not decay
     border: float = 1e-7  # distance within which a mode is on the boundary: a double pole there is computed to √1e-15
     named: float = 0.2  # share of the largest component from which a state is named with a mode
@@ -172,7 +172,7 @@ def _mode(
     value: complex, w: Any, strength: float, decays: bool, dt: float | None, states: Sequence[str], size: float
 ) -> ModeReach:
     frequency = float(abs(continuous(np.array([value]), dt)[0])) if value != 0.0 or dt is None else np.inf
-    frequency = 0.0 if frequency < 1e-6 * size and dt is None else frequency
+    frequency = 0.0 if frequency < THRESHOLDS.alone * size and dt is None else frequency
     return ModeReach(complex(value), frequency, decays, _name_coordinates(np.abs(w), states), strength)
 
 

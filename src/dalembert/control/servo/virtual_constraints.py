@@ -38,7 +38,7 @@ from dalembert.solve.integrate.events import EventView
 SX = ca.SX
 ALIKE = 1e-8  # share of its diagonal added to W, so that inputs with the same effect share the effort
 MOST_SIGNED = 5  # constraints up to which a determinant is written out
-TINY = 1e-200
+TINY = 1e-200  # keeps a quotient and a root finite where all inputs lose their effect
 
 
 @dataclass(frozen=True)

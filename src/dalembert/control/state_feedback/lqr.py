@@ -39,6 +39,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.riccati import RiccatiSolution, care, dare
 from dalembert.numerics import doubling
+from dalembert.numerics.sample_times import count_multiple
 
 
 @dataclass(frozen=True)
@@ -278,11 +279,11 @@ def horizon_steps(horizon: float, dt: float | None) -> tuple[float, int]:
         raise DataError("not-positive", f"horizon is a time in seconds above 0, got {T:g}.")
     if dt is None:
         return T, 0
-    count = round(T / dt)
-    if count < 1 or abs(count * dt - T) > 1e-6 * dt:
+    count = count_multiple(T, dt)
+    if count is None:
         raise DataError(
             "not-a-count",
-            f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.",
+            f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(round(T / dt), 1) * dt:g} s.",
         )
     return T, count
 

@@ -48,6 +48,7 @@ from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import ObserverStep
+from dalembert.numerics.sample_times import is_same_time
 
 
 @frozen(init=False)
@@ -126,7 +127,7 @@ class LinearObserver:
         dt : must be the observer's own.  at : operating point, as of ``StateFeedback.law``.
         start : {state: value} or (nx,): first estimate; the operating point where left out.
         """
-        if dt is not None and (self.dt is None or abs(dt - self.dt) > 1e-9 * dt):
+        if dt is not None and (self.dt is None or not is_same_time(dt, self.dt, dt)):
             own = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
             raise DataError(
                 "sample-time-mismatch", f"this observer {own}, not for dt = {dt:g} s; design it for that interval."

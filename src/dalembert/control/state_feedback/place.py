@@ -37,6 +37,9 @@ class PoleThresholds:
     alike: float = 1e-9  # of poles that count as one: given with nine digits
     fixed: float = 1e-6  # of a wanted pole from one that cannot be moved: of a double one rounding leaves √1e-15
     missed: float = 1e-3  # from the wanted pole, above which a warning is issued: visible in a plot
+    correction: float = 0.01  # of the gain: SciPy's search ends 1e-7 beside the poles, so its correction is far below
+    rank: float = 1e-12  # singular value of orthonormal columns that is zero: rounding leaves 1e-16 to 1e-15
+    second: float = 1e-3  # of the stronger input direction: with a weaker second one, a pair is placed by one direction
 
 
 THRESHOLDS = PoleThresholds()
@@ -107,7 +110,7 @@ def read_poles(poles: object, n: int, dt: float | None) -> ComplexArray:
             )
         values = np.exp(values * dt)
     size = max(1e-300, float(np.abs(values).max()))
-    values = np.where(np.abs(values.imag) <= THRESHOLDS.alike * size * 1e-3, values.real, values)
+    values = np.where(np.abs(values.imag) <= THRESHOLDS.alike * size, values.real, values)
     upper, lower = np.sort_complex(values[values.imag > 0]), values[values.imag < 0].conj()
     if len(upper) != len(lower) or farthest(upper, lower) > THRESHOLDS.alike * size:
         raise DataError("not-conjugate", "complex poles must come in conjugate pairs, such as -1+2j and -1-2j.")
@@ -149,7 +152,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
             warnings.simplefilter("ignore")  # about an early end of its optimisation: the gain still places the poles
             K = place_poles(A, B, poles).gain_matrix
         rest = one_by_one(A - B @ K, B, poles)  # its search ends some 1e-7 beside the poles
-        K = K + rest if np.linalg.norm(rest) < 0.01 * np.linalg.norm(K) else K
+        K = K + rest if np.linalg.norm(rest) < THRESHOLDS.correction * np.linalg.norm(K) else K
     reached = np.linalg.eigvals(A - B @ K).astype(np.complex128)
     away = farthest(reached, poles) / size
     if away > THRESHOLDS.missed ** (1.0 if most == 1 else 1.0 / most):
@@ -200,10 +203,10 @@ def null_space_gain(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatA
     half = poles[poles.imag >= 0.0]
     spaces = []
     for pole in half:
-        V0 = scipy.linalg.null_space(np.hstack([A - (pole if pole.imag else pole.real) * np.eye(n), B]), rcond=1e-13)
+        V0 = scipy.linalg.null_space(np.hstack([A - (pole if pole.imag else pole.real) * np.eye(n), B]))
         # orthonormal bases of the eigenvectors alone: φ̄ = Q c, and φ̿ = P c of least length
         Q, s, Wh = np.linalg.svd(V0[:n], full_matrices=False)
-        rank = int(np.count_nonzero(s > 1e-12))
+        rank = int(np.count_nonzero(s > THRESHOLDS.rank))
         spaces.append((Q[:, :rank], V0[n:] @ Wh[:rank].conj().T / s[:rank]))
     c = _best_directions([Q for Q, _ in spaces], half)
     upper = np.column_stack([Q @ each for (Q, _), each in zip(spaces, c, strict=True)])
@@ -336,7 +339,7 @@ def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray) -> FloatArray
     if len(A) == 1:
         return np.asarray(b.T * ((A[0, 0] - poles[0].real) / float(b[0] @ b[0])))
     U, s, Vt = np.linalg.svd(b)
-    if len(s) == 2 and s[1] > 1e-3 * s[0]:
+    if len(s) == 2 and s[1] > THRESHOLDS.second * s[0]:
         return np.asarray(np.linalg.pinv(b) @ (A - _alike(A, poles)))
     trace, product = float(poles.sum().real), float(np.prod(poles).real)
     A_ = U.T @ A @ U

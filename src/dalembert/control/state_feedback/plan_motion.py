@@ -33,7 +33,7 @@ from dalembert.linear import StateSpace
 from dalembert.numerics import doubling
 from dalembert.record import Record
 
-STEPS = 200
+STEPS = 200  # samples of a continuous plan: a smooth curve on a screen
 # Reciprocal condition of the balanced end equations below which a prescribed state is unreachable: 1e4 roundings.
 OUT_OF_REACH = 1e-12
 

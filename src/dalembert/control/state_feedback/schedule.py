@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.numerics.sample_times import TOLERANCES
 
 
 @frozen(init=False)
@@ -50,7 +51,7 @@ class Schedule:
             values, last, step = np.repeat(values, 2, axis=0), 1.0, 1.0
         else:
             last, step = float(self.times[-1]), float(self.times[-1]) / (count - 1)
-        place = ca.floor(ca.fmin(ca.fmax(t, 0.0), last) / step + 1e-6)  # a sample falls on a time up to rounding
+        place = ca.floor(ca.fmin(ca.fmax(t, 0.0), last) / step + TOLERANCES.written)
         grid = [list(range(len(values)))]
         table = ca.interpolant("gains", "linear", grid, values.ravel(), {"lookup_mode": ["exact"]})
         return ca.reshape(table(place), m, n)

@@ -25,8 +25,12 @@ from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
+from dalembert.numerics.sample_times import TOLERANCES
 
 FADING = 0.01  # share of the range of an input beyond its limit over which a continuous integral fades to a stop
+# Residual of the equilibrium equations with an output at 1 that is more than rounding of the least-squares solution:
+# a system of condition 1e9 leaves 1e-7.
+NOT_HELD = 1e-6
 
 
 @frozen(init=False)
@@ -190,10 +194,10 @@ def solve_equilibrium(
     # rows of unlike units: scaled to length one
     scale = np.linalg.norm(whole, axis=1)
     scale[scale == 0.0] = 1.0
-    solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None], rcond=1e-13)
+    solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None])
     missed = np.abs(whole @ solution - right).max(axis=0)
-    if np.any(missed > 1e-6):
-        bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > 1e-6]
+    if np.any(missed > NOT_HELD):
+        bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > NOT_HELD]
         raise DataError(
             "not-reachable",
             f"{', '.join(bad)} cannot be held at a value by {', '.join(drives)} alone: the inputs have no steady "
@@ -286,7 +290,7 @@ def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
     value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
     since = t - (switched_on or 0.0)
-    on = 1.0 if switched_on is None else ca.if_else(since >= -1e-9, 1.0, 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (feedback.dt or 1.0), 1.0, 0.0)
     references = {name: wanted[name] - y0[name] for name in followed}
     u = on * compute_command(feedback, read[: len(names)] - ca.DM(x0), memory, references, since) + u0
     held = apply_limits(u, drives, feedback.limits)

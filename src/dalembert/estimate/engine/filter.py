@@ -23,10 +23,11 @@ from dalembert.estimate.algebra.steady_gain import hidden_modes
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.sensed_inputs import read_inputs
 from dalembert.estimate.engine.stepper import FilterStepper
-from dalembert.estimate.models.process import SAME_TIME, InitialState, Names, Process, Variances, has_channels, process
+from dalembert.estimate.models.process import InitialState, Names, Process, Variances, has_channels, process
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear.transforms.riccati import dare
 from dalembert.loop.interfaces import ObserverStep
+from dalembert.numerics.sample_times import TOLERANCES
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.estimate import Estimate
@@ -183,7 +184,7 @@ class Filter(engine.Recursion):
             return self.dt
         positive_number("dt", dt)
         own = self.process.dt
-        if own is not None and abs(dt - own) > 1e3 * SAME_TIME * own:
+        if own is not None and abs(dt - own) > TOLERANCES.written * own:
             raise DataError(
                 "sample-time-mismatch",
                 f"the model is made for steps of {own:g} s, not {dt:g} s.",

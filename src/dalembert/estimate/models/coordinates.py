@@ -44,9 +44,8 @@ LIMITS = ChoiceLimits()
 
 def choose_coordinates(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
     """Names of independent coordinates for a machine that starts at the chart's state."""
-    measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
-    joints = [measures[k] for k in eqs.recorded_measures]
-    turns = turn_candidates(eqs, chart.x.v, world=False)
+    measures, joints = ([measure_candidate(eqs, k) for k in part] for part in (eqs.positions, eqs.recorded_measures))
+    turns = turn_candidates(eqs, chart.x, world=False)
     groups = [joints, *turns, [c for c in measures if c not in joints]]
     candidates = [c for group in groups for c in group]
     count = len(chart.positions)
@@ -79,7 +78,10 @@ def _gradients(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Cand
     S = eqs.kernel("measures")(q, still, eqs.p, t)[2].reshape(len(eqs.measures), eqs.nv)
     Z = split(A[eqs.holonomic_rows])[4]
     eye = np.eye(eqs.nv)
-    rows = [S[c.index] if c.kind == "measure" else eye[c.columns[c.index]] for c in candidates]
+    rows = [
+        S[c.index] if c.kind == "measure" else eye[c.columns[c.index]] if c.columns else S[c.turns + c.index]
+        for c in candidates
+    ]
     return np.asarray(np.array(rows).reshape(len(candidates), eqs.nv) @ Z)
 
 

@@ -445,13 +445,13 @@ class MachineFunctions:
     # -- channels of the estimate -------------------------------------------------------------------------------------
     def report_channels(self) -> list[tuple[str, int, str, str]]:
         """(kind, index, name, unit) of every channel, none twice; counters of turns are bookkeeping."""
-        eqs, joints = self.eqs, self.eqs.recorded_measures
+        eqs, recorded = self.eqs, (*self.eqs.recorded_measures, *self.eqs.carried_measures)
         walking = Channels([eqs.inputs.names[k] for k in self.unknown], [eqs.inputs.units[k] for k in self.unknown])
         tables = {"q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal, "d": walking, "measure": eqs.measures,
                   "rate": eqs.measure_rates, "sensor": eqs.outputs}  # fmt: skip
         found: dict[str, tuple[str, int, str, str]] = {}
         for kind, channels in tables.items():
-            for k in joints if kind in ("measure", "rate") else range(len(channels)):
+            for k in recorded if kind in ("measure", "rate") else range(len(channels)):
                 name, unit = channels.names[k], channels.units[k]
                 if name not in eqs.unrecorded and (kind != "sensor" or self._cheap(k)):
                     found.setdefault(name, (kind, k, name, unit))

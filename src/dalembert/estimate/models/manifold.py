@@ -191,8 +191,10 @@ class Independent:
 
     def _speed(self, c: Candidate) -> tuple[str, str]:
         if c.kind == "body turn":
-            k = c.columns[c.index]
-            return self.eqs.speeds.names[k], self.eqs.speeds.units[k]
+            channels, k = (
+                (self.eqs.speeds, c.columns[c.index]) if c.columns else (self.eqs.measure_rates, c.turns + c.index)
+            )
+            return channels.names[k], channels.units[k]
         return (f"{c.name}.speed", "rad/s") if c.kind == "world turn" else (c.rate_name, c.rate_unit)
 
     def _values(self, q: Expr, q0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
@@ -207,34 +209,46 @@ class Independent:
                 values.append(value[c.index] - before[c.index])
                 rows.append(S[c.index, :])
                 continue
-            theta, slope = turn_function()(q[c.start : c.start + 4], q0[c.start : c.start + 4])
+            now, then = (x[c.start : c.start + 4] for x in ((q, q0) if c.columns else (value, before)))
+            theta, slope = turn_function()(now, then)
             if c.kind == "world turn":
-                R = rotation(q0[c.start : c.start + 4])
+                R = rotation(then)
                 theta, slope = R @ theta, R @ slope
             values.append(theta[c.index])
-            row = SX(1, eqs.nv)
-            row[0, list(c.columns)] = slope[c.index, :]
-            rows.append(row)
+            rows.append(slope[c.index, :] @ self._turns(c, S))
         return _stack(values), _stack(rows, eqs.nv)
 
     def _speeds(self, q: Expr, v: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """w(q, v) and its rows."""
         eqs = self.eqs
-        _, rate, S, _ = eqs.functions["measures"](q, v, p, t)
+        value, rate, S, _ = eqs.functions["measures"](q, v, p, t)
         values, rows = [], []
         for c in self.moving:
             if c.kind == "measure":
                 values.append(rate[c.index])
                 rows.append(S[c.index, :])
                 continue
-            row = SX(1, eqs.nv)
-            if c.kind == "world turn":
-                row[0, list(c.columns)] = rotation(q[c.start : c.start + 4])[c.index, :]
+            if c.kind == "speed":
+                row = SX(1, eqs.nv)
+                row[0, c.index] = 1
             else:
-                row[0, c.index if c.kind == "speed" else c.columns[c.index]] = 1
+                turned = (
+                    rotation((q if c.columns else value)[c.start : c.start + 4])
+                    if c.kind == "world turn"
+                    else SX.eye(3)
+                )
+                row = turned[c.index, :] @ self._turns(c, S)
             values.append(row @ v)
             rows.append(row)
         return _stack(values), _stack(rows, eqs.nv)
+
+    def _turns(self, c: Candidate, S: Expr) -> Expr:
+        """ω of the body of a turn by the speeds: entries of v, or rates of the measures of a body that joints carry."""
+        if not c.columns:
+            return S[c.turns : c.turns + 3, :]
+        rows = SX(3, self.eqs.nv)
+        rows[:, list(c.columns)] = SX.eye(3)
+        return rows
 
     def retract(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         q0, v0, w0 = q, v, self._speeds(q, v, p, t)[0]

@@ -25,6 +25,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, State
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.numerics.sample_times import is_same_time
 
 Point = Callable[[StateSpace, list[str], list[str]], "tuple[Array, Array, Array] | None"]
 Names = str | Iterable[str] | None  # of channels; None: all
@@ -33,7 +34,6 @@ Variances = (  # a covariance: a number, the diagonal, a matrix, variances by na
 )
 InitialState = Mapping[str, float] | Sequence[float] | Array | State | None  # None: that of the model
 SX = ca.SX
-SAME_TIME = 1e-9  # relative: rounding of 1/rate and of written decimals; over 1e6 samples clocks differ by 0.001 of one
 ARGUMENTS = {
     "step": "x u p t dt",
     "rate": "x u p t",
@@ -180,7 +180,7 @@ def linear_process(
             give = Advice("Give {}, the sampling interval of the filter [s].", Argument("dt"))
             raise DataError("missing-argument", "a continuous model needs a sampling interval.", give)
         model = model.to_discrete(dt)
-    elif dt is not None and abs(dt - model.dt) > SAME_TIME * model.dt:
+    elif dt is not None and not is_same_time(dt, model.dt, model.dt):
         problem = f"the model is sampled every {model.dt:g} s, the filter every {dt:g} s."
         raise DataError("sample-time-mismatch", problem, Advice("Convert the model with {}.", Call("model.resample")))
     rows = find_places(outputs, model.outputs, "output")

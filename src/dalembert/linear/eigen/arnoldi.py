@@ -17,6 +17,7 @@ The undamped modes Φ come first (Lanczos). Then
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,27 @@ from dalembert.linear.eigen.undamped_modes import Undamped
 from dalembert.numerics.sparse_factor import Factor
 
 Rows = tuple[ComplexArray, Any]  # eigenvalues (k,); shapes (n, k), real where all modes are
-# Misfit up to which a matrix counts as α M + β K: far above the rounding of the sum, far below a modelling difference.
-FIT = 1e-11
-# Misfit of CΦ = MΦD after one inverse: shapes come out of Lanczos to 1e-10 or better.
-UNCOUPLED = 1e-8
+
+
+@dataclass(frozen=True)
+class DampingLimits:
+    """When a matrix is diagonal in the undamped modes, and when an eigenvalue found by Arnoldi's method is real."""
+
+    # Misfit up to which a matrix counts as α M + β K: far above rounding of the sum, far below a modelling difference.
+    fit: float = 1e-11
+    # Singular value of the scaled normal equations of α and β at which M and K are proportional: 5000 roundings.
+    proportional: float = 1e-12
+    # Misfit of CΦ = MΦD after one inverse: shapes come out of Lanczos to 1e-10 or better.
+    uncoupled: float = 1e-8
+    # Discriminant of s² + d s + μ, relative to its terms, of a double root: 500 roundings.
+    critical: float = 1e-13
+    # |Im s| / |s| of a real eigenvalue: Arnoldi's method converges to 1e-12 or better.
+    real: float = 1e-9
+    # Force of H or K_loss on a rigid body, relative to the largest entries: a rigid body at rest feels rounding only.
+    at_rest: float = 1e-12
+
+
+LIMITS = DampingLimits()
 
 
 def solve(system: Any, count: int, near: float, band: tuple[float, float] | None) -> Rows:
@@ -60,14 +78,14 @@ def _uncouple(system: Any, found: Undamped) -> Rows | None:
     loss = _modal(system.K_loss, system, found)
     if damping is None or loss is None:
         return None
-    turned = quadratic.turn([damping, loss], mu, UNCOUPLED)
+    turned = quadratic.turn([damping, loss], mu, LIMITS.uncoupled)
     if turned is None:
         return None
     (d, kappa), Q = turned
     shapes = V @ Q if np.any(damping) or np.any(loss) else V
     if np.any(loss):
         return quadratic.hysteretic_roots(d, mu + 1j * kappa), shapes
-    values, places = quadratic.rows(d, mu, 1e-13)
+    values, places = quadratic.rows(d, mu, LIMITS.critical)
     return values, shapes[:, places]
 
 
@@ -83,7 +101,7 @@ def _modal(matrix: Any, system: Any, found: Undamped) -> FloatArray | None:
     D = 0.5 * (D + D.T)
     left = found.factor.solve(np.asfortranarray(image - (system.M @ V) @ D))
     right = found.factor.solve(np.asfortranarray(image))
-    if np.abs(left).max() > UNCOUPLED * np.abs(right).max():
+    if np.abs(left).max() > LIMITS.uncoupled * np.abs(right).max():
         return None
     return np.asarray(D)
 
@@ -98,9 +116,9 @@ def rayleigh_fit(matrix: Any, M: Any, K: Any) -> tuple[float, float] | None:
     # Scaled normal equations: M and K differ by ten orders of magnitude, and may be proportional.
     scale = np.array([np.sqrt(mm) or 1.0, np.sqrt(kk) or 1.0])
     normal = np.array([[mm, mk], [mk, kk]]) / np.outer(scale, scale)
-    alpha, beta = np.linalg.lstsq(normal, np.array([mx, kx]) / scale, rcond=1e-12)[0] / scale
+    alpha, beta = np.linalg.lstsq(normal, np.array([mx, kx]) / scale, rcond=LIMITS.proportional)[0] / scale
     rest = matrix - alpha * M - beta * K
-    if abs(rest).max() <= FIT * abs(matrix).max():
+    if abs(rest).max() <= LIMITS.fit * abs(matrix).max():
         return float(alpha), float(beta)
     return None
 
@@ -124,9 +142,9 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
     if zeros and near == 0.0:
         moving = np.argsort(np.abs(values), kind="stable")[zeros:]
         values, vectors = values[moving], vectors[:, moving]
-    upper = values.imag >= -(quadratic.DECAY if hysteretic else 1e-9) * np.abs(values)
+    upper = values.imag >= -(quadratic.DECAY if hysteretic else LIMITS.real) * np.abs(values)
     values, vectors = values[upper], vectors[:, upper]
-    real = np.abs(values.imag) <= 1e-9 * np.abs(values)
+    real = np.abs(values.imag) <= LIMITS.real * np.abs(values)
     values = np.asarray(np.where(real, values.real, values), dtype=np.complex128)
     if not (storage.nonzero(system.C) or storage.nonzero(system.H) or hysteretic) and np.all(found.mu >= 0.0):
         values = np.asarray(1j * values.imag, dtype=np.complex128)  # conservative and K ≥ 0: exactly imaginary
@@ -142,7 +160,7 @@ def _at_rest(system: Any, rigid: FloatArray) -> FloatArray:
         if rigid.shape[1] and storage.nonzero(matrix):
             image = matrix @ rigid
             _, singular, Vt = np.linalg.svd(image, full_matrices=False)
-            floor = 1e-12 * float(abs(matrix).max()) * float(np.abs(rigid).max()) * np.sqrt(len(rigid))
+            floor = LIMITS.at_rest * float(abs(matrix).max()) * float(np.abs(rigid).max()) * np.sqrt(len(rigid))
             rank = int(np.count_nonzero(singular > floor))
             rigid = rigid @ Vt[rank:].T
     return rigid

@@ -31,6 +31,8 @@ class ClassificationLimits:
     zero: float = 1e-13
     # Relative difference of two real eigenvalues that are one: a double eigenvalue is found to √ε only.
     critical: float = 1e-7
+    # Damping ratio below which a mode is undamped: rounding of a companion form is some hundred times 2⁻⁵².
+    undamped: float = 1e-12
 
 
 LIMITS = ClassificationLimits()
@@ -158,7 +160,7 @@ def _damping(s: complex, ratio: float, real: Any) -> str:
         # Two equal real eigenvalues: on the boundary between one oscillation and two decays.
         twice = np.count_nonzero(np.abs(real - s.real) <= LIMITS.critical * abs(s)) > 1
         return "critically damped" if twice else "overdamped"
-    if abs(ratio) <= 1e-12:
+    if abs(ratio) <= LIMITS.undamped:
         return "undamped"
     return "underdamped" if ratio > 0.0 else "growing"
 

@@ -230,7 +230,7 @@ def _null_coordinates(matrix: FloatArray) -> tuple[FloatArray | None, list[int]]
     null /= np.linalg.norm(null, axis=0)
     chosen = ties.pivot_columns(null.T)[1][: null.shape[1]]
     basis = null @ np.linalg.inv(null[chosen])
-    basis[np.abs(basis) <= 1e-13 * np.abs(basis).max(axis=0)] = 0.0
+    basis[np.abs(basis) <= SINGULAR * np.abs(basis).max(axis=0)] = 0.0
     basis[chosen] = np.eye(len(chosen))
     T = np.eye(n)
     T[np.ix_(rest, [rest[i] for i in chosen])] = basis

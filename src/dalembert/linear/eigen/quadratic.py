@@ -32,6 +32,8 @@ from dalembert.numerics import ties
 Rows = tuple[ComplexArray, ComplexArray]  # eigenvalues (k,), shapes (n, k)
 # |Im s| / |s| up to which an eigenvalue of a system with complex stiffness is a decay, not half of an oscillation.
 DECAY = 1e-3
+# Modal mass φᴴMφ relative to the sum of magnitudes below which a shape moves no mass: 5000 roundings.
+MASSLESS = 1e-12
 
 
 def zero_tolerance(n: int) -> float:
@@ -282,7 +284,7 @@ def normalise(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
     if not shapes.imag.any():
         shapes = np.ascontiguousarray(shapes.real)
     modal = np.einsum("ik,ik->k", shapes.conj(), M @ shapes).real
-    floor = 1e-12 * np.einsum("ik,ik->k", np.abs(shapes), abs(M) @ np.abs(shapes))
+    floor = MASSLESS * np.einsum("ik,ik->k", np.abs(shapes), abs(M) @ np.abs(shapes))
     massive = modal > floor
     shapes[:, massive] /= np.sqrt(modal[massive])
     return shapes

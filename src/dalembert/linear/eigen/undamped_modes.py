@@ -34,13 +34,41 @@ from dalembert.numerics import nested_dissection as dissection
 from dalembert.numerics.sparse_factor import Factor
 
 TINY = float(np.finfo(np.float64).tiny)
-# Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
-# the lowest modes of meshes up to some hundred elements long. Corrected afterwards where it is not.
-FREE_SHIFT = 1e-9
 # Width of a matrix (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU
 # solves three times faster with a factor of the same size, and Lanczos solves a hundred times.
 WIDE = 2500
-SECOND_LOOK = 20  # steps of the search for missed modes
+
+
+@dataclass(frozen=True)
+class LanczosLimits:
+    """Shifts of the inverse, and when a search is complete."""
+
+    # Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
+    # the lowest modes of meshes up to some hundred elements long. Corrected where the lowest mode is outside:
+    free_shift: float = 1e-9
+    # ... μ below this multiple of the shift is found from a difference with four digits less than the shift has,
+    lowest: float = 1e-4
+    # ... and above this one the shift has lost half of the digits of the rigid bodies.
+    highest: float = 1e8
+    # Widening of a band at both ends: an end that is a frequency itself is included.
+    band: float = 1e-9
+    # Modes of one search: their shapes for 100 000 coordinates take 1.6 GB.
+    most: int = 2000
+    # Steps of the search for missed modes.
+    second_search: int = 20
+    # Gain of a Ritz value over the smallest kept one that shows a missed mode: kept values are good to 1e-10.
+    missed: float = 1e-6
+    # Squared length of the rest of an image at which a Krylov space is closed: (1e-10)², two passes leave 1e-15.
+    closed: float = 1e-20
+    # Change of a shape at which its inverse iteration ends: some hundred roundings.
+    converged: float = 1e-13
+    # Error of ΦᵀMΦ = 1 below which shapes stay as they are: some tens of roundings.
+    orthonormal: float = 1e-14
+    # Relative steps away from a target that is an eigenvalue to the last digit.
+    beside: tuple[float, ...] = (0.0, 1e-6, 1e-4, 1e-3)
+
+
+LANCZOS = LanczosLimits()
 
 
 @dataclass(frozen=True)
@@ -76,14 +104,14 @@ def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undampe
     factor = make(0.0)
     if factor is not None and not _is_free(M, K, factor):
         return _clean(_solve(M, K, count, factor, 0.0), K)
-    shift = -FREE_SHIFT * _local_stiffness(M, K)
+    shift = -LANCZOS.free_shift * _local_stiffness(M, K)
     for _ in range(3):
         # None: neither K nor K + |σ| M is positive definite, so K is indefinite: SuperLU factors it or fails.
         factor = make(shift) or _factor_at(M, K, shift)
         modes = _clean(_solve(M, K, count, factor, shift), K)
         elastic = np.abs(modes.mu[modes.mu != 0.0])
         lowest = elastic.min(initial=np.inf)
-        if not len(elastic) or 1e-4 <= lowest / -shift <= 1e8:
+        if not len(elastic) or LANCZOS.lowest <= lowest / -shift <= LANCZOS.highest:
             break
         shift = -lowest
     return modes
@@ -92,11 +120,10 @@ def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undampe
 def in_band(M: Any, K: Any, low: float, high: float) -> Undamped:
     """All modes with low ≤ ω ≤ high [rad/s], counted by the inertia of K - ω² M at both ends."""
     _refuse_negative_mass(M)
-    rounding = 1e-9  # an end that is a frequency itself is included
-    top, upper = _count_below(M, K, (high * (1.0 + rounding)) ** 2)
-    below = 0 if low == 0.0 else _count_below(M, K, (low * (1.0 - rounding)) ** 2)[0]
+    top, upper = _count_below(M, K, (high * (1.0 + LANCZOS.band)) ** 2)
+    below = 0 if low == 0.0 else _count_below(M, K, (low * (1.0 - LANCZOS.band)) ** 2)[0]
     count = top - below
-    if count > 2000:
+    if count > LANCZOS.most:
         raise DataError("too-large", f"{count} modes lie between {low:g} and {high:g} rad/s; choose a narrower band.")
     if count == 0:
         return Undamped(np.zeros(0), np.zeros((M.shape[0], 0)), upper, high**2)
@@ -141,7 +168,7 @@ def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
     V = modes.shapes
     MV = M @ V
     n, kept = V.shape
-    steps = min(SECOND_LOOK, n - kept)
+    steps = min(LANCZOS.second_search, n - kept)
     if steps < 2:
         return None
     smallest = float(np.min(1.0 / np.abs(modes.mu - modes.shift)))
@@ -160,7 +187,7 @@ def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
             x = outside(x)
             x = x - basis[:, :j] @ (heavy[:, :j].T @ x)
         size = float(x @ (M @ x))
-        if size <= 1e-20 * float(image @ (M @ image)):  # the space is closed: the rest is rounding
+        if size <= LANCZOS.closed * float(image @ (M @ image)):  # the space is closed: the rest is rounding
             steps = j
             break
         basis[:, j] = x / np.sqrt(size)
@@ -172,7 +199,7 @@ def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
     theta, Q = np.linalg.eigh(T[:steps, :steps])
     best = int(np.argmax(np.abs(theta)))
     # A Ritz value never exceeds its eigenvalue, so one above the smallest kept value is a missed mode.
-    if abs(theta[best]) <= smallest * (1.0 + 1e-6):
+    if abs(theta[best]) <= smallest * (1.0 + LANCZOS.missed):
         return None
     return np.asarray(basis[:, :steps] @ Q[:, best])
 
@@ -185,7 +212,7 @@ def _join(modes: Undamped, extra: FloatArray, M: Any, count: int) -> Undamped:
         extra = modes.factor.solve(M @ before)
         extra -= V @ (V.T @ (M @ extra))
         theta = float(before @ (M @ extra))
-        if np.abs(extra - theta * before).max() <= 1e-13 * np.abs(extra).max():
+        if np.abs(extra - theta * before).max() <= LANCZOS.converged * np.abs(extra).max():
             break
     wide = np.column_stack([V, extra / np.sqrt(extra @ (M @ extra))])
     image = modes.factor.solve(np.asfortranarray(M @ wide))
@@ -201,7 +228,7 @@ def _orthonormal(modes: Undamped, M: Any) -> Undamped:
     """ΦᵀMΦ = 1 to rounding, each shape changed as little as its own error."""
     V = modes.shapes
     gram = V.T @ (M @ V)
-    if np.abs(gram - np.eye(len(gram))).max() > 1e-14:
+    if np.abs(gram - np.eye(len(gram))).max() > LANCZOS.orthonormal:
         # Symmetric square root: no shape is favoured, repeated ones stay in their own space.
         values, Q = np.linalg.eigh(gram)
         V = V @ (Q / np.sqrt(values)) @ Q.T
@@ -305,13 +332,14 @@ def _factor_at(M: Any, K: Any, shift: float) -> Factor:
 
 def _factor_near(M: Any, K: Any, target: float) -> tuple[Factor, float]:
     """Factor at the target, or beside it where the target is an eigenvalue to the last digit."""
-    for step in (0.0, 1e-6, 1e-4):
+    for step in LANCZOS.beside[:-1]:
         shift = target * (1.0 + step)
         try:
             return Factor(K - shift * M), shift
         except ArithmeticError:
             continue
-    return _factor_at(M, K, target * (1.0 + 1e-3)), target * (1.0 + 1e-3)
+    shift = target * (1.0 + LANCZOS.beside[-1])
+    return _factor_at(M, K, shift), shift
 
 
 def _count_below(M: object, K: object, mu: float) -> tuple[int, Factor]:

@@ -51,6 +51,22 @@ WHIRL = WhirlLimits()
 
 
 @dataclass(frozen=True)
+class BoundaryLimits:
+    """How a crossing of the stability boundary is paired and named."""
+
+    # Distance, relative to the smallest step of the sweep, of the changes of s and -s that are one crossing: both are
+    # found to rounding, and differ by the tolerance of the axis only.
+    together: float = 1e-3
+    # Distance beyond a crossing, relative to the step, where its unstable side is looked at (100 precisions at least).
+    beside: float = 1e-12
+    # |Im s| of the largest eigenvalue, above which the crossing is flutter: a double zero is computed to √ε = 1.5e-8.
+    flutter: float = 1e-6
+
+
+BOUNDARY = BoundaryLimits()
+
+
+@dataclass(frozen=True)
 class AxisCrossing:
     """An eigenvalue (or a pair) at the imaginary axis."""
 
@@ -285,9 +301,9 @@ def _boundaries(spectra: TrackedSpectra, values: list[float], precision: float) 
     found = []
     for value, change in growing:
         # the same eigenvalues at -τ: the nearest change of the other sign
-        near = [other for other, back in decaying if back == -change and abs(other - value) <= 1e-3 * step]
+        near = [other for other, back in decaying if back == -change and abs(other - value) <= BOUNDARY.together * step]
         where = 0.5 * (value + min(near, key=lambda other, at=value: abs(other - at))) if near else value  # type: ignore[misc]
-        beside = max(100.0 * precision * abs(value), 1e-12 * step)
+        beside = max(100.0 * precision * abs(value), BOUNDARY.beside * step)
         found.append(_crossing(spectra, value, where, change, beside))
     return found
 
@@ -297,7 +313,7 @@ def _crossing(spectra: TrackedSpectra, edge: float, where: float, change: int, b
     excess = s.real - spectra.axis_tolerance(s)
     s = s[excess > 0.0] if (excess > 0.0).any() else s
     leaving = s[int(np.argmin(np.abs(s.real)))]
-    flutter = abs(leaving.imag) > 1e-6 * np.abs(spectra.quick(edge)).max()
+    flutter = abs(leaving.imag) > BOUNDARY.flutter * np.abs(spectra.quick(edge)).max()
     there = spectra.quick(where)
     there = there[int(np.argmin(np.abs(there - leaving)))]
     eigenvalue = complex(0.0, abs(there.imag) if flutter else 0.0)

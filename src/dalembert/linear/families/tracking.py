@@ -44,6 +44,10 @@ class TrackingLimits:
     alike: float = 0.6
     # Largest number of halvings: a veering narrower than 2⁻⁷, a hundredth of a step, counts as a crossing.
     halvings: int = 7
+    # Weight of the distance of eigenvalues (of the largest) beside the MAC: it decides between similar shapes only.
+    distance: float = 0.3
+    # Frequencies and their differences, of the largest eigenvalue, that are more than rounding.
+    frequency: float = 1e-9
 
 
 LIMITS = TrackingLimits()
@@ -126,7 +130,7 @@ class TrackedSpectra:
         alike = np.abs(one.shapes.conj().T @ two.shapes) ** 2
         scale = max(float(np.abs(two.values).max(initial=0.0)), np.finfo(np.float64).tiny)
         apart = np.abs(one.values[:, None] - two.values) / scale
-        rows, columns = linear_sum_assignment(0.3 * np.minimum(apart, 1.0) - alike)
+        rows, columns = linear_sum_assignment(LIMITS.distance * np.minimum(apart, 1.0) - alike)
         middle = 0.5 * (a + b)
         sure = alike[rows, columns].min(initial=1.0) >= LIMITS.alike and not _overtakes(
             one.values, two.values[columns], scale
@@ -171,10 +175,10 @@ class TrackedSpectra:
 
 def _overtakes(before: ComplexArray, after: ComplexArray, scale: float) -> bool:
     """Whether an oscillation overtakes another in frequency: a crossing, or a veering too narrow to be seen."""
-    upper = (before.imag > 1e-9 * scale) & (after.imag > 1e-9 * scale)
+    upper = (before.imag > LIMITS.frequency * scale) & (after.imag > LIMITS.frequency * scale)
     first, last = before.imag[upper], after.imag[upper]
     moved = (first[:, None] - first) * (last[:, None] - last)
-    return bool((moved < -((1e-9 * scale) ** 2)).any())
+    return bool((moved < -((LIMITS.frequency * scale) ** 2)).any())
 
 
 def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: float) -> list[tuple[float, int]]:

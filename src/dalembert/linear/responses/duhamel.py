@@ -187,15 +187,15 @@ def _apart(a: FloatArray, w2: FloatArray, t: FloatArray) -> Kernels:
 
 def _phi1(x: ComplexArray) -> ComplexArray:
     """(eˣ - 1)/x."""
-    small = np.abs(x) < 1e-8
-    safe = np.where(small, 1.0, x)
-    result: ComplexArray = np.where(small, 1.0 + 0.5 * x, np.expm1(safe) / safe)
+    zero = x == 0.0
+    safe = np.where(zero, 1.0, x)
+    result: ComplexArray = np.where(zero, 1.0, np.expm1(safe) / safe)
     return result
 
 
 def _phi2(x: ComplexArray) -> ComplexArray:
     """(eˣ - 1 - x)/x²."""
-    small = np.abs(x) < 0.5
+    small = np.abs(x) < SHORT
     safe = np.where(small, 1.0, x)
     series = np.zeros_like(x)
     for j in range(20, -1, -1):

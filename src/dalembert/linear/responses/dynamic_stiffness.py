@@ -19,6 +19,7 @@ resonance with its frequency, even where the selected inputs do not excite it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,9 +39,21 @@ if TYPE_CHECKING:
 
 # Numbers processed together: 64 MB of complex doubles.
 CHUNK = 4_000_000
-# A Schur form costs as much as some hundred LUs of half its size; below this number of coordinates LU is fast enough.
-SCHUR_FREQUENCIES = 200
-SCHUR_SIZE = 24
+
+
+@dataclass(frozen=True)
+class SchurLimits:
+    """When a Schur form of the first-order matrix takes the place of one LU per frequency."""
+
+    # It costs as much as some hundred LUs of half its size ...
+    frequencies: int = 200
+    # ... and below this number of coordinates LU is fast enough.
+    size: int = 24
+    # Smallest over largest pivot of the factor of M: L⁻¹ would cost six digits that the LU does not need.
+    mass: float = 1e-6
+
+
+SCHUR = SchurLimits()
 
 Pages = Iterator[tuple[slice, ComplexArray]]  # frequencies, X (frequencies, n, columns)
 
@@ -52,7 +65,7 @@ def solve_second_order(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pag
         return
     K, C, M = system.K_full + 1j * system.K_loss, system.C_full, system.M
     n, columns = len(M), F.shape[1] + 1
-    solver = _second_order_schur(system) if len(w) > SCHUR_FREQUENCIES and n > SCHUR_SIZE else None
+    solver = _second_order_schur(system) if len(w) > SCHUR.frequencies and n > SCHUR.size else None
     step = max(1, CHUNK // (n * columns if solver else n * (n + columns)))
     for chunk in _chunks(len(w), step):
         wc = w[chunk]
@@ -75,7 +88,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
     A, scaling = balance_matrix(system.A)
     s = np.asarray(1j * w if system.dt is None else np.exp(1j * w * system.dt), dtype=np.complex128)
     n, columns = len(A), B.shape[1] + 1
-    solver = _schur(A) if len(w) > SCHUR_FREQUENCIES and n > SCHUR_SIZE else None
+    solver = _schur(A) if len(w) > SCHUR.frequencies and n > SCHUR.size else None
     step = max(1, CHUNK // (n * columns if solver else n * (n + columns)))
     rows = np.abs(A).sum(axis=1)
     for chunk in _chunks(len(w), step):
@@ -133,7 +146,7 @@ def _second_order_schur(system: SecondOrder) -> Callable[[FloatArray, ComplexArr
         L = np.linalg.cholesky(system.M)
     except np.linalg.LinAlgError:
         return None
-    if np.diag(L).min() <= 1e-6 * np.diag(L).max():
+    if np.diag(L).min() <= SCHUR.mass * np.diag(L).max():
         return None  # L⁻¹ would cost accuracy that the LU does not need
     half = scipy.linalg.solve_triangular
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # A harmonic of the load below this, relative to the largest, is rounding and is ignored.
 NEGLIGIBLE = 1e-14
+SAME_PERIOD = 1e-12  # relative: a period that is a sum of thousands of steps
 GAUSS_POINTS = 16
 
 
@@ -357,7 +358,7 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
     columns = places("input", [*inputs], system.inputs, f"this {type(system).__name__}")
     for column, (name, signal) in zip(columns, inputs.items(), strict=True):
         if isinstance(signal, FourierSeries):
-            if abs(signal.period - T) > 1e-12 * T:
+            if abs(signal.period - T) > SAME_PERIOD * T:
                 raise DataError(
                     "sample-time-mismatch",
                     f"the series of input {name!r} has the period {signal.period:.9g} s, not {T:.9g} s.",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Largest number of coordinates used as inputs or outputs without names.
 ALL_COORDINATES = 100
+NYQUIST = 1e-12  # relative excess over π/dt that is rounding of 2π f and of dt
 SUFFIX = {"receptance": "", "mobility": "/s", "accelerance": "/s²", "output": ""}
 
 Names = str | Iterable[str] | None
@@ -217,7 +218,7 @@ def _of_state_space(
         raise DataError(
             "unknown-choice", f"a StateSpace has outputs, not coordinates: kind must be 'output', got {kind!r}."
         )
-    if system.dt is not None and np.abs(w).max() * system.dt > np.pi * (1.0 + 1e-12):
+    if system.dt is not None and np.abs(w).max() * system.dt > np.pi * (1.0 + NYQUIST):
         raise DataError(
             "out-of-range",
             f"{np.abs(w).max():.6g} rad/s is above the Nyquist frequency of this StateSpace, "

@@ -29,8 +29,10 @@ from dalembert.linear.responses.superposition import modal_basis, static_residua
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
 
-# Off-diagonal terms of C̄ below this, relative to √(c̄_ii c̄_jj) or the largest, are rounding of the shapes.
+# Off-diagonal terms of C̄ below this, relative to √(c̄_ii c̄_jj), are rounding of the shapes; where that vanishes,
+# relative to a millionth of the largest term.
 UNCOUPLED = 1e-9
+UNDAMPED = 1e-6
 
 
 def undamped_modes(system: SecondOrder, count: int | None = None) -> Modes:
@@ -176,6 +178,6 @@ def _diagonal_if_so(matrix: FloatArray) -> FloatArray:
     """A matrix whose off-diagonal part is rounding, without it."""
     size = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))
     off = np.abs(matrix - np.diag(np.diag(matrix)))
-    if np.all(off <= UNCOUPLED * np.maximum(size, 1e-6 * np.abs(matrix).max(initial=0.0))):
+    if np.all(off <= UNCOUPLED * np.maximum(size, UNDAMPED * np.abs(matrix).max(initial=0.0))):
         return np.diag(np.diag(matrix))
     return matrix

@@ -35,8 +35,30 @@ from dalembert.linear.responses.harmonic import Names, Ports, mirror
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
 
-# Columns of shapes below this, after the others are projected out, do not extend the span.
+# Columns of shapes below this, after the others are projected out, do not extend the span: √ε, because the norm of a
+# rest of that size has no digit left.
 SPAN_TOLERANCE = 1e-8
+# Condition number of a stiffness matrix without a digit left.
+SINGULAR_CONDITION = 1e15
+
+
+@dataclass(frozen=True)
+class GridSpacing:
+    """Points of a frequency grid around a natural frequency."""
+
+    # Distances in half-power half-widths: from the top of the peak, which falls by 0.5 % there, to where the
+    # modulus is 1/30 of it.
+    first: float = 0.1
+    last: float = 30.0
+    # Smallest damping ratio that the points resolve: a peak of 5000 times the static response.
+    damping: float = 1e-4
+    # Damping ratio of a mode without damping, whose peak has no height, ...
+    undamped: float = 1e-9
+    # ... and the relative distance that points keep from it.
+    away: float = 1e-6
+
+
+SPACING = GridSpacing()
 SINGULAR_STIFFNESS = (
     "static correction needs a stiffness that is singular only in the rigid-body modes among the given ones. "
     "Give all rigid-body modes, or static_correction=False."
@@ -168,7 +190,7 @@ def bordered_solve(K: Any, border: FloatArray, F: FloatArray) -> Any:
         dense = np.block([[K, scale * border], [scale * border.T, np.zeros((r, r))]])
         try:
             x = np.linalg.solve(dense, right)
-            singular = np.linalg.cond(dense) > 1e15
+            singular = np.linalg.cond(dense) > SINGULAR_CONDITION
         except np.linalg.LinAlgError:
             singular = True
     if singular:
@@ -219,11 +241,11 @@ def frequency_grid(
     even = np.geomspace(low, high, points) if spacing == "log" else np.linspace(low, high, points)
     modes = system.modes(band=(low, high)) if system.is_sparse else system.modes()
     s = modes.eigenvalues[modes.eigenvalues.imag > 0.0]
-    centre, width = s.imag, np.maximum(np.abs(s.real), 1e-4 * s.imag)
-    reach = np.geomspace(0.1, 30.0, per_mode)
+    centre, width = s.imag, np.maximum(np.abs(s.real), SPACING.damping * s.imag)
+    reach = np.geomspace(SPACING.first, SPACING.last, per_mode)
     around = centre[:, None] + width[:, None] * np.concatenate([-reach[::-1], [0.0], reach])
     grid = np.unique(np.concatenate([even, around[(around >= low) & (around <= high)]]))
-    undamped = centre[np.abs(s.real) <= 1e-9 * s.imag]
+    undamped = centre[np.abs(s.real) <= SPACING.undamped * s.imag]
     for w in undamped:
-        grid = grid[np.abs(grid - w) > 1e-6 * w]
+        grid = grid[np.abs(grid - w) > SPACING.away * w]
     return grid

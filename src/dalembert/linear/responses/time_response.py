@@ -29,6 +29,7 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_held, require_finite
 from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
+from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.record import Record
 from dalembert.record.checks import check_time
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 EIGENVECTOR_CONDITION = 1e4
 # A sparse system beyond this needs modes: its exponential is a dense matrix of twice the size.
 SPARSE_LIMIT = 500
+UNEVEN = 1e-3  # of the sample time: jitter of a clock in measured times; a sampled model has no shorter one
 HOLD_NAMES = {"zero": "zero-order hold", "first": "first-order hold"}
 
 Start = Mapping[str, float] | ArrayLike | None
@@ -326,7 +328,7 @@ def _samples(dt: float, since: FloatArray) -> Any:
     """(N,) whole numbers of samples."""
     count = since / dt
     whole = np.round(count)
-    if np.abs(count - whole).max() > 1e-6 * max(1.0, float(np.abs(count).max()) * 1e-6):
+    if np.abs(count - whole).max() > TOLERANCES.written * max(1.0, float(np.abs(count).max()) * TOLERANCES.written):
         off = since[int(np.abs(count - whole).argmax())]
         raise DataError(
             "sample-time-mismatch", f"t = {off:.9g} s is no multiple of the sample time {dt:.9g} s of this StateSpace."
@@ -348,7 +350,7 @@ def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
     if len(t) < 2:
         return
     steps = np.diff(t)
-    if np.abs(steps - dt).max() > 1e-3 * dt:
+    if np.abs(steps - dt).max() > UNEVEN * dt:
         worst = float(steps[int(np.abs(steps - dt).argmax())])
         raise DataError(
             "sample-time-mismatch",

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 # A step of the staircase weaker than this, relative to A, is rounding: a change of states of condition 1e5 leaves
 # that much of a zero.
 WEAKEST = 1e-11
+# Sine of the angle between a direction and a subspace that contains it: bases of a staircase are good to √ε at a
+# repeated eigenvalue.
+INSIDE = 1e-8
 
 
 @frozen(init=False)
@@ -314,7 +317,7 @@ def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:
     # sin of the angle between a direction of R and N, from its part normal to N: cos would not resolve small angles.
     _, sine, Vt = np.linalg.svd(R - N @ (N.T @ R))
     sine = np.append(sine, np.zeros(len(Vt) - len(sine)))
-    inside = sine < 1e-8
+    inside = sine < INSIDE
     return R @ Vt[inside].T, R @ Vt[~inside].T
 
 

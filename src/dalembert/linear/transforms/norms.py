@@ -38,6 +38,7 @@ MOST_ROUNDS = 50
 # An eigenvalue is a candidate crossing when its real part is below this, relative to its modulus and (smaller)
 # to the largest one: pairs that meet on the axis at a peak are split to about √ε.
 AXIS = 1e-5
+ZERO = 1e-12
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma
     values = scipy.linalg.eigvals(hamiltonian, check_finite=False, overwrite_a=True)
     values = values[values.imag >= 0.0]
     size = np.abs(values)
-    near = np.abs(values.real) <= AXIS * size + 1e-12 * size.max(initial=0.0)
+    near = np.abs(values.real) <= AXIS * size + ZERO * size.max(initial=0.0)
     found: FloatArray = np.unique(values.imag[near])
     return found
 

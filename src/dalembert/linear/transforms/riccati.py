@@ -23,6 +23,7 @@ from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError
 from dalembert.core.findings import Advice
 from dalembert.core.text import counted
+from dalembert.linear import storage
 from dalembert.linear.eigen.roots import Roots, balance_matrix
 from dalembert.numerics import doubling
 
@@ -140,7 +141,7 @@ def _read_matrices(A: object, B: object, Q: object, R: object, S: object, E: obj
 def symmetric(symbol: str, value: FloatArray) -> FloatArray:
     """The symmetric part; a skew part above rounding is an error."""
     apart = np.abs(value - value.T)
-    if apart.max(initial=0.0) > 1e-9 * np.abs(value).max(initial=0.0):
+    if apart.max(initial=0.0) > storage.LIMITS.asymmetry * np.abs(value).max(initial=0.0):
         i, j = np.unravel_index(int(apart.argmax()), apart.shape)
         raise DataError(
             "not-symmetric",

@@ -21,6 +21,7 @@ from dalembert.linear import StateSpace
 from dalembert.linear.recursions import compute_exact_steps
 from dalembert.loop.sampled.plants import LinearPlant, MachinePlant
 from dalembert.loop.wiring import SwitchOn
+from dalembert.numerics.sample_times import TOLERANCES, is_reached
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Samples, to_record
@@ -121,7 +122,7 @@ class MachineHost:
         near = np.abs(samples[np.clip(np.searchsorted(samples, wanted), 0, len(samples) - 1)] - wanted)
         left = np.abs(samples[np.clip(np.searchsorted(samples, wanted) - 1, 0, len(samples) - 1)] - wanted)
         gap = float(samples[1] - samples[0]) if len(samples) > 1 else 1.0
-        return bool((np.minimum(near, left) > 1e-9 * gap).any())
+        return bool((np.minimum(near, left) > TOLERANCES.rounding * gap).any())
 
     def moving(self, columns: Array) -> Array:
         """Coordinates, speeds and internal states."""
@@ -295,7 +296,7 @@ class MachineHost:
             if x[0] >= stop:
                 continue
             c = constants[k]
-            if k and x[0] <= run.t[i] + begin + 1e-12:
+            if k and x[0] <= run.t[i] + begin + TOLERANCES.rounding * run.loop.dt:
                 x = self._restart(x, c)
             rows = self._walk(x, stop, c)
             if self.events:
@@ -320,9 +321,9 @@ class MachineHost:
         while len(rows) < most:
             x = self.steps.block(x, 1, stop, c)[0].copy()
             rows.append(x)
-            if x[0] >= stop - 1e-15 - 4e-16 * abs(stop):
+            if is_reached(x[0], stop):
                 return np.array(rows)
-            if not np.isfinite(x).all() or x[1] < 1e-14 * max(1.0, abs(x[0])):
+            if not np.isfinite(x).all() or x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
                 break
         raise ConvergenceError(
             "no-convergence",
@@ -376,8 +377,8 @@ class MachineHost:
         constants = np.empty((len(wanted), len(self.plant.acting.constants)))
         for k, (i, t) in enumerate(zip(index, wanted, strict=True)):
             times = block[i, :, 0]
-            left[k] = block[i, int(np.searchsorted(times, t - 1e-15, side="right")) - 1]
-            piece = int(np.searchsorted(starts, t - run.t[run.k + i] + 1e-15, side="right")) - 1
+            left[k] = block[i, int(np.searchsorted(times, t - TOLERANCES.instant, side="right")) - 1]
+            piece = int(np.searchsorted(starts, t - run.t[run.k + i] + TOLERANCES.instant, side="right")) - 1
             constants[k] = run.constants(rows[i])[piece]
         return self.steps.to(left, wanted, constants), constants
 

@@ -23,8 +23,9 @@ from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
+from dalembert.numerics.sample_times import TOLERANCES, count_multiple
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import Evaluation, closed, normalised, steered
+from dalembert.solve.constrained.solve import LARGE, Evaluation, close_joints, normalised, steered
 from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
@@ -32,7 +33,6 @@ from dalembert.solve.integrate.method import OneStep, check_method
 
 MX = ca.MX
 SX = ca.SX
-SAME = 1e-9  # of a step: an interval of n steps is written with rounding; one step more would be this long
 
 
 class MachinePlant:
@@ -171,14 +171,14 @@ class MachinePlant:
         if moves:
             at = self._displace(at, w, moves)
         for _ in range(2):
-            at = replace(at, q=closed(eqs, at, None, 2))
+            at = replace(at, q=close_joints(eqs, at, None, 2))
         q = at.q
         if jumps:
             at = self._change_rates(at, [(i, rate[i] + w[k]) for i, k in jumps])
         resting = Evaluation(eqs, replace(at, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
         v = steered(eqs, resting, steered(eqs, resting, at.v))
         outputs = [ca.densify(e) for e in (q, v, z)]
-        return ca.Function("disturb", [s.q, s.v, s.z, s.p, s.t, w], outputs, {"cse": eqs.nv < 600})
+        return ca.Function("disturb", [s.q, s.v, s.z, s.p, s.t, w], outputs, {"cse": eqs.nv < LARGE})
 
     def _smallest(self, s: Any, measures: list[int], gaps: Any, wanted: Any) -> Any:
         """The smallest change of speeds in the mass metric that closes the joints' gaps and changes the measures so."""
@@ -222,7 +222,7 @@ class MachinePlant:
         """Columns of an interval: steps of a fixed-step method, else attempts."""
         if self.step is None:
             return attempts
-        return max(int(np.ceil(length / self.step * (1 - SAME) - SAME)), 1)
+        return max(int(np.ceil(length / self.step * (1 - TOLERANCES.rounding) - TOLERANCES.rounding)), 1)
 
     def advance(self, x: Any, c: Any, p: Any, numbers: Any, end: Any, length: float, attempts: int) -> list[Any]:
         """Columns after each step on the way to `end`."""
@@ -364,8 +364,8 @@ class LinearPlant:
         model = self.model
         if model.dt is None:
             return compute_exact_step(model.A, model.B, length)[:2]
-        count = round(length / model.dt)
-        if count < 1 or abs(length - count * model.dt) > 1e-6 * model.dt:
+        count = count_multiple(length, model.dt)
+        if count is None:
             raise ModelError(
                 "sample-time-mismatch",
                 f"the plant is sampled every {model.dt:g} s, but the loop (with its delays) has intervals of "

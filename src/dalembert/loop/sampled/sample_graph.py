@@ -32,6 +32,7 @@ from dalembert.expressions import Array, Kernel
 from dalembert.loop.actuators import in_samples, limit_command, read_value
 from dalembert.loop.singularity import is_monitored
 from dalembert.loop.wiring import ESTIMATE, INPUT, Loop, Source
+from dalembert.numerics.sample_times import TOLERANCES, is_same_time
 
 MX = ca.MX
 LARGEST_BLOCK = 1_000_000  # numbers in a block of samples: 8 MB
@@ -107,7 +108,7 @@ class SampleGraph:
         reads = {dt - rest for _, rest in self.lags if rest}
         cuts: list[float] = []
         for cut in sorted(changes | reads):
-            if not cuts or cut - cuts[-1] > 1e-9 * dt:
+            if not cuts or not is_same_time(cut, cuts[-1], dt):
                 cuts.append(cut)
         bounds = [0.0, *cuts, dt]
         self.pieces = list(pairwise(bounds))
@@ -281,7 +282,7 @@ class SampleGraph:
         begin = self.pieces[piece][0]
         for i, place in enumerate(loop.driven):
             whole, rest = self.delays[i]
-            index = whole + (1 if rest and begin < rest - 1e-9 * loop.dt else 0)
+            index = whole + (1 if rest and begin < rest - TOLERANCES.rounding * loop.dt else 0)
             values[place] = memory[f"register{i}"][index]
             if place in self.plant.gates:
                 gates[list(self.plant.gates).index(place)] = memory[f"gate{i}"][index]
@@ -350,7 +351,7 @@ class SampleGraph:
         before: Any = d["t"]
         for k, (begin, end) in enumerate(self.pieces):
             c = self._constants(new, k)
-            if k and any(abs(rest - begin) < 1e-9 * loop.dt for _, rest in self.delays):
+            if k and any(is_same_time(rest, begin, loop.dt) for _, rest in self.delays):
                 x = plant.restart(x, c, p)
             stop = d["next"] if k == len(self.pieces) - 1 else ca.fmin(d["t"] + end, d["next"])
             if k and plant.step is None:  # where error control did not reach this piece nothing may move on
@@ -363,7 +364,7 @@ class SampleGraph:
                 u = self._clean(self._constants(new, k, clean=True))
                 mean = mean + (end - begin) / (loop.dt * loop.watch_every) * column(*[u[i] for i in known])
             for s, (_, rest) in enumerate(self.lags):
-                if rest and abs(loop.dt - rest - end) < 1e-9 * loop.dt:
+                if rest and is_same_time(loop.dt - rest, end, loop.dt):
                     assert self.readings is not None
                     captured[s] = self.readings(x, c, p)[s]
         new["captured"] = column(*captured)
@@ -389,7 +390,7 @@ class Chunks:
             return Kernel(ca.Function("sample", given, [self._tail(row), row]))
 
         eqs = getattr(plant, "eqs", None)
-        self.kernel: Kernel = _remembered(key, make) if eqs is None else eqs.cached_family("samples", key, make)
+        self.kernel: Kernel = _remember(key, make) if eqs is None else eqs.cached_family("samples", key, make)
         self.largest_block = max(LARGEST_BLOCK // (self.size + self.graph.row.size), 1)
         self.theta = self.graph.parameters()
 
@@ -403,7 +404,7 @@ class Chunks:
         return self.kernel.run(len(data), state, data, p, numbers, self.theta)[:, self.size :]
 
 
-def _remembered(key: object, make: Callable[[], Any]) -> Any:
+def _remember(key: object, make: Callable[[], Any]) -> Any:
     key = (threading.get_ident(), key)
     if key not in _BUILT:
         if len(_BUILT) >= _MOST_BUILT:

@@ -23,6 +23,7 @@ from dalembert.loop.noise import Noise
 from dalembert.loop.sampled.sample_graph import Chunks
 from dalembert.loop.singularity import THRESHOLDS, UNTIL_THEN, is_unbounded, singularity_error
 from dalembert.loop.wiring import Loop
+from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_late, is_same_time
 from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
@@ -39,9 +40,9 @@ class SampledRun:
         self, host: Any, loop: Loop, references: Array, times: Array, begin: float, end: float, progress: Any
     ) -> None:
         self.host, self.loop, self.end, self.wanted = host, loop, end, times
-        count = max(int(np.floor((end - begin) / loop.dt + 1e-9)), 0)
+        count = max(count_intervals(end - begin, loop.dt), 0)
         self.t = begin + loop.dt * np.arange(count + 1)
-        if abs(self.t[-1] - end) <= 1e-9 * loop.dt:
+        if is_same_time(self.t[-1], end, loop.dt):
             self.t[-1] = end
         self.references = references
         self.detail = host.needs_detail(self.t, times)
@@ -69,7 +70,9 @@ class SampledRun:
         k = np.arange(n)
         part["t"][:, 0] = self.t
         part["next"][:, 0] = np.append(self.t[1:], self.end)
-        part["on"][:, 0] = self.t >= loop.switch.time - 1e-9 * loop.dt if loop.switch.event is None else 0.0
+        part["on"][:, 0] = (
+            self.t >= loop.switch.time - TOLERANCES.rounding * loop.dt if loop.switch.event is None else 0.0
+        )
         part["first"][0] = 1.0
         for j, every in enumerate(loop.every):
             part["laws"][:, j] = k % every == 0
@@ -209,7 +212,7 @@ class SampledRun:
         _, b = self.row["steps"]
         reached = rows[:, b - self.host.plant.size]
         wanted = self.data[self.k : self.k + len(rows), self.graph.data.starts["next"][0]]
-        late = np.flatnonzero(reached < wanted - 1e-12 * np.abs(wanted) - 1e-15)
+        late = np.flatnonzero(is_late(reached, wanted))
         return int(late[0]) if len(late) else None
 
     def _more_attempts(self) -> None:
@@ -302,10 +305,12 @@ class SampledRun:
                 self.margins[j] = (float(margin[-1]), max(best, float(np.abs(margin).max())))
         first, last = self.k, self.k + len(rows)
         stop = self.t[last] if last < len(self.t) else self.end + 1.0
-        slack = 1e-9 * self.loop.dt
+        slack = TOLERANCES.rounding * self.loop.dt
         a = self.next
         b = int(
-            np.searchsorted(self.wanted, min(stop - slack, until + 1e-15), side="left" if until == np.inf else "right")
+            np.searchsorted(
+                self.wanted, min(stop - slack, until + TOLERANCES.instant), side="left" if until == np.inf else "right"
+            )
         )
         if b <= a:
             return
@@ -383,7 +388,7 @@ class SampledRun:
         """Sensors that read between samples, where an interval was walked by hand."""
         places = [
             s for s, (_, rest) in enumerate(self.graph.lags)
-            if rest and abs(self.t[self.k - 1] + self.loop.dt - rest - t) < 1e-9 * self.loop.dt
+            if rest and is_same_time(self.t[self.k - 1] + self.loop.dt - rest, t, self.loop.dt)
         ]  # fmt: skip
         if places:
             assert self.graph.readings is not None
@@ -395,13 +400,13 @@ class SampledRun:
         """Samples of the record in (t of `before`, t of the last row]; but not at the next sampling instant."""
         last = float(rows[-1, 0])
         stop = self.t[self.k] if self.k < len(self.t) else self.end + 1.0
-        slack = 1e-9 * self.loop.dt
-        b = int(np.searchsorted(self.wanted, min(last + 1e-15, stop - slack), side="right"))
+        slack = TOLERANCES.rounding * self.loop.dt
+        b = int(np.searchsorted(self.wanted, min(last + TOLERANCES.instant, stop - slack), side="right"))
         if b <= self.next:
             return
         wanted, self.next = self.wanted[self.next : b], b
         full = np.vstack((before, rows))
-        left = np.clip(np.searchsorted(full[:, 0], wanted - 1e-15, side="right") - 1, 0, len(full) - 1)
+        left = np.clip(np.searchsorted(full[:, 0], wanted - TOLERANCES.instant, side="right") - 1, 0, len(full) - 1)
         constants = np.tile(c, (len(wanted), 1))
         columns = self.host.steps.to(full[left], wanted, constants)
         columns[:, 0] = wanted

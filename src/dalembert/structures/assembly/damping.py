@@ -22,6 +22,7 @@ from dalembert.structures.assembly.materials import is_number
 
 # Above this size the full matrix that modal damping needs is refused.
 MODAL_LIMIT = 3000
+MASSLESS = 1e-13  # eigenvalue, relative to the largest, of a direction without mass: 500 roundings
 
 
 @dataclass(frozen=True)
@@ -132,12 +133,12 @@ def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatA
 
 
 def _modal(ratios: FloatArray, M: FloatArray, K: FloatArray) -> FloatArray:
-    massive = np.linalg.eigvalsh(M)[0] > 1e-13 * np.abs(M).max()
+    massive = np.linalg.eigvalsh(M)[0] > MASSLESS * np.abs(M).max()
     if massive:
         squares, shapes = scipy.linalg.eigh(K, M)
     else:  # K x = λ M x as M x = μ K x, μ = 1/λ: massless directions have μ = 0 and are not damped
         inverse, shapes = scipy.linalg.eigh(M, K)
-        keep = inverse > 1e-13 * inverse[-1]
+        keep = inverse > MASSLESS * inverse[-1]
         squares, shapes = 1 / inverse[keep][::-1], (shapes[:, keep] / np.sqrt(inverse[keep]))[:, ::-1]
     count = len(squares) if len(ratios) == 1 else min(len(ratios), len(squares))
     zeta = np.resize(ratios, count)

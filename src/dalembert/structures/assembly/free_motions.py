@@ -32,6 +32,14 @@ class FreedomLimits:
     same_place: float = 1e-9
     # Length of a unit free motion less its rigid part: far above rounding, far below a motion of its own (near 1).
     independent: float = 1e-6
+    # Pivot of unit motions in row-reduced form that is one: their null space is known to √ε = 1.5e-8.
+    pivot: float = 1e-7
+    # Component of that form that is zero: 5000 roundings.
+    zero: float = 1e-12
+    # 1 - |cos| of an axis that is parallel to x, y or z: an angle of 4e-5 rad, which four digits do not show.
+    parallel: float = 1e-9
+    # Share of the largest part from which a coordinate of a mechanism is named.
+    named: float = 1e-3
 
 
 LIMITS = FreedomLimits()
@@ -94,7 +102,7 @@ def _echelon(rows: FloatArray) -> FloatArray:
         if done == len(A):
             break
         best = done + int(np.abs(A[done:, column]).argmax())
-        if abs(A[best, column]) < 1e-7:
+        if abs(A[best, column]) < LIMITS.pivot:
             continue
         A[[done, best]] = A[[best, done]]
         A[done] /= A[done, column]
@@ -102,7 +110,7 @@ def _echelon(rows: FloatArray) -> FloatArray:
             if other != done:
                 A[other] -= A[other, column] * A[done]
         done += 1
-    A[np.abs(A) < 1e-12] = 0.0
+    A[np.abs(A) < LIMITS.zero] = 0.0
     return A
 
 
@@ -155,7 +163,7 @@ def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -
     shapes = np.abs(motions @ np.linalg.inv(motions[pivots]))
     words = []
     for shape in shapes[:, np.argsort(pivots)].T[:most]:
-        largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > 1e-3 * shape.max()]
+        largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > LIMITS.named * shape.max()]
         words.append(f"a mechanism that moves {listed(largest, {})}")
     return words + ([f"{count - most} more mechanisms"] if count > most else [])
 
@@ -174,6 +182,6 @@ def _rigid_words(structure: Structure, motion: FloatArray) -> str:
 def _axis(vector: FloatArray) -> str:
     unit = vector / np.linalg.norm(vector)
     for way, one in zip("xyz", np.eye(3)):
-        if abs(abs(unit @ one) - 1) < 1e-9:
+        if abs(abs(unit @ one) - 1) < LIMITS.parallel:
             return way
     return f"({', '.join(f'{value:.4g}' for value in unit)})"

@@ -53,6 +53,15 @@ class SingularityLimits:
     pivot: float = 1e-14
     # Smallest pivot of one that is surely no rounded semidefinite one, whose pivots rounding leaves at 1e-14 or so.
     sound_pivot: float = 1e-10
+    # Shift of a search for motions that cost nothing: far above rounding, so that the factors exist; far below the
+    # stiffness that holds a coordinate.
+    search: float = 1e-10
+    # Shift of a free structure, of the middle of its spectrum, ...
+    free_shift: float = 1e-8
+    # ... and ω² over it from which the lowest elastic mode is found with 13 digits.
+    lowest: float = 1e-3
+    # Part of a motion, of its largest, from which a coordinate is named: eigensolvers leave 1e-8 of others.
+    named: float = 1e-6
 
 
 LIMITS = SingularityLimits()
@@ -119,7 +128,7 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     size = sizes(matrix)
     scaling = scipy.sparse.diags_array(1.0 / size)
     scaled = scaling @ matrix @ scaling
-    shift = 1e-10  # far above rounding, so that the factors exist; far below the stiffness that holds a coordinate
+    shift = LIMITS.search
     identity = scipy.sparse.eye_array(n) if scipy.sparse.issparse(matrix) else np.eye(n)
     factor = StiffnessFactor(scaled + shift * identity, symmetric=abs(scaled - scaled.T).max() == 0.0)
     width = min(n, start)
@@ -168,7 +177,7 @@ def factor_regular(
 def moving(motions: FloatArray, names: Sequence[str]) -> list[str]:
     """Names of the coordinates that take part in any of the motions (n, k)."""
     size = np.linalg.norm(motions / np.abs(motions).max(axis=0), axis=1)
-    return [names[int(i)] for i in np.flatnonzero(size > 1e-6)]
+    return [names[int(i)] for i in np.flatnonzero(size > LIMITS.named)]
 
 
 def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = None) -> tuple[FloatArray, FloatArray]:
@@ -246,7 +255,7 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None) -
         squares, shapes = _near(M, K, count, factor, shift)
         elastic = squares[resistance(K, shapes) > LIMITS.rigid]
         low = float(np.abs(elastic).min(initial=np.inf))
-        if low >= -1e-3 * shift or not np.isfinite(low):
+        if low >= -LIMITS.lowest * shift or not np.isfinite(low):
             break
         shift = -low  # far softer than its size lets one expect: modes were crowded, look again from nearer
     return squares, shapes
@@ -292,13 +301,13 @@ def _factor_at(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
 
 
 def _shift(M: Matrix, K: Matrix) -> float:
-    """σ < 0, small in the spectrum of a mesh (1e-8 of its middle): K - σ M is definite where K is semidefinite."""
+    """σ < 0, small in the spectrum of a mesh: K - σ M is definite where K is semidefinite."""
     mass, stiffness = M.diagonal(), K.diagonal()
     massive = mass > 0.0
     if not massive.any():
         raise DataError("no-mass", "the mass matrix is zero: there are no modes.")
     middle = float(np.median(np.abs(stiffness[massive]) / mass[massive]))
-    return -1e-8 * middle if middle > 0.0 else -1.0
+    return -LIMITS.free_shift * middle if middle > 0.0 else -1.0
 
 
 def _definite(matrix: FloatArray, pivot: float = LIMITS.pivot) -> bool:

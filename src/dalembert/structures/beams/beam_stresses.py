@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.structures.assembly.places import is_on
 from dalembert.structures.beams import section_stresses
 from dalembert.structures.beams.internal_forces import Loaded
 
@@ -145,7 +146,7 @@ def _places(beam: str, stations: Any, total: float) -> FloatArray:
         raise DataError(
             "wrong-type", f"stations must be a whole number or places along the beam [m], got {stations!r}."
         )
-    beyond = x[~((x >= -1e-9 * total) & (x <= total * (1 + 1e-9)))]
-    if len(beyond):
+    beyond = [place for place in x if not is_on(place, total)]
+    if beyond:
         raise DataError("out-of-range", f"beam {beam!r} is {total:g} m long, there is no place {beyond[0]:g} m on it.")
     return x

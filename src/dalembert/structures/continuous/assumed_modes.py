@@ -31,6 +31,8 @@ from dalembert.linear import SecondOrder
 from dalembert.structures.continuous.end_conditions import End, end
 
 MOST = 40  # polynomials
+# Eigenvalue of the mass matrix, relative to the largest, of functions that depend on each other: 500 roundings.
+DEPENDENT = 1e-13
 
 Varying = float | Callable[[FloatArray], ArrayLike]
 
@@ -179,7 +181,7 @@ def assumed_modes(
     M, K = _matrices(length, (EI, rhoA, tension, rhoI), trials, bodies, breaks, _degree(own, len(trials)))
     if own:
         trials, M, K = _orthonormal(trials, M, K)
-    elif scipy.linalg.eigvalsh(M)[0] <= 1e-13 * np.abs(M).max():
+    elif scipy.linalg.eigvalsh(M)[0] <= DEPENDENT * np.abs(M).max():
         raise ModelError(
             "rank-deficient",
             "the assumed functions depend on each other (their mass matrix is singular).",
@@ -241,7 +243,7 @@ def _orthonormal(
     """Combinations with unit mass matrix: the same span, and no condition number to square."""
     size = 1.0 / np.sqrt(np.diag(M))
     values, vectors = np.linalg.eigh(M * size[:, None] * size)
-    if values[0] <= 1e-13 * values[-1]:
+    if values[0] <= DEPENDENT * values[-1]:
         raise ModelError(
             "ill-conditioned",
             f"{len(trials)} polynomials are too many for this beam in double precision.",

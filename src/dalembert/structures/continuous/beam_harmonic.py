@@ -21,6 +21,8 @@ from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
 FIELDS = {"displacement": 0, "slope": 1, "moment": 2, "shear force": 3}
 
+CUT_OFF = 1e-9  # relative distance kept from the cut-off, where two of the waves are one: half of the digits are left
+
 
 def response(
     lam: ComplexArray, soft: ComplexArray, held: HeldBeam, kind: str, at: float, places: FloatArray
@@ -31,7 +33,7 @@ def response(
     kind : "force" (in EI/l²) or "moment" (in EI/l) at ``at`` in [0, 1];  places : (n,) in [0, 1].
     """
     # exactly at the cut-off two of the waves are one; a billionth beside it they are not, and the response is the same
-    lam = np.where(np.abs(lam * held.r2 * held.s2 - 1.0) < 1e-9, lam * (1.0 + 1e-9), lam)
+    lam = np.where(np.abs(lam * held.r2 * held.s2 - 1.0) < CUT_OFF, lam * (1.0 + CUT_OFF), lam)
     pieces = [(0.0, 1.0)] if at in (0.0, 1.0) else [(0.0, at), (at, 1.0)]
     size = 4 * len(pieces)
     matrix = np.zeros((len(lam), size, size), dtype=np.complex128)

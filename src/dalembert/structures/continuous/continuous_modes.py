@@ -20,6 +20,7 @@ from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import aligned
+from dalembert.structures.assembly.places import is_on
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
@@ -109,8 +110,7 @@ class ContinuousModes(ABC):
 
     def _place(self, z: ArrayLike) -> FloatArray:
         place = np.asarray(z, dtype=np.float64)
-        low, high = -1e-12 * self.length, self.length * (1.0 + 1e-12)
-        if not (np.isfinite(place).all() and (place >= low).all() and (place <= high).all()):
+        if not all(is_on(one, self.length) for one in place.ravel()):
             raise DataError("out-of-range", f"a place along the body lies between 0 and {self.length:g} m, got {z!r}.")
         unit: FloatArray = np.clip(place / self.length, 0.0, 1.0)
         return unit

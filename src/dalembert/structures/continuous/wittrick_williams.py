@@ -29,6 +29,8 @@ IntArray = NDArray[np.int64]
 
 # Eigenvalues closer than this (relative, in b = λ^¼) are distinguished by counting only.
 CLOSE = 1e-9
+# ... and farther than this their number is checked by counting between them: the count is good to 1e-9.
+APART = 1e-6
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -50,7 +52,7 @@ class HeldBeam:
         if not rows:
             return np.eye(2)
         _, sizes, right = np.linalg.svd(np.array(rows))
-        rank = int(np.count_nonzero(sizes > 1e-9))
+        rank = int(np.count_nonzero(sizes > CLOSE))
         null: FloatArray = right[rank:].T
         return null
 
@@ -246,7 +248,7 @@ def _by_counting(low: float, high: float, index: int, held: HeldBeam) -> float:
 
 def _check(found: FloatArray, rigid: int, held: HeldBeam) -> None:
     """Between neighbours that are clearly apart the count must equal the number found."""
-    gaps = np.flatnonzero(np.diff(found) > 1e-6 * found[1:])
+    gaps = np.flatnonzero(np.diff(found) > APART * found[1:])
     # not halfway: there the joints of the pieces often have a pole, and the count is lost in rounding
     for fraction in (0.4637, 0.3719, 0.6143):
         between = found[gaps] + fraction * (found[gaps + 1] - found[gaps])

@@ -53,6 +53,8 @@ class BasisLimits:
     axis: float = 1e-9
     # Force that a rigid motion meets, relative to the sum of its absolute terms: rounding of K R is about 1e-15.
     rigid: float = 1e-9
+    # Negative ω², of the largest, that is an error, not rounding of K (1e-15) over the softness of a mode.
+    negative: float = 1e-9
 
 
 LIMITS = BasisLimits()
@@ -274,7 +276,7 @@ def diagonalise(body: ElasticModel, shapes: FloatArray, *, keep_all: bool = Fals
 
 
 def _refuse_negative(name: str, squares: FloatArray) -> None:
-    if len(squares) and squares[0] < -1e-9 * abs(squares[-1]):
+    if len(squares) and squares[0] < -LIMITS.negative * abs(squares[-1]):
         raise ModelError(
             "negative-eigenvalue",
             f"flexible body {name!r}: the stiffness of mode 1 is negative, ω² = {squares[0]:.4g} rad²/s².",

@@ -28,6 +28,7 @@ from dalembert.model.flexible import (
 )
 from dalembert.numerics import ties
 from dalembert.structures.assembly.damping import damping_of
+from dalembert.structures.assembly.places import is_on
 from dalembert.structures.beams.elements import gauss
 from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
@@ -204,7 +205,7 @@ def _node_places(beam: Beam, name: str, nodes: Any) -> dict[str, float]:
         nodes = {key: ends.get(key, key) for key in given}
     found = {}
     for key, place in nodes.items():
-        if isinstance(place, str) or not 0.0 <= float(place) <= beam.length * (1 + 1e-12):
+        if isinstance(place, str) or not is_on(float(place), beam.length):
             raise ModelError(
                 "off-mesh",
                 f"flexible body {name!r}: node {key!r} is at {place!r}, the beam reaches from 0 to {beam.length:g} m.",

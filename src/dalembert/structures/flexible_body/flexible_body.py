@@ -31,6 +31,7 @@ BASES = ("craig-bampton", "clamped", "free")
 ROUTES = ("consistent", "lumped")
 # Modal mass this near to the unit matrix is the unit matrix.
 UNIT = 1e-9
+UNMOVED = 1e-12  # motion of a node, relative to the largest of its mode, that is rounding
 # Frequencies of the model with its frame held, for a comparison, where it has at most so many free coordinates.
 COMPARED, SMALL = 6, 3000
 
@@ -369,7 +370,7 @@ def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
     """The slices of modes (N, m) at a node."""
     both = np.asarray(node.rows @ shapes)
     size = np.abs(shapes).max(axis=0)
-    both[np.abs(both) <= 1e-12 * size] = 0.0
+    both[np.abs(both) <= UNMOVED * size] = 0.0
     return FlexibleNode(name=node.name, place=node.place, translation=both[:3], rotation=both[3:])
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.model.flexible import StrainGauge
+from dalembert.structures.assembly.places import is_on
 from dalembert.structures.assembly.structure import Structure
 from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.flexible_body.inertia_integrals import clean
@@ -93,7 +94,7 @@ def _on_beam(structure: Structure, name: str, gauge: BeamGauge, shapes: FloatArr
     group = owner[0]
     k = group.beams.index(gauge.beam)
     ends = np.cumsum(group.length[group.first[k] : group.first[k + 1]])
-    if not 0.0 <= gauge.x <= ends[-1] * (1 + 1e-9):
+    if not is_on(gauge.x, ends[-1]):
         raise ModelError(
             "out-of-range",
             f"flexible body {structure.name!r}: gauge {name!r} is at x = {gauge.x:g} m, beam {gauge.beam!r} is "

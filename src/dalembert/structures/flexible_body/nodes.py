@@ -43,7 +43,7 @@ class Node:
 
 def find_nodes(structure: Structure, given: Any) -> list[Node]:
     """Nodes that a user asked for: names of points, a mapping of names to points, sets or places, or None."""
-    wanted = _named(structure, given)
+    wanted = _read_nodes(structure, given)
     twice = [name for k, name in enumerate(wanted) if name[0] in [other for other, _ in wanted[:k]]]
     if twice:
         raise ModelError(
@@ -84,7 +84,7 @@ def _are_counts(what: Any) -> bool:
     return isinstance(what, np.ndarray) and what.dtype.kind in "iu"
 
 
-def _named(structure: Structure, given: Any) -> list[tuple[str, Any]]:
+def _read_nodes(structure: Structure, given: Any) -> list[tuple[str, Any]]:
     if given is None:
         return [(name, name) for name in _usual(structure)]
     if isinstance(given, str):

@@ -12,6 +12,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.assembly.materials import Material, material
+from dalembert.structures.assembly.places import is_on
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.beams.beam_group import PointLoads
@@ -255,7 +256,7 @@ def _element_loads(
 
 
 def _refuse_beyond(beam: str, place: float, total: float) -> None:
-    if place > total * (1 + 1e-12):
+    if not is_on(place, total):
         problem = f"load on beam {beam!r} at {place:g} m is beyond its end ({total:g} m)."
         raise ModelError("out-of-range", problem, where={"beam": beam}, evidence={"place": place, "length": total})
 

@@ -43,6 +43,8 @@ class RoundingLimits:
     rounded: float = 1e-6
     # Refuse above it: two modes 1 % apart can no longer be distinguished.
     lost: float = 1e-2
+    # Share of the largest part from which a master is named among those that move alike.
+    named: float = 0.1
 
 
 LIMITS = RoundingLimits()
@@ -118,7 +120,7 @@ def judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray, 
     if error <= LIMITS.rounded and not lost:
         return
     U, values, _ = np.linalg.svd(shapes if shapes.size else np.eye(len(M)))
-    alike = [name for name, part in zip(split.names, np.abs(U[:, -1]) > 0.1 * np.abs(U[:, -1]).max()) if part]
+    alike = [name for name, part in zip(split.names, np.abs(U[:, -1]) > LIMITS.named * np.abs(U[:, -1]).max()) if part]
     condition = values[0] / values[-1] if values[-1] > 0.0 else np.inf
     words = (
         f"{method}: the masters do not distinguish the kept modes: {listed(alike, {})} move nearly alike in them "

@@ -30,6 +30,23 @@ STRAINS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
 @dataclass(frozen=True)
+class MaterialLimits:
+    """Materials that are refused."""
+
+    # Error of A Aᵀ = I of material axes: ten digits in a file leave 1e-10.
+    orthonormal: float = 1e-9
+    # Smallest eigenvalue of the compliance, scaled to a unit diagonal: below it some strain costs no energy.
+    energy: float = 1e-9
+    # Poisson's ratio: there bulk over shear modulus is 5000, and displacements lose four digits of volume change.
+    poisson: float = 0.4999
+    # Difference of G from E/2/(1 + ν): constants written with six digits.
+    isotropic: float = 1e-6
+
+
+LIMITS = MaterialLimits()
+
+
+@dataclass(frozen=True)
 class OrthotropicMaterial:
     """An elastic material with three planes of symmetry.
 
@@ -77,13 +94,17 @@ class OrthotropicMaterial:
             elif field.name in ("density", "loss_factor") and value < 0.0:
                 problems.append(f"{field.name} must not be negative, got {value}")
         axes = np.asarray(self.axes, dtype=np.float64)
-        if axes.shape != (3, 3) or not np.allclose(axes @ axes.T, np.eye(3), atol=1e-9) or np.linalg.det(axes) < 0:
+        if (
+            axes.shape != (3, 3)
+            or not np.allclose(axes @ axes.T, np.eye(3), rtol=0.0, atol=LIMITS.orthonormal)
+            or np.linalg.det(axes) < 0
+        ):
             problems.append("axes must be three orthonormal, right-handed rows")
         else:
             object.__setattr__(self, "axes", tuple(tuple(float(v) for v in row) for row in axes))
         if not problems:
             smallest = float(np.linalg.eigvalsh(_scaled_compliance(self)).min())
-            if smallest <= 1e-9:
+            if smallest <= LIMITS.energy:
                 problems.append(
                     "the Poisson's ratios are too large for the moduli: some strain would release energy "
                     f"(smallest eigenvalue of the scaled compliance {smallest:.3g}, must be positive; "
@@ -141,14 +162,14 @@ def elasticity(material: SolidMaterial) -> FloatArray:
 
 def _isotropic(material: Material) -> FloatArray:
     E, nu = material.E, material.poisson
-    if nu > 0.4999:
+    if nu > LIMITS.poisson:
         raise ModelError(
             "incompressible",
             f"material {material.name!r} has poisson = {nu}: elements with displacements alone lock where "
             "nothing can change its volume.",
-            Advice("Use at most {}.", Argument("poisson", 0.4999)),
+            Advice("Use at most {}.", Argument("poisson", LIMITS.poisson)),
         )
-    if abs(material.G - E / 2.0 / (1.0 + nu)) > 1e-6 * material.G:
+    if abs(material.G - E / 2.0 / (1.0 + nu)) > LIMITS.isotropic * material.G:
         raise ModelError(
             "not-isotropic",
             f"material {material.name!r} has G = {material.G:g} Pa, not E/2/(1 + poisson) = {E / 2 / (1 + nu):g} Pa, "

@@ -26,6 +26,7 @@ Where = str | Sequence[int] | NDArray[Any] | Callable[[FloatArray, FloatArray, F
 _CONDITION = re.compile(r"\s*([xyz])\s*(<=|>=|==|=|<|>)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 # A condition such as x=0 is met within this part of the largest side of the mesh.
 PLANE = 1e-6
+FLAT = 1e-12  # volume of an element over its longest side cubed: its edges are parallel to rounding
 
 
 @frozen(init=False)
@@ -330,7 +331,7 @@ def _orient_cells(points: FloatArray, cells: IntArray, kind: str, name: str) -> 
         cells[inside_out] = cells[inside_out][:, solid_shapes.mirror_order(kind)]
         sizes[inside_out] = _determinants(points, cells[inside_out], slopes)
     side = np.ptp(points[cells], axis=1).max(axis=1)
-    bad = np.flatnonzero((sizes <= 1e-12 * side[:, None] ** 3).any(axis=1))
+    bad = np.flatnonzero((sizes <= FLAT * side[:, None] ** 3).any(axis=1))
     if len(bad):
         first = int(bad[0])
         raise DataError(

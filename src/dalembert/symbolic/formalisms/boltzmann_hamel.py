@@ -28,7 +28,7 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
     """
     free = eliminate(in_speeds(system), independent)
-    whole, P, y0 = relaxed(free)
+    whole, P, y0 = relax(free)
     quadratic = quadratic_mass(whole, "the Boltzmann-Hamel method")
     T, w = whole.kinetic, whole.v
     momenta = ca.gradient(T, w)
@@ -62,7 +62,7 @@ def coupling(whole: SystemMotion, P: Any, y0: Any) -> Any:
     return whole.N.T @ (turning.T @ ca.gradient(whole.kinetic, whole.v))
 
 
-def relaxed(free: SystemMotion) -> tuple[SystemMotion, Any, Any]:
+def relax(free: SystemMotion) -> tuple[SystemMotion, Any, Any]:
     """The motion in all quasi-velocities w = P q̇ + y₀: the speeds of ``free``, then the rows it eliminated."""
     system = free.system
     rates = in_rates(system)

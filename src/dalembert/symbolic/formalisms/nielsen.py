@@ -15,7 +15,7 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError
 from dalembert.symbolic.derivation import Derivation, Step, quadratic_mass
-from dalembert.symbolic.formalisms.boltzmann_hamel import coupling, relaxed
+from dalembert.symbolic.formalisms.boltzmann_hamel import coupling, relax
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
 from dalembert.symbolic.motion import SystemMotion, eliminate, in_speeds
 from dalembert.symbolic.system import System
@@ -31,7 +31,7 @@ def nielsen(system: System, *, order: int = 1, independent: Sequence[str] | None
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ModelError("not-a-count", f"order must be a whole number from 1 on, got {order!r}.")
     free = eliminate(in_speeds(system), independent)
-    whole, P, y0 = relaxed(free)
+    whole, P, y0 = relax(free)
     quadratic_mass(whole, "Nielsen's form")
     T = whole.kinetic
     slope = whole.N.T @ ca.gradient(T, system.q)

@@ -74,7 +74,7 @@ def _singular(values: Values) -> tuple[Array, Array]:
     return a, _multipliers(A, M @ a - f)
 
 
-def _augmented(values: Values) -> tuple[Array, Array]:
+def _augment(values: Values) -> tuple[Array, Array]:
     M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
     if not len(b):
         return _regular(values)
@@ -88,4 +88,4 @@ def _multipliers(A: Array, force: Array) -> Array:
     return np.asarray(np.linalg.lstsq(A.T, force, rcond=RANK)[0])
 
 
-_FORMS: dict[str, Any] = {"regular": _regular, "singular": _singular, "augmented": _augmented}
+_FORMS: dict[str, Any] = {"regular": _regular, "singular": _singular, "augmented": _augment}

@@ -325,7 +325,7 @@ class ModularPart:
     # -- copies ----------------------------------------------------------------------------------------------------
     def copy(self, name: str, **values: float) -> Any:
         """The same model under another name, with symbols of its own; parameters of it may get other values."""
-        made = self._copied(name, [], [])
+        made = self._copy_part(name, [], [])
         for key, value in values.items():
             if key not in made.own.parameters:
                 problem = unknown_name("parameter", key, made.own.parameters, f"part {self.name!r}")
@@ -334,9 +334,9 @@ class ModularPart:
             made.own.parameters[key] = Parameter(old.name, old.unit, old.symbol, real_number(key, value))
         return made
 
-    def _copied(self, name: str, old: list[Any], new: list[Any]) -> ModularPart:
+    def _copy_part(self, name: str, old: list[Any], new: list[Any]) -> ModularPart:
         made = type(self)(name)
-        inner = [part._copied(part.name, old, new) for part in self.parts]
+        inner = [part._copy_part(part.name, old, new) for part in self.parts]
         own, other = self.own, made.own
         for variable in own.variables.values():
             symbol = ca.SX.sym(variable.name)

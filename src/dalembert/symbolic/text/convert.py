@@ -125,7 +125,7 @@ class _FromGraph:
                 results[o[0]][o[1]] = self._value(registers[i[0]])
             else:
                 value = self._apply(code, [registers[j] for j in i])
-                registers[o[0]] = self._named(value) if uses.get(k, 0) > 1 else value
+                registers[o[0]] = self._name_part(value) if uses.get(k, 0) > 1 else value
         return results
 
     def _uses(self) -> dict[int, int]:
@@ -142,7 +142,7 @@ class _FromGraph:
                 writer[f.instruction_output(k)[0]] = k
         return uses
 
-    def _named(self, value: Any) -> Any:
+    def _name_part(self, value: Any) -> Any:
         if isinstance(value, _Gated) or getattr(value, "is_Boolean", False) or value.count_ops() < SIZE_OF_NAMED:
             return value
         number_of = len(self.definitions) + 1

@@ -203,7 +203,7 @@ def python_function(
             texts[o[0]] = f"x{k}"
         else:
             raise ModelError("not-supported", f"operation {code} of the expression graph has no Python text.")
-    returned = [_nested(own, f.size_out(k), key[0].isupper()) for k, (key, own) in enumerate(zip(results, entries))]
+    returned = [_nest_lists(own, f.size_out(k), key[0].isupper()) for k, (key, own) in enumerate(zip(results, entries))]
     shown = ", ".join(returned)
     about = [f'    """{sentence}"""'] if sentence else []
     return "\n".join([f"def {name}({', '.join(keys)}):", *about, *lines, f"    return {shown}", ""])
@@ -214,7 +214,7 @@ def _constant(value: float) -> str:
     return {"nan": "math.nan", "inf": "math.inf", "-inf": "-math.inf"}.get(text, f"({text})" if value < 0 else text)
 
 
-def _nested(entries: Sequence[str], shape: tuple[int, int], matrix: bool) -> str:
+def _nest_lists(entries: Sequence[str], shape: tuple[int, int], matrix: bool) -> str:
     rows, columns = shape
     if not matrix:
         return f"[{', '.join(entries)}]"

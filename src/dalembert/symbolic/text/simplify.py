@@ -84,10 +84,10 @@ def _group(expression: Any, sympy: Any) -> Any:
         key = sympy.Mul(*plain)
         number, rest = key.as_coeff_Mul()
         groups[rest] = groups.get(rest, sympy.Integer(0)) + number * sympy.Mul(*turning)
-    return sympy.Add(*(key * _turned(value, sympy) for key, value in groups.items()))
+    return sympy.Add(*(key * _simplify_trigonometry(value, sympy) for key, value in groups.items()))
 
 
-def _turned(value: Any, sympy: Any) -> Any:
+def _simplify_trigonometry(value: Any, sympy: Any) -> Any:
     return min((value, sympy.trigsimp(value), sympy.factor_terms(sympy.trigsimp(value))), key=lambda x: x.count_ops())
 
 

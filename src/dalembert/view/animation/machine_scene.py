@@ -59,7 +59,8 @@ def machine_data(
     source = machine_motion(run)
     _check_size(source, speed / fps)
     ground = _ground(scene)
-    fixed = [ground]
+    standing = shape_of(None if scene.ground_shape is None else vars(scene.ground_shape), planar)
+    fixed = [ground, *([] if standing is None else [corners({"shape": standing})])]
     ends = [(body, np.array(place)) for spring in scene.springs for body, place in (spring.a, spring.b)]
     fixed += [place[None, :] for body, place in ends if body is None]
     fixed += [points3([foot]) for foot, body in leaves.values() if body is None]
@@ -108,6 +109,7 @@ def machine_data(
         "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
         "ground": ground.tolist(),
+        **({} if standing is None else {"ground_shape": standing}),
         "joints": joints,
         "springs": [_spring(spring) for spring in scene.springs],
         "joint_springs": [

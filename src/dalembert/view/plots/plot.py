@@ -43,10 +43,12 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "estimate.engine.consistency.Consistency": ("judgements", "plot_consistency"),
     "estimate.judge.local_observability.LocalObservability": ("judgements", "plot_observability"),
     "identify.spectral.spectra.Spectra": ("spectrum", "plot_spectra"),
+    "identify.records.survey.Survey": ("spectrum", "plot_survey"),
     "control.judge.margins.Margins": ("linear.loops", "plot_margins"),
     "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
     "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),
     "sweeps.swept.Swept": ("sweeps", "plot_swept"),
+    "tree.reach.workspace.Workspace": ("sweeps", "plot_workspace"),
 }
 
 
@@ -86,7 +88,7 @@ def plot(
         Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
         Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
         TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
-        Consistency, LocalObservability : no more arguments.
+        Consistency, LocalObservability, Workspace : no more arguments.
         AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
     path : file to which the figure is written too; its suffix determines the format (png, svg, pdf).
     title : above the figure; by default a description of the result.

@@ -1,4 +1,4 @@
-"""Spectra of records and of what ``identify.spectra`` returns: power spectral densities by Welch's method."""
+"""Spectra of records, of what ``identify.spectra`` returns, and channels with their spectra at a glance."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
+from dalembert.identify.records.survey import Survey, spectrum
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.record import Record
 from dalembert.view.plots.figures import (
+    BLUE,
+    GREY,
     INK,
+    RED,
     beside,
     check_count,
     choice,
@@ -21,13 +25,14 @@ from dalembert.view.plots.figures import (
     new_figure,
     with_unit,
 )
-from dalembert.view.plots.record_channels import default_names
+from dalembert.view.plots.record_channels import default_names, thin_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST = 16
+MOST_CHANNELS = 16  # rows of a survey that can be read on a page
 NAMED_PEAKS = 5
 PROMINENT = 10.0  # a peak so many times as high as the valleys beside it is named
 BELOW = 1e-12  # of the largest density of an axes: densities below are not shown
@@ -125,3 +130,40 @@ def _refuse_uneven(run: Record, labels: list[str]) -> None:
                 f"channel {label!r} has {lost} samples missing, and a spectrum needs all of them.",
                 Advice("Take a part without gaps by {}.", Call("Record.between")),
             )
+
+
+def plot_survey(drawn: Survey, *, record: Record, title: str | None = None) -> Figure:
+    """Time on the left, spectrum on the right, one row per channel; inputs in red, faults beside the name.
+
+    Parameters
+    ----------
+    record : the record that was surveyed.
+    """
+    shown = drawn.channels[:MOST_CHANNELS]
+    figure = new_figure(10.0, 0.6 + 1.15 * len(shown))
+    axes = figure.subplots(len(shown), 2, squeeze=False, sharex="col", width_ratios=[3, 2])
+    step = 1.0 / drawn.rate
+    for row, one in zip(axes, shown, strict=True):
+        color = RED if one.name in drawn.drivers.inputs else BLUE
+        x = record[one.name]
+        t, thinned = thin_out(record.time, x, monotonic=True)
+        row[0].plot(t, thinned, color=color, lw=0.6)
+        faults = f"  ({', '.join(one.faults)})" if one.faults else ""
+        row[0].set_title(f"{with_unit(one.name, one.unit)}{faults}", fontsize=8, loc="left", pad=2)
+        if one.band is not None:
+            f, power = spectrum(x, step)
+            row[1].semilogy(f, np.sqrt(power), color=color, lw=0.7)
+            log_ticks(row[1].yaxis)
+            for peak in one.peaks:
+                row[1].axvline(peak, color=GREY, lw=0.5, ls=":")
+        else:
+            row[1].set_axis_off()
+        for ax in row:
+            ax.tick_params(labelsize=7)
+            ax.margins(x=0)
+    axes[-1][0].set_xlabel("time [s]", fontsize=8)
+    axes[-1][1].set_xlabel("frequency [Hz]", fontsize=8)
+    more = len(drawn.channels) - len(shown)
+    if title or more:
+        figure.suptitle(f"{title or ''}{f' ({more} more channels)' if more else ''}", fontsize=9)
+    return figure

@@ -1,4 +1,4 @@
-"""Sweeps and Monte Carlo runs: every result over every axis of the design, and how it is spread."""
+"""Sweeps, Monte Carlo runs and workspaces: results over the axes of a design and their spread, places of a point."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.sweeps.swept import Swept
+from dalembert.tree.reach.workspace import Workspace
 from dalembert.view.plots.figures import BLUE, GREY, INK, RED, check_count, choice, heading, new_figure, tiles
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_RESULTS, MOST_AXES = 5, 4
 BINS = 30
+VIEWS = ((0, 1, "x", "y"), (0, 2, "x", "z"))  # from above, and from the side
 
 
 def plot_swept(sweep: Swept, *names: str, view: str = "scatter", title: str | None = None) -> Figure:
@@ -126,4 +128,29 @@ def _histograms(sweep: Swept, results: list[str], title: str) -> Figure:
         ax.set_xlabel(label)
         ax.set_title(f"{middle:.4g}   5–95 %: {low:.4g} to {high:.4g}", loc="left", fontsize=8.5, fontweight="normal")
     heading(figure, title)
+    return figure
+
+
+# --- workspaces -------------------------------------------------------------------------------------------------------
+
+
+def plot_workspace(cloud: Workspace, *, title: str | None = None) -> Figure:
+    """Views from above and from the side (one view in the plane); the base is a cross."""
+    views = VIEWS if cloud.points.shape[1] == 3 else VIEWS[:1]
+    figure = new_figure(1.2 + 4.4 * len(views), 4.2)
+    axes: Any = figure.subplots(1, len(views), squeeze=False)[0]
+    order = np.argsort(cloud.measure)  # the best places on top
+    size = float(np.clip(400.0 / np.sqrt(len(order)), 1.5, 12.0))
+    for ax, (i, j, across, up) in zip(axes, views, strict=False):
+        drawn = ax.scatter(
+            cloud.points[order, i], cloud.points[order, j], c=cloud.measure[order], s=size, cmap="viridis", lw=0
+        )
+        ax.plot(cloud.base[i], cloud.base[j], "+", ms=12, mew=1.8, color=INK)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(5))
+        ax.set(xlabel=f"{across} [m]", ylabel=f"{up} [m]", aspect="equal")
+    figure.colorbar(drawn, ax=list(axes), label="manipulability", shrink=0.9)
+    low, high = cloud.reach
+    words = f"{cloud.name}: places of {cloud.place}, {low:.3g} to {high:.3g} m from the base"
+    heading(figure, words if title is None else title)
     return figure

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
+from typing import Any
 
 from dalembert.core.errors import DalembertError
 from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Quantity
 from dalembert.model import Body, Mechanism
 from dalembert.solve.position.mobility import mobility
 from dalembert.view.plots.figures import list_names, with_unit
@@ -73,24 +72,24 @@ def machine_tables(m: Mechanism, eqs: EquationsOfMotion) -> list[Piece]:
 def bodies_table(m: Mechanism, eqs: EquationsOfMotion) -> Table:
     """Masses and inertias of the bodies; their shapes where one has any."""
     bodies = m.bodies[:MOST_ROWS]
-    rows = [(body.name, *_inertia(eqs, body.name, m.planar), _shape(body)) for body in bodies]
+    rows = [(body.name, *_inertia(eqs, body, m.planar), _shape(body)) for body in bodies]
     head = ("body", "mass [kg]", "inertia [kg m²]", "shape")
     bare = all(row[-1] == "–" for row in rows)
     shown = tuple(row[:-1] if bare else row for row in rows)
     return Table(head[:-1] if bare else head, shown, more(m.bodies, "Bodies"))
 
 
-def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]:
-    """Mass and inertia as the equations have them, with the values of the parameters."""
-    M = np.asarray(eqs.kernel("inertia")(np.array(eqs.placement.q), eqs.p, 0.0)[0]).reshape(eqs.nv, eqs.nv)
+def _inertia(eqs: EquationsOfMotion, body: Body, planar: bool) -> tuple[str, str]:
+    """Mass and principal entries of the inertia, with the values of the parameters of the equations."""
+    known = dict(zip(eqs.parameters.names, map(float, eqs.p), strict=True))
 
-    def entry(name: str) -> float:
-        k = eqs.speeds.index.get(name)
-        return math.nan if k is None else float(M[k, k])
+    def number(x: Any) -> float:
+        return float(x.evaluate(known)) if isinstance(x, Quantity) else float(x)
 
-    turning = ("rate",) if planar else ("wx", "wy", "wz")
-    shown = ", ".join(f"{entry(f'{body}.{axis}'):.4g}" for axis in turning)
-    return f"{entry(f'{body}.vx'):.5g}", shown
+    turning = [body.inertia] if planar else [body.inertia[k][k] for k in range(3)]
+    if body.flexible is not None:
+        turning = [body.flexible.inertia[k, k] for k in ((2,) if planar else range(3))]
+    return f"{number(body.mass):.5g}", ", ".join(f"{number(x):.4g}" for x in turning)
 
 
 def _shape(body: Body) -> str:

@@ -242,7 +242,7 @@ class _Reader:
         if name in UPRIGHT:
             return self._upright(name)
         if name == "left":
-            return self._fenced()
+            return self._read_pair_of_fences()
         if name == "begin":
             return self._table(self._group_text())
         if name in IGNORED:
@@ -275,7 +275,7 @@ class _Reader:
             return f"<mi>{LETTERS[text]}</mi>"
         return f"<mtext>{escape(text)}</mtext>" if len(text) > 1 else f'<mi mathvariant="normal">{escape(text)}</mi>'
 
-    def _fenced(self) -> str:
+    def _read_pair_of_fences(self) -> str:
         opening = self._fence()
         inner = self._row(lambda one: one == r"\right")
         closing = ""

@@ -61,6 +61,20 @@ def test_errors_of_computed_torque_obey_the_equation_that_was_asked_for() -> Non
     assert found == pytest.approx(wanted, abs=0.02)
 
 
+def test_computed_torque_follows_a_record_in_joint_coordinates() -> None:
+    eqs = da.equations(da.read_model("seven-joint-arm"), coordinates="joint")
+    home = da.assemble(eqs, {"joint2": 0.4, "joint4": 1.2})
+    motion = da.tree.quintic(eqs, [home, da.assemble(eqs, {"joint1": 0.5, "joint4": 0.8})], 1.0, every=0.02)
+    law = computed_torque(eqs, motion, frequency=10.0)
+    torques = da.inverse_dynamics(eqs, motion)
+    names = [*eqs.coordinates.names, *eqs.speeds.names]
+    for k in (10, 25, 40):
+        q, v = np.split(np.array([motion[name][k] for name in names]), 2)
+        # the law splines 51 samples of a polynomial of degree five by splines of degree five: the same but for rounding
+        wanted = [torques[name][k] for name in eqs.inputs.names]
+        assert law.inputs_at(eqs.state(q, v, t=float(motion.time[k]))) == pytest.approx(wanted, abs=1e-6)
+
+
 def test_an_underactuated_arm_keeps_one_relation() -> None:
     """One motor, one constraint: the elbow stays at twice the shoulder."""
     eqs = arm(elbow=False)
@@ -186,10 +200,16 @@ def test_inputs_that_do_the_same_cannot_keep_two_constraints() -> None:
         udwadia_kalaba(da.equations(m), {"a": "S.angle", "b": "E.angle"})
 
 
-@pytest.mark.parametrize("value", ["elbow.angle", np.nan, None, da.Record.from_channels([0.0, 1.0], {"a": [0.0, 1.0]})])
-def test_a_motion_is_a_number_or_a_function_of_time(value: object) -> None:
+@pytest.mark.parametrize("value", ["elbow.angle", np.nan, None])
+def test_a_motion_is_a_number_a_function_of_time_or_a_record(value: object) -> None:
     with raises(ModelError, "not-finite"):
         computed_torque(arm(), {"shoulder.angle": value}, frequency=1.0)
+    with raises(ModelError, "too-few-samples"):
+        computed_torque(
+            arm(), {"shoulder.angle": da.Record([0.0, 1.0], [[0.0], [1.0]], ["shoulder.angle"])}, frequency=1.0
+        )
+    with raises(ModelError, "empty"):
+        computed_torque(arm(), da.Record([0.0, 1.0], [[0.0], [1.0]], ["force"]), frequency=1.0)
 
 
 def test_other_things_of_the_wrong_kind_are_refused() -> None:

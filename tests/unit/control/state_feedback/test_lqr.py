@@ -111,7 +111,7 @@ def test_a_long_horizon_begins_with_the_steady_gain_and_ends_with_that_of_its_en
     end[2, 2] = 4.0
     law = design.law()
     at_end, _ = call(law, np.eye(6)[2], t=60.0)
-    np.testing.assert_allclose(at_end, -np.linalg.solve(0.5 * np.eye(2), system.B.T @ end)[:, 2], atol=1e-12)
+    np.testing.assert_allclose(at_end, -np.linalg.solve(0.5 * np.eye(2), system.B.T @ end)[:, 2], rtol=0, atol=1e-12)
 
 
 @pytest.mark.spec("000-65")
@@ -202,7 +202,7 @@ def test_a_sampled_horizon_takes_singular_ends_and_counts_its_steps():
     law = longer.law(switched_on=2.0)
     for k in (0, 7, 1199, 1300):
         found = np.column_stack([-call(law, e, t=2.0 + 0.05 * k)[0] for e in np.eye(6)])
-        np.testing.assert_allclose(found, longer.schedule.gains[min(k, 1199)], atol=1e-13)
+        np.testing.assert_allclose(found, longer.schedule.gains[min(k, 1199)], rtol=0, atol=1e-13)
     assert not call(law, np.ones(6), t=1.9)[0].any()
 
 
@@ -270,7 +270,7 @@ def test_references_are_reached_from_the_static_map(dt):
     system = design.system
     closed = design.closed_loop()
     step = closed.replace(B=system.B @ design.F, D=system.D @ design.F, inputs=["r1", "r2"], units={})
-    np.testing.assert_allclose(step.dc_gain(), np.eye(2), atol=1e-10)
+    np.testing.assert_allclose(step.dc_gain(), np.eye(2), rtol=0, atol=1e-10)
 
 
 def test_an_output_that_cannot_be_held_is_refused():
@@ -311,9 +311,9 @@ def test_rates_are_read_under_the_names_of_the_machine():
 def test_the_closed_loop_and_the_loop_are_those_of_the_gain():
     design = lqr(frame(), Q=1.0, R=0.1, integral="base")
     closed, loop = design.closed_loop(), design.loop()
-    np.testing.assert_allclose(matched(closed.poles(), design.poles), design.poles, atol=1e-9)
+    np.testing.assert_allclose(matched(closed.poles(), design.poles), design.poles, rtol=0, atol=1e-9)
     around = loop.feedback()
-    np.testing.assert_allclose(matched(around.poles(), design.poles), design.poles, atol=1e-9)
+    np.testing.assert_allclose(matched(around.poles(), design.poles), design.poles, rtol=0, atol=1e-9)
 
 
 def test_the_table_names_gains_poles_and_residual():

@@ -7,11 +7,12 @@ import pytest
 import scipy.linalg
 
 from dalembert.control import controllability, observability, observer_gain, place
+from dalembert.control.state_feedback import place as place_module
 from dalembert.control.state_feedback.place import farthest, one_by_one
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.linear import SecondOrder, StateSpace
 from tests.helpers.control_systems import LUMPED_POLES, cart, frame, lumped
-from tests.helpers.findings import raises
+from tests.helpers.findings import raises, warns
 
 METHODS = ("robust", "null-space")
 
@@ -198,7 +199,7 @@ def test_the_error_of_an_observer_does_not_depend_on_the_inputs():
         a4, b4 = rates(t + h, x + h * a3, xh + h * b3)
         x, xh = x + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4), xh + h / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
     exact = scipy.linalg.expm((system.A - observer.L @ system.C) * 0.5) @ start
-    np.testing.assert_allclose(x - xh, exact, atol=1e-5 * np.linalg.norm(start))
+    np.testing.assert_allclose(x - xh, exact, rtol=0, atol=1e-5 * np.linalg.norm(start))
 
 
 @pytest.mark.parametrize("form", ["current", "predictor"])
@@ -214,7 +215,7 @@ def test_a_sampled_observer_follows_the_model_whatever_the_form(form):
         memory, before = after.full().ravel(), u
         last = x
         x = system.A @ x + system.B @ u
-    np.testing.assert_allclose(estimate.full().ravel(), last, atol=1e-8)
+    np.testing.assert_allclose(estimate.full().ravel(), last, rtol=0, atol=1e-8)
 
 
 def test_a_sample_that_is_not_fresh_changes_nothing():
@@ -292,3 +293,36 @@ def test_large_systems_are_judged_by_their_eigenvectors_alike():
         assert len(missed) == 1 + len(missing)
         assert any(mode.frequency == pytest.approx(25.0) for mode in missed)
         assert report.sufficient
+
+
+@pytest.mark.parametrize(("apart", "refused"), [(0.5e-9, True), (2e-9, False)])
+def test_poles_that_agree_in_nine_digits_are_one(apart, refused):
+    """One input gives one eigenvector to a pole. ‖A‖ and the poles are 1, so distances are relative to 1."""
+    system = StateSpace([[0, 1], [0, 0]], [0, 1])
+    if refused:
+        with raises(DataError, "not-reachable", "2 times"):
+            place(system, [-1.0, -1.0 - apart], method="null-space")
+    else:
+        place(system, [-1.0, -1.0 - apart], method="null-space")
+
+
+@pytest.mark.parametrize(("apart", "refused"), [(0.5e-6, False), (2e-6, True)])
+def test_a_mode_out_of_reach_stays_within_a_millionth(apart, refused):
+    system = StateSpace(np.diag([-1.0, -2.0]), [1.0, 0.0])
+    poles = [-4.0, -2.0 - 4.0 * apart]
+    if refused:
+        with raises(DataError, "not-reachable", "-2"):
+            place(system, poles)
+    else:
+        assert place(system, poles).K[0, 0] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("away", "warned"), [(0.9e-3, False), (1.1e-3, True)])
+def test_poles_missed_by_more_than_a_thousandth_are_reported(monkeypatch, away, warned):
+    monkeypatch.setattr(place_module, "one_by_one", lambda A, B, poles: np.array([[1.0 + away]]))
+    system = StateSpace(0.0, 1.0)
+    if warned:
+        with warns(DalembertWarning, "not-reachable"):
+            place(system, [-1.0])
+    else:
+        place(system, [-1.0])

@@ -7,7 +7,6 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.estimate.engine.metrics import STILL
 from dalembert.record import Record
 from tests.helpers.findings import raises
 from tests.unit.estimate.filters.test_kalman import kalman, pushed
@@ -64,5 +63,5 @@ def test_a_truth_sampled_otherwise_is_interpolated_and_one_too_short_is_refused(
 @pytest.mark.parametrize(("factor", "shown"), [(0.9, False), (1.1, True)])
 def test_a_channel_that_does_not_move_has_no_relative_error(factor: float, shown: bool) -> None:
     estimate = kalman().run(pushed(50))
-    truth = Record.from_channels(estimate.time, {"speed": factor * STILL * (-1.0) ** np.arange(len(estimate.time))})
+    truth = Record.from_channels(estimate.time, {"speed": factor * 1e-15 * (-1.0) ** np.arange(len(estimate.time))})
     assert ("%" in estimate.compare(truth).table()) is shown

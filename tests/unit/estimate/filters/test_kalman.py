@@ -10,7 +10,6 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
-from dalembert.estimate.filters.kalman import SINGULAR
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.engines import ENGINES, engine
@@ -419,8 +418,8 @@ def test_a_filter_inside_a_simulation_is_the_filter_over_what_its_sensors_wrote(
 
 @pytest.mark.parametrize(("size", "refused"), [(2.0, False), (0.5, True)])
 def test_the_information_form_needs_matrices_that_are_not_singular_to_rounding(size: float, refused: bool) -> None:
-    model = da.StateSpace(np.diag([0.5, 0.5 * size * SINGULAR]), np.ones((2, 1)), np.eye(2), dt=0.1)
-    noise = np.array([[1.0, 1.0 - 2.0 * size * SINGULAR], [1.0 - 2.0 * size * SINGULAR, 1.0]])
+    model = da.StateSpace(np.diag([0.5, 0.5 * size * 1e-13]), np.ones((2, 1)), np.eye(2), dt=0.1)
+    noise = np.array([[1.0, 1.0 - 2.0 * size * 1e-13], [1.0 - 2.0 * size * 1e-13, 1.0]])
     whole = da.StateSpace(0.5 * np.eye(2), np.ones((2, 1)), np.eye(2), dt=0.1)
     for system, R in ((model, np.eye(2)), (whole, noise)):
         with raises(DataError, "singular-matrix") if refused else nullcontext():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.estimate.judge.observed_directions import LIMITS, View, describe_decay, rank_sensors, typical_noise
+from dalembert.estimate.judge.observed_directions import View, describe_decay, rank_sensors, typical_noise
 
 
 def view(*values: float) -> View:
@@ -16,52 +16,52 @@ def view(*values: float) -> View:
 
 @pytest.mark.parametrize(("side", "well"), [(1.001, 2), (0.999, 1)])
 def test_a_direction_is_seen_well_where_half_of_its_deviation_is_left(side: float, well: int) -> None:
-    found = view(10.0, LIMITS.weak * side)
-    assert found.well == well and found.left[-1] == pytest.approx(LIMITS.seen, rel=2e-3)
+    found = view(10.0, np.sqrt(3.0) * side)
+    assert found.well == well and found.left[-1] == pytest.approx(0.5, rel=2e-3)
 
 
 @pytest.mark.parametrize(("side", "rank"), [(1.01, 2), (0.99, 1)])
 def test_a_gap_to_a_small_singular_value_hides_its_direction(side: float, rank: int) -> None:
-    assert view(1.0, LIMITS.below * side).rank == rank  # the gap is 1e4, more than it takes
+    assert view(1.0, 1e-4 * side).rank == rank  # the gap is 1e4, more than it takes
 
 
 @pytest.mark.parametrize(("side", "named"), [(1.01, True), (0.99, False)])
 def test_a_sensor_is_named_where_it_halves_a_deviation(side: float, named: bool) -> None:
     # one more reading of strength s leaves 1/√(1 + s²) of what is hidden: ln √(1 + s²) is the gain
-    strength = np.sqrt(np.exp(2 * LIMITS.worth * side) - 1)
+    strength = np.sqrt(np.exp(2 * 0.69 * side) - 1)
     found = rank_sensors(view(10.0, 0.0), {"gyro": np.array([[0.0, strength]])}, ())
     assert bool(found) is named
 
 
 @pytest.mark.parametrize(("side", "names"), [(1.01, {"a", "b"}), (0.99, {"a"})])
 def test_a_state_is_named_from_its_share_of_a_direction_on(side: float, names: set[str]) -> None:
-    direction = np.array([1.0, LIMITS.shown * side])
+    direction = np.array([1.0, 0.05 * side])
     assert set(view(1.0, 1.0).direction(direction)) == names
 
 
 @pytest.mark.parametrize(("side", "named"), [(1.01, 1), (0.99, 0)])
 def test_a_direction_that_fades_by_itself_needs_no_sensor(side: float, named: int) -> None:
-    flow = np.stack([np.eye(2), np.diag([1.0, LIMITS.faded * side])])
+    flow = np.stack([np.eye(2), np.diag([1.0, 0.1 * side])])
     found = View.of(("a", "b"), np.diag([10.0, 0.0]), np.eye(2), flow)
     assert found.poor.shape[1] == named
-    assert bool(describe_decay(LIMITS.faded * side)) is not bool(named)
+    assert bool(describe_decay(0.1 * side)) is not bool(named)
 
 
 def test_sensors_of_like_gain_keep_the_order_of_the_list() -> None:
     """The gain of a reading of strength s on a hidden direction is ln √(1 + s²), ln s for large s."""
     for side, first in ((0.98, "weaker"), (1.02, "stronger")):
-        rows = {"weaker": np.array([[0.0, 1e4]]), "stronger": np.array([[0.0, 1e4 * LIMITS.alike * side]])}
+        rows = {"weaker": np.array([[0.0, 1e4]]), "stronger": np.array([[0.0, 1e4 * 3.0 * side]])}
         assert rank_sensors(view(10.0, 0.0), rows, ())[0][0] == (first,)
 
 
 def test_only_the_best_alternatives_are_named() -> None:
-    rows = {f"s{k}": np.array([[0.0, 100.0]]) for k in range(LIMITS.alternatives + 2)}
-    assert len(rank_sensors(view(10.0, 0.0), rows, ())) == LIMITS.alternatives
+    rows = {f"s{k}": np.array([[0.0, 100.0]]) for k in range(7)}
+    assert len(rank_sensors(view(10.0, 0.0), rows, ())) == 5
 
 
 @pytest.mark.parametrize(("share", "noise"), [(0.5, 1.0), (2.0, 2.0)])
 def test_a_reading_that_hardly_moves_has_the_noise_of_others_of_its_unit(share: float, noise: float) -> None:
     """Readings of 1 m and of less; one window of one sample, a state of unit uncertainty."""
-    stacked = np.array([1.0, share * LIMITS.least_range]).reshape(1, 1, 2, 1)
+    stacked = np.array([1.0, share * 0.01]).reshape(1, 1, 2, 1)
     found = typical_noise(["m", "m"], stacked, np.ones((1, 1, 1)))
-    assert found == pytest.approx([LIMITS.precision, noise * LIMITS.precision * LIMITS.least_range])
+    assert found == pytest.approx([0.01, noise * 0.01 * 0.01])

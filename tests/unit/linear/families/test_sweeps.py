@@ -8,6 +8,7 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.families.sweeps import campbell, root_locus, sweep
+from dalembert.linear.families.tracking import _overtakes
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 
@@ -59,9 +60,9 @@ def test_circulatory_coupling_has_the_closed_form_on_both_sides_of_the_merge():
     epsilon = 0.3
     found = sweep(circulatory(epsilon), np.array([-1.0, -0.8, -0.5, -0.2, 0.0]))
     w = np.sort(found.frequencies, axis=1)
-    np.testing.assert_allclose(w[0][-2:], [0.21462, 1.39783], atol=0.5e-5)  # spec 003, E2
-    np.testing.assert_allclose(w[1][-2:], [0.50831, 1.31970], atol=0.5e-5)
-    np.testing.assert_allclose(w[2][-2:], [0.77460, 1.18322], atol=0.5e-5)
+    np.testing.assert_allclose(w[0][-2:], [0.21462, 1.39783], rtol=0, atol=0.5e-5)  # spec 003, E2
+    np.testing.assert_allclose(w[1][-2:], [0.50831, 1.31970], rtol=0, atol=0.5e-5)
+    np.testing.assert_allclose(w[2][-2:], [0.77460, 1.18322], rtol=0, atol=0.5e-5)
     for row, (sigma, omega) in ((3, (0.11112, 1.00615)), (4, (0.14838, 1.01095))):
         s = found.eigenvalues[row]
         assert s.real.max() == pytest.approx(sigma, abs=0.5e-5)
@@ -78,8 +79,10 @@ def test_flutter_of_circulatory_coupling_begins_and_ends_at_alpha_equal_epsilon(
     assert [crossing.becomes for crossing in found.crossings] == ["unstable", "stable"]
     assert all(crossing.motion == "flutter" for crossing in found.crossings)
     # τ = 1e-7 puts the boundary off by 2 τ²/ε; eigenvalues near a double one are good to √ε_machine, its square here
-    np.testing.assert_allclose([crossing.value for crossing in found.crossings], [-epsilon, epsilon], atol=1e-12)
-    np.testing.assert_allclose([crossing.eigenvalue.imag for crossing in found.crossings], 1.0, atol=1e-6)
+    np.testing.assert_allclose(
+        [crossing.value for crossing in found.crossings], [-epsilon, epsilon], rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose([crossing.eigenvalue.imag for crossing in found.crossings], 1.0, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(found.stable, np.abs(found.values) >= epsilon - 1e-12)
 
 
@@ -102,7 +105,7 @@ def test_the_bicycle_has_its_published_weave_and_capsize_speeds():
     assert capsize.value == pytest.approx(6.02426201538837, abs=1e-9)
     published = [-14.0783896927982, -0.775341882195845 - 4.46486771378823j, -0.775341882195845 + 4.46486771378823j,
                  -0.32286642900409]  # fmt: skip
-    np.testing.assert_allclose(matched(found.eigenvalues[10], published), published, atol=1e-9)
+    np.testing.assert_allclose(matched(found.eigenvalues[10], published), published, rtol=0, atol=1e-9)
     assert found.stable.tolist() == [4.29 < v < 6.03 for v in found.values]
 
 
@@ -158,8 +161,8 @@ def test_campbell_finds_every_meeting_of_a_frequency_with_a_multiple_of_the_spee
     assert [one.order for one in found.critical_speeds] == [1.0, 2.0, 2.0]
     for one in found.critical_speeds:
         assert one.eigenvalue.imag == pytest.approx(one.order * one.speed, rel=1e-11)
-    np.testing.assert_allclose(found.frequencies[5], [1.842403, 3.256617], atol=0.5e-6)  # Ω = 1
-    np.testing.assert_allclose(found.frequencies[25], [0.986024, 6.085044], atol=0.5e-6)  # Ω = 5
+    np.testing.assert_allclose(found.frequencies[5], [1.842403, 3.256617], rtol=0, atol=0.5e-6)  # Ω = 1
+    np.testing.assert_allclose(found.frequencies[25], [0.986024, 6.085044], rtol=0, atol=0.5e-6)  # Ω = 5
     assert found.unit == "rad/s" and "critical speed, order 2" in repr(found)
 
 
@@ -172,7 +175,7 @@ def test_the_root_locus_of_a_third_order_plant_crosses_at_routh_s_gain():
     (only,) = found.crossings
     assert only.value == pytest.approx(60.0, rel=1e-9)
     assert only.eigenvalue.imag == pytest.approx(np.sqrt(11.0), rel=1e-7)
-    np.testing.assert_allclose(np.sort(found.eigenvalues[0].real), [-3, -2, -1], atol=1e-12)
+    np.testing.assert_allclose(np.sort(found.eigenvalues[0].real), [-3, -2, -1], rtol=0, atol=1e-12)
 
 
 def test_two_real_branches_that_meet_and_leave_the_axis_are_followed_through():
@@ -182,7 +185,7 @@ def test_two_real_branches_that_meet_and_leave_the_axis_are_followed_through():
     found = root_locus(mass, gains)
     for s, root in zip(found.eigenvalues, np.emath.sqrt(1 - gains + 0j), strict=True):
         expected = np.array([-1 + root, -1 - root])
-        np.testing.assert_allclose(matched(s, expected), expected, atol=1e-7)  # k = 1 is a double root
+        np.testing.assert_allclose(matched(s, expected), expected, rtol=0, atol=1e-7)  # k = 1 is a double root
 
 
 def test_a_direct_term_that_closes_the_loop_on_itself_is_refused():
@@ -225,3 +228,9 @@ def test_a_sweep_is_frozen_and_prints_values_frequencies_and_boundaries():
         found.unit = "m"
     assert "alpha = -0.3" in repr(found) and "becomes unstable (flutter at 0.15915 Hz)" in repr(found)
     assert found.damping_ratios.shape == found.frequencies_hz.shape == found.eigenvalues.shape
+
+
+@pytest.mark.parametrize(("apart", "overtakes"), [(0.9e-9, False), (1.1e-9, True)])
+def test_frequencies_overtake_each_other_beyond_rounding(apart: float, overtakes: bool) -> None:
+    before, after = np.array([1j, 1j * (1.0 + apart)]), np.array([1j * (1.0 + apart), 1j])
+    assert _overtakes(before, after, 1.0) is overtakes

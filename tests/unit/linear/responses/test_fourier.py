@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.responses.fourier import NEGLIGIBLE, FourierSeries, fourier_series, periodic_response
+from dalembert.linear.responses.fourier import FourierSeries, fourier_series, periodic_response
 from tests.helpers.findings import raises
 
 
@@ -21,10 +21,12 @@ def pair(**more) -> SecondOrder:
 def test_held_and_linear_samples_have_the_coefficients_of_their_interpolants():
     T, n = 2.0, np.arange(1, 30)
     square = fourier_series([1.0, -1.0], T, 29, hold="zero")
-    np.testing.assert_allclose(square.sines[1:], np.where(n % 2, 4.0 / (np.pi * n), 0.0), atol=1e-15)
+    np.testing.assert_allclose(square.sines[1:], np.where(n % 2, 4.0 / (np.pi * n), 0.0), rtol=0, atol=1e-15)
     triangle = fourier_series([0.0, 1.0, 0.0, -1.0], T, 29)
     sign = np.where(n % 4 == 1, 1.0, -1.0)
-    np.testing.assert_allclose(triangle.sines[1:], np.where(n % 2, sign * 8 / (np.pi * n) ** 2, 0.0), atol=1e-15)
+    np.testing.assert_allclose(
+        triangle.sines[1:], np.where(n % 2, sign * 8 / (np.pi * n) ** 2, 0.0), rtol=0, atol=1e-15
+    )
 
 
 def test_a_series_returns_a_trigonometric_polynomial_exactly():
@@ -36,10 +38,10 @@ def test_a_series_returns_a_trigonometric_polynomial_exactly():
 
     series = fourier_series(signal, T, 5)
     assert series.mean == pytest.approx(0.3, abs=1e-14)
-    np.testing.assert_allclose(series.cosines, [0.6, -2, 0, 0, 0, 0], atol=1e-14)
-    np.testing.assert_allclose(series.sines, [0, 0, 0, 0.5, 0, 0], atol=1e-14)
+    np.testing.assert_allclose(series.cosines, [0.6, -2, 0, 0, 0, 0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(series.sines, [0, 0, 0, 0.5, 0, 0], rtol=0, atol=1e-14)
     t = np.linspace(-1.0, 2.0, 17)
-    np.testing.assert_allclose(series(t), signal(t), atol=1e-13)
+    np.testing.assert_allclose(series(t), signal(t), rtol=0, atol=1e-13)
     assert "FourierSeries: period 0.7 s, 5 harmonics" in repr(series)
 
 
@@ -88,5 +90,15 @@ def test_a_periodic_response_prints_its_harmonics_and_knows_its_outputs():
 
 @pytest.mark.parametrize(("factor", "rows"), [(0.9, 1), (1.1, 2)])
 def test_a_harmonic_of_the_size_of_rounding_is_not_shown(factor: float, rows: int) -> None:
-    series = FourierSeries(1.0, [0.0, 2.0, 2.0 * factor * NEGLIGIBLE])
+    series = FourierSeries(1.0, [0.0, 2.0, 2.0 * factor * 1e-14])
     assert len(series.table().splitlines()) == 1 + rows
+
+
+@pytest.mark.parametrize(("off", "refused"), [(0.5e-12, False), (2e-12, True)])
+def test_a_series_has_the_period_of_the_response_up_to_rounding(off: float, refused: bool) -> None:
+    system, load = SecondOrder(1.0, 4.0, C=0.1, B=1.0, inputs="f"), FourierSeries(1.0 + off, [0.0, 1.0])
+    if refused:
+        with raises(DataError, "sample-time-mismatch", "'f'"):
+            periodic_response(system, {"f": load}, 1.0)
+    else:
+        periodic_response(system, {"f": load}, 1.0)

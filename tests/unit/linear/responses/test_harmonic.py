@@ -12,6 +12,7 @@ import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
+from dalembert.linear.responses.dynamic_stiffness import _second_order_schur
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.linear.responses.harmonic import frequency_response, harmonic_response
 from dalembert.linear.responses.superposition import frequency_grid, modal_frequency_response
@@ -332,14 +333,14 @@ def test_unknown_names_are_answered_with_the_nearest_one():
 
 def test_peaks_stand_at_the_resonances():
     peaks = pair().peaks("left", "push")
-    np.testing.assert_allclose([peak.frequency for peak in peaks], [1.0, np.sqrt(3.0)], atol=0.01)
+    np.testing.assert_allclose([peak.frequency for peak in peaks], [1.0, np.sqrt(3.0)], rtol=0, atol=0.01)
     assert peaks[0].frequency_hz == pytest.approx(peaks[0].frequency / (2 * np.pi))
     assert len(pair().peaks("left", "push", prominence=0.5)) == 2
 
 
 def test_phase_unwraps_and_decibels_never_reach_minus_infinity():
     fr = FrequencyResponse(np.arange(5.0), np.exp(-2j * np.arange(5)))
-    np.testing.assert_allclose(fr.phase("y1", unwrap=True), -2.0 * np.arange(5), atol=1e-14)
+    np.testing.assert_allclose(fr.phase("y1", unwrap=True), -2.0 * np.arange(5), rtol=0, atol=1e-14)
     assert np.isfinite(FrequencyResponse([1.0], [0.0]).decibels("y1")).all()
 
 
@@ -421,3 +422,36 @@ def test_outputs_of_its_own_are_what_a_system_answers_for_by_default():
 def test_a_step_between_equal_magnitudes_is_no_peak_of_any_height():
     fr = FrequencyResponse([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 2.0, 2.0, 3.0, 9.0, 1.0], ["force"], ["tip"])
     assert [peak.frequency for peak in fr.peaks("tip", prominence=0.1)] == [5.0]
+
+
+@pytest.mark.parametrize(("excess", "refused"), [(0.5e-12, False), (2e-12, True)])
+def test_the_nyquist_frequency_itself_is_allowed(excess: float, refused: bool) -> None:
+    system, w = StateSpace(0.5, 1.0, 1.0, dt=0.1), np.pi / 0.1 * (1.0 + excess)
+    if refused:
+        with raises(DataError, "out-of-range"):
+            frequency_response(system, [w])
+    else:
+        frequency_response(system, [w])
+
+
+@pytest.mark.parametrize(("ratio", "kept"), [(0.5e-9, False), (2e-9, True)])
+def test_a_grid_leaves_the_frequency_of_an_undamped_mode_out(ratio: float, kept: bool) -> None:
+    """Around ω = 2: points from a tenth to thirty times the width of a damping ratio of 1e-4, the smallest resolved."""
+    grid = frequency_grid(SecondOrder(1.0, 4.0, C=4.0 * ratio), 1.0, 10.0, 2)
+    away = np.abs(grid[1:-1] / 2.0 - 1.0)
+    assert away.max() == pytest.approx(30e-4, rel=1e-6)
+    assert np.sort(away[away > 1e-8])[0] == pytest.approx(0.1e-4, rel=1e-6)
+    assert bool((away < 1e-8).any()) is kept
+
+
+def test_points_keep_their_distance_from_an_undamped_mode() -> None:
+    """An evenly spread point falls on ω = 2 (1 + 0.5e-6) and goes; one at 2 (1 + 2e-6) stays."""
+    system = SecondOrder(1.0, 4.0)
+    for off, kept in ((0.5e-6, False), (2e-6, True)):
+        end = 2.0 * (1.0 + off)
+        assert bool(np.isin(end, frequency_grid(system, 1.0, end, 2, spacing="linear"))) is kept
+
+
+@pytest.mark.parametrize(("mass", "used"), [(0.5e-12, False), (2e-12, True)])
+def test_a_schur_form_is_used_where_the_mass_matrix_costs_six_digits_at_most(mass: float, used: bool) -> None:
+    assert (_second_order_schur(SecondOrder(np.diag([1.0, mass]), np.eye(2))) is not None) is used

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Section, assemble, solve_static
+from dalembert.structures.assembly.free_motions import _axis, _echelon
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
 
@@ -39,3 +41,19 @@ def test_a_part_joined_by_a_rigid_link_is_not_told_as_apart():
         solve_static(assemble(f), "snow")
     assert "a mechanism that moves E.y" in str(error.value)
     assert "parts that nothing joins" not in str(error.value)
+
+
+@pytest.mark.parametrize(("angle", "name"), [(2e-5, "x"), (1e-4, "(1, 0.0001, 0)")])
+def test_an_axis_is_named_where_four_digits_do_not_show_its_tilt(angle: float, name: str) -> None:
+    """1 - cos = angle²/2: 2e-10 and 5e-9."""
+    assert _axis(np.array([np.cos(angle), np.sin(angle), 0.0])) == name
+
+
+@pytest.mark.parametrize(("size", "pivot"), [(0.5e-7, 1), (2e-7, 0)])
+def test_a_pivot_of_unit_motions_is_more_than_their_error(size: float, pivot: int) -> None:
+    assert _echelon(np.array([[size, 1.0]]))[0, pivot] == 1.0
+
+
+@pytest.mark.parametrize(("part", "kept"), [(0.5e-12, 0.0), (2e-12, 2e-12)])
+def test_rounding_of_a_motion_is_removed(part: float, kept: float) -> None:
+    assert _echelon(np.array([[1.0, part]]))[0, 1] == kept

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly import rotating_bodies
-from dalembert.structures.assembly.rotating_bodies import ROUND, refuse_not_round
+from dalembert.structures.assembly.rotating_bodies import refuse_not_round
 from tests.helpers.findings import raises
 
 
@@ -24,7 +24,7 @@ def test_a_body_is_round_up_to_its_limit():
 @pytest.mark.parametrize(("factor", "refused"), [(0.9, False), (1.1, True)])
 def test_a_body_is_round_up_to_a_billionth_of_its_inertia(factor: float, refused: bool) -> None:
     # transverse inertias 1 ± δ differ from their mean by δ; the largest inertia is the polar one, 2
-    apart = 2.0 * factor * ROUND
+    apart = 2.0 * factor * 1e-9
     inertia = np.diag([1.0 + apart, 1.0 - apart, 2.0])
     with raises(DataError, "not-round") if refused else nullcontext():
         refuse_not_round(inertia, np.array([0.0, 0.0, 1.0]), "the disc")

@@ -10,7 +10,7 @@ import pytest
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame
 from dalembert.structures.frame import arguments
-from dalembert.structures.frame.arguments import ROUNDING, _full_matrix
+from dalembert.structures.frame.arguments import _full_matrix
 from tests.helpers.findings import raises
 
 
@@ -34,8 +34,8 @@ def test_a_stiffness_matrix_is_symmetric_and_gives_no_energy_up_to_rounding(
 ) -> None:
     K = np.diag([2.0, 1.0, 1.0])
     if code == "not-symmetric":
-        K[0, 1] = 2.0 * factor * ROUNDING
+        K[0, 1] = 2.0 * factor * 1e-9
     else:
-        K[2, 2] = -2.0 * factor * ROUNDING
+        K[2, 2] = -2.0 * factor * 1e-9
     with raises(ModelError, code) if refused else nullcontext():
         _full_matrix(K.tolist(), "the stiffness", planar=True)

@@ -15,6 +15,7 @@ import sympy
 import dalembert as da
 from dalembert.errors import MissingExtraError, ModelError
 from dalembert.symbolic.text.convert import from_sympy, number, to_sympy, to_sympy_shared
+from tests.helpers.findings import raises
 
 SX = ca.SX
 X, Y = SX.sym("x"), SX.sym("y")
@@ -160,7 +161,7 @@ def test_an_unknown_symbol_is_named() -> None:
 
 def test_without_sympy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(MissingExtraError, match=r"dalembert\[symbolic\]"):
+    with raises(MissingExtraError, "missing-extra", "dalembert[symbolic]"):
         to_sympy(X)
 
 

@@ -30,6 +30,14 @@ def test_a_force_of_the_scene_is_its_vector_times_its_input_turned_with_its_body
     assert found[0]["values"] == pytest.approx(expected, abs=1e-12)
 
 
+def test_what_stands_on_the_ground_is_drawn_and_framed() -> None:
+    corners = [[[-5.0, 0.0, 0.0], [-5.0, 1.0, 0.0], [-4.0, 0.0, 0.0]]]
+    found = machine_data(turning(ground_shape={"kind": "mesh", "triangles": corners}), 30, 1.0, [])
+    assert found["ground_shape"]["triangles"].tolist() == [[-5, 0, 0, -5, 1, 0, -4, 0, 0]]
+    assert found["low"][0] == pytest.approx(-5.0)
+    assert "ground_shape" not in machine_data(turning(), 30, 1.0, [])
+
+
 def test_reactions_are_drawn_where_they_are_recorded() -> None:
     run = turning(joints=[{"name": "J", "type": "revolute", "body": "b", "point": [1, 0, 0]}])
     more = np.column_stack([run.data, np.full(len(run), 3.0), np.full(len(run), 4.0)])

@@ -37,7 +37,7 @@ def test_a_plot_without_names_shows_joint_coordinates_and_energy() -> None:
 
 
 def test_coordinates_of_every_kind_of_joint_are_shown_up_to_eight() -> None:
-    assert {part[0] for kind in JOINTS.values() for part in kind.coordinates} == {*_COORDINATES, "x", "y"}
+    assert {part[0] for kind in JOINTS.values() for part in kind.coordinates} == {*_COORDINATES, "x", "y", "z"}
     names = ["b.x", "b.y", "b.angle", "U.angle1", "U.angle2", "S.angle", "S.displacement", "Q.x", "Q.y", "C.parameter"]
     names += ["U.rate1", "U.force.x", "tip.x", "tip.y", "energy", "energy.kinetic"]
     scene = {"joints": [{"name": name, "type": "?", "body": "b", "point": [0, 0, 0]} for name in "USQC"]}
