@@ -86,14 +86,14 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
         raise FileFormatError(
             "not-supported",
             f"variable {label!r} is packed by a filter other than deflate and shuffle.",
-            Advice("Repack it with deflate: h5repack -f GZIP=4."),
+            Advice("Repack it by deflate, with the tool h5repack."),
         )
     target[:] = dataset.fillvalue
 
     def place(chunk: Any) -> None:
         starts = chunk.chunk_offset
         file.seek(chunk.byte_offset)
-        content = file.read(min(chunk.size, size + size // 1000 + 64))  # what does not shrink grows by its heads
+        content = file.read(min(chunk.size, size + size // 1000 + 64))  # data that deflate cannot shrink grow by block headers
         if len(content) != chunk.size:
             raise FileFormatError("damaged", f"a chunk of {label!r} is cut off.")
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]

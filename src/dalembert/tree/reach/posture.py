@@ -141,7 +141,7 @@ def read_objective(
         inside = np.isfinite(ranges.low) & np.isfinite(ranges.high) & (ranges.high > ranges.low)
         if not inside.any():
             raise ModelError(
-                "no-limits", f"prefer='middle' needs joints with a lower and an upper limit; {eqs.name!r} has none.",
+                "no-limits", f"the middle of the limits needs joints with a lower and an upper limit; {eqs.name!r} has none.",
                 Advice("Give {}.", Argument("limits", {"elbow.angle": (-1.0, 1.0)})), where={"argument": "prefer"},
             )  # fmt: skip
         low, high = ranges.low[inside], ranges.high[inside]
@@ -181,7 +181,7 @@ def _dexterity_kernel(eqs: EquationsOfMotion, tasks: tuple[ReachTask, ...]) -> K
             dim = 2 if J.shape[0] == 3 else 3
             rows.append(J[:dim, :] if not task.rotation else J[dim:, :] if not task.position else J)
         if not rows:
-            raise ModelError("missing-argument", "prefer='manipulability' needs a place among the targets.")
+            raise ModelError("missing-argument", "the best manipulability needs a place among the targets.")
         J = ca.densify(ca.vertcat(*rows))
         dJ = ca.densify(ca.jacobian(ca.vec(J), x.q) @ N)
         return Kernel(ca.Function("dexterity", [x.q, x.p, x.t], [J, dJ], {"cse": True}))

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.core.findings import Advice, Call
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.files.records.bounds import LIMITS, check_size
 from dalembert.files.records.format import FORMATS, Reading, RecordFormat
 from dalembert.files.records.header_units import read_unit_cell
@@ -119,8 +119,9 @@ def write(record: Record, path: Path, suffix: str) -> None:
     """One time response for each channel; its name is the first line of text."""
     if not record.is_even:
         raise FileFormatError(
-            "uneven-sampling", "universal files are written of even samples.", Advice("Use record.resample(every=...).")
-        )
+            "uneven-sampling", "universal files hold even samples only.",
+            Advice("Use {}.", Call("Record.resample", Argument("every", float(np.median(np.diff(record.time)))))),
+        )  # fmt: skip
     step = float(np.mean(np.diff(record.time))) if len(record) > 1 else 1.0
     with path.open("w", encoding="ascii", errors="replace", newline="\n") as file:
         for k, (name, unit) in enumerate(record.units.items()):
