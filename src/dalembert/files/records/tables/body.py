@@ -107,6 +107,7 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
     how = reader.ReadOptions(
         use_threads=False, block_size=BLOCK, skip_rows=body.lines, column_names=names, encoding=body.encoding
     )
+    parsed = arrow.default_memory_pool()
     table, row = np.empty((body.rows, len(body.cells))), 0
     try:
         with reader.open_csv(
@@ -119,6 +120,7 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
                     column = batch.column(k).to_numpy(zero_copy_only=False)
                     table[row : row + batch.num_rows, k] = column
                 row += batch.num_rows
+                parsed.release_unused()  # the pool of blocks would keep them all
                 progress.update(min(1.0, row / body.rows))
     except (arrow.ArrowException, OSError, UnicodeError):
         return None
