@@ -109,8 +109,8 @@ def survey(record: Record) -> Survey:
     --------
     >>> t = np.arange(4000) / 200.0
     >>> found = survey(Record(t, np.column_stack([np.sin(20 * np.pi * t), 0 * t]), ["a1", "a2"]))
-    >>> [one.peaks for one in found.channels], found.channels[1].dead
-    ([(10.0,), ()], True)
+    >>> [np.round(one.peaks, 2).tolist() for one in found.channels], found.channels[1].dead
+    ([[10.0], []], True)
     """
     step = float(np.median(np.diff(record.time))) if len(record) > 1 else float("nan")
     even = bool(record.is_even) and len(record) > 1
@@ -177,4 +177,12 @@ def _peaks(f: FloatArray, power: FloatArray, most: int = 5) -> tuple[float, ...]
     )
     places = places - 1
     strongest = places[np.argsort(power[places])[::-1][:most]]
-    return tuple(float(f[k]) for k in np.sort(strongest))
+    return tuple(_top(f, power, int(k)) for k in np.sort(strongest))
+
+
+def _top(f: FloatArray, power: FloatArray, k: int) -> float:
+    """Frequency of a peak between lines: of the parabola through the logarithms of three powers."""
+    if not 0 < k < len(f) - 1 or not (power[k - 1 : k + 2] > 0).all():
+        return float(f[k])
+    left, top, right = np.log(power[k - 1 : k + 2])
+    return float(f[k] + 0.5 * (f[1] - f[0]) * (left - right) / (left - 2 * top + right))

@@ -7,6 +7,7 @@ are the lines read one by one: it may be a remark, or the line that is wrong.
 from __future__ import annotations
 
 import importlib
+import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from dalembert.files.records.tables.cells import (
 )
 
 BLOCK = 1 << 18  # bytes of text that are parsed at a time
+_LINE_END = re.compile(rb"\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -104,27 +106,57 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
         column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
     )
     parse = reader.ParseOptions(delimiter=body.delimiter, quote_char='"', double_quote=True)
-    how = reader.ReadOptions(
-        use_threads=False, block_size=BLOCK, skip_rows=body.lines, column_names=names, encoding=body.encoding
-    )
-    parsed = arrow.default_memory_pool()
+    how = reader.ReadOptions(use_threads=False, block_size=2 * BLOCK, column_names=names, encoding=_coded(body))
+    pool = arrow.default_memory_pool()
     table, row = np.empty((body.rows, len(body.cells))), 0
     try:
-        with reader.open_csv(
-            str(body.path.absolute()), how, parse, convert, memory_pool=arrow.system_memory_pool()
-        ) as all_:
-            for batch in all_:
-                if row + batch.num_rows > body.rows:
-                    return None
-                for k in range(len(body.cells)):
-                    column = batch.column(k).to_numpy(zero_copy_only=False)
-                    table[row : row + batch.num_rows, k] = column
-                row += batch.num_rows
-                parsed.release_unused()  # the pool of blocks would keep them all
-                progress.update(min(1.0, row / body.rows))
+        for block in _blocks(body):
+            batch = reader.read_csv(arrow.BufferReader(block), how, parse, convert)
+            if row + batch.num_rows > body.rows:
+                return None
+            for k in range(len(body.cells)):
+                table[row : row + batch.num_rows, k] = batch.column(k).to_numpy()
+            row += batch.num_rows
+            del batch
+            pool.release_unused()  # it would keep every block
+            progress.update(min(1.0, row / body.rows))
     except (arrow.ArrowException, OSError, UnicodeError):
         return None
     return table[:row] if row else None
+
+
+def _coded(body: TextBody) -> str:
+    """Encoding of the blocks of a text."""
+    return "utf-8" if body.encoding.startswith("utf") else body.encoding
+
+
+def _blocks(body: TextBody) -> Iterator[bytes]:
+    """Whole lines below the head, in blocks.
+
+    Arrow can cut a file itself, but reads ahead in a thread whose memory nobody gets back.
+    """
+    if body.encoding == "utf-16":
+        with body.path.open(encoding=body.encoding, newline=None) as text:
+            for _ in range(body.lines):
+                text.readline()
+            while lines := text.readlines(BLOCK):
+                yield "".join(lines).encode()
+        return
+    above, rest = body.lines, b""
+    with body.path.open("rb") as file:
+        while block := file.read(BLOCK):
+            if block.endswith(b"\r"):  # its line may end with the next byte
+                block += file.read(1)
+            block = rest + block
+            ends = [found.end() for found in islice(_LINE_END.finditer(block), above)] if above else []
+            above -= len(ends)
+            begin = ends[-1] if ends else 0
+            end = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+            if not above and end > begin:
+                yield block[begin:end]
+            rest = block[max(begin, end) :]
+    if not above and rest.strip():
+        yield rest
 
 
 def _by_numpy(body: TextBody) -> FloatArray | None:

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
+from dalembert.files.records.tables import body
 from tests.helpers.findings import raises
 
 
@@ -106,3 +107,20 @@ def test_progress_of_a_long_file_is_reported(tmp_path: Path) -> None:
     seen: list[float] = []
     read(tmp_path, "time,a\n" + "".join(f"{k},{k}\n" for k in range(60_000)), progress=seen.append)
     assert seen and seen == sorted(seen) and seen[-1] <= 1.0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("size", [7, 64, 1 << 18])
+def test_lines_are_whole_however_a_text_is_cut_into_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, encoding: str, size: int
+) -> None:
+    monkeypatch.setattr(body, "BLOCK", size)
+    path = tmp_path / "r.csv"
+    rows = [f"{k / 8},{k * k},{-k}" for k in range(200)]
+    first = "° of a device" if encoding == "cp1252" else "a device"
+    path.write_bytes(end.join([first, "time,a,b", *rows]).encode(encoding))
+    read = da.read_record(path)
+    np.testing.assert_array_equal(read.time, np.arange(200) / 8)
+    np.testing.assert_array_equal(read["a"], np.arange(200.0) ** 2)
+    np.testing.assert_array_equal(read["b"], -np.arange(200.0))
