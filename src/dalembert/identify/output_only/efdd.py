@@ -79,7 +79,7 @@ def efdd(
     """
     data = read_outputs(record, outputs)
     found = decompose(data, segment)
-    peaks, findings = choose_peaks(found, frequencies_hz)
+    peaks, findings = choose_peaks(data, found, frequencies_hz)
     numbers, shapes = np.zeros((len(peaks), 3)), []
     for k, whole in enumerate(peaks):
         for _ in range(THRESHOLDS.rounds):

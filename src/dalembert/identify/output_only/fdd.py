@@ -17,6 +17,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.output_only.decomposition import (
+    THRESHOLDS,
     Decomposition,
     Peak,
     decompose,
@@ -66,7 +67,7 @@ def fdd(
     """
     data = read_outputs(record, outputs)
     found = decompose(data, segment)
-    peaks, findings = choose_peaks(found, frequencies_hz)
+    peaks, findings = choose_peaks(data, found, frequencies_hz)
     order = np.array([found.hertz[one.line] for one in peaks])
     shapes = [found.vectors[one.line, :, one.rank] for one in peaks]
     return make_result("fdd", data, found, peaks, 2j * np.pi * order, shapes, findings)
@@ -81,10 +82,12 @@ def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterab
     return read_data.quiet(record, (), outputs, detrend="mean")
 
 
-def choose_peaks(found: Decomposition, given: ArrayLike | None) -> tuple[list[Peak], list[Finding]]:
+def choose_peaks(
+    data: Data, found: Decomposition, given: ArrayLike | None
+) -> tuple[list[Peak], list[Finding]]:  # fmt: skip
     """Peaks near given frequencies, or those that stand out."""
     if given is None:
-        peaks = find_peaks(found)
+        peaks = _drop_sidebands(data, found, find_peaks(found))
         if peaks:
             return peaks, []
         problem = (
@@ -96,6 +99,20 @@ def choose_peaks(found: Decomposition, given: ArrayLike | None) -> tuple[list[Pe
     if hertz.ndim != 1 or not np.isfinite(hertz).all():
         raise DataError("not-finite", f"frequencies_hz must be finite numbers, got {given!r:.80}.")
     return find_given_peaks(found, hertz)
+
+
+def _drop_sidebands(data: Data, found: Decomposition, peaks: list[Peak]) -> list[Peak]:
+    """Peaks without those of the second singular value that are the foot of a strong sine in the first."""
+    foot = {
+        k: j for k, low in enumerate(peaks) for j, high in enumerate(peaks)
+        if low.rank == 1 and high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines
+    }  # fmt: skip
+    if not foot:
+        return peaks
+    shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).T * found.scales[:, None]
+    hertz = np.array([found.hertz[one.line] for one in peaks])
+    sines = find_machine_harmonics(data, Modes(2j * np.pi * hertz, shapes, data.outputs))
+    return [one for k, one in enumerate(peaks) if not (k in foot and foot[k] in sines)]
 
 
 def make_result(
