@@ -223,6 +223,7 @@ CODES: dict[str, str] = {
     "undriven-motion": "motion that does not decay and that no input drives",
     "unexplained-output": "an output that no input drives, among others that are driven",
     "unmeasured-forces": "motion that forces drive which were not measured",
+    "unpaired-mode": "a mode that some set-ups of sensors do not show",
     "unstable-poles": "poles that move from order to order",
     "wrong-structure": "a parametrized model whose residuals follow the inputs",
     # structures
