@@ -8,7 +8,8 @@ Brincker 2007). With z the complex envelope of the outputs, projected on a shape
     n = (Σ P)² / Σ P²            number of independent values of |z|² in the record, from its periodogram P
 
 A small κ of few independent values may be chance. So either κ is below what n values of a Gaussian process reach, or
-the motion is a line that is much narrower than that of a lightly damped mode: its damping is below the resolution.
+the motion is a line that is much narrower than that of a lightly damped mode: its damping is below the resolution. A
+line of a record too short for that counts where it and a certain one are multiples of a common base.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ class HarmonicThresholds:
     chance: float = 1.62
     chance_rise: float = 0.28
     # A line: a sine spreads over 3 independent values at most, and over 5 where it has 80 % of the power. A mode whose
-    # damping ratio is 0.2 % must then spread over so many times 5 (which takes some 2 700 periods).
+    # damping ratio is 0.2 % must then spread over so many times 5 (which takes some 1 600 periods).
     values: float = 5.0
     damping: float = 0.002
-    narrower: float = 3.4
+    narrower: float = 2.0
     # Distance of a harmonic from a multiple of the base, relative; largest multiple; how many may be missing below.
     multiple: float = 0.002
     largest_multiple: int = 30
@@ -73,23 +74,34 @@ def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmoni
     hertz = modes.frequencies_hz
     sizes = np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in data.y) / data.samples)
     weights = modes.shapes.conj() / np.where(sizes > 0.0, sizes, 1.0)[:, None] ** 2
-    found: dict[int, float] = {}
+    judged: dict[int, tuple[float, bool]] = {}
     for k, f in enumerate(hertz):
         others = np.abs(np.delete(hertz, k) - f)
-        kurtosis = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
-        if kurtosis is not None:
-            found[k] = kurtosis
-    base = find_base(hertz[list(found)])
-    result = {}
-    for k, kurtosis in found.items():
-        times = 0 if base is None else round(float(hertz[k]) / base)
-        fits = base is not None and abs(hertz[k] - times * base) < THRESHOLDS.multiple * hertz[k]
-        result[k] = MachineHarmonic(float(hertz[k]), kurtosis, times if fits else 0, base if fits else None)
-    return result
+        one = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
+        if one is not None:
+            judged[k] = one
+    certain = [k for k, (_, sure) in judged.items() if sure]
+    base = find_base(hertz[list(judged)]) if certain else None
+    found = {}
+    for k, (kurtosis, sure) in judged.items():
+        f = float(hertz[k])
+        if base is not None and _fits(f, base) and (sure or any(_fits(float(hertz[j]), base) for j in certain)):
+            found[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
+        elif sure:
+            found[k] = MachineHarmonic(f, kurtosis)
+    return found
 
 
-def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> float | None:
-    """Kurtosis where the motion near a frequency [Hz] is a sine, else None; nearest : distance of the next [Hz]."""
+def _fits(f: float, base: float) -> bool:
+    """Whether a frequency is a multiple of a base."""
+    return abs(f - max(1, round(f / base)) * base) < THRESHOLDS.multiple * f
+
+
+def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> tuple[float, bool] | None:
+    """Kurtosis where the motion near a frequency [Hz] looks like a sine, and whether that is certain; else None.
+
+    nearest : distance of the next frequency [Hz]
+    """
     limit, duration = THRESHOLDS, data.duration
     width = max(limit.lines / duration, limit.width * f)
     width = max(min(width, 0.5 * nearest), limit.fewest_lines / duration)
@@ -104,13 +116,14 @@ def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> f
     if not second > 0.0:
         return None
     kurtosis = 1.5 * count * fourth / second**2
+    if kurtosis >= limit.kurtosis:
+        return None
+    by_chance = limit.chance + limit.chance_rise * np.log(max(values, 1.0) / 8.0)
     # of a mode of the least damping ratio: decay rate times duration, half of it by the scatter of a periodogram
     least = np.pi * limit.damping * f * duration
-    line = values <= limit.values and least >= limit.narrower * limit.values
-    by_chance = limit.chance + limit.chance_rise * np.log(max(values, 1.0) / 8.0)
-    if kurtosis < limit.kurtosis and (line or kurtosis < by_chance):
-        return kurtosis
-    return None
+    line = values <= limit.values
+    sure = kurtosis < by_chance or (line and least >= limit.narrower * limit.values)
+    return (kurtosis, sure) if sure or line else None
 
 
 def find_envelope(x: ComplexArray, f: float, width: float) -> tuple[ComplexArray, float]:
