@@ -51,14 +51,27 @@ class DecayThresholds:
     # Lines of a bell to each side at least, and how often its middle is moved to the frequency found.
     least_lines: int = 3
     rounds: int = 3
-    # Rounds of the correction for the lines cut off: each leaves a tenth of the error.
-    corrections: int = 3
+    # Rounds of the correction for the lines cut off: each leaves a third of the error or less, which is 20 % at first.
+    corrections: int = 5
+    # Least change of a measured damping ratio with the true one: a smaller one means that the cut, not the mode, decides.
+    least_slope: float = 0.2
     # Parts of the record that are left out in turn, and how many it takes at least for standard deviations.
     parts: int = 10
     fewest_parts: int = 5
 
 
 THRESHOLDS = DecayThresholds()
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Natural frequency [Hz] and damping ratio of a bell, the extremes of its correlation that gave them, and the share
+    of R(0) that is left at the last of these."""
+
+    hertz: float
+    damping: float
+    used: slice
+    left: float
 
 
 @report_findings
@@ -80,15 +93,16 @@ def efdd(
     data = read_outputs(record, outputs)
     found = decompose(data, segment)
     peaks, findings = choose_peaks(data, found, frequencies_hz)
-    numbers, shapes = np.zeros((len(peaks), 3)), []
+    numbers, growth, shapes = np.zeros((len(peaks), 3)), np.ones(len(peaks)), []
     for k, whole in enumerate(peaks):
         for _ in range(THRESHOLDS.rounds):
             line = round(numbers[k, 0] / found.resolution) or whole.line
             peaks[k] = peak = centre(whole, line)
             own = slice(peak.first, peak.last + 1)
             bell, shape = find_bell(found.values[own], found.vectors[own], found.vectors[whole.line, :, whole.rank])
-            numbers[k] = measure_decay(bell, peak, found.plan, data.dt)
-        numbers[k, :2] = correct_cut(numbers[k, :2], peak, found.plan, data.dt)
+            decay = measure_decay(bell, peak, found.plan, data.dt)
+            numbers[k] = decay.hertz, decay.damping, decay.left
+        numbers[k, :2], growth[k] = correct_cut(decay, peak, found.plan, data.dt)
         shapes.append(shape)
     order = np.argsort(numbers[:, 0], kind="stable")
     peaks, shapes, numbers = [peaks[k] for k in order], [shapes[k] for k in order], numbers[order]
@@ -98,7 +112,7 @@ def efdd(
         "efdd", data, found, peaks, w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))), shapes, findings,
         _find_doubts(found, numbers), damping_ratios=zeta,
         frequency_deviations=None if spreads is None else spreads[:, 0],
-        damping_deviations=None if spreads is None else spreads[:, 1],
+        damping_deviations=None if spreads is None else spreads[:, 1] * growth[order],
     )  # fmt: skip
 
 
@@ -123,11 +137,11 @@ def find_bell(values: FloatArray, vectors: ComplexArray, shape: ComplexArray) ->
 
 
 def measure_decay(
-    bell: FloatArray, peak: Peak, plan: BlockPlan, dt: float, *, leaked: bool = True
-) -> tuple[float, float, float]:
-    """Natural frequency [Hz], damping ratio, and the share of R(0) that is left at the last extreme used.
+    bell: FloatArray, peak: Peak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None
+) -> Decay:
+    """Frequency and damping of a bell on the domain of a peak.
 
-    leaked : whether the bell was seen through the window of the blocks
+    leaked : whether the bell was seen through the window of the blocks; used : extremes to take, chosen when left out
     """
     limit, length = THRESHOLDS, plan.length
     finer = max(1, int(np.ceil(limit.samples * peak.line / length)))
@@ -141,28 +155,37 @@ def measure_decay(
     before = np.flatnonzero(correlation[:-1] * correlation[1:] < 0.0)
     crossings = before + correlation[before] / (correlation[before] - correlation[before + 1])
     extremes = np.maximum.reduceat(np.abs(correlation), before + 1)[:-1] if len(before) else np.zeros(0)
-    used = _choose_extremes(extremes)
-    if used.stop - used.start < 2:
-        return peak.line / (length * dt), 1.0, 0.0
-    numbers = np.arange(used.stop - used.start)
-    fall = -float(np.polyfit(numbers, np.log(extremes[used]), 1)[0])
-    half = float(np.polyfit(np.arange(len(numbers) + 1), crossings[used.start : used.stop + 1], 1)[0]) * dt / finer
-    zeta = fall / np.hypot(np.pi, fall)
-    return 0.5 / half / np.sqrt(1.0 - zeta**2), zeta, float(extremes[used.stop - 1])
+    chosen = _choose_extremes(extremes) if used is None else used
+    taken = extremes[chosen]
+    if len(taken) < 2:
+        return Decay(peak.line / (length * dt), 1.0, chosen, 0.0)
+    fall = -float(np.polyfit(np.arange(len(taken)), np.log(taken), 1)[0])
+    times = crossings[chosen.start : chosen.start + len(taken) + 1] * dt / finer
+    half = float(np.polyfit(np.arange(len(times)), times, 1)[0])
+    zeta = float(fall / np.hypot(np.pi, fall))
+    return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(taken[-1]))
 
 
-def correct_cut(measured: FloatArray, peak: Peak, plan: BlockPlan, dt: float) -> FloatArray:
+def correct_cut(measured: Decay, peak: Peak, plan: BlockPlan, dt: float) -> tuple[FloatArray, float]:
     """Frequency [Hz] and damping ratio whose exact bell 1/((f - f_d)² + (ζ f_n)²), cut to the domain, gives those
-    measured; as measured where that does not converge."""
+    measured, and the factor by which an error of the measured damping ratio grows; as measured, and 1, where that does
+    not converge."""
     hertz = np.arange(peak.first, peak.last + 1) / (plan.length * dt)
-    exact = measured.copy()
-    for _ in range(THRESHOLDS.corrections):
-        f, zeta = exact
+
+    def cut(f: float, zeta: float) -> FloatArray:
         bell = 1.0 / ((hertz - f * np.sqrt(1.0 - zeta**2)) ** 2 + (zeta * f) ** 2)
-        exact = exact + measured - np.array(measure_decay(bell, peak, plan, dt, leaked=False)[:2])
-        if not 0.5 * measured[1] < exact[1] < min(2.0 * measured[1], 1.0):
-            return measured
-    return exact
+        made = measure_decay(bell, peak, plan, dt, leaked=False, used=measured.used)
+        return np.array([made.hertz, made.damping])
+
+    wanted = np.array([measured.hertz, measured.damping])
+    exact = wanted
+    for _ in range(THRESHOLDS.corrections):
+        exact = exact + wanted - cut(*exact)
+        if not 0.5 * measured.damping < exact[1] < min(2.0 * measured.damping, 0.9):
+            return wanted, 1.0
+    f, zeta = exact
+    slope = float((cut(f, 1.05 * zeta) - cut(f, 0.95 * zeta))[1] / (0.1 * zeta))
+    return exact, 1.0 / slope if slope > THRESHOLDS.least_slope else 1.0 / THRESHOLDS.least_slope
 
 
 def _choose_extremes(extremes: FloatArray) -> slice:
@@ -200,7 +223,8 @@ def jackknife(
         for k, peak in enumerate(peaks):
             own = np.searchsorted(lines, np.arange(peak.first, peak.last + 1))
             bell, _ = find_bell(singular[own], vectors[own], shapes[k])
-            values[part, k] = measure_decay(bell, peak, found.plan, data.dt)[:2]
+            decay = measure_decay(bell, peak, found.plan, data.dt)
+            values[part, k] = decay.hertz, decay.damping
     spread: FloatArray = np.sqrt((count - 1) * values.var(axis=0))
     return spread
 

@@ -40,7 +40,7 @@ def output_only_report(
         page plays the mode shapes
     provenance : further entries at the end
     """
-    modes = result.modes
+    modes = result.structural_modes
     pieces: list[Piece] = [Text(_summary(result))]
     if places and len(modes):
         words = "Mode shapes at the sensors; lines between them are straight, places without a sensor do not move."
@@ -51,7 +51,7 @@ def output_only_report(
         pieces.append(Picture("singular-values", plot(result), words))
     pieces.append(_modes_table(result))
     if len(modes) and len(result.outputs) > 1:
-        words = "Mode shapes, largest component 1."
+        words = "Mode shapes, largest component 1" + ("; harmonics of machines left out." if result.machines else ".")
         shown = list(range(1, min(len(modes), 12) + 1))
         pieces.append(Picture("shapes", plot(modes, mode=shown, title="Mode shapes at the sensors"), words))
     if isinstance(result, MergedModes):
