@@ -32,7 +32,9 @@ def test_identify_by_fdd_and_efdd_names_modes_and_harmonics(files: Path) -> None
         assert len(found["outputs"]) == 8
         modes = [one for one in found["modes"] if one["class"] == "mode"]
         assert modes[0]["frequency_hz"] == pytest.approx(truth().frequencies_hz[0], rel=0.02)
-        assert [one["frequency_hz"] for one in found["modes"] if one["class"] != "mode"] == pytest.approx([13.4], abs=0.05)
+        assert [one["frequency_hz"] for one in found["modes"] if one["class"] != "mode"] == pytest.approx(
+            [13.4], abs=0.05
+        )
         assert (modes[0]["damping_ratio"] is None) is (method == "fdd")
         assert "machine-harmonic" in [one["code"] for one in found["findings"]]
 

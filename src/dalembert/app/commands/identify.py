@@ -82,14 +82,15 @@ def identify(
     setups: Annotated[
         Merging | None,
         typer.Option(
-            help="Every file is another set-up of sensors, without inputs; merge their modes by the sensors that stay in "
-            "place."
+            help="Every file is another set-up of sensors, without inputs; merge their modes by the sensors that "
+            "stay in place."
         ),
     ] = None,
     references: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="Sensors that stay in place (--setups); the channels that all files share when left out."
+            metavar="NAMES",
+            help="Sensors that stay in place (--setups); the channels that all files share when left out.",
         ),
     ] = None,
     time: TimeColumn = None,
@@ -282,7 +283,7 @@ def merge(
     """Modes of several set-ups, one record each; with --outputs only of these channels."""
     from dalembert import identify as room
 
-    each = [one for one, in records]
+    each = [one for (one,) in records]
     if outputs:
         each = [record.select(*(name for name in record.names if name in outputs)) for record in each]
     return room.merge_setups(each, references=references or None, method=setups.value, most=order, rows=rows)

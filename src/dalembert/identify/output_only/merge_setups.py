@@ -120,7 +120,7 @@ def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] |
 
 
 def _check_moved(moved: Sequence[Sequence[str]]) -> None:
-    """Refuse sensors of one name in several set-ups that are no references, and set-ups without a sensor of their own."""
+    """Refuse sensors of one name in several set-ups that are no references, and set-ups that move none."""
     if not any(moved):
         raise DataError(
             "duplicate",
@@ -139,4 +139,3 @@ def _check_moved(moved: Sequence[Sequence[str]]) -> None:
                     where={"channel": name, "record": k + 1},
                 )
             seen[name] = k
-

@@ -91,7 +91,9 @@ class MergedModes:
             for k in range(len(self.modes))
         ]  # fmt: skip
         agreement = [] if mac is None else ["least MAC at references"]
-        return aligned(("mode", "frequency [Hz]", "damping ratio [%]", *agreement, "kind"), rows) if rows else "no modes"
+        return (
+            aligned(("mode", "frequency [Hz]", "damping ratio [%]", *agreement, "kind"), rows) if rows else "no modes"
+        )
 
     def __repr__(self) -> str:
         return (

@@ -3,7 +3,7 @@
 φ^(j) = (r_j, m_j), references and moved sensors of set-up j. The common reference part ψ is the principal direction of
 all r_j, each of unit length; α_j = r_jᴴψ / r_jᴴr_j is the least-squares scale of set-up j, and the merged shape is
 (mean of α_j r_j, α_1 m_1, α_2 m_2, ...). Frequencies and damping ratios are means, weighted by 1/σ² where the set-ups
-have standard deviations (Parloo et al. 2002; Reynders, Magalhães, De Roeck and Cunha 2009).
+have standard deviations (Reynders, Magalhães, De Roeck and Cunha 2009).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ THRESHOLDS = PairThresholds()
 
 @dataclass(frozen=True, eq=False)
 class SetupModes:
-    """Modes of one set-up: shapes at its sensors, frequencies [Hz], damping ratios, deviations where known, harmonics of
-    machines, units of the sensors."""
+    """Modes of one set-up: shapes at its sensors, frequencies [Hz], damping ratios, deviations where known, harmonics
+    of machines, units of the sensors."""
 
     modes: Modes
     hertz: FloatArray
@@ -107,6 +107,7 @@ def join_setups(
     f, f_deviations = _average(hertz, sd_f)
     zeta, z_deviations = _average(damping, sd_z)
     shapes = np.array(columns).reshape(len(chains), -1).T if chains else np.zeros((len(references + sum(moved, ())), 0))
+    how = "unweighted" if sd_f is None else "weighted by their deviations"
     w = 2.0 * np.pi * f
     eigenvalues = w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0)))
     return MergedModes(
@@ -114,7 +115,7 @@ def join_setups(
         setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
         setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
         machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
-        notes=(f"means of {len(found)} set-ups, {'weighted by their deviations' if sd_f is not None else 'unweighted'}",),
+        notes=(f"means of {len(found)} set-ups, {how}",),
         findings=(*doubts, *describe_machine_harmonics(machines)),
         provenance={"method": "poser", "set-ups": [dict(one.provenance) for one in found]},
     )  # fmt: skip

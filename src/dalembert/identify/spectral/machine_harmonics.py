@@ -127,7 +127,7 @@ def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> t
 
 
 def find_envelope(x: ComplexArray, f: float, width: float) -> tuple[ComplexArray, float]:
-    """Envelope of a signal in the band f ± width [1/sample], without the ends of the record, and its independent values.
+    """Envelope of a signal in the band f ± width [1/sample] without the ends of the record, its independent values.
 
     The band has a smooth gain, so that what begins and ends with the record stays near its ends.
     """

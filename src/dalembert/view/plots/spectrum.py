@@ -1,5 +1,5 @@
-"""Spectra of records, of what ``identify.spectra`` returns, singular values of spectral matrices with the modes found in
-them, and channels with their spectra at a glance."""
+"""Spectra of records, of what ``identify.spectra`` returns, singular values of spectral matrices with the modes in them,
+and channels with their spectra at a glance."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def _refuse_uneven(run: Record, labels: list[str]) -> None:
 def plot_singular_values(
     found: FrequencyDomainModes, *, highest: float | None = None, title: str | None = None
 ) -> Figure:
-    """Singular values of the spectral matrix, with the peaks that were chosen and the lines that belong to each (bells);
-    harmonics of machines are crossed out.
+    """Singular values of the spectral matrix, the peaks that were chosen and the lines that belong to each (bells);
+    harmonics of machines have crosses.
 
     Parameters
     ----------

@@ -69,8 +69,8 @@ def _summary(result: FrequencyDomainModes | MergedModes) -> str:
     hertz = result.structural_modes.frequencies_hz
     swings = f" They swing at {list_names(f'{f:.4g}' for f in hertz)} Hz." if len(hertz) else ""
     return (
-        f"{counted(count, 'mode')}{sines} were found at {counted(len(result.outputs), 'sensor')} without measured forces, "
-        f"by {METHODS[result.method]}.{swings}"
+        f"{counted(count, 'mode')}{sines} were found at {counted(len(result.outputs), 'sensor')} without measured "
+        f"forces, by {METHODS[result.method]}.{swings}"
     )
 
 

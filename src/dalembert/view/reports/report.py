@@ -39,8 +39,8 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
         responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
         Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.
-        FrequencyDomainModes, MergedModes : ``places=None, provenance=None``. Modes, shapes, singular values, harmonics of
-        machines, agreement of set-ups.
+        FrequencyDomainModes, MergedModes : ``places=None, provenance=None``. Modes, shapes, singular values, harmonics
+        of machines, agreement of set-ups.
         FlexibleBodyData : ``provenance=None``. Mode shapes, modes, inertia, nodes, checks.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,7 @@ def test_a_modal_domain_ends_in_the_valley_before_the_next_peak() -> None:
     found = decompose(read_data.quiet(ambient(38_400)), None)
     lines = [round(f / found.resolution) for f in truth().frequencies_hz]
     peaks = mark_domains(found, [(line, 0) for line in lines])
-    for left, right in zip(peaks, peaks[1:]):
+    for left, right in pairwise(peaks):
         assert left.line < left.last <= right.first < right.line
     assert all(peak.first <= peak.line <= peak.last for peak in peaks)
 

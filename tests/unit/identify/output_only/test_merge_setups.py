@@ -77,7 +77,9 @@ def test_models_are_merged_and_their_deviations_weigh() -> None:
         record = ambient(12_800, seed=k).select("m3", "m8", *own)
         model = da.identify.ssi_data(record, order=16)
         count = len(model.frequencies_hz)
-        models.append(model.replace(frequency_deviations=np.full(count, 0.01), damping_deviations=np.full(count, 0.001)))
+        models.append(
+            model.replace(frequency_deviations=np.full(count, 0.01), damping_deviations=np.full(count, 0.001))
+        )
     merged = da.identify.merge_setups(models)
     assert merged.outputs == ("m3", "m8", "m1", "m2", "m4", "m5", "m6", "m7")
     assert len(merged.modes) >= 6
