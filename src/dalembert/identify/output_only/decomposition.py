@@ -88,7 +88,7 @@ class Decomposition:
 
 
 @dataclass(frozen=True)
-class Peak:
+class SpectralPeak:
     """A mode in a decomposition: its line, singular value (0 or 1), and first and last line of its modal domain."""
 
     line: int
@@ -140,7 +140,7 @@ def split_matrices(matrices: ComplexArray) -> tuple[FloatArray, ComplexArray]:
     return np.ascontiguousarray(np.maximum(values[:, ::-1], 0.0)), np.ascontiguousarray(shapes)
 
 
-def find_peaks(found: Decomposition) -> list[Peak]:
+def find_peaks(found: Decomposition) -> list[SpectralPeak]:
     """Modes of a decomposition, by the prominence of their peaks and the width of their modal domains."""
     limit = THRESHOLDS
     height = max(limit.prominence * 4.34 / np.sqrt(found.averages), limit.least_prominence)
@@ -159,7 +159,7 @@ def find_peaks(found: Decomposition) -> list[Peak]:
     return sorted(peaks, key=lambda one: one.line)
 
 
-def find_given_peaks(found: Decomposition, hertz: FloatArray) -> tuple[list[Peak], list[Finding]]:
+def find_given_peaks(found: Decomposition, hertz: FloatArray) -> tuple[list[SpectralPeak], list[Finding]]:
     """The highest line near each of some frequencies; findings on those where the spectrum has no peak."""
     limit = THRESHOLDS
     last = len(found.hertz) - 1
@@ -189,7 +189,7 @@ def find_given_peaks(found: Decomposition, hertz: FloatArray) -> tuple[list[Peak
     return mark_domains(found, places), findings
 
 
-def mark_domains(found: Decomposition, places: list[tuple[int, int]]) -> list[Peak]:
+def mark_domains(found: Decomposition, places: list[tuple[int, int]]) -> list[SpectralPeak]:
     """The modal domain of each (line, rank): around it, up to the valley before the next of the same rank."""
     peaks = []
     for line, rank in places:
@@ -205,7 +205,7 @@ def mark_domains(found: Decomposition, places: list[tuple[int, int]]) -> list[Pe
             first -= 1
         while last < high and alike[last + 1]:
             last += 1
-        peaks.append(Peak(line, rank, first, last))
+        peaks.append(SpectralPeak(line, rank, first, last))
     return peaks
 
 
@@ -218,5 +218,5 @@ def _prominent(level: FloatArray, height: float) -> IntArray:
     return np.array([k - reach + int(np.argmax(level[k - reach : k + reach + 1])) for k in lines], dtype=np.intp)
 
 
-def _wide(peak: Peak) -> bool:
+def _wide(peak: SpectralPeak) -> bool:
     return peak.last - peak.first + 1 >= THRESHOLDS.lines

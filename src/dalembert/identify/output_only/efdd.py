@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.identify.output_only.decomposition import Decomposition, Peak, decompose, split_matrices
+from dalembert.identify.output_only.decomposition import Decomposition, SpectralPeak, decompose, split_matrices
 from dalembert.identify.output_only.fdd import choose_peaks, make_result, read_outputs
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
 from dalembert.identify.records.data import Data
@@ -117,7 +117,7 @@ def efdd(
     )  # fmt: skip
 
 
-def centre(peak: Peak, line: int) -> Peak:
+def centre(peak: SpectralPeak, line: int) -> SpectralPeak:
     """The modal domain with as many lines on both sides of its mode."""
     middle = min(max(line, peak.first), peak.last)
     reach = max(min(middle - peak.first, peak.last - middle), THRESHOLDS.least_lines)
@@ -138,7 +138,7 @@ def find_bell(values: FloatArray, vectors: ComplexArray, shape: ComplexArray) ->
 
 
 def measure_decay(
-    bell: FloatArray, peak: Peak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None
+    bell: FloatArray, peak: SpectralPeak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None
 ) -> Decay:
     """Frequency and damping of a bell on the domain of a peak.
 
@@ -167,7 +167,7 @@ def measure_decay(
     return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(taken[-1]))
 
 
-def correct_cut(measured: Decay, peak: Peak, plan: BlockPlan, dt: float) -> tuple[FloatArray, float]:
+def correct_cut(measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float) -> tuple[FloatArray, float]:
     """Frequency [Hz] and damping ratio whose exact bell 1/((f - f_d)² + (ζ f_n)²), cut to the domain, gives those
     measured, and the factor by which an error of the measured damping ratio grows; as measured, and 1, where that does
     not converge."""
@@ -209,7 +209,7 @@ def _correlate_window(window: FloatArray, finer: int) -> FloatArray:
 
 
 def jackknife(
-    data: Data, found: Decomposition, peaks: Sequence[Peak], shapes: Sequence[ComplexArray]
+    data: Data, found: Decomposition, peaks: Sequence[SpectralPeak], shapes: Sequence[ComplexArray]
 ) -> FloatArray | None:
     """(k, 2) standard deviations of frequencies [Hz] and damping ratios; None where there are too few blocks."""
     count = min(THRESHOLDS.parts, found.blocks // 2)

@@ -19,7 +19,7 @@ from dalembert.core.findings import Finding
 from dalembert.identify.output_only.decomposition import (
     THRESHOLDS,
     Decomposition,
-    Peak,
+    SpectralPeak,
     decompose,
     find_given_peaks,
     find_peaks,
@@ -84,7 +84,7 @@ def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterab
 
 def choose_peaks(
     data: Data, found: Decomposition, given: ArrayLike | None
-) -> tuple[list[Peak], list[Finding]]:  # fmt: skip
+) -> tuple[list[SpectralPeak], list[Finding]]:  # fmt: skip
     """Peaks near given frequencies, or those that stand out."""
     if given is None:
         peaks = _drop_sidebands(data, found, find_peaks(found))
@@ -101,7 +101,7 @@ def choose_peaks(
     return find_given_peaks(found, hertz)
 
 
-def _drop_sidebands(data: Data, found: Decomposition, peaks: list[Peak]) -> list[Peak]:
+def _drop_sidebands(data: Data, found: Decomposition, peaks: list[SpectralPeak]) -> list[SpectralPeak]:
     """Peaks without those of the second singular value that are the foot of a strong sine in the first."""
     foot = {
         k: j for k, low in enumerate(peaks) for j, high in enumerate(peaks)
@@ -116,7 +116,7 @@ def _drop_sidebands(data: Data, found: Decomposition, peaks: list[Peak]) -> list
 
 
 def make_result(
-    method: str, data: Data, found: Decomposition, peaks: Sequence[Peak], eigenvalues: ComplexArray,
+    method: str, data: Data, found: Decomposition, peaks: Sequence[SpectralPeak], eigenvalues: ComplexArray,
     shapes: Sequence[ComplexArray], findings: Sequence[Finding], doubts: Mapping[int, Finding] | None = None,
     **damping: FloatArray | None,
 ) -> FrequencyDomainModes:  # fmt: skip

@@ -1,5 +1,5 @@
-"""Spectra of records, of what ``identify.spectra`` returns, singular values of spectral matrices with the modes in them,
-and channels with their spectra at a glance."""
+"""Spectra of records, of what ``identify.spectra`` returns, singular values of spectral matrices with their modes, and
+channels with their spectra at a glance."""
 
 from __future__ import annotations
 

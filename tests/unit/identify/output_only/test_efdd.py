@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.identify import efdd
-from dalembert.identify.output_only.decomposition import Peak, decompose
+from dalembert.identify.output_only.decomposition import SpectralPeak, decompose
 from dalembert.identify.output_only.efdd import THRESHOLDS, _choose_extremes, centre, correct_cut, measure_decay
 from dalembert.identify.records.data import read_data
 from tests.helpers.ambient_chain import DT, ambient
@@ -16,7 +16,7 @@ from tests.helpers.findings import raises
 PLAN = decompose(read_data.quiet(ambient(20_000).select("m8")), 4096).plan
 
 
-def bell(f: float, zeta: float, peak: Peak) -> np.ndarray:
+def bell(f: float, zeta: float, peak: SpectralPeak) -> np.ndarray:
     hertz = np.arange(peak.first, peak.last + 1) / (PLAN.length * DT)
     return np.asarray(1.0 / ((hertz - f * np.sqrt(1.0 - zeta**2)) ** 2 + (zeta * f) ** 2))
 
@@ -25,7 +25,7 @@ def bell(f: float, zeta: float, peak: Peak) -> np.ndarray:
 def test_an_exact_bell_gives_its_frequency_and_damping(zeta: float) -> None:
     f = 8.0
     line = round(f * PLAN.length * DT)
-    peak = Peak(line, 0, 2, 2 * line - 2)  # all but the ends: 100 half widths at least
+    peak = SpectralPeak(line, 0, 2, 2 * line - 2)  # all but the ends: 100 half widths at least
     found = measure_decay(bell(f, zeta, peak), peak, PLAN, DT, leaked=False)
     # what is cut off is of the order of a half width over the width of the domain, below 5 % here
     assert found.hertz == pytest.approx(f, rel=2e-3)
@@ -37,7 +37,7 @@ def test_an_exact_bell_gives_its_frequency_and_damping(zeta: float) -> None:
 def test_a_bell_cut_on_both_sides_is_corrected(lines: int) -> None:
     f, zeta = 8.0, 0.01
     line = round(f * PLAN.length * DT)
-    peak = Peak(line, 0, line - lines, line + lines)  # 0.23 to 0.6 Hz to each side: three to eight half widths
+    peak = SpectralPeak(line, 0, line - lines, line + lines)  # 0.23 to 0.6 Hz to each side: three to eight half widths
     measured = measure_decay(bell(f, zeta, peak), peak, PLAN, DT, leaked=False)
     # every round leaves less than a third of the error, 20 % at most, and there are five
     exact, growth = correct_cut(measured, peak, PLAN, DT)
@@ -46,8 +46,10 @@ def test_a_bell_cut_on_both_sides_is_corrected(lines: int) -> None:
 
 
 def test_a_domain_is_centred_on_the_mode() -> None:
-    assert centre(Peak(50, 0, 40, 90), 52) == Peak(50, 0, 40, 64)
-    assert centre(Peak(50, 0, 48, 90), 49) == Peak(50, 0, 48, 52)  # three lines at least, where there are
+    assert centre(SpectralPeak(50, 0, 40, 90), 52) == SpectralPeak(50, 0, 40, 64)
+    assert centre(SpectralPeak(50, 0, 48, 90), 49) == SpectralPeak(
+        50, 0, 48, 52
+    )  # three lines at least, where there are
 
 
 def test_extremes_between_the_limits_are_used_and_the_first_where_they_are_few() -> None:
