@@ -47,9 +47,7 @@ def test_a_bell_cut_on_both_sides_is_corrected(lines: int) -> None:
 
 def test_a_domain_is_centred_on_the_mode() -> None:
     assert centre(SpectralPeak(50, 0, 40, 90), 52) == SpectralPeak(50, 0, 40, 64)
-    assert centre(SpectralPeak(50, 0, 48, 90), 49) == SpectralPeak(
-        50, 0, 48, 52
-    )  # three lines at least
+    assert centre(SpectralPeak(50, 0, 48, 90), 49) == SpectralPeak(50, 0, 48, 52)  # three lines at least
 
 
 def test_extremes_between_the_limits_are_used_and_the_first_where_they_are_few() -> None:
