@@ -17,7 +17,7 @@ from dalembert.app.command_line.record_options import Join, Map, Rate, Skip, Ste
 from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
-    from dalembert.identify import AutoIdentified, Identified
+    from dalembert.identify import AutoIdentified, Identified, MergedModes
     from dalembert.record import Record
 
 
@@ -38,9 +38,19 @@ class Way(StrEnum):
     okid_era = "okid-era"
     ssi_data = "ssi-data"
     ssi_cov = "ssi-cov"
+    fdd = "fdd"
+    efdd = "efdd"
 
 
-WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov)
+class Merging(StrEnum):
+    """Methods that merge set-ups."""
+
+    poser = "poser"
+    preger = "preger"
+
+
+WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov, Way.fdd, Way.efdd)
+WITHOUT_MODEL = (Way.fdd, Way.efdd)
 
 
 @command("Data", position=1)
@@ -66,9 +76,23 @@ def identify(
         typer.Option(
             metavar="METHOD",
             help="auto (decides by itself and reports the reasons), n4sid, moesp, cva, okid-era; without inputs "
-            "also ssi-data, ssi-cov.",
+            "also ssi-data, ssi-cov, fdd, efdd.",
         ),
     ] = Way.auto,
+    setups: Annotated[
+        Merging | None,
+        typer.Option(
+            help="Every file is another set-up of sensors, without inputs; merge their modes by the sensors that "
+            "stay in place."
+        ),
+    ] = None,
+    references: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Sensors that stay in place (--setups); the channels that all files share when left out.",
+        ),
+    ] = None,
     time: TimeColumn = None,
     dt: Step = None,
     rate: Rate = None,
@@ -109,23 +133,36 @@ def identify(
 
     Example: dalembert identify hammer.csv --inputs force --report hammer.html
 
+    Example: dalembert identify deck-1.csv deck-2.csv deck-3.csv --setups preger --references a3,a8
+
     JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
     "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first, "time_scale":
     {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"}, "fit_percent":
     {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B",
-    "C", "D"}, "files"}.
+    "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time", "fit_percent", "matrices"), and
+    "class" is "mode" or "harmonic of a machine".
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
-    if method in WITHOUT_INPUTS and option_values.names(inputs):
-        raise typer.BadParameter(f"{method.value} takes no inputs.", param_hint="--inputs")
+    alone = setups.value if setups else method.value
+    if (setups or method in WITHOUT_INPUTS) and option_values.names(inputs) not in ([], ["none"]):
+        raise typer.BadParameter(f"{alone} takes no inputs.", param_hint="--inputs")
+    refuse_options(setups, method, order, rows, references, out)
     places = read_places(place)
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
     found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
+    if setups:
+        records = [prepare([one], between, repair, detrend, []) for one in resample_each(found, resample)]
+        merged = merge(records, setups, option_values.names(references), option_values.names(outputs), order, rows)
+        finish_modes(merged, data, report, places, out, as_json)
+        return
     driving, responding = choose_channels(found[0], option_values.names(inputs), option_values.names(outputs), method)
     records = prepare(cut_and_resample(found, resample), between, repair, detrend, driving)
     result = find_model(records, driving, responding, order, method, hold_out, rows)
+    if method in WITHOUT_MODEL:
+        finish_modes(result, data, report, places, out, as_json)
+        return
     files = []
     document = describe(result, records)
     if report is not None:
@@ -209,10 +246,88 @@ def find_model(
     function = getattr(room, method.value.replace("-", "_"))
     if rows is not None and "rows" not in inspect.signature(function).parameters:
         raise typer.BadParameter(f"{method.value} has no block rows.", param_hint="--rows")
+    if method in WITHOUT_MODEL:
+        return function(given, wanted)  # type: ignore[no-any-return]
     options: dict[str, Any] = {"order": order} | ({} if rows is None else {"rows": rows})
     channels = (wanted,) if method in WITHOUT_INPUTS else (inputs, wanted)
     result: Identified = function(given, *channels, **options)
     return result
+
+
+def refuse_options(
+    setups: Merging | None, method: Way, order: int | None, rows: int | None, references: list[str] | None,
+    out: Path | None,
+) -> None:  # fmt: skip
+    """Refuse options that a method without a model, or the merging of set-ups, does not have."""
+    if setups and method is not Way.auto:
+        raise typer.BadParameter(f"--setups {setups.value} has a method of its own.", param_hint="--method")
+    if references and not setups:
+        raise typer.BadParameter("references are for several set-ups: give --setups too.", param_hint="--references")
+    if method in WITHOUT_MODEL and (order is not None or rows is not None):
+        raise typer.BadParameter(
+            f"{method.value} has no order and no block rows.", param_hint="--rows" if order is None else "--order"
+        )
+    if (setups or method in WITHOUT_MODEL) and out is not None and out.suffix.lower() != ".json":
+        raise typer.BadParameter("modes without a model are written as .json.", param_hint="--out")
+
+
+def resample_each(records: list[Record], resample: float | None) -> list[Record]:
+    """The record of every set-up, resampled where an interval is given."""
+    return records if resample is None else [record.resample(every=resample) for record in records]
+
+
+def merge(
+    records: list[list[Record]], setups: Merging, references: list[str], outputs: list[str], order: int | None,
+    rows: int | None,
+) -> MergedModes:  # fmt: skip
+    """Modes of several set-ups, one record each; with --outputs only of these channels."""
+    from dalembert import identify as room
+
+    each = [one for (one,) in records]
+    if outputs:
+        each = [record.select(*(name for name in record.names if name in outputs)) for record in each]
+    return room.merge_setups(each, references=references or None, method=setups.value, most=order, rows=rows)
+
+
+def finish_modes(
+    result: Any, data: list[Path], report: Path | None, places: dict[str, Any], out: Path | None, as_json: bool
+) -> None:
+    """Write and show modes that have no model: of a frequency domain decomposition, or of several set-ups."""
+    zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations, result.damping_deviations
+    modes = [
+        {
+            "frequency_hz": f, "damping_ratio": None if zeta is None else zeta[k],
+            "frequency_deviation_hz": None if sd_f is None else sd_f[k],
+            "damping_deviation": None if sd_z is None else sd_z[k], "shape": result.shapes[:, k],
+            "class": "harmonic of a machine" if k in result.machines else "mode", "reasons": [],
+        }
+        for k, f in enumerate(result.frequencies_hz)
+    ]  # fmt: skip
+    document = {
+        "method": result.method, "inputs": (), "outputs": result.outputs, "modes": modes, "decisions": result.notes,
+        "findings": describe_findings(result),
+    }  # fmt: skip
+    files = []
+    if report is not None:
+        write_report(result, [], data, report, places)
+        files.append(report)
+    if out is not None:
+        write_matrices(document, out)
+        files.append(out)
+    terminal.wrote(*files)
+    if as_json:
+        terminal.give({**document, "files": files})
+        return
+    show_modes(document, f"Modes by {result.method}")
+
+
+def describe_findings(result: Any) -> list[dict[str, Any]]:
+    """Findings as plain values."""
+    speak = speak_options(terminal.settings.options)
+    return [
+        {"code": one.code, "text": one.text(speak), "where": one.where, "evidence": one.evidence}
+        for one in result.findings
+    ]
 
 
 def describe(result: Any, records: list[Record]) -> dict[str, Any]:
@@ -236,15 +351,10 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     else:
         fits = {"training": result.training_fit.mean, "held_out": None if result.fit is None else result.fit.mean}
     system = model.system
-    speak = speak_options(terminal.settings.options)
-    findings = [
-        {"code": one.code, "text": one.text(speak), "where": one.where, "evidence": one.evidence}
-        for one in result.findings
-    ]
     return {
         "method": model.method, "order": model.order, "sample_time": model.dt, "inputs": model.inputs,
         "outputs": model.outputs, "modes": modes, "fit_percent": fits, **({} if model is result else _judge(result)),
-        "decisions": getattr(result, "decisions", model.notes), "findings": findings,
+        "decisions": getattr(result, "decisions", model.notes), "findings": describe_findings(result),
         "matrices": {"A": system.A, "B": system.B, "C": system.C, "D": system.D},
     }  # fmt: skip
 
@@ -260,22 +370,30 @@ def _judge(result: AutoIdentified) -> dict[str, Any]:
 
 
 def show(document: dict[str, Any]) -> None:
+    fits = document["fit_percent"]
+    held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
+    fit = f"reproduces {fits['training']:.1f} % of the data it was found from{held}"
+    show_modes(document, f"Model of order {document['order']} by {document['method']}", fit)
+
+
+def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
+    """The table of modes, a line on the fit, and the findings."""
     from dalembert.core.tables import spread
 
     rows = [
         (
             str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
-            spread(100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd),
+            "" if mode["damping_ratio"] is None else spread(
+                100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd
+            ),
             *([mode["class"]] if mode["class"] else []),
         )
         for k, mode in enumerate(document["modes"])
     ]  # fmt: skip
-    title = f"Model of order {document['order']} by {document['method']}"
     judged = any(mode["class"] for mode in document["modes"])
     terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]", *(["class"] if judged else [])), rows)
-    fits = document["fit_percent"]
-    held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
-    terminal.show(f"reproduces {fits['training']:.1f} % of the data it was found from{held}")
+    if fit:
+        terminal.show(fit)
     for one in document["findings"]:
         terminal.warn(one["text"])
 
@@ -306,5 +424,5 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     origin: dict[str, Any] = {
         f"file {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data
     }
-    more: dict[str, Any] = {} if hasattr(result, "identified") else {"records": records}
+    more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
     write(result, report, places=places or None, provenance=origin, **more)

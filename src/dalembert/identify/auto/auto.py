@@ -1,6 +1,7 @@
 """Automatic identification: a model and its modes from records alone, with the reasons for every choice.
 
-1. read        records are checked; means are taken off where they are offsets, not where the inputs are impacts
+1. read        records are checked; means are taken off where they are offsets, not where the inputs are impacts; steady
+               sines of machines are taken out where there are no inputs
 2. time scale  the band that is excited decides the rate of the model and the rows of the data (``time_scale.py``)
 3. hold out    the last third of a record, or the last of several records, is not used until the end
 4. order       three criteria (``stabilization.py``), then trials on a part of the training data (``order_trials.py``)
@@ -40,6 +41,7 @@ from dalembert.identify.auto.validation import (
     order_without_duplicates,
 )
 from dalembert.identify.model.identified import Identified
+from dalembert.identify.output_only.machine_sines import remove_machine_sines
 from dalembert.identify.records.checks import list_records
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.gaps import find_filled_gaps, find_parts
@@ -117,6 +119,9 @@ def auto(
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
     findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are taken off
     setting, decisions = prepare(data, rows)
+    if not setting.inputs:
+        sines = remove_machine_sines(parts, data)
+        parts, findings, decisions = sines.records, [*findings, *sines.findings], [*decisions, *sines.decisions]
     scale = find_time_scale(setting.read(parts), impacts=setting.impacts)
     decisions.append(scale.describe())
     period = None if setting.impacts else find_period(data.u)

@@ -7,8 +7,9 @@ methods     the same with other weights of the projection (CVA; SSI-cov without 
 parts       the same in each half of the training data
 deviations  standard deviations of frequency and damping ratio small against their values
 
-A mode is of the fit only where it lies outside the band that is excited, never decays, decays at once, repeats another
-mode of the same shape, or lacks most of the evidence. It is sound where it lacks none.
+A mode is of the fit only where it lies outside the band that is excited, never decays, decays at once, is a steady sine
+of a machine (without inputs), repeats another mode of the same shape, or lacks most of the evidence. It is sound where
+it lacks none.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dalembert.identify.auto.time_scale import TimeScale
 from dalembert.identify.auto.validation import find_duplicates
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data
+from dalembert.identify.spectral.machine_harmonics import find_machine_harmonics
 from dalembert.identify.subspace.projections import Projection, project
 from dalembert.identify.subspace.stabilization import Poles, Tolerances, find_poles
 from dalembert.identify.subspace.subspace import RANK
@@ -102,6 +104,7 @@ def _find_hard_reasons(model: Identified, modes: Modes, data: Data, scale: TimeS
     reasons: list[list[str]] = [[] for _ in f]
     excited = np.ones(len(f), dtype=bool) if scale is None else scale.excites(f)
     endless = find_endless(model, max(data.lengths))
+    sines = {} if data.nu else find_machine_harmonics(data, modes)
     for k in range(len(f)):
         if not excited[k]:
             reasons[k].append("not-excited")
@@ -109,6 +112,8 @@ def _find_hard_reasons(model: Identified, modes: Modes, data: Data, scale: TimeS
             reasons[k].append("no-decay")
         if zeta[k] > THRESHOLDS.heavy:
             reasons[k].append("heavily-damped")
+        if k in sines:
+            reasons[k].append("machine")
     strength = measure_strength(model, data)
     for i, j in find_duplicates(model):
         weak = i if strength[i] < strength[j] else j

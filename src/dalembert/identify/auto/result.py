@@ -44,6 +44,7 @@ REASONS = {
     "not-excited": "nothing excites its frequency",
     "no-decay": "it does not decay within the record",
     "heavily-damped": "it decays at once",
+    "machine": "it is a steady sine, as of a rotating machine",
     "duplicate": "it repeats another mode of the same shape",
     "orders": "models of other orders do not hold it",
     "methods": "another method does not find it",

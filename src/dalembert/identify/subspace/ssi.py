@@ -4,7 +4,7 @@ ssi_data   Γ from L32 of the factor with the rows Y_p, Y_f: the future projecte
 ssi_cov    Γ from Y_f Y_pᵀ / J, the matrix of output covariances R_i, R_{i-1}, ...; squares the singular values
 
 A and C are the shift and the first rows of Γ, the gain comes from the innovations of the future. The excitation is
-assumed to be white, or the record to be a free decay.
+assumed to be white, or the record to be a free decay; poles of steady sines, as of machines, are findings.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import report_findings
+from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
 from dalembert.identify.subspace.subspace import find_model, project_data
 from dalembert.record import Record
 
@@ -71,4 +72,6 @@ def realize_outputs(
     data = read_data.quiet(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     findings = [] if order is None else data.check_order(order)
     projection, order, notes = project_data(data, method, order, rows)
-    return find_model(data, projection, order, notes=notes, findings=findings)[0]
+    model = find_model(data, projection, order, notes=notes, findings=findings)[0]
+    sines = find_machine_harmonics(data, model.underdamped_modes())
+    return model.replace(findings=(*model.findings, *describe_machine_harmonics(sines)))

@@ -44,6 +44,8 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "estimate.judge.local_observability.LocalObservability": ("judgements", "plot_observability"),
     "identify.spectral.spectra.Spectra": ("spectrum", "plot_spectra"),
     "identify.records.survey.Survey": ("spectrum", "plot_survey"),
+    "identify.output_only.frequency_domain_modes.FrequencyDomainModes": ("spectrum", "plot_singular_values"),
+    "identify.output_only.merged_modes.MergedModes": ("spectrum", "plot_merged_modes"),
     "control.judge.margins.Margins": ("linear.loops", "plot_margins"),
     "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
     "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),
@@ -79,6 +81,8 @@ def plot(
         Margins : no more arguments.
         Swept : ``*names, view="scatter" | "histogram"``. Results of a sweep over its axes, and their spread.
         Spectra : ``*names, highest=None, axis="log" | "linear"``.
+        FrequencyDomainModes : ``highest=None`` [Hz]. Singular values with modes, bells and harmonics of machines.
+        MergedModes : no more arguments. Mode shapes at the sensors of all set-ups.
         Modes : ``view="shapes" | "mac" | "poles", mode=..., against=other modes``.
         Structure, Frame, Solid : ``modes, mode=1 | [1, 2, 3], scale=None, names=None``. Geometry, or mode shapes.
         FlexibleBodyData : ``mode=1 | [1, 2, 3], scale=None``. Mode shapes.

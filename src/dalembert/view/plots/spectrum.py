@@ -1,4 +1,5 @@
-"""Spectra of records, of what ``identify.spectra`` returns, and channels with their spectra at a glance."""
+"""Spectra of records, of what ``identify.spectra`` returns, singular values of spectral matrices with their modes, and
+channels with their spectra at a glance."""
 
 from __future__ import annotations
 
@@ -8,13 +9,17 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
+from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
+from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.records.survey import Survey, spectrum
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.record import Record
 from dalembert.view.plots.figures import (
     BLUE,
+    GREEN,
     GREY,
     INK,
+    PALE,
     RED,
     beside,
     check_count,
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 MOST = 16
 MOST_CHANNELS = 16  # rows of a survey that can be read on a page
 NAMED_PEAKS = 5
+SINGULAR_VALUES = 4  # curves that can be distinguished
 PROMINENT = 10.0  # a peak so many times as high as the valleys beside it is named
 BELOW = 1e-12  # of the largest density of an axes: densities below are not shown
 
@@ -130,6 +136,69 @@ def _refuse_uneven(run: Record, labels: list[str]) -> None:
                 f"channel {label!r} has {lost} samples missing, and a spectrum needs all of them.",
                 Advice("Take a part without gaps by {}.", Call("Record.between")),
             )
+
+
+def plot_singular_values(
+    found: FrequencyDomainModes, *, highest: float | None = None, title: str | None = None
+) -> Figure:
+    """Singular values of the spectral matrix, the peaks that were chosen and the lines that belong to each (bells);
+    harmonics of machines have crosses.
+
+    Parameters
+    ----------
+    highest : frequencies shown up to [Hz]; all when left out.
+    """
+    figure = new_figure(8.5, 4.8)
+    ax = figure.subplots()
+    hertz, values = found.frequencies / (2.0 * np.pi), found.singular_values
+    shown = (hertz > 0.0) & (hertz <= (np.inf if highest is None else highest))
+    if shown.sum() < 2:
+        raise DataError("out-of-range", f"there are no two lines up to highest = {highest} Hz.")
+    values = np.where(values > BELOW * values[shown].max(), values, np.nan)
+    for k in range(min(values.shape[1], SINGULAR_VALUES) - 1, -1, -1):
+        ax.plot(hertz[shown], values[shown, k], color=BLUE if k == 0 else GREY if k == 1 else PALE, lw=1.2 - 0.2 * k,
+                label=("first", "second", "third", "fourth")[k] + " singular value")  # fmt: skip
+    marked = set()
+    for k, (line, rank) in enumerate(zip(found.lines, found.ranks)):
+        first, last = found.domains[k]
+        inside = np.arange(first, last + 1)[shown[first : last + 1]]
+        machine = k in found.machines
+        words = "harmonic of a machine" if machine else "mode and its bell"
+        color = RED if machine else GREEN
+        if not machine:
+            ax.plot(hertz[inside], values[inside, rank], color=GREEN, lw=3.5, alpha=0.35, zorder=1)
+        if not shown[line]:
+            continue
+        ax.plot(hertz[line], values[line, rank], "x" if machine else "o", color=color, ms=6, mew=1.8,
+                label="_" if words in marked else words)  # fmt: skip
+        marked.add(words)
+        ax.annotate(f"{found.frequencies_hz[k]:.4g} Hz", (hertz[line], values[line, rank]), (0, 7), ha="center",
+                    textcoords="offset points", va="bottom", rotation=90, fontsize=8, color=color)  # fmt: skip
+    ax.set_yscale("log")
+    low, high = float(np.nanmin(values[shown])), float(np.nanmax(values[shown]))
+    ax.set_ylim(low, high * (high / low) ** 0.2)  # room for the frequencies
+    log_ticks(ax.yaxis)
+    ax.set_xlim(0.0, float(hertz[shown][-1]))
+    ax.set_xlabel("frequency [Hz]")
+    ax.set_ylabel(with_unit("singular value", psd_unit(found.unit)))
+    drawn, names = ax.get_legend_handles_labels()
+    curves = min(values.shape[1], SINGULAR_VALUES)
+    order = [*range(curves - 1, -1, -1), *range(curves, len(names))]
+    ax.legend([drawn[k] for k in order], [names[k] for k in order], loc="upper center", bbox_to_anchor=(0.5, -0.14),
+              ncols=3, borderaxespad=0.0)  # fmt: skip
+    words = f"Singular values of the spectral matrix, {found.method.upper()}, {found.blocks} blocks"
+    heading(figure, words if title is None else title)
+    return figure
+
+
+def plot_merged_modes(found: MergedModes, *, title: str | None = None) -> Figure:
+    """Shapes of merged set-ups at all sensors."""
+    from dalembert.view.plots.structures.modes import plot_modes
+
+    if not len(found.modes):
+        raise DataError("empty", "the set-ups have no mode in common.")
+    words = f"Mode shapes of {len(found.setups)} set-ups at all sensors" if title is None else title
+    return plot_modes(found.modes, mode=list(range(1, min(len(found.modes), 12) + 1)), title=words)
 
 
 def plot_survey(drawn: Survey, *, record: Record, title: str | None = None) -> Figure:

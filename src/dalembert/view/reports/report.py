@@ -19,6 +19,8 @@ _WRITERS: dict[str, tuple[str, str]] = {
     "model.flexible.FlexibleBodyData": ("flexible_report", "flexible_report"),
     "identify.auto.result.AutoIdentified": ("identification_report", "identification_report"),
     "identify.model.identified.Identified": ("identification_report", "identified_report"),
+    "identify.output_only.frequency_domain_modes.FrequencyDomainModes": ("output_only_report", "output_only_report"),
+    "identify.output_only.merged_modes.MergedModes": ("output_only_report", "output_only_report"),
 }
 
 
@@ -37,6 +39,8 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
         responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
         Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.
+        FrequencyDomainModes, MergedModes : ``places=None, provenance=None``. Modes, shapes, singular values, harmonics
+        of machines, agreement of set-ups.
         FlexibleBodyData : ``provenance=None``. Mode shapes, modes, inertia, nodes, checks.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page

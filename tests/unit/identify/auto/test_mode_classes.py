@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.identify import Identified
+from dalembert.identify import Identified, read_data, ssi_data
 from dalembert.identify.auto import mode_classes
 from dalembert.identify.auto.mode_classes import THRESHOLDS, find_harmonics, judge_modes
 from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
 from dalembert.identify.auto.settled_poles import drop_modes, find_endless
+from tests.helpers.ambient_chain import ambient
 from tests.unit.identify.auto.test_validation import DT, model
 
 BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "above"), [(0.99, False), (1.01, True)])
@@ -23,7 +24,7 @@ def judged(given: Identified, monkeypatch: pytest.MonkeyPatch, **shares: float) 
     monkeypatch.setattr(
         mode_classes, "_collect_evidence", lambda *_: {name: np.array([share]) for name, share in full.items()}
     )
-    data: Any = SimpleNamespace(lengths=(10_000,), u=(np.zeros((9, 0)),), y=(np.ones((9, 1)),))
+    data: Any = SimpleNamespace(lengths=(10_000,), nu=1, u=(np.zeros((9, 0)),), y=(np.ones((9, 1)),))
     nothing: Any = None
     return judge_modes(given, nothing, nothing, data, nothing, None)[0]
 
@@ -76,3 +77,12 @@ def test_a_model_without_one_of_its_modes_keeps_the_others() -> None:
     assert left is not None
     assert np.allclose(left.frequencies_hz, [5.0, 14.0]) and np.allclose(left.damping_ratios, 0.01)
     assert drop_modes(model(5.0), np.array([5.0])) is None
+
+
+def test_a_steady_sine_is_of_the_fit_only_without_inputs() -> None:
+    data = read_data.quiet(ambient(19_200, sines={13.4: 5.0}))
+    found = ssi_data.quiet(data, order=24)
+    reasons = mode_classes._find_hard_reasons(found, found.underdamped_modes(), data, None)
+    sine = int(np.argmin(np.abs(found.frequencies_hz - 13.4)))
+    assert "machine" in reasons[sine]
+    assert sum("machine" in own for own in reasons) == 1

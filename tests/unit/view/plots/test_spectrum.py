@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.identify import efdd, merge_setups
 from dalembert.record import Record
 from dalembert.view import plot
+from tests.helpers.ambient_chain import ambient
 from tests.helpers.findings import raises
 
 
@@ -42,3 +44,22 @@ def test_a_record_with_gaps_has_no_spectrum() -> None:
 def test_a_constant_has_no_spectrum() -> None:
     with raises(DataError, "no-motion"):
         plot(Record(np.arange(9.0), np.ones((9, 1)), ["x"]), "x", view="spectrum")
+
+
+def test_singular_values_show_modes_bells_and_harmonics() -> None:
+    found = efdd.quiet(ambient(19_200, sines={13.4: 5.0}))
+    ax = plot(found).axes[0]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[0] == "first singular value"
+    assert labels[-2:] == ["mode and its bell", "harmonic of a machine"]
+    assert len(ax.texts) == len(found.modes)
+    below = plot(found, highest=4.0).axes[0]
+    assert below.get_xlim()[1] <= 4.0
+    assert len(below.texts) == (found.frequencies_hz < 4.0).sum()
+
+
+def test_merged_set_ups_show_their_shapes_at_all_sensors() -> None:
+    setups = [ambient(6400, seed=k).select("m3", "m8", *own) for k, own in enumerate((("m1", "m2"), ("m5", "m6")))]
+    merged = merge_setups.quiet(setups, method="preger")
+    titles = [ax.get_title(loc="left") for ax in plot(merged).axes]
+    assert sum(title.startswith("mode") for title in titles) == len(merged.modes)

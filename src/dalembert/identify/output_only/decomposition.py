@@ -1,0 +1,222 @@
+"""Singular values of the spectral matrix of outputs, their peaks and the lines around a peak that belong to its mode.
+
+S(ω) = Σ_k s_k u_k u_kᴴ, s₁ ≥ s₂ ≥ ...: where one mode dominates, u₁ is its shape and s₁ its auto spectral density; of
+two close modes the second has u₂ (Brincker, Zhang and Andersen 2001). The modal domain of a peak with shape φ are the
+lines around it on which one of u₁, u₂ has MAC ≥ 0.8 with φ; it ends in the valley before the next peak.
+
+Channels in different units are divided by the root mean square of the channels of their unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.signal
+
+from dalembert.core.arrays import ComplexArray, FloatArray, IntArray
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.identify.records.data import Data
+from dalembert.identify.spectral.spectra import BlockPlan, average_blocks, plan_blocks
+
+
+@dataclass(frozen=True)
+class PeakThresholds:
+    """Blocks, peaks and modal domains of a frequency domain decomposition."""
+
+    # Half-overlapping blocks by default: a density then has a standard deviation of some 25 %; twice as many blocks as
+    # outputs, so that the matrix has full rank.
+    blocks: int = 24
+    # Samples of a block at least: 16 lines between the first that count and the Nyquist frequency.
+    shortest_block: int = 64
+    # Lines over which a level is averaged before peaks are sought: the Hann window makes two of five dependent, so that
+    # its scatter falls to two thirds.
+    smoothed: int = 5
+    # First line that counts: the Hann window spreads a mean over two, and a mode needs some periods in a block.
+    first_line: int = 5
+    # Height of a peak above the valleys beside it, in standard deviations of the density in dB, 4.34/√averages: the
+    # extremes of some hundred independent lines of noise lie 5 apart.
+    prominence: float = 6.0
+    # ... and that at least [dB], however many averages: half of the power.
+    least_prominence: float = 3.0
+    # Least MAC of the lines of one mode (Brincker et al. 2001 take 0.8 to 0.9).
+    mac: float = 0.8
+    # Lines of a mode at least: noise repeats its shape over three, the width of the Hann window.
+    lines: int = 4
+    # Largest share of a shape of the second singular value in the span of the modes on both sides: else it is one of
+    # them again, or a mixture where they cross.
+    distinct: float = 0.5
+    # Lines to each side in which the peak of a given frequency is sought.
+    given: int = 3
+
+
+THRESHOLDS = PeakThresholds()
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Singular values and vectors of the spectral matrix.
+
+    ``matrices`` : (nf, ny, ny) of the scaled outputs; ``values`` : (nf, ny), descending; ``vectors`` : (nf, ny, 2), the
+    first two, conjugated: shapes; ``scales`` : (ny,); ``hertz`` : (nf,); ``averages`` : independent ones.
+    """
+
+    plan: BlockPlan
+    matrices: ComplexArray
+    values: FloatArray
+    vectors: ComplexArray
+    scales: FloatArray
+    hertz: FloatArray
+    blocks: int
+    averages: float
+
+    @property
+    def resolution(self) -> float:
+        """Distance of two lines [Hz]."""
+        return float(self.hertz[1])
+
+    def decibels(self, rank: int) -> FloatArray:
+        """A singular value in dB."""
+        size = self.values[:, rank]
+        return np.asarray(10.0 * np.log10(np.maximum(size, 1e-30 * max(float(self.values.max()), 1e-300))))
+
+    def mac(self, lines: slice, shape: ComplexArray) -> FloatArray:
+        """(n, 2) MAC of the first two singular vectors of some lines with a shape."""
+        inner = np.abs(np.einsum("fak,a->fk", self.vectors[lines].conj(), shape)) ** 2
+        return np.asarray(inner / float(np.vdot(shape, shape).real))
+
+
+@dataclass(frozen=True)
+class SpectralPeak:
+    """A mode in a decomposition: its line, singular value (0 or 1), and first and last line of its modal domain."""
+
+    line: int
+    rank: int
+    first: int
+    last: int
+
+
+def decompose(data: Data, segment: int | None) -> Decomposition:
+    """Singular values of averaged spectral matrices."""
+    if segment is None:
+        import scipy.fft
+
+        blocks = max(THRESHOLDS.blocks, 2 * data.ny)
+        length = scipy.fft.next_fast_len(2 * data.samples // (blocks + data.segments), real=True)
+        segment = min(length, min(data.lengths))
+    if segment < THRESHOLDS.shortest_block:
+        needed = THRESHOLDS.shortest_block * (max(THRESHOLDS.blocks, 2 * data.ny) + 1) // 2
+        raise DataError(
+            "too-few-samples",
+            f"blocks of {segment} samples are too short for a spectrum: at least {THRESHOLDS.shortest_block} are "
+            f"needed, {needed} samples in all; there are {data.samples}.",
+            Advice("Measure longer, give a larger {}, or take a subspace method.", Argument("segment")),
+            evidence={"samples": data.samples, "needed": needed},
+        )
+    plan = plan_blocks(data, "hann", segment, 0.5, "mean")
+    scales = scale_units(data)
+    matrices, count, averages = average_blocks([y / scales for y in data.y], plan, data.dt)
+    values, vectors = split_matrices(matrices)
+    hertz = plan.frequencies(data.dt) / (2.0 * np.pi)
+    return Decomposition(plan, matrices, values, vectors, scales, hertz, count, averages)
+
+
+def scale_units(data: Data) -> FloatArray:
+    """(ny,) 1 where all outputs have one unit, else the root mean square of the outputs of each unit."""
+    units = [data.units.get(name, "") for name in data.outputs]
+    if len(set(units)) == 1:
+        return np.ones(data.ny)
+    power = np.asarray(sum(np.var(y, axis=0) * len(y) for y in data.y)) / data.samples
+    return np.array([np.sqrt(np.mean([p for p, unit in zip(power, units) if unit == own])) for own in units])
+
+
+def split_matrices(matrices: ComplexArray) -> tuple[FloatArray, ComplexArray]:
+    """Singular values (n, ny), descending, and the first two shapes (n, ny, 2) of Hermitian matrices (n, ny, ny)."""
+    values, vectors = np.linalg.eigh(matrices)
+    shapes = vectors[:, :, : -min(2, matrices.shape[1]) - 1 : -1].conj()  # S_ab = conj(φ_a) φ_b |q|²
+    if shapes.shape[2] == 1:
+        shapes = np.concatenate([shapes, np.zeros_like(shapes)], axis=2)
+    return np.ascontiguousarray(np.maximum(values[:, ::-1], 0.0)), np.ascontiguousarray(shapes)
+
+
+def find_peaks(found: Decomposition) -> list[SpectralPeak]:
+    """Modes of a decomposition, by the prominence of their peaks and the width of their modal domains."""
+    limit = THRESHOLDS
+    height = max(limit.prominence * 4.34 / np.sqrt(found.averages), limit.least_prominence)
+    lines = [_prominent(found.decibels(rank), height) for rank in range(min(2, found.values.shape[1]))]
+    peaks = [peak for peak in mark_domains(found, [(line, 0) for line in lines[0]]) if _wide(peak)]
+    if len(lines) > 1:
+        first = sorted(peaks, key=lambda one: one.line)
+        for line in lines[1]:
+            beside = [one for one in first if one.line <= line][-1:] + [one for one in first if one.line > line][:1]
+            if not beside:
+                continue
+            # where two modes cross, the second singular vector is a mixture of both: it must lie outside of their span
+            span = np.linalg.qr(np.column_stack([found.vectors[one.line, :, one.rank] for one in beside]))[0]
+            if np.linalg.norm(span.conj().T @ found.vectors[line, :, 1]) ** 2 < limit.distinct:
+                peaks += [peak for peak in mark_domains(found, [(line, 1)]) if _wide(peak)]
+    return sorted(peaks, key=lambda one: one.line)
+
+
+def find_given_peaks(found: Decomposition, hertz: FloatArray) -> tuple[list[SpectralPeak], list[Finding]]:
+    """The highest line near each of some frequencies; findings on those where the spectrum has no peak."""
+    limit = THRESHOLDS
+    last = len(found.hertz) - 1
+    wrong = [f for f in hertz if not limit.first_line * found.resolution <= f <= found.hertz[last]]
+    if wrong:
+        low = limit.first_line * found.resolution
+        raise DataError(
+            "out-of-range",
+            f"{wrong[0]:.6g} Hz is outside of the spectrum, {low:.5g} to {found.hertz[last]:.5g} Hz.",
+            where={"argument": "frequencies_hz"},
+        )
+    level = found.decibels(0)
+    height = max(limit.prominence * 4.34 / np.sqrt(found.averages), limit.least_prominence)
+    clear = set(_prominent(level, height).tolist())
+    places, findings = [], []
+    for f in hertz:
+        middle = round(float(f) / found.resolution)
+        around = np.arange(max(1, middle - limit.given), min(last, middle + limit.given) + 1)
+        line = int(around[np.argmax(level[around])])
+        places.append((line, 0))
+        if line not in clear:
+            problem = (
+                f"the spectrum has no clear peak near {f:.5g} Hz: nothing excites a mode there, noise hides it, or "
+                "the sensors do not see it. Its shape is that of the strongest motion."
+            )
+            findings.append(Finding("no-peak", problem, {}, {"hertz": float(f)}))
+    return mark_domains(found, places), findings
+
+
+def mark_domains(found: Decomposition, places: list[tuple[int, int]]) -> list[SpectralPeak]:
+    """The modal domain of each (line, rank): around it, up to the valley before the next of the same rank."""
+    peaks = []
+    for line, rank in places:
+        level = found.values[:, rank]
+        others = sorted(other for other, same in places if same == rank and other != line)
+        left = max((other for other in others if other < line), default=0)
+        right = min((other for other in others if other > line), default=len(level) - 1)
+        low = left + int(np.argmin(level[left : line + 1])) if left else 1
+        high = line + int(np.argmin(level[line : right + 1])) if right < len(level) - 1 else right
+        alike = found.mac(slice(0, None), found.vectors[line, :, rank]).max(axis=1) >= THRESHOLDS.mac
+        first, last = line, line
+        while first > low and alike[first - 1]:
+            first -= 1
+        while last < high and alike[last + 1]:
+            last += 1
+        peaks.append(SpectralPeak(line, rank, first, last))
+    return peaks
+
+
+def _prominent(level: FloatArray, height: float) -> IntArray:
+    """Lines of the peaks of a level in dB that rise, smoothed, so far above the valleys beside them."""
+    reach = THRESHOLDS.smoothed // 2
+    smooth = np.convolve(np.pad(level, reach, mode="edge"), np.full(2 * reach + 1, 1.0 / (2 * reach + 1)), "valid")
+    lines, _ = scipy.signal.find_peaks(smooth, prominence=height)
+    lines = lines[lines >= THRESHOLDS.first_line]
+    return np.array([k - reach + int(np.argmax(level[k - reach : k + reach + 1])) for k in lines], dtype=np.intp)
+
+
+def _wide(peak: SpectralPeak) -> bool:
+    return peak.last - peak.first + 1 >= THRESHOLDS.lines

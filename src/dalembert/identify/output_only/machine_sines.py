@@ -1,0 +1,102 @@
+"""Steady sines of machines taken out of records before a model of outputs alone is found.
+
+A sine has poles on the unit circle, which a model of random motion holds badly: neighbouring modes suffer, or the model
+is unstable. Of every sine that `find_machine_harmonics` names, the frequency that maximises |Σ w x e^{-iωt}|², with a
+Hann window w, is taken per record, and all of them are fitted to the channels by least squares at once. Where one was
+named by mistake, a mode loses a single line 1/T of its motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.fft
+import scipy.optimize
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.findings import Finding
+from dalembert.core.text import counted
+from dalembert.identify.output_only.decomposition import THRESHOLDS, decompose
+from dalembert.identify.output_only.fdd import choose_peaks
+from dalembert.identify.records.checks import list_records
+from dalembert.identify.records.data import Data
+from dalembert.identify.records.preparation_step import add_note, describe_channels
+from dalembert.identify.spectral.machine_harmonics import (
+    MachineHarmonic,
+    describe_machine_harmonics,
+    find_machine_harmonics,
+)
+from dalembert.linear.modes import Modes
+from dalembert.record import Record
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutSines:
+    """Records without the sines of machines, findings on these, and one decision in words where there were any."""
+
+    records: tuple[Record, ...]
+    findings: tuple[Finding, ...]
+    decisions: tuple[str, ...]
+
+
+def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> WithoutSines:
+    """The records without steady sines of machines in the outputs of ``data``, which were read from them."""
+    runs = list_records(record)
+    found = _find_sines(data)
+    if not found:
+        return WithoutSines(runs, (), ())
+    cleaned = tuple(_subtract(run, data.outputs, list(found.values())) for run in runs)
+    words = ", ".join(f"{one.frequency_hz:.4g}" for one in found.values())
+    decision = f"took out {counted(len(found), 'steady sine')} of a machine: {words} Hz"
+    return WithoutSines(cleaned, tuple(describe_machine_harmonics(found)), (decision,))
+
+
+def _find_sines(data: Data) -> dict[int, MachineHarmonic]:
+    """Sines among the peaks of the singular values; none where the data are too short for a spectrum."""
+    blocks = max(THRESHOLDS.blocks, 2 * data.ny) + data.segments
+    if min(2 * data.samples // blocks, min(data.lengths)) < THRESHOLDS.shortest_block:
+        return {}
+    level = data.replace(y=tuple(y - y.mean(axis=0) for y in data.y))
+    found = decompose(level, None)
+    peaks, _ = choose_peaks(level, found, None)
+    hertz = np.array([found.hertz[one.line] for one in peaks])
+    shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).reshape(len(peaks), data.ny)
+    return find_machine_harmonics(level, Modes(2j * np.pi * hertz, shapes.T * found.scales[:, None], data.outputs))
+
+
+def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmonic]) -> Record:
+    """The record without the sines in its outputs."""
+    places = [run.names.index(name) for name in outputs]
+    t = run.time - run.time[0]
+    values = np.array(run.data)
+    y = values[:, places] - values[:, places].mean(axis=0)
+    scaled = y / np.maximum(y.std(axis=0), 1e-300)
+    columns = [np.ones(len(t))]
+    for one in sines:
+        phase = 2.0 * np.pi * _refine_frequency(scaled, t, one.frequency_hz) * t
+        columns += [np.cos(phase), np.sin(phase)]
+    basis = np.column_stack(columns)
+    amplitudes = np.linalg.lstsq(basis, y, rcond=None)[0]
+    values[:, places] -= basis[:, 1:] @ amplitudes[1:]
+    words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines)
+    return add_note(run, values, f"sines at {words} Hz taken out{describe_channels(run, places)}")
+
+
+def _refine_frequency(y: FloatArray, t: FloatArray, f: float) -> float:
+    """Frequency [Hz] near f at which the Fourier transform of windowed channels is largest."""
+    n, dt = len(t), float(t[-1]) / (len(t) - 1)
+    windowed = y * np.hanning(n)[:, None]
+    power = (np.abs(scipy.fft.rfft(windowed, axis=0)) ** 2).sum(axis=1)
+    reach = max(2, round(THRESHOLDS.given * n * dt * 0.002 * f))
+    middle = round(f * n * dt)
+    first = max(1, middle - reach)
+    line = first + int(np.argmax(power[first : middle + reach + 1]))
+
+    def missing(hertz: float) -> float:
+        return -float((np.abs(np.exp(-2j * np.pi * hertz * t) @ windowed) ** 2).sum())
+
+    width = 1.0 / (n * dt)
+    ends = ((line - 1) * width, (line + 1) * width)
+    return float(scipy.optimize.minimize_scalar(missing, bounds=ends, options={"xatol": 1e-4 * width}).x)

@@ -1,0 +1,141 @@
+"""Several set-ups of sensors on one structure, merged by the reference sensors that stay in place.
+
+poser    every set-up is identified by itself, then its shapes are scaled and joined (``poser.py``)
+preger   the covariances of all set-ups are brought to one excitation, then identified at once (``preger.py``)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dalembert.core.arguments import one_of, whole_number
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
+from dalembert.core.text import listed
+from dalembert.identify.model.identified import Identified, take_identified
+from dalembert.identify.output_only.merged_modes import MergedModes
+from dalembert.identify.output_only.poser import SetupModes, identify_setup, join_setups, modes_of_model
+from dalembert.identify.output_only.preger import identify_at_once
+from dalembert.identify.records.checks import common_sample_time, common_units, list_records
+from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.records.reporting import report_findings
+from dalembert.record import Record
+
+if TYPE_CHECKING:
+    from dalembert.identify.auto.result import AutoIdentified
+
+METHODS = ("poser", "preger")
+
+
+@report_findings
+def merge_setups(
+    setups: Sequence[Record | Sequence[Record] | Identified | AutoIdentified], *,
+    references: str | Iterable[str] | None = None, method: str = "poser", most: int | None = None,
+    rows: int | None = None,
+) -> MergedModes:  # fmt: skip
+    """Modes with the sensors of several set-ups, from outputs alone, merged by the sensors that stay in place.
+
+    Parameters
+    ----------
+    setups : one per set-up: a Record, or several of repeated tests; for "poser" also an identified model
+        Moved sensors have another name in every set-up. Of a result of :func:`auto` the sound modes are taken.
+    references : names of the sensors that stay in place; the channels that all set-ups share when left out
+    method : "poser" or "preger"
+        Post separate estimation re-scaling: every set-up by itself (SSI-data), modes paired by frequency and MAC at the
+        references, frequencies and damping ratios averaged, shapes scaled at the references and joined. Pre global
+        estimation re-scaling: the covariances of every set-up brought to a common excitation, then one SSI; suits many
+        set-ups and modes that are close.
+    most : largest order of the stabilization diagrams, optional
+    rows : block rows of past and future, optional
+
+    Returns
+    -------
+    MergedModes
+    """
+    one_of("method", method, METHODS)
+    given = list(setups) if isinstance(setups, Sequence) and not isinstance(setups, str) else []
+    if len(given) < 2:
+        raise DataError(
+            "empty", "merging needs at least two set-ups, one record (or a list of repeated tests) each.",
+            where={"argument": "setups"},
+        )  # fmt: skip
+    if most is not None:
+        whole_number("most", most, 2)
+    models = [isinstance(take_identified(one), Identified) for one in given]
+    if method == "preger" and any(models):
+        raise DataError(
+            "wrong-type", f"set-up {models.index(True) + 1} is a model: PreGER merges records.",
+            Advice("Use {} for models.", Argument("method", "poser")),
+        )  # fmt: skip
+    names = [take_identified(one).outputs if model else list_records(one)[0].names for one, model in zip(given, models)]
+    shared = find_references(names, references)
+    moved = [tuple(name for name in own if name not in shared) for own in names]
+    _check_moved(moved)
+    runs = [list_records(one)[0] for one, model in zip(given, models) if not model]
+    if runs:
+        common_sample_time(runs)
+        common_units(runs, shared)
+    parts = [
+        one if model else read_data.quiet(_plain(one), (), (*shared, *own), detrend="mean")
+        for one, model, own in zip(given, models, moved)
+    ]
+    doubts = [one for part in parts if isinstance(part, Data) for one in part.findings]
+    if method == "preger":
+        return identify_at_once(parts, shared, moved, most, rows, doubts)
+    found: list[SetupModes] = [
+        identify_setup(part, most, rows) if isinstance(part, Data) else modes_of_model(part) for part in parts
+    ]
+    return join_setups(found, shared, moved, doubts)
+
+
+def _plain(setup: Any) -> Any:
+    return setup if isinstance(setup, Record) else list(setup)
+
+
+def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Channels of all set-ups that stay in place: as given, or those that all share."""
+    shared = [name for name in names[0] if all(name in own for own in names[1:])]
+    if given is None:
+        if shared:
+            return tuple(shared)
+        raise DataError(
+            "missing-channel",
+            "the set-ups share no channel: at least one sensor must stay in place, under one name in all records.",
+            Advice("Name the channels alike, or give {}.", Argument("references")),
+        )
+    wanted = (given,) if isinstance(given, str) else tuple(given)
+    for name in wanted:
+        for k, own in enumerate(names):
+            if name not in own:
+                raise DataError(
+                    "missing-channel",
+                    f"set-up {k + 1} has no channel {name!r}, which is a reference. All set-ups share: "
+                    f"{listed(shared, {}) or 'none'}.",
+                    where={"record": k + 1, "channel": name},
+                )
+    if not wanted:
+        raise DataError("empty", "references names no channel.", where={"argument": "references"})
+    return tuple(dict.fromkeys(wanted))
+
+
+def _check_moved(moved: Sequence[Sequence[str]]) -> None:
+    """Refuse sensors of one name in several set-ups that are no references, and set-ups that move none."""
+    if not any(moved):
+        raise DataError(
+            "duplicate",
+            "all channels have the same names in all set-ups: nothing is left to merge. Name moved sensors differently "
+            "in every set-up; records of one set-up are repeated tests, which all methods take as a list.",
+            Advice("Or give {}.", Argument("references")),
+        )
+    seen: dict[str, int] = {}
+    for k, own in enumerate(moved):
+        for name in own:
+            if name in seen:
+                raise DataError(
+                    "duplicate",
+                    f"channel {name!r} is in set-ups {seen[name] + 1} and {k + 1} but is no reference. Name moved "
+                    "sensors differently in every set-up, or leave the channel out of one of them.",
+                    where={"channel": name, "record": k + 1},
+                )
+            seen[name] = k

@@ -1,0 +1,102 @@
+"""Result of several set-ups merged by their reference sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.findings import Finding
+from dalembert.core.tables import aligned, spread
+from dalembert.core.text import counted, listed
+from dalembert.identify.spectral.machine_harmonics import MachineHarmonic
+from dalembert.identify.subspace.stabilization import Stabilization
+from dalembert.linear.modes import Modes
+
+
+@frozen
+class MergedModes:
+    """Modes with the sensors of all set-ups; frozen.
+
+    Attributes
+    ----------
+    modes : Modes
+        Ascending in frequency; shapes at the references and at the moved sensors of all set-ups, largest component 1.
+    method : "poser" or "preger"
+    references : names of the sensors that all set-ups share
+    setups : names of the other sensors of each set-up
+    frequency_deviations, damping_deviations : (k,) or None
+        Standard deviations of the means over the set-ups [Hz], by PoSER.
+    setup_frequencies_hz, setup_damping_ratios : (set-ups, k) or None
+        Those of each set-up by itself, by PoSER.
+    reference_mac : (k,) or None
+        Least MAC, at the references, of the shape of a set-up with the merged one, by PoSER.
+    stabilization : Stabilization or None
+        Of all set-ups as one, by PreGER.
+    machines : mapping of the number of a mode, from 0, to a MachineHarmonic
+        Those that are steady sines of a machine in some set-up, and no modes.
+    """
+
+    modes: Modes
+    method: str
+    references: tuple[str, ...]
+    setups: tuple[tuple[str, ...], ...]
+    frequency_deviations: FloatArray | None
+    damping_deviations: FloatArray | None
+    setup_frequencies_hz: FloatArray | None
+    setup_damping_ratios: FloatArray | None
+    reference_mac: FloatArray | None
+    stabilization: Stabilization | None
+    machines: Mapping[int, MachineHarmonic]
+    units: Mapping[str, str]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    provenance: Mapping[str, Any]
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """Natural frequencies of the modes [Hz]."""
+        return self.modes.frequencies_hz
+
+    @property
+    def damping_ratios(self) -> FloatArray:
+        """Damping ratios of the modes."""
+        return self.modes.damping_ratios
+
+    @property
+    def shapes(self) -> Any:
+        """(outputs, k) shapes at all sensors."""
+        return self.modes.shapes
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """References, then the other sensors of each set-up."""
+        return self.modes.coordinates
+
+    @property
+    def structural_modes(self) -> Modes:
+        """The modes without the harmonics of machines."""
+        return self.modes.select([k + 1 for k in range(len(self.modes)) if k not in self.machines])
+
+    def table(self) -> str:
+        """Frequency, damping ratio, agreement of the set-ups and kind, one line per mode."""
+        sd_f, sd_z, mac = self.frequency_deviations, self.damping_deviations, self.reference_mac
+        rows = [
+            (
+                str(k + 1), spread(self.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
+                spread(100.0 * self.damping_ratios[k], None if sd_z is None else 100.0 * float(sd_z[k])),
+                *([] if mac is None else [f"{mac[k]:.3f}"]),
+                "harmonic of a machine" if k in self.machines else "mode",
+            )
+            for k in range(len(self.modes))
+        ]  # fmt: skip
+        agreement = [] if mac is None else ["least MAC at references"]
+        return (
+            aligned(("mode", "frequency [Hz]", "damping ratio [%]", *agreement, "kind"), rows) if rows else "no modes"
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"MergedModes by {self.method}: {counted(len(self.modes), 'mode')} of {len(self.setups)} set-ups, "
+            f"{counted(len(self.outputs), 'sensor')}, references {listed(self.references, {})}\n{self.table()}"
+        )

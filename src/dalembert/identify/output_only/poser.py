@@ -1,0 +1,228 @@
+"""Post separate estimation re-scaling (PoSER): set-ups identified one by one, their mode shapes scaled and joined.
+
+φ^(j) = (r_j, m_j), references and moved sensors of set-up j. The common reference part ψ is the principal direction of
+all r_j, each of unit length; α_j = r_jᴴψ / r_jᴴr_j is the least-squares scale of set-up j, and the merged shape is
+(mean of α_j r_j, α_1 m_1, α_2 m_2, ...). Frequencies and damping ratios are means, weighted by 1/σ² where the set-ups
+have standard deviations (Reynders, Magalhães, De Roeck and Cunha 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.findings import Finding
+from dalembert.identify.model.identified import take_identified
+from dalembert.identify.output_only.merged_modes import MergedModes
+from dalembert.identify.records.data import Data
+from dalembert.identify.spectral.machine_harmonics import (
+    MachineHarmonic,
+    describe_machine_harmonics,
+    find_machine_harmonics,
+)
+from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel
+from dalembert.identify.subspace.projections import project
+from dalembert.identify.subspace.stabilization import LARGEST_ORDER, Tolerances, make_diagram
+from dalembert.linear.modes import Modes
+from dalembert.numerics import ties
+
+
+@dataclass(frozen=True)
+class PairThresholds:
+    """When modes of two set-ups are the same."""
+
+    # Relative difference of frequencies: temperature and the mass of moved sensors change those of a structure by 1 or
+    # 2 % within a day.
+    frequency: float = 0.03
+    # Least MAC at the references, where there are two at least.
+    mac: float = 0.8
+    # References at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known to
+    # some per cent, so that a scale is known to a third or worse below.
+    node: float = 0.1
+
+
+THRESHOLDS = PairThresholds()
+
+
+@dataclass(frozen=True, eq=False)
+class SetupModes:
+    """Modes of one set-up: shapes at its sensors, frequencies [Hz], damping ratios, deviations where known, harmonics
+    of machines, units of the sensors."""
+
+    modes: Modes
+    hertz: FloatArray
+    damping: FloatArray
+    frequency_deviations: FloatArray | None
+    damping_deviations: FloatArray | None
+    machines: Mapping[int, MachineHarmonic]
+    units: Mapping[str, str]
+    provenance: Mapping[str, Any]
+
+
+def identify_setup(data: Data, most: int | None, rows: int | None) -> SetupModes:
+    """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data."""
+    projection = project(compress_hankel(data, choose_rows(data, None, rows)), "ssi_data")
+    room = min((projection.hankel.rows - 1) * data.ny, len(projection.values), most or LARGEST_ORDER)
+    drawn = make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances())
+    return SetupModes(
+        drawn.modes, drawn.frequency_means, drawn.damping_means, None, None, find_machine_harmonics(data, drawn.modes),
+        data.units, data.provenance,
+    )  # fmt: skip
+
+
+def modes_of_model(given: Any) -> SetupModes:
+    """Modes of a model, the sound ones where it was judged."""
+    model = take_identified(given)
+    modes = model.underdamped_modes()
+    kept = np.asarray(given.places()) if given is not model and hasattr(given, "places") else np.arange(len(modes))
+    sd_f, sd_z = (None if sd is None else sd[kept] for sd in (model.frequency_deviations, model.damping_deviations))
+    chosen = modes.select(kept + 1)
+    units = dict(model.system.units)
+    return SetupModes(chosen, chosen.frequencies_hz, chosen.damping_ratios, sd_f, sd_z, {}, units, model.provenance)
+
+
+def join_setups(
+    found: Sequence[SetupModes], references: tuple[str, ...], moved: Sequence[tuple[str, ...]],
+    findings: Sequence[Finding],
+) -> MergedModes:  # fmt: skip
+    """The merged modes of all set-ups: those that every one of them has."""
+    chains, lost = _pair(found, references)
+    doubts = [*findings, *lost]
+    columns, macs, machines = [], [], {}
+    for number, chain in enumerate(chains):
+        shape, mac, nodes = _join_shapes(found, chain, references, moved)
+        columns.append(shape)
+        macs.append(mac)
+        doubts += nodes
+        sines = [one.machines[k] for one, k in zip(found, chain) if k in one.machines]
+        if sines:
+            machines[number] = sines[0]
+    hertz = np.array([[one.hertz[k] for one, k in zip(found, chain)] for chain in chains]).reshape(-1, len(found)).T
+    damping = np.array([[one.damping[k] for one, k in zip(found, chain)] for chain in chains]).reshape(hertz.T.shape).T
+    sd_f, sd_z = (_deviations(found, chains, name) for name in ("frequency_deviations", "damping_deviations"))
+    f, f_deviations = _average(hertz, sd_f)
+    zeta, z_deviations = _average(damping, sd_z)
+    shapes = np.array(columns).reshape(len(chains), -1).T if chains else np.zeros((len(references + sum(moved, ())), 0))
+    how = "unweighted" if sd_f is None else "weighted by their deviations"
+    w = 2.0 * np.pi * f
+    eigenvalues = w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0)))
+    return MergedModes(
+        modes=Modes(eigenvalues, shapes, (*references, *sum(moved, ()))), method="poser", references=references,
+        setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
+        setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
+        machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
+        notes=(f"means of {len(found)} set-ups, {how}",),
+        findings=(*doubts, *describe_machine_harmonics(machines)),
+        provenance={"method": "poser", "set-ups": [dict(one.provenance) for one in found]},
+    )  # fmt: skip
+
+
+def _pair(found: Sequence[SetupModes], references: Sequence[str]) -> tuple[list[list[int]], list[Finding]]:
+    """Modes that all set-ups have, as the numbers of one mode in each; findings on those that some lack."""
+    limit = THRESHOLDS
+    base = found[0]
+    partners: list[dict[int, int]] = [{k: k for k in range(len(base.hertz))}]
+    for other in found[1:]:
+        mac = _mac_at(base, other, references)
+        apart = np.abs(base.hertz[:, None] - other.hertz[None, :]) / base.hertz[:, None]
+        cost = apart / limit.frequency + 1.0 - mac
+        cost[(apart > limit.frequency) | (mac < limit.mac)] = np.inf
+        own: dict[int, int] = {}
+        for flat in np.argsort(cost, axis=None, kind="stable"):
+            i, j = divmod(int(flat), len(other.hertz))
+            if np.isfinite(cost[i, j]) and i not in own and j not in own.values():
+                own[i] = j
+        partners.append(own)
+    findings, chains = [], []
+    for k in np.argsort(base.hertz, kind="stable"):
+        missing = [j + 1 for j, own in enumerate(partners) if int(k) not in own]
+        if not missing:
+            chains.append([own[int(k)] for own in partners])
+        elif 2 * len(missing) <= len(found):
+            words = ", ".join(map(str, missing))
+            problem = (
+                f"the mode of set-up 1 at {base.hertz[k]:.5g} Hz has no partner in set-up {words}, with a frequency "
+                f"within {100 * limit.frequency:g} % and a MAC of {limit.mac:g} at the references: it is left out."
+            )
+            findings.append(Finding("unpaired-mode", problem, {}, {"hertz": float(base.hertz[k]), "setups": missing}))
+    return chains, findings
+
+
+def _mac_at(first: SetupModes, second: SetupModes, references: Sequence[str]) -> FloatArray:
+    """MAC at the references; 1 where they are at a node of either mode, which they cannot distinguish."""
+    parts = [_part(one, references) for one in (first, second)]
+    left, right = (part / np.maximum(np.linalg.norm(part, axis=0), 1e-300) for part in parts)
+    mac: FloatArray = np.abs(left.conj().T @ right) ** 2
+    mac[_at_node(first, references)] = 1.0
+    mac[:, _at_node(second, references)] = 1.0
+    return mac
+
+
+def _part(one: SetupModes, names: Sequence[str]) -> ComplexArray:
+    """Rows of the shapes at some sensors."""
+    rows = [one.modes.coordinates.index(name) for name in names]
+    return np.asarray(one.modes.shapes[rows], dtype=np.complex128)
+
+
+def _at_node(one: SetupModes, references: Sequence[str]) -> Any:
+    return find_nodes(one.modes.shapes, _part(one, references))
+
+
+def find_nodes(shapes: Any, at_references: Any) -> Any:
+    """(k,) whether the references hardly move in a mode, against all sensors."""
+    sizes = [np.sqrt(np.mean(np.abs(part) ** 2, axis=0)) for part in (at_references, shapes)]
+    return sizes[0] < THRESHOLDS.node * sizes[1]
+
+
+def describe_node(f: float, setups: Sequence[int] = ()) -> Finding:
+    """The finding on references near a node of the mode at f [Hz], in some set-ups or in all."""
+    where = f" (set-up {', '.join(map(str, setups))})" if setups else ""
+    problem = (
+        f"the references hardly move in the mode at {f:.5g} Hz{where}: they are near its node, and the scale of its "
+        "shape between set-ups is uncertain. Place a reference elsewhere."
+    )
+    return Finding("node", problem, {}, {"hertz": f, "setups": list(setups)})
+
+
+def _join_shapes(
+    found: Sequence[SetupModes], chain: Sequence[int], references: Sequence[str], moved: Sequence[Sequence[str]]
+) -> tuple[ComplexArray, float, list[Finding]]:
+    """The merged shape, the least MAC of a set-up with it at the references, and findings on nodes."""
+    parts = np.array([_part(one, references)[:, k] for one, k in zip(found, chain)])
+    units = parts / np.maximum(np.linalg.norm(parts, axis=1, keepdims=True), 1e-300)
+    common = np.linalg.eigh(np.einsum("ja,jb->ab", units, units.conj()))[1][:, -1]
+    scales = (parts.conj() @ common) / np.maximum(np.linalg.norm(parts, axis=1) ** 2, 1e-300)
+    pieces = [(scales[:, None] * parts).mean(axis=0)]
+    pieces += [scale * _part(one, own)[:, k] for scale, one, own, k in zip(scales, found, moved, chain)]
+    whole = np.concatenate(pieces)
+    nodes = [j + 1 for j, (one, k) in enumerate(zip(found, chain)) if _at_node(one, references)[k]]
+    f = float(np.mean([one.hertz[k] for one, k in zip(found, chain)]))
+    findings = [describe_node(f, nodes)] if nodes else []
+    mac = float(np.min(np.abs(units.conj() @ common) ** 2))
+    return whole / whole[ties.first_largest(whole[:, None])[0]], mac, findings
+
+
+def _deviations(found: Sequence[SetupModes], chains: Sequence[Sequence[int]], name: str) -> FloatArray | None:
+    """(set-ups, k) standard deviations, where all set-ups have them."""
+    own = [getattr(one, name) for one in found]
+    if any(one is None for one in own):
+        return None
+    return np.array([[one[k] for one, k in zip(own, chain)] for chain in chains]).reshape(-1, len(found)).T
+
+
+def _average(values: FloatArray, deviations: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Means (k,) over set-ups (rows) and their standard deviations: by the scatter of the set-ups, or by their own
+    deviations where these are larger."""
+    count = len(values)
+    if deviations is None or not (deviations > 0.0).all():
+        return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(count)
+    weights = 1.0 / deviations**2
+    weights = weights / weights.sum(axis=0)
+    mean = (weights * values).sum(axis=0)
+    inner = 1.0 / np.sqrt((1.0 / deviations**2).sum(axis=0))
+    outer = np.sqrt((weights * (values - mean) ** 2).sum(axis=0) / (count - 1))
+    return mean, np.maximum(inner, outer)

@@ -1,0 +1,96 @@
+"""Set-ups that can and cannot be merged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.core.errors import DataError
+from dalembert.record import Record
+from tests.helpers.ambient_chain import ambient
+from tests.helpers.findings import raises
+
+WHOLE = ambient(6400)
+FIRST, SECOND = WHOLE.select("m3", "m8", "m1"), WHOLE.select("m3", "m8", "m2")
+
+
+def merge(*setups: object, **options: object) -> object:
+    return da.identify.merge_setups(list(setups), **options)  # type: ignore[arg-type]
+
+
+def test_set_ups_without_a_common_channel_are_refused() -> None:
+    with raises(DataError, "missing-channel"):
+        merge(WHOLE.select("m1", "m2"), WHOLE.select("m3", "m4"))
+
+
+def test_a_reference_that_a_set_up_lacks_is_refused_by_name() -> None:
+    with raises(DataError, "missing-channel", "m1", "set-up 2"):
+        merge(FIRST, SECOND, references=["m3", "m1"])
+
+
+def test_one_set_up_alone_is_refused() -> None:
+    with raises(DataError, "empty"):
+        merge(FIRST)
+
+
+def test_moved_sensors_of_one_name_are_refused() -> None:
+    with raises(DataError, "duplicate", "m8"):
+        merge(FIRST, SECOND, references="m3")
+    with raises(DataError, "duplicate"):
+        merge(FIRST, ambient(6400, seed=2).select("m3", "m8", "m1"))
+
+
+def test_other_sample_times_are_refused() -> None:
+    slow = Record(2.0 * SECOND.time, SECOND.data, SECOND.names, SECOND.units)
+    for method in ("poser", "preger"):
+        with raises(DataError, "sample-time-mismatch"):
+            merge(FIRST, slow, method=method)
+
+
+def test_references_in_other_units_are_refused() -> None:
+    other = Record(SECOND.time, SECOND.data, SECOND.names, dict.fromkeys(SECOND.names, "g"))
+    with raises(DataError, "unit-mismatch"):
+        merge(FIRST, other)
+
+
+def test_unknown_methods_and_models_for_preger_are_refused() -> None:
+    with raises(DataError, "unknown-choice"):
+        merge(FIRST, SECOND, method="posers")
+    with raises(DataError, "wrong-type"):
+        merge(da.identify.ssi_data(FIRST, order=16), SECOND, method="preger")
+
+
+def test_an_order_that_the_rows_of_the_references_cannot_hold_is_refused() -> None:
+    with raises(DataError, "order-too-high"):
+        merge(FIRST, SECOND, method="preger", most=40, rows=12)
+
+
+def test_a_record_too_short_for_its_covariances_is_refused() -> None:
+    with raises(DataError, "too-few-samples"):
+        merge(FIRST.between(None, 5.0), SECOND.between(None, 5.0), method="preger")
+
+
+def test_models_are_merged_and_their_deviations_weigh() -> None:
+    models = []
+    for k, own in enumerate((("m1", "m2", "m4"), ("m5", "m6", "m7"))):
+        record = ambient(12_800, seed=k).select("m3", "m8", *own)
+        model = da.identify.ssi_data(record, order=16)
+        count = len(model.frequencies_hz)
+        models.append(
+            model.replace(frequency_deviations=np.full(count, 0.01), damping_deviations=np.full(count, 0.001))
+        )
+    merged = da.identify.merge_setups(models)
+    assert merged.outputs == ("m3", "m8", "m1", "m2", "m4", "m5", "m6", "m7")
+    assert len(merged.modes) >= 6
+    assert (merged.frequency_deviations >= 0.01 / np.sqrt(2.0) - 1e-12).all()
+    assert "weighted" in merged.notes[0]
+
+
+def test_repeated_tests_of_one_set_up_are_taken_together() -> None:
+    parts = [[ambient(6400, seed=2 * k + j).select("m3", "m8", *own) for j in range(2)]
+             for k, own in enumerate((("m1", "m2"), ("m5", "m6")))]  # fmt: skip
+    for method in ("poser", "preger"):
+        merged = da.identify.merge_setups(parts, method=method)
+        assert merged.frequencies_hz[0] == pytest.approx(1.845, rel=0.01)
+        assert "by " + method in repr(merged)
