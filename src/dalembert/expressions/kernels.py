@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias, TypeVar
@@ -33,6 +33,7 @@ Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbo
 FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: no code pays earlier
 BLOCK = 16  # evaluations of a batch that the interpreter makes in one call
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
+IN_CACHE = 32_768  # numbers of a block of a batch in lanes: they stay in the second cache
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
 
 interpreted: dict[str, str] = {}  # functions of this process that stay on the interpreter, and why
@@ -291,15 +292,16 @@ class Kernel:
             with self._buffers:
                 self._interpret(results, arrays, batch)
             return
+        fill = _fill_lanes if native.lanes > 1 else _fill_rows
         threads = min(batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
         threads = min(threads, cores()) if threads > 1 else 1
         if threads == 1:
-            _fill_rows(native, arrays, results, 0, batch)
+            fill(native, arrays, results, 0, batch)
             return
         share = -(-batch // threads // native.lanes) * native.lanes
         starts = range(0, batch, share)
         spread_over_cores(
-            lambda k: _fill_rows(native, arrays, results, starts[k], min(starts[k] + share, batch)), len(starts)
+            lambda k: fill(native, arrays, results, starts[k], min(starts[k] + share, batch)), len(starts)
         )
 
     def _interpret(self, results: list[Array], arrays: list[Array], batch: int) -> None:
@@ -379,23 +381,15 @@ def start_task(task: Callable[[], Result]) -> Future[Result]:
 
 
 def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]:
-    """task(0), ..., task(count - 1) on the cores of this machine, in threads; results in order.
-
-    The caller does its share: a thread that sleeps takes 0.1 ms to wake.
-    """
+    """task(0), ..., task(count - 1) on the cores of this machine, in threads; results in order."""
     if count == 1 or cores() == 1:
         return [task(k) for k in range(count)]
-    others = [_pool().submit(task, k) for k in range(1, count)]
-    try:
-        first = task(0)
-    finally:
-        wait(others)
-    return [first, *[other.result() for other in others]]
+    return list(_pool().map(task, range(count)))
 
 
 # -- parts of a batch ------------------------------------------------------------------------------------------------
 def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
-    """Rows first to last of a batch; columns of a larger array are read where they are."""
+    """Rows first to last of a batch, one by one; columns of a larger array are read where they are."""
     given, strides = [], []
     for size, array in zip(native.main.inputs, arrays, strict=True):
         moves = array.ndim == 2 and len(array) > 1
@@ -408,7 +402,40 @@ def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first:
         strides.append(step // 8)
     work = native.work()
     parts = [result[first:last] for result in results]
-    native.rows(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)
+    native.loop(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)
+
+
+def _fill_lanes(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
+    """Rows first to last of a batch, several at once, in blocks whose numbers stay in the cache."""
+    lanes, main = native.lanes, native.main
+    rows = max(IN_CACHE // (sum(main.inputs) + sum(main.outputs) + 1), 16)
+    most = -(-min(last - first, rows) // lanes)
+    moving = [array.ndim == 2 and len(array) > 1 for array in arrays]
+    given = [
+        np.empty((most, size, lanes)) if moves else np.repeat(np.broadcast_to(array.reshape(-1), (size,)), lanes)
+        for array, size, moves in zip(arrays, main.inputs, moving, strict=True)
+    ]
+    found = [np.empty((most, size, lanes)) for size in main.outputs]
+    strides = [size if moves else 0 for size, moves in zip(main.inputs, moving, strict=True)]
+    work = native.work()
+    table = native.table([*given, *found], work, [*strides, *main.outputs])
+    for start in range(first, last, rows):
+        stop = min(start + rows, last)
+        groups = -(-(stop - start) // lanes)
+        whole = (stop - start) // lanes
+        edge = start + whole * lanes
+        for array, slot, moves in zip(arrays, given, moving, strict=True):
+            if moves and slot.size:
+                put = slot.transpose(0, 2, 1)  # (groups, lanes, numbers)
+                put[:whole] = array[start:edge].reshape(whole, lanes, array.shape[1])
+                if edge < stop:  # the last group is filled up
+                    put[whole, : stop - edge] = array[edge:stop]
+                    put[whole, stop - edge :] = array[stop - 1]
+        native.loop(table, groups)
+        for result, slot in zip(results, found, strict=True):
+            got = slot.transpose(0, 2, 1)
+            result[start:edge].reshape(whole, lanes, result.shape[1])[:] = got[:whole]
+            result[edge:stop] = got[groups - 1, : stop - edge]
 
 
 def _size_text(argument: Any) -> str:

@@ -7,10 +7,7 @@ compile grows with the size and the values of a piece stay in registers and in t
     loop(table, count)    table : pointers to arguments, results and work, then the stride of each argument and result
                           in numbers per lane; the routine is called `count` times, and each pointer moves by its stride
 
-With lanes an array is (nonzeros, lanes), and there is a second door:
-
-    rows(table, count)    as `loop`, but a row of an array is an evaluation, and strides are in numbers: the code puts
-                          the rows of a group into lanes and takes them out; the last row fills up the last group
+With lanes an array is (nonzeros, lanes).
 """
 
 from __future__ import annotations
@@ -83,8 +80,6 @@ class LlvmCode:
                 self._routine(routine)
         if loop:
             self._loop(program.main)
-            if lanes > 1:
-                self._rows(program.main)
 
     def source(self) -> str:
         return "\n".join([*self.declared.values(), *self.text])
@@ -399,19 +394,15 @@ class LlvmCode:
         self.lines += [f"br label %chosen{n}", f"chosen{n}:"]
 
     # -- the door ----------------------------------------------------------------------------------------------------
-    def _read_table(self, main: Routine) -> tuple[list[str], list[str]]:
-        """Pointers to arguments, results and work, and the strides of arguments and results."""
+    def _loop(self, main: Routine) -> None:
         pointers = len(main.inputs) + len(main.outputs)
+        self.lines = []
 
         def field(k: int, kind: str) -> str:
             return self.put(f"load {kind}, ptr {self.put(f'getelementptr i64, ptr %table, i64 {k}')}, align 8")
 
         bases = [field(k, "ptr") for k in range(pointers + 1)]
-        return bases, [field(pointers + 1 + k, "i64") for k in range(pointers)]
-
-    def _loop(self, main: Routine) -> None:
-        self.lines = []
-        bases, strides = self._read_table(main)
+        strides = [field(pointers + 1 + k, "i64") for k in range(pointers)]
 
         def once(k: str) -> None:
             moved = [
@@ -422,31 +413,6 @@ class LlvmCode:
 
         self.loops.count("%count", once)
         self.text += ["define void @loop(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
-
-    def _rows(self, main: Routine) -> None:
-        self.lines = []
-        bases, strides = self._read_table(main)
-        sizes = (*main.inputs, *main.outputs)
-        ends = np.cumsum([max(main.work, 1), *sizes]).tolist()
-        packed = [self.offset(bases[-1], end) for end in ends[:-1]]
-        last = self.put("sub i64 %count, 1")
-
-        def group(k: str) -> None:
-            rows = []
-            for j in range(self.lanes):
-                row = self.put(f"add i64 {k}, {j}")
-                late = self.put(f"icmp ugt i64 {row}, {last}")
-                rows.append(self.put(f"select i1 {late}, i64 {last}, i64 {row}"))
-            places = []
-            for base, stride in zip(bases[:-1], strides, strict=True):
-                starts = [self.put(f"mul i64 {row}, {stride}") for row in rows]
-                places.append([self.put(f"getelementptr double, ptr {base}, i64 {start}") for start in starts])
-            self.loops.pack(main.inputs, packed, places)
-            self.call(main.name, [*packed, bases[-1]])
-            self.loops.unpack(main.outputs, packed[len(main.inputs) :], places[len(main.inputs) :])
-
-        self.loops.count("%count", group, self.lanes)
-        self.text += ["define void @rows(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
 
 
 def _called(program: Program) -> set[str]:

@@ -234,22 +234,14 @@ class Loops:
             late = code.put(f"icmp ugt i64 {k}, {s.count - VECTOR}")
             first = code.put(f"select i1 {late}, i64 {s.count - VECTOR}, i64 {k}")
             at = [self._copies(*place, first) for place in places]
-            given = [0 if i in fixed else size for i, size in enumerate(s.routine.inputs)]
-            self.pack(given, packed, at)
+            for i, size in enumerate(s.routine.inputs):
+                if i not in fixed:
+                    self.each(size, lambda e, i=i: self._put(packed[i], e, at[i]))  # type: ignore[misc]
             code.call(wide_name(s), packed)
-            self.unpack(s.routine.outputs, packed[len(s.inputs) : -1], at[len(s.inputs) :])
+            for i, size in enumerate(s.routine.outputs, len(s.inputs)):
+                self.each(size, lambda e, i=i: self._take(packed[i], e, at[i]))  # type: ignore[misc]
 
         self.count(s.count, group, VECTOR)
-
-    def pack(self, sizes: Sequence[int], packed: Sequence[str], places: Sequence[Sequence[str]]) -> None:
-        """Numbers of several evaluations, at `places`, into vectors."""
-        for size, base, at in zip(sizes, packed, places, strict=False):
-            self.each(size, partial(self._put, base, at))
-
-    def unpack(self, sizes: Sequence[int], packed: Sequence[str], places: Sequence[Sequence[str]]) -> None:
-        """Numbers of several evaluations out of vectors."""
-        for size, base, at in zip(sizes, packed, places, strict=True):
-            self.each(size, partial(self._take, base, at))
 
     def _copies(self, base: str, stride: int, first: str) -> list[str]:
         """Addresses of the numbers of each evaluation of a group."""
@@ -257,21 +249,19 @@ class Loops:
         start = code.offset(base, code.put(f"mul i64 {first}, {stride}"))
         return [code.offset(start, j * stride) for j in range(VECTOR)]
 
-    def _put(self, base: str, places: Sequence[str], entry: int | str) -> None:
-        code, width, vector = self.code, len(places), "undef"
-        kind = vector_type(width)
+    def _put(self, base: str, entry: int | str, places: Sequence[str]) -> None:
+        code, kind, vector = self.code, vector_type(VECTOR), "undef"
         for j, place in enumerate(places):
-            number = code.load(code.put(f"getelementptr double, ptr {place}, i64 {entry}"), 1)
+            number = code.load(code.offset(place, entry), 1)
             vector = code.put(f"insertelement {kind} {vector}, double {number}, i32 {j}")
-        code.store(vector, code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), width)
+        code.store(vector, code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), VECTOR)
 
-    def _take(self, base: str, places: Sequence[str], entry: int | str) -> None:
-        code, width = self.code, len(places)
-        kind = vector_type(width)
-        vector = code.load(code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), width)
+    def _take(self, base: str, entry: int | str, places: Sequence[str]) -> None:
+        code, kind = self.code, vector_type(VECTOR)
+        vector = code.load(code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), VECTOR)
         for j, place in enumerate(places):
             number = code.put(f"extractelement {kind} {vector}, i32 {j}")
-            code.store(number, code.put(f"getelementptr double, ptr {place}, i64 {entry}"), 1)
+            code.store(number, code.offset(place, entry), 1)
 
     # -- products ----------------------------------------------------------------------------------------------------
     def product(self, s: DenseProduct) -> None:

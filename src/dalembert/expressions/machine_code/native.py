@@ -127,7 +127,6 @@ class Native:
         self.main: Routine = program.main
         self.lanes, self.size = lanes, program.size()
         self._call = _LOOP(engine.get_function_address("loop"))
-        self._rows = _LOOP(engine.get_function_address("rows")) if lanes > 1 else self._call
         self._definition = self._direct = None
         if lanes == 1 and _makes_built_ins():
             self._definition = _Definition(b"evaluate", engine.get_function_address("once"), _NO_ARGUMENTS, None)
@@ -137,8 +136,7 @@ class Native:
 
     def work(self) -> Array:
         """A work array, for one call at a time."""
-        packed = sum(self.main.inputs) + sum(self.main.outputs) if self.lanes > 1 else 0
-        return np.empty((max(self.main.work, 1) + packed) * self.lanes)
+        return np.empty(max(self.main.work, 1) * self.lanes)
 
     def table(self, arrays: Sequence[Array], work: Array, strides: Sequence[int]) -> NDArray[np.int64]:
         """Table of calls with these arguments and results (see `llvm_code`); the arrays must outlive it."""
@@ -147,10 +145,6 @@ class Native:
     def loop(self, table: NDArray[np.int64], count: int) -> None:
         """Evaluate `count` times (at least once), moving along the arrays."""
         self._call(address_of(table), count)
-
-    def rows(self, table: NDArray[np.int64], count: int) -> None:
-        """Evaluate `count` rows of arrays (at least one), several at once with lanes; strides are in numbers."""
-        self._rows(address_of(table), count)
 
     def trigger(self, arrays: Sequence[Array], work: Array) -> Callable[[], Any]:
         """A function without arguments that evaluates once, with these arguments and results; it keeps all it needs."""
