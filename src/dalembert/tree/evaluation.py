@@ -167,9 +167,7 @@ def evaluate(
     shapes = shapes if own.matrix else [shape[:1] if shape[1] == 1 else shape for shape in shapes]
     if not many:
         return [x.reshape(shape) for x, shape in zip(kernel(*arguments), shapes, strict=True)]
-    count = at.count if at.count is not None else next(len(x) for x in numbers.values() if np.ndim(x) == 2)
-    arguments = [np.broadcast_to(x, (count, x.shape[-1])) for x in arguments]
-    return [x.reshape(count, *shape) for x, shape in zip(kernel.many(*arguments), shapes, strict=True)]
+    return [x.reshape(len(x), *shape) for x, shape in zip(kernel.many(*arguments), shapes, strict=True)]
 
 
 def _channels(record: Record, names: Sequence[str]) -> Array:
