@@ -35,23 +35,30 @@ def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) 
         if active:  # C p = 0 on the active bounds
             multipliers = np.asarray(np.linalg.solve(across[np.ix_(active, active)], C[active] @ p), dtype=np.float64)
             p = p - away[:, active] @ multipliers
-        if np.abs(p).max() <= ROUNDING * (1.0 + float(np.abs(y).max())):
-            if not active or multipliers.min() >= -ROUNDING * (1.0 + scale):
-                break
+        first, share = None, 1.0
+        if np.abs(p).max() > ROUNDING * (1.0 + float(np.abs(y).max())):
+            first, share = _first_met(C, C @ p, d - C @ y, active)
+            y = y + share * p
+        if first is not None:
+            active.append(first)
+        elif not active or multipliers.min() >= -ROUNDING * (1.0 + scale):  # at the minimum along the active bounds
+            break
+        else:
             active.pop(int(np.argmin(multipliers)))
-            continue
-        along, room = C @ p, d - C @ y
-        along[active] = 0.0
-        ahead = np.flatnonzero(along > 0.0)
-        shares = room[ahead] / along[ahead]
-        met = [k for k in np.argsort(shares) if shares[k] < 1.0]
-        first = next((k for k in met if not _is_implied(C, active, int(ahead[k]))), None)
-        if first is None:
-            y = y + p
-            continue
-        y = y + max(float(shares[first]), 0.0) * p
-        active.append(int(ahead[first]))
     return y, active
+
+
+def _first_met(C: FloatArray, along: FloatArray, room: FloatArray, active: list[int]) -> tuple[int | None, float]:
+    """The bound that a step meets first, and the share of the step up to there; None where it meets no bound."""
+    along[active] = 0.0
+    ahead = np.flatnonzero(along > 0.0)
+    shares = room[ahead] / along[ahead]
+    for k in np.argsort(shares):
+        if shares[k] >= 1.0:
+            break
+        if not _is_implied(C, active, int(ahead[k])):
+            return int(ahead[k]), max(float(shares[k]), 0.0)
+    return None, 1.0
 
 
 def _is_implied(C: FloatArray, active: list[int], row: int) -> bool:
