@@ -71,6 +71,13 @@ def test_no_problem_and_no_advice_is_written_in_python() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_an_advice_has_one_place_for_its_parts() -> None:
+    """Any of the parts helps, so that all of them stand there: two places would repeat them."""
+    sentences = [(place, written(node.args[0])) for place, name, node in calls() if name == "Advice" and node.args]
+    wrong = [f"{place}: {text}" for place, text in sentences if text.count("{}") > 1]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_advice_that_is_no_option_is_left_out_and_the_rest_stays() -> None:
     drift = DataError("drift", "output 'a' drifts.", Advice("Use {}.", Call("da.identify.highpass")), Advice("Wait."))
     assert words(drift, ["--detrend"]) == "output 'a' drifts. Wait."

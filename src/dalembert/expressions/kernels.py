@@ -33,8 +33,8 @@ Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbo
 FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: no code pays earlier
 BLOCK = 16  # evaluations of a batch that the interpreter makes in one call
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
-IN_CACHE = 32_768  # numbers of a block of a batch in lanes: they stay in the second cache
 THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
+HEAD_START = 125_000  # operations of a lane while another thread wakes up, and this one after it: about 70 µs
 
 interpreted: dict[str, str] = {}  # functions of this process that stay on the interpreter, and why
 
@@ -292,17 +292,23 @@ class Kernel:
             with self._buffers:
                 self._interpret(results, arrays, batch)
             return
-        fill = _fill_lanes if native.lanes > 1 else _fill_rows
-        threads = min(batch * native.size // THREAD_WORK + 1, batch // native.lanes or 1)
-        threads = min(threads, cores()) if threads > 1 else 1
-        if threads == 1:
-            fill(native, arrays, results, 0, batch)
+        if batch < native.lanes:
+            more = [np.empty((native.lanes, result.shape[1])) for result in results]
+            _take_rows(native, _fill_up(arrays, batch, native.lanes), more, 0, native.lanes)()
+            for result, rows in zip(results, more, strict=True):
+                result[:] = rows[:batch]
             return
-        share = -(-batch // threads // native.lanes) * native.lanes
-        starts = range(0, batch, share)
-        spread_over_cores(
-            lambda k: fill(native, arrays, results, starts[k], min(starts[k] + share, batch)), len(starts)
-        )
+        threads = min(batch * native.size // THREAD_WORK + 1, batch // native.lanes)
+        threads = min(threads, cores()) if threads > 1 else 1
+        edges = [0, *_shares(batch, threads, native)]
+        first, *rest = [_take_rows(native, arrays, results, *ends) for ends in pairwise(edges)]
+        others = [start_task(part) for part in rest]
+        first()
+        for part, other in zip(rest, others, strict=True):
+            if other.cancel():  # no thread was free
+                part()
+            else:
+                other.result()
 
     def _interpret(self, results: list[Array], arrays: list[Array], batch: int) -> None:
         moving = []
@@ -387,9 +393,20 @@ def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]
     return list(_pool().map(task, range(count)))
 
 
+def _shares(batch: int, threads: int, native: Native) -> list[int]:
+    """Where the rows of each thread end; the one that calls begins at once and shall not wait for the others."""
+    lanes, others = native.lanes, threads - 1
+    ahead = others * HEAD_START * lanes // native.size
+    first = min((batch + ahead) // threads, batch - others * lanes)
+    return [first + (batch - first) * k // max(others, 1) for k in range(threads)]
+
+
 # -- parts of a batch ------------------------------------------------------------------------------------------------
-def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
-    """Rows first to last of a batch, one by one; columns of a larger array are read where they are."""
+def _take_rows(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> Callable[[], None]:
+    """A call that evaluates rows first to last of a batch (at least as many as lanes).
+
+    Columns of a larger array are read where they are.
+    """
     given, strides = [], []
     for size, array in zip(native.main.inputs, arrays, strict=True):
         moves = array.ndim == 2 and len(array) > 1
@@ -400,42 +417,19 @@ def _fill_rows(native: Native, arrays: list[Array], results: list[Array], first:
             step = 8 * size if moves else 0
         given.append(part)
         strides.append(step // 8)
-    work = native.work()
-    parts = [result[first:last] for result in results]
-    native.loop(native.table([*given, *parts], work, [*strides, *native.main.outputs]), last - first)
+    kept = [*given, *(result[first:last] for result in results)], native.work()
+    table = native.table(*kept, [*strides, *native.main.outputs])
+
+    def evaluate(_: Any = kept) -> None:  # the arrays must outlive the call
+        native.rows(table, last - first)
+
+    return evaluate
 
 
-def _fill_lanes(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> None:
-    """Rows first to last of a batch, several at once, in blocks whose numbers stay in the cache."""
-    lanes, main = native.lanes, native.main
-    rows = max(IN_CACHE // (sum(main.inputs) + sum(main.outputs) + 1), 16)
-    most = -(-min(last - first, rows) // lanes)
-    moving = [array.ndim == 2 and len(array) > 1 for array in arrays]
-    given = [
-        np.empty((most, size, lanes)) if moves else np.repeat(np.broadcast_to(array.reshape(-1), (size,)), lanes)
-        for array, size, moves in zip(arrays, main.inputs, moving, strict=True)
-    ]
-    found = [np.empty((most, size, lanes)) for size in main.outputs]
-    strides = [size if moves else 0 for size, moves in zip(main.inputs, moving, strict=True)]
-    work = native.work()
-    table = native.table([*given, *found], work, [*strides, *main.outputs])
-    for start in range(first, last, rows):
-        stop = min(start + rows, last)
-        groups = -(-(stop - start) // lanes)
-        whole = (stop - start) // lanes
-        edge = start + whole * lanes
-        for array, slot, moves in zip(arrays, given, moving, strict=True):
-            if moves and slot.size:
-                put = slot.transpose(0, 2, 1)  # (groups, lanes, numbers)
-                put[:whole] = array[start:edge].reshape(whole, lanes, array.shape[1])
-                if edge < stop:  # the last group is filled up
-                    put[whole, : stop - edge] = array[edge:stop]
-                    put[whole, stop - edge :] = array[stop - 1]
-        native.loop(table, groups)
-        for result, slot in zip(results, found, strict=True):
-            got = slot.transpose(0, 2, 1)
-            result[start:edge].reshape(whole, lanes, result.shape[1])[:] = got[:whole]
-            result[edge:stop] = got[groups - 1, : stop - edge]
+def _fill_up(arrays: list[Array], batch: int, lanes: int) -> list[Array]:
+    """Arguments of fewer rows than lanes, with the last row again and again."""
+    moving = [array.ndim == 2 and len(array) == batch for array in arrays]
+    return [np.pad(x, ((0, lanes - batch), (0, 0)), "edge") if m else x for x, m in zip(arrays, moving, strict=True)]
 
 
 def _size_text(argument: Any) -> str:

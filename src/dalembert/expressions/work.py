@@ -44,10 +44,10 @@ class EngineCosts:
         to make the best [µs]      41 to 77               41 (29 to 209)
         gain of the best [ns]      factor 1.1 to 1.4      0.06 (-0.06 to 0.46); 0.38 where code leaves the second cache
         lanes: to make, gain       20 µs, 0.8 ns, roughly 3.6 µs (-12 to 29), 0.15 ns (0.06 to 1.1)
-        to pack a number [ns]      16 (older packing)     3.6 (1.9 to 15)
+        to pack a number [ns]      0.4 to 1.1             not measured since native code packs
 
     On the second, code is made after a third of the time that would be best, which costs at most four times the best
-    choice in hindsight instead of twice. Lanes pay above 20 operations per number on the first, 24 on the second.
+    choice in hindsight instead of twice. Lanes pay above two operations per number on the first.
     """
 
     call: float = 0.2e-6  # of an evaluation on the interpreter, whatever its size
@@ -59,7 +59,7 @@ class EngineCosts:
     gain_best: float = 0.2e-9  # of the best code over the fast one
     compile_lanes: float = 20e-6  # in lanes, over the best code
     gain_lanes: float = 0.8e-9
-    pack: float = 16e-9  # of a number of a batch that is put into a lane or taken out
+    pack: float = 1.5e-9  # of a number of a batch that is put into a lane or taken out
 
 
 COSTS = EngineCosts()

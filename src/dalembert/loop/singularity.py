@@ -79,6 +79,7 @@ class MarginView:
         margin, residual = self._parts(view)
         reads = ca.vertcat(*[view[name] for name in self.names])
         self.function = ca.Function("margin", view.arguments, [margin, residual, ca.densify(reads)], {"cse": True})
+        self.is_constant = bool(ca.SX(margin).is_constant())  # as of one link on a hinge, in joint coordinates
 
     def _parts(self, s: Any) -> Any:
         law = self.law
@@ -100,7 +101,9 @@ class MarginView:
         return float(margin), float(residual), np.asarray(reads).reshape(-1)
 
     def events(self, begin: State, on: str | None) -> tuple[Event, ...]:
-        """Events that end a run: the margin goes through zero, or almost vanishes."""
+        """Events that end a run: the margin goes through zero, or almost vanishes; none where it never changes."""
+        if self.is_constant:
+            return ()
         self.first = abs(self.at(begin)[0])
         floor = THRESHOLDS.lost * self.first
 

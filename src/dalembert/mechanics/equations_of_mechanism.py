@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -35,7 +36,7 @@ def equations_of_mechanism(
     if coordinates not in COORDINATES:
         problem = unknown_name("kind of coordinates", coordinates, COORDINATES, f"mechanism {m.name!r}")
         raise ModelError("unknown-choice", problem, where={"option": "coordinates"})
-    names = [[given] if isinstance(given, str) else list(given) for given in (absolute, cut)]
+    names = [_names("absolute", "bodies", absolute), _names("cut", "joints", cut)]
     if coordinates == "joint":
         from dalembert.mechanics.tree.producer import joint_equations  # a machine in absolute coordinates needs no tree
 
@@ -46,3 +47,15 @@ def equations_of_mechanism(
             Advice("Use them with {}.", Argument("coordinates", "joint")), where={"option": "coordinates"},
         )  # fmt: skip
     return absolute_equations(m)
+
+
+def _names(option: str, what: str, given: Any) -> list[str]:
+    """Names of bodies or joints, one or several."""
+    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(name, str) for name in found):
+        raise ModelError(
+            "wrong-type", f"{option} must be names of {what}, got {given!r:.80}.",
+            Advice("Give {}.", Argument(option, [getattr(x, "name", x) for x in found if hasattr(x, "name")] or ["A"])),
+            where={"option": option},
+        )  # fmt: skip
+    return found

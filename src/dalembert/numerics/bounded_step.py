@@ -3,7 +3,8 @@
     minimise ½ yᵀ H y + gᵀ y    subject to    C y ≤ d ,  d ≥ 0        (H positive definite; y = 0 is allowed)
 
 A set of active bounds is kept as equalities; a step to their minimum stops at the first bound that it meets, which
-joins the set, and a bound with a negative multiplier leaves it (Nocedal and Wright 2006, algorithm 16.3).
+joins the set, and a bound with a negative multiplier leaves it (Nocedal and Wright 2006, algorithm 16.3). A bound that
+the active ones imply (limits of two joints that a gear couples) is met by rounding alone and does not join.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 
 ROUNDING = 1e-13  # of a step or a multiplier, relative to its size: five hundred units of rounding
+IMPLIED = 1e-9  # length of a row that is left beside the active ones, relative to its own: between rounding and a bound
 
 
 def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) -> tuple[FloatArray, list[int]]:
@@ -33,18 +35,36 @@ def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) 
         if active:  # C p = 0 on the active bounds
             multipliers = np.asarray(np.linalg.solve(across[np.ix_(active, active)], C[active] @ p), dtype=np.float64)
             p = p - away[:, active] @ multipliers
-        if np.abs(p).max() <= ROUNDING * (1.0 + float(np.abs(y).max())):
-            if not active or multipliers.min() >= -ROUNDING * (1.0 + scale):
-                break
+        first, share = None, 1.0
+        if np.abs(p).max() > ROUNDING * (1.0 + float(np.abs(y).max())):
+            first, share = _first_met(C, C @ p, d - C @ y, active)
+            y = y + share * p
+        if first is not None:
+            active.append(first)
+        elif not active or multipliers.min() >= -ROUNDING * (1.0 + scale):  # at the minimum along the active bounds
+            break
+        else:
             active.pop(int(np.argmin(multipliers)))
-            continue
-        along, room = C @ p, d - C @ y
-        along[active] = 0.0
-        ahead = np.flatnonzero(along > 0.0)
-        shares = room[ahead] / along[ahead]
-        if not ahead.size or shares.min() >= 1.0:
-            y = y + p
-            continue
-        y = y + max(float(shares.min()), 0.0) * p
-        active.append(int(ahead[int(np.argmin(shares))]))
     return y, active
+
+
+def _first_met(C: FloatArray, along: FloatArray, room: FloatArray, active: list[int]) -> tuple[int | None, float]:
+    """The bound that a step meets first, and the share of the step up to there; None where it meets no bound."""
+    along[active] = 0.0
+    ahead = np.flatnonzero(along > 0.0)
+    shares = room[ahead] / along[ahead]
+    for k in np.argsort(shares):
+        if shares[k] >= 1.0:
+            break
+        if not _is_implied(C, active, int(ahead[k])):
+            return int(ahead[k]), max(float(shares[k]), 0.0)
+    return None, 1.0
+
+
+def _is_implied(C: FloatArray, active: list[int], row: int) -> bool:
+    """Whether a row is a combination of the active ones."""
+    if not active:
+        return False
+    known, new = C[active], C[row]
+    rest = new - known.T @ np.linalg.lstsq(known.T, new, rcond=None)[0]
+    return bool(np.linalg.norm(rest) <= IMPLIED * np.linalg.norm(new))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.core.findings import Advice, Call
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, require_equations
 from dalembert.expressions import Array
-from dalembert.tree.evaluation import Efforts, States, accelerations, evaluate, read_speeds
+from dalembert.tree.evaluation import Efforts, States, accelerations, evaluate, find_kernel, read_speeds, require_tree
 from dalembert.tree.payload import Payload
 
 Wrenches = Mapping[Any, Any]
@@ -84,17 +84,26 @@ def wrench_efforts(eqs: EquationsOfMotion, state: States, wrenches: Wrenches) ->
     wrenches : {place: force, then moment about the place}, in world axes: six numbers (three in the plane) or one row
         for each state; places as of `forward_kinematics`.
     """
-    size = None
-    rows = []
-    for place, given in wrenches.items():
-        row = np.asarray(given, dtype=float)
-        size = size or row.shape[-1]
-        if row.ndim not in (1, 2) or row.shape[-1] != size or size not in (3, 6):
-            problem = f"a wrench must be force and moment, 6 numbers (3 in the plane), got the shape {row.shape}."
-            raise DataError("wrong-shape", problem, where={"place": str(place)})
-        rows.append(row)
+    require_tree(eqs)
+    if not isinstance(wrenches, Mapping) or not wrenches:
+        problem = f"wrenches are forces and moments by the places where they act, got {wrenches!r:.80}."
+        advice = Advice("Such as {}.", Argument("wrenches", {"tip": (0, 0, -10, 0, 0, 0)}))
+        raise DataError("wrong-type", problem, advice)
+    size = find_kernel(eqs, "wrench_efforts", *wrenches).function.numel_in(1) // len(wrenches)
+    rows = [_read_wrench(place, given, size) for place, given in wrenches.items()]
     together = np.concatenate(np.broadcast_arrays(*rows), axis=-1)
     return evaluate(eqs, state, "wrench_efforts", *wrenches, wrench=together)[0]
+
+
+def _read_wrench(place: Any, given: Any, size: int) -> Array:
+    problem = f"the wrench at {str(place)!r:.80} must be force and moment, {size} numbers"
+    try:
+        row = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError("not-a-number", f"{problem}, got {given!r:.80}.", where={"place": str(place)}) from None
+    if row.ndim not in (1, 2) or row.shape[-1] != size:
+        raise DataError("wrong-shape", f"{problem}, got the shape {row.shape}.", where={"place": str(place)})
+    return row
 
 
 def coriolis_matrix(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:

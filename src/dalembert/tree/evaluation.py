@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, FunctionSource, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.mechanics.tree.link_tree import PAYLOAD, TREE_FUNCTIONS
@@ -152,6 +152,9 @@ def evaluate(
     numbers : values of the symbols `a`, `tau` and `wrench`.
     """
     require_tree(eqs)
+    if not isinstance(payload, Payload | None):
+        advice = Advice("Make one with {}.", Call("da.tree.Payload", Argument("place", "tip"), Argument("mass", 2.0)))
+        raise ModelError("wrong-type", f"a payload has a place and a mass, got {payload!r:.80}.", advice)
     at = read_states(eqs, state)
     kernel = find_kernel(eqs, name, *choices, place=None if payload is None else payload.place)
     known = {"q": at.q, "v": at.v, "t": at.t, "p": eqs.p, **numbers}
@@ -164,9 +167,7 @@ def evaluate(
     shapes = shapes if own.matrix else [shape[:1] if shape[1] == 1 else shape for shape in shapes]
     if not many:
         return [x.reshape(shape) for x, shape in zip(kernel(*arguments), shapes, strict=True)]
-    count = at.count if at.count is not None else next(len(x) for x in numbers.values() if np.ndim(x) == 2)
-    arguments = [np.broadcast_to(x, (count, x.shape[-1])) for x in arguments]
-    return [x.reshape(count, *shape) for x, shape in zip(kernel.many(*arguments), shapes, strict=True)]
+    return [x.reshape(len(x), *shape) for x, shape in zip(kernel.many(*arguments), shapes, strict=True)]
 
 
 def _channels(record: Record, names: Sequence[str]) -> Array:

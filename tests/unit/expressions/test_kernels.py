@@ -243,6 +243,14 @@ def test_arguments_need_not_be_contiguous(monkeypatch: pytest.MonkeyPatch) -> No
                 assert_same_bits(ours, theirs)
 
 
+def test_batches_inside_tasks_of_all_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = batch_kernel("lanes in threads", monkeypatch)
+    x = np.random.default_rng(5).normal(size=(1000, 3))
+    tasks = kernels.spread_over_cores(lambda _: kernel.many(x, np.ones(2), [], 1.0)[0], 8)
+    for found in tasks:
+        np.testing.assert_array_equal(found, x + 1)
+
+
 def test_a_batch_of_half_the_lanes_is_not_worth_them() -> None:
     kernel = Kernel(example())
     kernel.expect(10**7)

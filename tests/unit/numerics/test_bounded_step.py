@@ -45,3 +45,14 @@ def test_without_active_bounds_the_minimum_is_the_free_one() -> None:
     H, g, C, d = problem(3)
     y, active = bounded_minimum(H, g, C, d + 1e3)
     assert active == [] and np.abs(H @ y + g).max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_that_others_imply_change_nothing(seed: int) -> None:
+    """Rows given again, scaled and in sums: as limits of joints that gears couple."""
+    H, g, C, d = problem(seed)
+    y, _ = bounded_minimum(H, g, C, d)
+    again = np.vstack((C, 3.0 * C, C[:-1] + C[1:]))
+    same, active = bounded_minimum(H, g, again, np.concatenate((d, 3.0 * d, d[:-1] + d[1:])))
+    assert same == pytest.approx(y, abs=1e-10)
+    assert np.linalg.matrix_rank(again[active]) == len(active)

@@ -104,6 +104,12 @@ def test_wrenches_at_places_act_by_their_jacobians(function: object) -> None:
         np.testing.assert_allclose(loaded, function(eqs, state, np.add(efforts, [0.3, 0.2, 0.1])), rtol=1e-10)
     with raises(da.errors.DataError, "wrong-shape", "6 numbers"):
         da.tree.wrench_efforts(eqs, state, {"hand": (1, 2)})
+    with raises(da.errors.DataError, "wrong-shape", "6 numbers"):
+        da.tree.wrench_efforts(eqs, state, {"hand": (1, 2, 3)})  # as in the plane
+    with raises(da.errors.DataError, "not-a-number", "'hand'"):
+        da.tree.wrench_efforts(eqs, state, {"hand": "down"})
+    with raises(da.errors.DataError, "wrong-type", "wrenches"):
+        function(eqs, state, wrenches=(0, 0, -10, 0, 0, 0))
 
 
 def test_a_tree_with_loops_has_the_functions_of_its_open_tree_and_no_forward_dynamics() -> None:

@@ -50,3 +50,5 @@ def test_numbers_of_a_payload_are_checked() -> None:
         da.tree.mass_matrix(eqs, state, payload=da.tree.Payload("hand", 1.0, center=(1, 2)))
     with raises(da.errors.ModelError, "not-supported", "ground"):
         da.tree.mass_matrix(eqs, state, payload=da.tree.Payload("ground", 1.0))
+    with raises(da.errors.ModelError, "wrong-type", "payload"):
+        da.tree.mass_matrix(eqs, state, payload=2.0)  # type: ignore[arg-type]

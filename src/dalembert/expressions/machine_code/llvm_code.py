@@ -7,7 +7,10 @@ compile grows with the size and the values of a piece stay in registers and in t
     loop(table, count)    table : pointers to arguments, results and work, then the stride of each argument and result
                           in numbers per lane; the routine is called `count` times, and each pointer moves by its stride
 
-With lanes an array is (nonzeros, lanes).
+With lanes an array is (nonzeros, lanes), and there is another door,
+
+    rows(table, count)    the routine is evaluated for `count` rows (at least as many as lanes) of arguments and results
+                          as they are without lanes; numbers are put into lanes behind the work of the routine
 """
 
 from __future__ import annotations
@@ -80,6 +83,8 @@ class LlvmCode:
                 self._routine(routine)
         if loop:
             self._loop(program.main)
+            if lanes > 1:
+                self._rows(program.main)
 
     def source(self) -> str:
         return "\n".join([*self.declared.values(), *self.text])
@@ -394,15 +399,18 @@ class LlvmCode:
         self.lines += [f"br label %chosen{n}", f"chosen{n}:"]
 
     # -- the door ----------------------------------------------------------------------------------------------------
-    def _loop(self, main: Routine) -> None:
+    def _table(self, main: Routine) -> tuple[list[str], list[str]]:
+        """Addresses and strides."""
         pointers = len(main.inputs) + len(main.outputs)
         self.lines = []
 
         def field(k: int, kind: str) -> str:
             return self.put(f"load {kind}, ptr {self.put(f'getelementptr i64, ptr %table, i64 {k}')}, align 8")
 
-        bases = [field(k, "ptr") for k in range(pointers + 1)]
-        strides = [field(pointers + 1 + k, "i64") for k in range(pointers)]
+        return [field(k, "ptr") for k in range(pointers + 1)], [field(pointers + 1 + k, "i64") for k in range(pointers)]
+
+    def _loop(self, main: Routine) -> None:
+        bases, strides = self._table(main)
 
         def once(k: str) -> None:
             moved = [
@@ -413,6 +421,39 @@ class LlvmCode:
 
         self.loops.count("%count", once)
         self.text += ["define void @loop(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
+
+    def _rows(self, main: Routine) -> None:
+        """The last group begins earlier where the count needs it; arguments that all rows share are put in once."""
+        (*bases, work), strides = self._table(main)
+        sizes, loops = (*main.inputs, *main.outputs), self.loops
+        starts = np.cumsum([max(main.work, 1), *sizes]).tolist()
+        packed = [self.offset(work, start) for start in starts[:-1]]
+        last = self.put(f"sub i64 %count, {self.lanes}")
+
+        def places(i: int, first: str) -> list[str]:
+            rows = [first, *(self.put(f"add i64 {first}, {j}") for j in range(1, self.lanes))]
+            at = [self.put(f"mul i64 {row}, {strides[i]}") for row in rows]
+            return [self.put(f"getelementptr double, ptr {bases[i]}, i64 {x}") for x in at]
+
+        def group(k: str) -> None:
+            late, begins = self.put(f"icmp ugt i64 {k}, {last}"), self.put(f"icmp eq i64 {k}, 0")
+            first = self.put(f"select i1 {late}, i64 {last}, i64 {k}")
+            for i, size in enumerate(main.inputs):
+                moves = self.put(f"icmp ne i64 {strides[i]}, 0")
+                wanted = self.put(f"or i1 {moves}, {begins}")
+                self.count += 1
+                n = self.count
+                self.lines += [f"br i1 {wanted}, label %fill{n}, label %full{n}", f"fill{n}:"]
+                at = places(i, first)
+                loops.each(size, lambda e, i=i, at=at: loops.put(packed[i], e, at))  # type: ignore[misc]
+                self.lines += [f"br label %full{n}", f"full{n}:"]
+            self.call(main.name, [*packed, work])
+            for i, size in enumerate(main.outputs, len(main.inputs)):
+                at = places(i, first)
+                loops.each(size, lambda e, i=i, at=at: loops.take(packed[i], e, at))  # type: ignore[misc]
+
+        loops.count("%count", group, self.lanes)
+        self.text += ["define void @rows(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
 
 
 def _called(program: Program) -> set[str]:

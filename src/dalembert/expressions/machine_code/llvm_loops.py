@@ -236,10 +236,10 @@ class Loops:
             at = [self._copies(*place, first) for place in places]
             for i, size in enumerate(s.routine.inputs):
                 if i not in fixed:
-                    self.each(size, lambda e, i=i: self._put(packed[i], e, at[i]))  # type: ignore[misc]
+                    self.each(size, lambda e, i=i: self.put(packed[i], e, at[i]))  # type: ignore[misc]
             code.call(wide_name(s), packed)
             for i, size in enumerate(s.routine.outputs, len(s.inputs)):
-                self.each(size, lambda e, i=i: self._take(packed[i], e, at[i]))  # type: ignore[misc]
+                self.each(size, lambda e, i=i: self.take(packed[i], e, at[i]))  # type: ignore[misc]
 
         self.count(s.count, group, VECTOR)
 
@@ -249,19 +249,20 @@ class Loops:
         start = code.offset(base, code.put(f"mul i64 {first}, {stride}"))
         return [code.offset(start, j * stride) for j in range(VECTOR)]
 
-    def _put(self, base: str, entry: int | str, places: Sequence[str]) -> None:
-        code, kind, vector = self.code, vector_type(VECTOR), "undef"
+    def put(self, base: str, entry: int | str, places: Sequence[str]) -> None:
+        """The numbers at an entry of these places, as one vector."""
+        code, kind, vector = self.code, vector_type(len(places)), "undef"
         for j, place in enumerate(places):
-            number = code.load(code.offset(place, entry), 1)
+            number = code.load(code.put(f"getelementptr double, ptr {place}, i64 {entry}"), 1)
             vector = code.put(f"insertelement {kind} {vector}, double {number}, i32 {j}")
-        code.store(vector, code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), VECTOR)
+        code.store(vector, code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), len(places))
 
-    def _take(self, base: str, entry: int | str, places: Sequence[str]) -> None:
-        code, kind = self.code, vector_type(VECTOR)
-        vector = code.load(code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), VECTOR)
+    def take(self, base: str, entry: int | str, places: Sequence[str]) -> None:
+        code, kind = self.code, vector_type(len(places))
+        vector = code.load(code.put(f"getelementptr {kind}, ptr {base}, i64 {entry}"), len(places))
         for j, place in enumerate(places):
             number = code.put(f"extractelement {kind} {vector}, i32 {j}")
-            code.store(number, code.offset(place, entry), 1)
+            code.store(number, code.put(f"getelementptr double, ptr {place}, i64 {entry}"), 1)
 
     # -- products ----------------------------------------------------------------------------------------------------
     def product(self, s: DenseProduct) -> None:

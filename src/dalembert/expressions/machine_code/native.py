@@ -127,6 +127,7 @@ class Native:
         self.main: Routine = program.main
         self.lanes, self.size = lanes, program.size()
         self._call = _LOOP(engine.get_function_address("loop"))
+        self._rows = _LOOP(engine.get_function_address("rows")) if lanes > 1 else self._call
         self._definition = self._direct = None
         if lanes == 1 and _makes_built_ins():
             self._definition = _Definition(b"evaluate", engine.get_function_address("once"), _NO_ARGUMENTS, None)
@@ -135,8 +136,9 @@ class Native:
         weakref.finalize(self, _close, engine).atexit = False
 
     def work(self) -> Array:
-        """A work array, for one call at a time."""
-        return np.empty(max(self.main.work, 1) * self.lanes)
+        """A work array, for one call at a time; with room for a row in every lane."""
+        own = sum(self.main.inputs) + sum(self.main.outputs) if self.lanes > 1 else 0
+        return np.empty((max(self.main.work, 1) + own) * self.lanes)
 
     def table(self, arrays: Sequence[Array], work: Array, strides: Sequence[int]) -> NDArray[np.int64]:
         """Table of calls with these arguments and results (see `llvm_code`); the arrays must outlive it."""
@@ -145,6 +147,10 @@ class Native:
     def loop(self, table: NDArray[np.int64], count: int) -> None:
         """Evaluate `count` times (at least once), moving along the arrays."""
         self._call(address_of(table), count)
+
+    def rows(self, table: NDArray[np.int64], count: int) -> None:
+        """Evaluate `count` rows (at least as many as lanes) of arrays that are not in lanes."""
+        self._rows(address_of(table), count)
 
     def trigger(self, arrays: Sequence[Array], work: Array) -> Callable[[], Any]:
         """A function without arguments that evaluates once, with these arguments and results; it keeps all it needs."""

@@ -134,12 +134,16 @@ def condition_number(W: Array) -> float:
 
 def _moving_joints(eqs: EquationsOfMotion) -> dict[str, int]:
     labels = joint_speeds(eqs)
-    if eqs.rows or sorted(labels.values()) != list(range(eqs.nv)):
+    owners = dict.fromkeys(row.owner for row in eqs.rows)
+    others = [name for k, name in enumerate(eqs.speeds.names) if k not in labels.values()]
+    if owners or others:
+        found = [f"rows of {', '.join(map(repr, owners))}"] if owners else []
+        found += [f"the speeds {', '.join(map(repr, others[:6]))}"] if others else []
         raise ModelError(
             "not-supported",
-            f"an excitation moves joints of one coordinate each; {eqs.name!r} has closed chains, balls, free bodies or "
-            "rotors.",
-            Advice("Use a mechanism without them."),
+            f"an excitation moves joints of one coordinate each, without rows; {eqs.name!r} has {' and '.join(found)}.",
+            Advice("Use a mechanism without them: a fixed base, joints that others drive as fixed ones."),
+            where={"rows": list(owners), "speeds": others},
         )
     return labels
 

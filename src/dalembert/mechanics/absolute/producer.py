@@ -541,13 +541,16 @@ class Absolute:
         q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a
         names = list(self.measured)
         measures = [self.measured[n] for n in names]
-        S = Form.stack([x.form for x in measures], self.nv)
 
         def column(xs: list[Any]) -> Any:
             return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
 
-        columns = {key: column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias")}
         F = self._function
+
+        def all_measures() -> ca.Function:
+            value, rate, bias = (column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias"))
+            return F("measures", [q, v, p, t], [value, rate, Form.stack([x.form for x in measures], self.nv), bias])
+
         functions = {
             "kinematics": F("kinematics", [q, p, t], [self.N, SX.zeros(self.nq)]),
             "inertia": F("inertia", [q, p, t], [M]),
@@ -559,7 +562,6 @@ class Absolute:
             "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value]),
             "energy": F("energy", [q, v, z, p, t], [T, forces.potential]),
             "power": F("power", [q, v, z, u, p, t, lam], [power]),
-            "measures": F("measures", [q, v, p, t], [columns["value"], columns["rate"], S, columns["bias"]]),
             "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)]),
         }
         if self.calls is not None:  # together, so that what they have in common is evaluated once
@@ -583,8 +585,9 @@ class Absolute:
             functions["assumptions"] = F("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
         later = self.own_functions()
         later["reactions"] = lambda: F("reactions", [q, v, a, lam, z, u, p, t], [reactions.value()])
+        later["measures"] = all_measures  # of all bodies of a tree by all joints: long, and no function of a tree's
         if self.tree is None:
-            functions["reactions"] = later.pop("reactions")()
+            functions |= {name: later.pop(name)() for name in ("measures", "reactions")}
         if self.spins:
             functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)))
         carried = self.carried_orientations()

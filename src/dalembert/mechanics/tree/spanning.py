@@ -101,9 +101,15 @@ def describe_tree(
     for body in (branch.body for branch in branches if branch.joint is None):
         if id(body) in joined or body.flexible is not None or body.name in absolute or not m.joints:
             continue
-        problem = f"Body {body.name!r} has coordinates of its own: no joint of the tree reaches it."
-        advice = Advice("Join it with {}, or name it in {}.", Call("m.add_free"), Argument("absolute", [body.name]))
-        found.append(Finding("body-by-itself", problem, {"body": body.name}, advice=(advice,)))
+        held = [joint.name for joint in m.joints if body in (joint.a.body, joint.b.body)]
+        held += [driver.name for driver in m.drivers if driver.coordinate.startswith(f"{body.name}.")]
+        rows = f"; rows of {', '.join(map(repr, held))} hold it" if held else ""
+        problem = f"Body {body.name!r} has coordinates of its own: no joint of the tree reaches it{rows}."
+        advice = (
+            Advice("Join it with {}.", Call("m.add_planar" if m.planar else "m.add_free")),
+            Advice("If that is meant, name it in {}.", Argument("absolute", [body.name])),
+        )
+        found.append(Finding("body-by-itself", problem, {"body": body.name, "rows": held}, advice=advice))
     return found
 
 

@@ -97,7 +97,8 @@ def follow_path(
     if not isinstance(path, Record):
         raise ModelError(
             "wrong-type", f"a path is a Record, got {type(path).__name__}.",
-            Advice("Make one with {}; of one pose use {}.", Call("da.tree.spline"), Call("da.tree.inverse_kinematics")),
+            Advice("Make one with {}.", Call("da.tree.spline")),
+            Advice("Of one pose use {}.", Call("da.tree.inverse_kinematics")),
         )  # fmt: skip
     tasks, goals = read_path(eqs, path, places)
     begin = initial_state(eqs, start)

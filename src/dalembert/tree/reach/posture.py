@@ -141,7 +141,8 @@ def read_objective(
         inside = np.isfinite(ranges.low) & np.isfinite(ranges.high) & (ranges.high > ranges.low)
         if not inside.any():
             raise ModelError(
-                "no-limits", f"the middle of limits needs joints with two limits; {eqs.name!r} has none.",
+                "no-limits",
+                f"the middle of the limits needs joints with a lower and an upper limit; {eqs.name!r} has none.",
                 Advice("Give {}.", Argument("limits", {"elbow.angle": (-1.0, 1.0)})), where={"argument": "prefer"},
             )  # fmt: skip
         low, high = ranges.low[inside], ranges.high[inside]

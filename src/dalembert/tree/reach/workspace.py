@@ -15,13 +15,20 @@ import numpy as np
 from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.progress import Progress, Setting
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.tree.kinematics import forward_kinematics
+from dalembert.tree.linear_rows import close_linear_rows, leading_speeds, rows_are_linear
 from dalembert.tree.places import Place, dimension
 from dalembert.tree.reach.inverse_kinematics import random_pose
 from dalembert.tree.reach.manipulability import driving_coordinates, manipulability
-from dalembert.tree.reach.ranges import Ranges, close_loops, initial_state, read_ranges
+from dalembert.tree.reach.ranges import (
+    Ranges,
+    close_loops,
+    initial_state,
+    read_ranges,
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,7 @@ def workspace(
     base: Any = None,
     joints: Sequence[str] | None = None,
     start: State | None = None,
+    progress: Setting = None,
 ) -> Workspace:
     """Where a place can be within the limits of the joints.
 
@@ -134,6 +142,7 @@ def workspace(
     base : place that distances count from; None: the origin of the world.
     joints : coordinates to draw of a machine with loops, as of `da.tree.manipulability`; start : its first pose, which
         decides in which way the loops are closed.
+    progress : of the poses of a machine with loops, each of which is an assembly; as of `da.simulate`.
 
     Returns
     -------
@@ -156,7 +165,7 @@ def workspace(
     if count > LIMITS.most:
         raise ModelError("too-large", f"{count} samples are more than {LIMITS.most}.", where={"argument": "samples"})
     begin = initial_state(eqs, start)
-    q, tried = _draw(eqs, read_ranges(eqs, limits), begin, count, seed, joints)
+    q, tried = _draw(eqs, read_ranges(eqs, limits), begin, count, seed, joints, progress)
     states = (q, np.zeros((len(q), eqs.nv)))
     points = forward_kinematics(eqs, states, place)[:, :dim, dim]
     measure = manipulability(eqs, states, place, joints=joints).measure
@@ -167,7 +176,13 @@ def workspace(
 
 
 def _draw(
-    eqs: EquationsOfMotion, ranges: Ranges, begin: State, count: int, seed: int, joints: Sequence[str] | None
+    eqs: EquationsOfMotion,
+    ranges: Ranges,
+    begin: State,
+    count: int,
+    seed: int,
+    joints: Sequence[str] | None,
+    progress: Setting,
 ) -> tuple[Array, int]:
     random = np.random.default_rng(seed)
     limited = {
@@ -184,17 +199,21 @@ def _draw(
         return np.array([random_pose(eqs, ranges, begin.q, random) for _ in range(count)]), count
     names = [name for name in driving_coordinates(eqs, begin, joints) if name in eqs.coordinates.index]
     found: list[Array] = []
-    tried = 0
-    while len(found) < count and tried < LIMITS.closing * count:
-        tried += 1
-        drawn = random_pose(eqs, ranges, begin.q, random)
-        wanted = {name: float(drawn[eqs.coordinates.index[name]]) for name in names}
-        closed = close_loops(eqs, begin, wanted)
-        if closed is None:
-            continue
-        c = eqs.kernel("measures")(closed, np.zeros(eqs.nv), eqs.p, begin.t)[0][list(ranges.measures)]
-        if (c >= ranges.low).all() and (c <= ranges.high).all():
-            found.append(closed)
+    tried, linear = 0, rows_are_linear(eqs)
+    with Progress(progress, "workspace") as bar:
+        while len(found) < count and tried < LIMITS.closing * count:
+            drawn = np.array([random_pose(eqs, ranges, begin.q, random) for _ in range(count if linear else 1)])
+            tried += len(drawn)
+            if linear:
+                closed = close_linear_rows(eqs, drawn, leading_speeds(eqs), begin.t)
+            else:
+                wanted = {name: float(drawn[0, eqs.coordinates.index[name]]) for name in names}
+                one = close_loops(eqs, begin, wanted)
+                closed = np.zeros((0, eqs.nq)) if one is None else one[None]
+            c = eqs.kernel("measures").many(closed, np.zeros(eqs.nv), eqs.p, begin.t)[0][:, list(ranges.measures)]
+            found += list(closed[((c >= ranges.low) & (c <= ranges.high)).all(axis=1)])
+            bar.update(min(len(found) / count, 1.0))
+    found = found[:count]
     if not found:
         raise ModelError(
             "no-solution", f"no drawn pose of {eqs.name!r} closes its loops within the limits.",

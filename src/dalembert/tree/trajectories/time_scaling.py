@@ -24,6 +24,7 @@ from dalembert.expressions import Array
 from dalembert.numerics.path_timing import PathTiming, fastest_timing
 from dalembert.record import Record
 from dalembert.solve.motion.kinematics import kinematics
+from dalembert.solve.position.limits import ROUNDING
 from dalembert.solve.position.orientations import align_signs, turn_along
 from dalembert.solve.position.prescribed_motion import spline
 from dalembert.tree.efforts import required_efforts
@@ -45,7 +46,8 @@ class TimingLimits:
     # Cosine between two chords below which the path turns back: there the motion stops. A smooth path has chords
     # within a few degrees of each other.
     reversal: float = 0.0
-    excess: float = 1e-6  # share of a limit that a sample may exceed it by; more makes the limits tighter and repeats
+    # Share of a limit that a sample may exceed it by, as limits are checked; more makes them tighter and repeats.
+    excess: float = ROUNDING
     tightenings: int = 6
     fastest: float = 1e6  # rad/s or m/s along the path, which no machine reaches: nothing limits the motion
 

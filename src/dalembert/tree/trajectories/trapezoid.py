@@ -140,7 +140,7 @@ def _require_acceleration(way: Waypoints, steps: Array, A: Array) -> None:
         raise DataError(
             "missing-argument",
             f"nothing bounds the acceleration of {name!r}; limits of joints have none.",
-            Advice("Give {}, for all or by name; {} takes accelerations from limits of efforts.",
-                   Argument("acceleration", 5.0), Call("da.tree.scale_time")),
+            Advice("Give {}, for all or by name.", Argument("acceleration", 5.0)),
+            Advice("{} takes accelerations from limits of efforts.", Call("da.tree.scale_time")),
             where={"coordinate": name},
         )  # fmt: skip

@@ -20,6 +20,7 @@ from dalembert.model.orientation import product, quaternion_from_matrix, rotatio
 from dalembert.record import Record
 from dalembert.solve.position.orientations import align_signs
 from dalembert.solve.position.prescribed_motion import acceleration_name, positional_outputs
+from dalembert.tree.linear_rows import leading_speeds, rows_are_linear
 from dalembert.tree.places import AXES, PARTS, dimension, is_place, list_values, read_pose
 
 SAMPLES = 200  # intervals of a record whose sampling is not given
@@ -146,17 +147,19 @@ def _of_states(eqs: EquationsOfMotion, states: Sequence[State]) -> dict[str, Any
     for state in states:
         if state.eqs.coordinates.names != eqs.coordinates.names:
             raise ModelError("wrong-owner", f"a state belongs to equations {state.eqs.name!r}, not to {eqs.name!r}.")
-    if eqs.rows:
+    if eqs.rows and not rows_are_linear(eqs):
         raise ModelError(
             "not-supported",
             f"{eqs.name!r} has closed loops: coordinates between two states would not close them.",
             Advice("Name the coordinates that move, as many as there are degrees of freedom: {}.", Call("da.mobility")),
         )
     turned = {k for block in eqs.quaternions for k in range(block.part.start, block.part.stop)}
+    rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
+    chosen = leading_speeds(eqs)  # gears move the others
     given: dict[str, Any] = {
         name: [state.q[k] for state in states]
         for k, name in enumerate(eqs.coordinates.names)
-        if k not in turned and name not in eqs.unrecorded
+        if k not in turned and name not in eqs.unrecorded and rates.get(name, name) in chosen
     }
     for block in eqs.quaternions:
         given[f"{block.owner}.rotation"] = [rotation(quaternion=state.q[block.part].tolist()) for state in states]

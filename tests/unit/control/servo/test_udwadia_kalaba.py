@@ -242,3 +242,15 @@ def test_other_things_of_the_wrong_kind_are_refused() -> None:
 def test_control_forces_say_what_does_not_fit(M: object, Q: object, A: object, unactuated: list, said: str) -> None:
     with raises(DataError, said):
         control_forces(M, Q, A, [0.0], unactuated)
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_a_law_of_a_machine_with_a_constant_gain_has_no_singularity_to_monitor(coordinates: str) -> None:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_actuator("motor", "A", input="u")
+    eqs = da.equations(m, coordinates=coordinates)
+    law = da.control.computed_torque(eqs, {"A": lambda t: 0.3 * da.sin(t)}, frequency=5.0)
+    run = da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A": 0.0}, velocity={"A": 0.3}), controller=law)
+    assert run["A.angle"][-1] == pytest.approx(0.3 * np.sin(1.0), abs=1e-7)  # steps of 1e-9

@@ -48,6 +48,9 @@ def test_all_joints_cut_are_absolute_coordinates() -> None:
         ({"coordinates": "joint", "absolute": ["lever"]}, "unknown-name"),
         ({"cut": ["A"]}, "conflicting-arguments"),
         ({"tree": True}, "unknown-name"),
+        ({"coordinates": "joint", "cut": None}, "wrong-type"),
+        ({"coordinates": "joint", "cut": 3}, "wrong-type"),
+        ({"coordinates": "joint", "absolute": [four_bar().bodies[0]]}, "wrong-type"),
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, object], code: str) -> None:
@@ -88,7 +91,7 @@ def test_a_body_in_no_tree_has_coordinates_of_its_own_and_equations_say_so() -> 
     m.add_massless_rod("string", m.ground.at(0, 0), ball.at(0, 0), length=0.3)
     eqs = da.equations(m, coordinates="joint")
     (found,) = eqs.findings
-    assert (found.code, found.where) == ("body-by-itself", {"body": "ball"})
+    assert (found.code, found.where) == ("body-by-itself", {"body": "ball", "rows": ["string"]})
     assert not da.equations(m, coordinates="joint", absolute=["ball"]).findings
     chosen = da.Mechanism("chosen", planar=True)
     flying = chosen.add_body("flying", mass=1.0, inertia=0.1)
@@ -110,7 +113,7 @@ def test_a_driver_that_closes_a_loop_with_a_free_body_is_a_row() -> None:
         still = {"A.angle": 0.1, "ball.angle": 0.0}
         start = da.assemble(eqs, still, velocity=dict.fromkeys(still, 0.0), guess={"ball.y": -0.3})
         runs.append(da.simulate(eqs, 1.0, start=start, every=0.01))
-    assert {row.owner for row in eqs.rows} == {"string", "shake"}
+    assert {row.owner for row in eqs.rows} == {"string", "shake"} == set(eqs.findings[0].where["rows"])
     for name in ("A.angle", "ball.y", "string.force.x", "shake.effort"):
         # steps of relative tolerance 1e-9, efforts of some ten newtons
         np.testing.assert_allclose(runs[1][name], runs[0][name], rtol=0, atol=1e-6)

@@ -18,6 +18,7 @@ from dalembert.mechanics.tree.derivatives.columns import align, zeros
 from dalembert.mechanics.tree.derivatives.moving_links import MovingTree
 
 Factors: TypeAlias = "tuple[Sequence[Expr], Sequence[Expr]]"  # components of the one speed, and of all others
+Pairs: TypeAlias = "list[tuple[list[Expr], Expr]]"
 NOTHING: Mapping[tuple[int, int], Expr] = MappingProxyType({})
 
 
@@ -29,13 +30,14 @@ def join_products(
     beyond : factors with speeds of the same link and of links beyond.  before : with those on the way to the root.
     add : further terms, by speed and entry.
     """
-    count = len(moving.speeds)
+    count, like = len(moving.speeds), before[1][0]
+    inwards, outwards = pair(*before), pair(*beyond)
     parts: list[Expr] = []
     for j, k in enumerate(moving.link_of):
         first, end = moving.first_speed[k], moving.end[k]
         at = 0
-        for a, b, factors in [*((*run, before) for run in moving.runs[k]), (first, end, beyond)]:
-            parts += [zeros(factors[1][0], a - at), multiply_run(factors, j, a, b)]
+        for a, b, pairs in [*((*run, inwards) for run in moving.runs[k]), (first, end, outwards)]:
+            parts += [zeros(like, a - at), multiply_run(like, pairs, j, a, b)]
             at = b
         if any((j, i) in add for i in range(first, end)):
             parts[-1] = parts[-1] + ca.vertcat(*(add.get((j, i), 0.0) for i in range(first, end)))
@@ -43,12 +45,17 @@ def join_products(
     return ca.reshape(ca.vertcat(*(x for x in parts if x.shape[0])), count, count)
 
 
-def multiply_run(factors: Factors, j: int, first: int, stop: int) -> Expr:
-    """Σ numbers[j] vectors[first:stop] over the components that are not zero."""
-    a, b = align(factors[1][0], first, stop)
-    terms = [x[j] * y[a:b] for x, y in zip(*factors, strict=True) if x.nnz() and y.nnz()]
+def pair(numbers: Sequence[Expr], vectors: Sequence[Expr]) -> Pairs:
+    """Components that are not zero: the numbers of all speeds, each by itself, and the vector."""
+    return [(ca.vertsplit(x), y) for x, y in zip(numbers, vectors, strict=True) if x.nnz() and y.nnz()]
+
+
+def multiply_run(like: Expr, pairs: Pairs, j: int, first: int, stop: int) -> Expr:
+    """Σ numbers[j] vectors[first:stop]."""
+    a, b = align(like, first, stop)
+    terms = [x[j] * y[a:b] for x, y in pairs]
     if not terms:
-        return zeros(factors[1][0], stop - first)
+        return zeros(like, stop - first)
     total = sum(terms[1:], terms[0])
     return total if (a, b) == (first, stop) else total[first - a : stop - a]
 

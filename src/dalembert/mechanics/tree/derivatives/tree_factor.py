@@ -20,7 +20,7 @@ import casadi as ca
 from dalembert.expressions import Expr
 from dalembert.mechanics.tree.derivatives.columns import AT_ONCE, add_terms, align, zeros
 from dalembert.mechanics.tree.derivatives.moving_links import MovingTree
-from dalembert.mechanics.tree.derivatives.pair_products import multiply_run
+from dalembert.mechanics.tree.derivatives.pair_products import multiply_run, pair
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def factor_mass(
 ) -> TreeFactor:
     """From M_ij = S_i·momentum_j for j beyond i.  rotors : inertia that speeds have besides, on the diagonal."""
     count = len(moving.speeds)
-    depth, one = moving.depth, S[0]
+    depth, one, pairs = moving.depth, S[0], pair(momentum, S)
     held, rows, inverse = ([zeros(one, 0)] * count for _ in range(3))
     for i in reversed(range(count)):
         k = moving.link_of[i]
         runs = [*moving.runs[k], (moving.first_speed[k], i + 1)]
         size = align(one, 0, depth[i] + 1)[1]
-        row = ca.vertcat(*(multiply_run((momentum, S), i, a, b) for a, b in runs), zeros(one, size - depth[i] - 1))
+        row = ca.vertcat(*(multiply_run(one, pairs, i, a, b) for a, b in runs), zeros(one, size - depth[i] - 1))
         if rotors is not None:
             row = row + ca.vertcat(zeros(one, depth[i]), rotors[i], zeros(one, size - depth[i] - 1))
         terms = [rows[j][depth[i]] * held[j][:size] for j in range(i + 1, moving.end[k])]
