@@ -39,28 +39,32 @@ _FREQUENCIES = (
 _CIRCULAR = ("omega", "ω", "omega n", "ωn", "circular frequency", "angular frequency")
 _DAMPINGS = (
     "damping", "damping ratio", "modal damping", "modal damping ratio", "viscous damping ratio", "viscous damping",
-    "zeta", "ζ", "xi", "ξ", "fraction of critical damping", "dämpfung", "dämpfungsgrad", "dämpfungsmaß",
-    "lehrsches dämpfungsmaß", "amortissement", "amortiguamiento", "smorzamento", "amortecimento", "demping", "dämpning",
+    "zeta", "ζ", "xi", "ξ", "fraction of critical damping", "dämpfung", "dämpfungsgrad", "dämpfungsmass",
+    "lehrsches dämpfungsmass", "amortissement", "amortiguamiento", "smorzamento", "amortecimento", "demping", "dämpning",
     "затухание", "阻尼比", "減衰比",
 )  # fmt: skip
+_LOSSES = ("loss factor", "eta", "η", "verlustfaktor", "structural damping", "hysteretic damping")
+_MASSES = ("modal mass", "generalized mass", "generalised mass", "mass", "modale masse", "masse modale")
+_MODES = (
+    "mode", "mode number", "mode no", "mode nr", "mode no.", "mode id", "mode #", "no", "no.", "nr", "nr.", "number",
+    "eigenmode", "modo", "moden", "shape", "mode shape",
+)  # fmt: skip
+_ASIDE = (
+    "mpc", "mpd", "mcf", "phase collinearity", "modal phase collinearity", "mean phase deviation", "complexity",
+    "modal complexity", "class", "reasons", "comment", "remark", "remarks", "order", "model order", "period",
+    "log decrement", "logarithmic decrement", "quality factor", "modal stiffness", "generalized stiffness",
+    "eigenvalue", "pole", "motion", "description",
+)  # fmt: skip
+# word -> what it means, and its unit where none is given; a loss factor is twice the damping ratio
 WORDS: dict[str, tuple[Quantity, str]] = {
-    **{word: (Quantity.mode, "") for word in (
-        "mode", "mode number", "mode no", "mode nr", "mode no.", "mode id", "mode #", "no", "no.", "nr", "nr.",
-        "number", "eigenmode", "modo", "moden", "shape", "mode shape")},
-    **{word: (Quantity.frequency, "hz") for word in _FREQUENCIES},
-    **{word: (Quantity.frequency, "rad/s") for word in _CIRCULAR},
-    **{word: (Quantity.damped_frequency, "hz") for word in ("damped frequency", "damped natural frequency", "fd")},
-    **{word: (Quantity.damping, "") for word in _DAMPINGS},
-    **{word: (Quantity.damping, "loss") for word in ("loss factor", "eta", "η", "verlustfaktor", "structural damping",
-                                                     "hysteretic damping")},
-    **{word: (Quantity.mass, "kg") for word in ("modal mass", "generalized mass", "generalised mass", "mass",
-                                                "modale masse", "masse modale")},
-    **{word: (Quantity.aside, "") for word in (
-        "mpc", "mpd", "mcf", "phase collinearity", "modal phase collinearity", "mean phase deviation", "complexity",
-        "modal complexity", "class", "reasons", "comment", "remark", "remarks", "order", "model order", "period",
-        "log decrement", "logarithmic decrement", "quality factor", "modal stiffness", "generalized stiffness",
-        "eigenvalue", "pole", "motion", "description")},
-}  # fmt: skip
+    **dict.fromkeys(_MODES, (Quantity.mode, "")),
+    **dict.fromkeys(_FREQUENCIES, (Quantity.frequency, "hz")),
+    **dict.fromkeys(_CIRCULAR, (Quantity.frequency, "rad/s")),
+    **dict.fromkeys(("damped frequency", "damped natural frequency", "fd"), (Quantity.damped_frequency, "hz")),
+    **dict.fromkeys((*_DAMPINGS, *_LOSSES), (Quantity.damping, "")),
+    **dict.fromkeys(_MASSES, (Quantity.mass, "kg")),
+    **dict.fromkeys(_ASIDE, (Quantity.aside, "")),
+}
 for _stem, _kind, _unit in (
     *((word, Quantity.frequency_deviation, "hz") for word in ("frequency", "freq", "f")),
     *((word, Quantity.damping_deviation, "") for word in ("damping", "damping ratio", "zeta", "ζ", "xi", "ξ")),
@@ -69,19 +73,30 @@ for _stem, _kind, _unit in (
         WORDS[f"{_stem} {_spread}"] = WORDS[f"{_spread} {_stem}"] = (_kind, _unit)
         WORDS[f"{_spread} of {_stem}"] = (_kind, _unit)
 
-_HERTZ = {"hz": 1.0, "1/s": 1.0, "khz": 1e3, "rad/s": 0.5 / math.pi, "rad s": 0.5 / math.pi, "rpm": 1 / 60, "cpm": 1 / 60}
-_RATIO = {"": 1.0, "-": 1.0, "1": 1.0, "ratio": 1.0, "%": 0.01, "percent": 0.01, "pct": 0.01, "loss": 0.5}
+_HERTZ = {
+    "hz": 1.0,
+    "1/s": 1.0,
+    "khz": 1e3,
+    "rad/s": 0.5 / math.pi,
+    "rad s": 0.5 / math.pi,
+    "rpm": 1 / 60,
+    "cpm": 1 / 60,
+}
+_RATIO = {"": 1.0, "-": 1.0, "1": 1.0, "ratio": 1.0, "%": 0.01, "percent": 0.01, "pct": 0.01}
 _BRACKETS = re.compile(r"(?P<name>.*\S)\s*(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*)\)|\{(?P<c>[^{}]*)\})")
-_BEHIND = re.compile(r"(?P<name>.*[^\s/_,])(?:\s*[/,_]\s*|\s+in\s+|\s+)(?P<unit>hz|khz|rad/s|rad s|rad_s|%|percent|pct|kg)")
+_BEHIND = re.compile(
+    r"(?P<name>.*[^\s/_,])(?:\s*[/,_]\s*|\s+in\s+|\s+)(?P<unit>hz|khz|rad/s|rad s|rad_s|%|percent|pct|kg)"
+)
 
 
 @dataclass(frozen=True)
 class ModalColumn:
-    """What a column holds, its unit in lower case, and whether the heading gave that unit."""
+    """What a column holds, its unit in lower case, whether the heading gave that unit, and whether it is a loss factor."""
 
     quantity: Quantity
     unit: str
     has_unit: bool
+    is_loss: bool = False
 
 
 def read_word(cell: str, unit: str = "") -> ModalColumn | None:
@@ -89,8 +104,8 @@ def read_word(cell: str, unit: str = "") -> ModalColumn | None:
 
     Examples
     --------
-    >>> read_word("Damping ratio [%]"), read_word("a1 [g]")
-    (ModalColumn(quantity=<Quantity.damping: 'damping ratio'>, unit='%', has_unit=True), None)
+    >>> read_word("Damping ratio [%]").unit, read_word("a1 [g]")
+    ('%', None)
     """
     text = " ".join(cell.casefold().split())
     given = unit.strip("[](){} ").casefold()
@@ -101,12 +116,12 @@ def read_word(cell: str, unit: str = "") -> ModalColumn | None:
         name, own = found["name"], found["unit"].replace("_", " ")
     else:
         own = ""
-    word = WORDS.get(_plain(name)) or WORDS.get(_plain(text))
-    if word is None:
+    short = _plain(name) if _plain(name) in WORDS else _plain(text)
+    if short not in WORDS:
         return None
-    quantity, usual = word
+    quantity, usual = WORDS[short]
     shown = own or given
-    return ModalColumn(quantity, shown or usual, bool(shown))
+    return ModalColumn(quantity, shown or usual, bool(shown), short in _LOSSES)
 
 
 def _plain(text: str) -> str:
@@ -129,4 +144,4 @@ def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
         )
         problem = f"column {heading!r:.80} is in {column.unit!r:.40}; expected {wanted}."
         raise FileFormatError("unit-mismatch", problem, *hint, line=line)
-    return known[column.unit]
+    return known[column.unit] * (0.5 if column.is_loss else 1.0)

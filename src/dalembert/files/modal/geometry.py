@@ -20,6 +20,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +276,7 @@ def _toml(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
         isinstance(one, list) and len(one) >= 2 and all(isinstance(name, str) for name in one) for one in pairs
     ):
         raise FileFormatError("wrong-shape", 'lines must be lists of names: lines = [["ground", "a1"]].')
-    return places, [(a, b) for one in pairs for a, b in zip(one, one[1:], strict=False)]
+    return places, [pair for one in pairs for pair in pairwise(one)]
 
 
 def _universal(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:

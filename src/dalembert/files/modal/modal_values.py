@@ -1,6 +1,6 @@
 """Modes from the numbers of a file, whatever its format.
 
-    s = 2 π f (-ζ + i √(1 - ζ²))
+s = 2 π f (-ζ + i √(1 - ζ²))
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data sets of universal files about modes and geometry: 55 data at nodes, 15 and 2411 nodes, 82 trace lines, 164 units.
+"""Sets of universal files about modes and geometry: 55 data at nodes, 15 and 2411 nodes, 82 trace lines, 164 units.
 
 Of set 55 come five lines of text; model, analysis (2 normal mode, 3 and 7 complex modes), characteristic (1 scalar,
 2 translations, 3 with rotations), type of data, 2 real or 5 complex, values per node; counts of integers and reals with
@@ -112,7 +112,9 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     _, analysis, characteristic, _, form, count = kinds
     head = _integers(lines, lines.require(), 2)
     if not (0 <= head[0] <= 100 and 0 <= head[1] <= 100):
-        raise FileFormatError("damaged", f"a set 55 declares {head[0]} integers and {head[1]} reals.", line=lines.number)
+        raise FileFormatError(
+            "damaged", f"a set 55 declares {head[0]} integers and {head[1]} reals.", line=lines.number
+        )
     while len(head) < 2 + head[0]:
         head += _integers(lines, lines.require(), 1)
     reals = _reals(lines, head[1])
@@ -212,9 +214,7 @@ def _reals(lines: UniversalLines, count: int) -> list[float]:
 # ---- writing
 
 
-def write_geometry(
-    file: TextIO, nodes: Mapping[int, Sequence[float]], lines: Sequence[tuple[int, int]]
-) -> None:
+def write_geometry(file: TextIO, nodes: Mapping[int, Sequence[float]], lines: Sequence[tuple[int, int]]) -> None:
     """Nodes (set 15), and a trace line (82) of all lines."""
     file.write(f"{-1:6d}\n{15:6d}\n")
     for node, place in nodes.items():

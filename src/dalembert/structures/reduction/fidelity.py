@@ -155,7 +155,8 @@ def correlate(
     right = model.shapes[rows] * np.array([[sign] for _, sign in names.values()])
     if mass is not None and mass.shape != (len(names),) * 2:
         raise DataError(
-            "wrong-shape", f"mass has shape {mass.shape}, expected {(len(names),) * 2}: one row per coordinate.",
+            "wrong-shape",
+            f"mass has shape {mass.shape}, expected {(len(names),) * 2}: one row per coordinate.",
         )
     partial = len(names) < max(len(reference.coordinates), len(model.coordinates))
     return _compare(

@@ -12,9 +12,9 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
-from dalembert.identify.physical.update import THRESHOLDS
 from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
+from dalembert.structures.reduction.mode_pairs import WEIGHTS
 from tests.helpers.findings import raises, warns
 
 
@@ -261,7 +261,7 @@ def test_a_measured_mode_without_a_good_counterpart_is_found(factor: float, foun
     def scaled(k: float) -> SecondOrder:
         return SecondOrder(np.eye(2), k * np.diag([1.0, 4.0]), coordinates=["a", "b"])
 
-    mac = factor * THRESHOLDS.good_mac  # of the first mode, which moves a alone
+    mac = factor * WEIGHTS.good_mac  # of the first mode, which moves a alone
     measured = Modes([10j], [[np.sqrt(mac)], [np.sqrt(1.0 - mac)]], ["a", "b"])
     result = update(scaled, measured, {"k": 90.0}, shapes=False)
     assert [one.code for one in result.findings] == (["poor-pair"] if found else [])

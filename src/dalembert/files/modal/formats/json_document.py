@@ -43,7 +43,9 @@ def is_modal(document: Any) -> bool:
     modes = document.get("modes") if isinstance(document, Mapping) else None
     if not isinstance(modes, list) or not modes:
         return False
-    return isinstance(modes[0], Mapping) and "shape" in modes[0] and bool({"frequency_hz", "eigenvalue"} & modes[0].keys())
+    return (
+        isinstance(modes[0], Mapping) and "shape" in modes[0] and bool({"frequency_hz", "eigenvalue"} & modes[0].keys())
+    )
 
 
 def read(path: Path, max_bytes: int) -> Modes:

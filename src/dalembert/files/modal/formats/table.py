@@ -34,7 +34,9 @@ from dalembert.linear.modes import Modes
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t"}
 _OWN = re.compile(r"#\s*coordinates:\s*(\d{1,7})( complex)?\s*")
-_COMPLEX = re.compile(r"(?P<real>[+-]?[\d.]+(?:e[+-]?\d+)?)?(?P<imag>[+-]?(?:[\d.]+(?:e[+-]?\d+)?)?)[ij]", re.IGNORECASE)
+_COMPLEX = re.compile(
+    r"(?P<real>[+-]?[\d.]+(?:e[+-]?\d+)?)?(?P<imag>[+-]?(?:[\d.]+(?:e[+-]?\d+)?)?)[ij]", re.IGNORECASE
+)
 _PARTS = {
     **dict.fromkeys(("re", "real"), "real"), **dict.fromkeys(("im", "imag", "imaginary"), "imag"),
     **dict.fromkeys(("amp", "ampl", "amplitude", "mag", "magnitude", "modulus", "abs"), "size"),
@@ -95,7 +97,10 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
             Advice("Add a column per coordinate, named as the model names it."), line=table.head_line,
         )  # fmt: skip
     columns = {**{q.value: k for q, (k, _) in words.items()}, **{table.heads[k]: k for k in shapes}}
-    columns |= {"frequency": columns.get(Quantity.frequency.value, 0), "damping": columns.get(Quantity.damping.value, 0)}
+    columns |= {
+        "frequency": columns.get(Quantity.frequency.value, 0),
+        "damping": columns.get(Quantity.damping.value, 0),
+    }
     return ModalValues(
         f, values, names, damping, found.get(Quantity.mass), spread, found.get(Quantity.damping_deviation), notes=notes,
         place=lambda mode, quantity: table.line(mode, columns.get(quantity, 0)),

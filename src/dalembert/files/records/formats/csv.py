@@ -192,7 +192,7 @@ def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
 
 
 def quote_cell(text: str) -> str:
-    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet would compute it."""
+    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet computes it."""
     if FORMULA.match(text):
         text = "'" + text
     # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter
