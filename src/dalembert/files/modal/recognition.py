@@ -7,7 +7,9 @@ sets 55 and no measured function.
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -26,6 +28,7 @@ from dalembert.files.records.tables.clock import is_time_name
 from dalembert.files.records.tables.header import plain_cell
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
+_START = 1 << 18  # bytes of a table in which its heading is looked for
 _ONLY_MODAL = (Quantity.mode, Quantity.damping, Quantity.mass, Quantity.frequency_deviation)
 
 
@@ -75,21 +78,23 @@ def find_modes(path: Path) -> int | None:
 
 def _in_table(path: Path) -> int | None:
     with path.open("rb") as file:
-        start = file.read(1 << 16)
-    if not any(word in start.lower() for word in (b"f", b"\xcf\x89", b"\xd1")):  # no letter of any word of frequency
-        return None
-    lines, encoding = count_lines(path, LIMITS.size) if path.stat().st_size <= LIMITS.size else (10**9, "utf-8")
+        start = file.read(_START)
+    encoding = "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    text = io.StringIO(start.decode(encoding, errors="replace"), newline=None)
+    some = list(islice(number_lines(text), LIMITS.preamble))
     try:
-        with path.open(encoding=encoding, newline=None) as file_:
-            some = list(islice(number_lines(file_), LIMITS.preamble))
         found = find_heading(some)
-    except (UnicodeDecodeError, csv.Error):
+    except csv.Error:
         return None
     if found is None:
         return None
-    heads = [row[0] for row in found.rows[found.row :]] if found.is_turned else found.rows[found.row]
-    rows = len(found.rows[found.row]) if found.is_turned else lines - some[found.row][0]
-    return some[found.row][0] if looks_modal([plain_cell(head) for head in heads], rows) else None
+    row, line = found.rows[found.row], some[found.row][0]
+    first = [cells[0] for cells in found.rows[found.row :]] if found.is_turned else row
+    heads = [plain_cell(cell) for cell in first]
+    if not looks_modal(heads, 0) or path.stat().st_size > LIMITS.size:
+        return None
+    rows = len(row) if found.is_turned else count_lines(path, LIMITS.size)[0] - line
+    return line if looks_modal(heads, rows) else None
 
 
 def looks_modal(heads: Sequence[str], rows: int) -> bool:

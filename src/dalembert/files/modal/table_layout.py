@@ -58,6 +58,8 @@ def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None)
     """The heading of a modal table among the first lines, or None."""
     best: Found | None = None
     for candidate in [delimiter] if delimiter else [*DELIMITERS, BLANKS]:
+        if candidate == BLANKS and best is not None:  # names may hold blanks
+            break
         rows = [split_cells(text, candidate) for _, text in lines]
         found = _look(rows, candidate)
         if found is not None and (best is None or found.known > best.known):
@@ -124,8 +126,6 @@ def find_modal_table(lines: Sequence[tuple[int, str]]) -> ModalTable | None:
         line = place[k] if found.is_turned else place[0]
         if not name:
             raise FileFormatError("bad-name", f"column {k + 1} has no name.", line=line)
-        if name in heads[:k]:
-            raise FileFormatError("taken-name", f"two columns are named {name!r:.80}.", line=line)
     return ModalTable(heads, units, body, lines_of, place[0], decimal, found.is_turned)
 
 

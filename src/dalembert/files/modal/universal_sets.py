@@ -109,7 +109,7 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     begin = lines.number
     texts = tuple(" ".join(lines.require().split()) for _ in range(5))
     kinds = _integers(lines, lines.require(), 6)
-    _, analysis, characteristic, _, form, count = kinds
+    _, analysis, characteristic, _, form, count = kinds[:6]
     head = _integers(lines, lines.require(), 2)
     if not (0 <= head[0] <= 100 and 0 <= head[1] <= 100):
         raise FileFormatError(
@@ -125,7 +125,8 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     need = 4 if analysis in NORMAL else 2
     if len(reals) < (1 if analysis in NORMAL else 2):
         raise FileFormatError("damaged", f"a mode has {len(reals)} reals, {need} are needed.", line=lines.number)
-    if VALUES.get(characteristic, count) != count or count not in (1, 3, 6) or form not in (2, 5):
+    unknown = characteristic == 0 and count in VALUES.values()
+    if not (unknown or VALUES.get(characteristic) == count) or form not in (2, 5):
         problem = f"{count} values per node of characteristic {characteristic} and type {form} are not read."
         raise FileFormatError("not-supported", problem, line=begin + 6)
     values: dict[int, tuple[complex, ...]] = {}

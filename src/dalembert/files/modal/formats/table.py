@@ -73,6 +73,9 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
     notes: list[str] = []
     shapes: list[int] = []
     for k, head in enumerate(table.heads):
+        if head in (table.heads[literal.start : k] if k in literal else table.heads[:k]):
+            line = table.line(0, k) if table.is_turned else table.head_line
+            raise FileFormatError("taken-name", f"two columns are named {head!r:.80}.", line=line)
         word = None if k in literal else read_word(head, table.units[k])
         if word is None:
             shapes.append(k)
