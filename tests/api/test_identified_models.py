@@ -59,9 +59,9 @@ TAKES: dict[str, Callable[[Any, Path], Any]] = {
     "identify.refine": lambda m, _: da.identify.refine(m, RECORD).frequencies_hz,
     "identify.physical": lambda m, _: da.identify.physical(m, kind="acceleration", colocated=("a1", "force")).M,
     "identify.proportional_damping": lambda m, _: proportional(m),
-    "identify.update": lambda m, _: da.identify.update(
-        frame, m, {"k": 0.9}, coordinates=dict(zip(FLOORS, ["x1", "x2", "x3"], strict=True))
-    ).values,
+    "identify.update": lambda m, _: (
+        da.identify.update(frame, m, {"k": 0.9}, coordinates=dict(zip(FLOORS, ["x1", "x2", "x3"], strict=True))).values
+    ),
     "estimate.process": lambda m, _: da.estimate.process(m).matrices[0],
     "estimate.Kalman": lambda m, _: filtered(m),
 }

@@ -233,7 +233,7 @@ def modal_files(suffix: str) -> list[bytes]:
             found.append(path.read_bytes())
     if suffix == ".csv":
         found.append(b";Mode 1;Mode 2\nf [Hz];2,0;5,8\nzeta [%];3,7;0,8\na1 [mm];0,34;-0,9\nRe(b);1;0\nIm(b);0;1\n")
-        found.append(b"mode f [Hz],damped frequency,zeta,a1 abs,a1 phase [deg]\n1,2.0,2,0.037,1,30\n2,5.8,5,0.008,1,-20\n")
+        found.append(b"mode,f [Hz],damped frequency,zeta,a1 abs,a1 phase [deg]\n1,2.0,2,0.04,1,30\n2,6,5,0.01,1,-20\n")
     return found
 
 

@@ -40,8 +40,8 @@ _CIRCULAR = ("omega", "ω", "omega n", "ωn", "circular frequency", "angular fre
 _DAMPINGS = (
     "damping", "damping ratio", "modal damping", "modal damping ratio", "viscous damping ratio", "viscous damping",
     "zeta", "ζ", "xi", "ξ", "fraction of critical damping", "dämpfung", "dämpfungsgrad", "dämpfungsmass",
-    "lehrsches dämpfungsmass", "amortissement", "amortiguamiento", "smorzamento", "amortecimento", "demping", "dämpning",
-    "затухание", "阻尼比", "減衰比",
+    "lehrsches dämpfungsmass", "amortissement", "amortiguamiento", "smorzamento", "amortecimento", "demping",
+    "dämpning", "затухание", "阻尼比", "減衰比",
 )  # fmt: skip
 _LOSSES = ("loss factor", "eta", "η", "verlustfaktor", "structural damping", "hysteretic damping")
 _MASSES = ("modal mass", "generalized mass", "generalised mass", "mass", "modale masse", "masse modale")
@@ -91,7 +91,7 @@ _BEHIND = re.compile(
 
 @dataclass(frozen=True)
 class ModalColumn:
-    """What a column holds, its unit in lower case, whether the heading gave that unit, and whether it is a loss factor."""
+    """What a column holds, its unit in lower case, whether the heading gave it, and whether it is a loss factor."""
 
     quantity: Quantity
     unit: str

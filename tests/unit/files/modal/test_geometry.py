@@ -16,7 +16,8 @@ FILES = {
     "p.csv": "name,x [mm],y [mm],z [mm],direction,to\nground,0,0,0,,a1\na1,0,0,230,+X,a2\na2,100,0,510,-y,\n",
     "p.tsv": "Sensor\tx\ty\tz\taxis\tto\nground\t0\t0\t0\t\ta1\na1\t0\t0\t0.23\tx\ta2\na2\t0.1\t0\t0.51\t-y\t\n",
     "p.txt": "# bridge\nname;x;y;z;direction;to\nground;0;0;0;-;a1\na1;0;0;0,23;x;a2\na2;0,1;0;0,51;-y;\n",
-    "p.toml": 'lines = [["ground", "a1", "a2"]]\n[places]\nground = [0, 0]\na1 = [0, 0, 0.23, "x"]\na2 = [0.1, 0, 0.51, "-y"]\n',
+    "p.toml": 'lines = [["ground", "a1", "a2"]]\n[places]\n'
+    'ground = [0, 0]\na1 = [0, 0, 0.23, "x"]\na2 = [0.1, 0, 0.51, "-y"]\n',
 }  # fmt: skip
 
 

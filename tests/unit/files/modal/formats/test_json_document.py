@@ -24,7 +24,8 @@ def write(folder: Path, document: Any) -> Path:
 def test_a_document_of_identify_is_read_with_classes_and_deviations(tmp_path: Path) -> None:
     mode = MODE | {"frequency_deviation_hz": 0.01, "damping_deviation": None, "class": "sound", "reasons": [],
                    "shape": [{"real": 1.0, "imag": 0.1}, 0.5]}  # fmt: skip
-    found = da.read_modes(write(tmp_path, {"method": "n4sid", "outputs": ["a1", "a2"], "modes": [mode], "matrices": {}}))
+    document = {"method": "n4sid", "outputs": ["a1", "a2"], "modes": [mode], "matrices": {}}
+    found = da.read_modes(write(tmp_path, document))
     assert found.coordinates == ("a1", "a2") and found.provenance["classes"] == ["sound"]
     np.testing.assert_array_equal(found.shapes, [[1 + 0.1j], [0.5]])
     np.testing.assert_array_equal(found.frequency_deviations, [0.01])
