@@ -90,9 +90,9 @@ class Geometry(Mapping[str, Place]):
             label = LABEL.fullmatch(channel)
             if channel in found or label is None:
                 continue
-            place = self.places.get(label["place"], self.places.get(label["place"].rpartition(".")[2]))
-            if place is not None:
-                found[channel] = (*place[:3], f"{label['sign']}{label['axis'].lower()}".lstrip("+"))
+            at = self.places.get(label["place"]) or self.places.get(label["place"].rpartition(".")[2])
+            if at is not None:
+                found[channel] = (*at[:3], f"{label['sign']}{label['axis'].lower()}".lstrip("+"))
         without = [name for name in channels if len(found.get(name, ())) != 4]
         if without:
             problem = f"{len(without)} of {len(channels)} channels have no place or no direction, and are not drawn: "

@@ -37,15 +37,15 @@ def modes_at_outputs(system: SecondOrder, modes: Modes | None = None) -> Modes:
     new = [k for k, name in enumerate(system.outputs) if name not in system.coordinates]
     if not new:
         return own
-    s, rows = own.eigenvalues, 0.0
+    s = own.eigenvalues
+    rows = np.zeros((len(new), len(own)), dtype=np.complex128)
     for power, matrix in enumerate((system.Y_position, system.Y_velocity, system.Y_acceleration)):
         if matrix is not None:
-            rows = rows + (matrix @ own.shapes)[new] * s**power
-    rows = np.asarray(rows)
-    if not np.iscomplexobj(own.shapes) and np.allclose(rows.imag, 0.0, atol=1e-12 * np.abs(rows).max(initial=0.0)):
-        rows = rows.real
+            rows += (matrix @ own.shapes)[new] * s**power
+    rounding = 1e-12 * np.abs(rows).max(initial=0.0)
+    is_real = not np.iscomplexobj(own.shapes) and bool(np.abs(rows.imag).max(initial=0.0) <= rounding)
     return own.replace(
-        shapes=np.vstack([own.shapes, rows]), momenta=None, restoring=None,
+        shapes=np.vstack([own.shapes, rows.real if is_real else rows]), momenta=None, restoring=None,
         coordinates=(*system.coordinates, *(system.outputs[k] for k in new)),
         modal_masses=own.modal_masses if own.has_masses and (own.modal_masses > 0.0).all() else None,
     )  # fmt: skip
