@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from dalembert.expressions import where as where
     from dalembert.files import read_flexible_body as read_flexible_body
     from dalembert.files import read_mjcf as read_mjcf
+    from dalembert.files import read_modes as read_modes
     from dalembert.files import read_record as read_record
     from dalembert.files import read_urdf as read_urdf
     from dalembert.files import write_flexible_body as write_flexible_body
+    from dalembert.files import write_modes as write_modes
     from dalembert.files import write_record as write_record
     from dalembert.files import write_urdf as write_urdf
     from dalembert.files.export.c_export import export_c as export_c

@@ -216,7 +216,48 @@ def sweep_store() -> list[bytes]:
     return [(json.dumps({"format": store.FORMAT, **head}, indent=1) + "\n-----\n" + text).encode()]
 
 
+def modal_files(suffix: str) -> list[bytes]:
+    """Modes as they are written, real and complex, and as others write them."""
+    from dalembert.files.modal.geometry import Geometry
+    from dalembert.linear import Modes
+
+    shapes = np.array([[1.0, -0.5], [0.6, 1.0]])
+    places = Geometry({"base": (0.0, 0.0, 0.0), "1+X": (0.0, 0.0, 0.2, "x"), "2+X": (0.0, 0.0, 0.5, "x")},
+                      (("base", "1+X"),))  # fmt: skip
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"m{suffix}"
+        for turn in (1.0, 0.6 + 0.8j):
+            modes = Modes([-0.1 + 12j, -0.3 + 36j], turn * shapes, ["1+X", "2+X"], frequency_deviations=[0.1, 0.2])
+            da.write_modes(modes, path, geometry=places if suffix == ".uff" else None)
+            found.append(path.read_bytes())
+    if suffix == ".csv":
+        found.append(b";Mode 1;Mode 2\nf [Hz];2,0;5,8\nzeta [%];3,7;0,8\na1 [mm];0,34;-0,9\nRe(b);1;0\nIm(b);0;1\n")
+        found.append(b"mode,f [Hz],damped frequency,zeta,a1 abs,a1 phase [deg]\n1,2.0,2,0.04,1,30\n2,6,5,0.01,1,-20\n")
+    return found
+
+
+def geometries() -> list[bytes]:
+    return [
+        b"name,x [mm],y [mm],z [mm],direction,to\nground,0,0,0,,a1\na1,0,0,230,x,a2 ground\na2,0,0,510,-x,\n",
+        b"name x y z direction\na1 0 0,5 1 x\n",
+    ]
+
+
 # ---- how each is read
+
+
+def read_modal(path: Path) -> None:
+    """Modes; and that they are no record where they are read."""
+    found = da.read_modes(path)
+    repr(found), found.mac()
+    da.write_modes(found, path.with_name(f"again{path.suffix}"))
+
+
+def read_places(path: Path) -> None:
+    from dalembert.files.modal.geometry import read_geometry
+
+    read_geometry(path).match(["a1", "2+X"])
 
 
 def read_table(path: Path) -> None:
@@ -312,6 +353,11 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "urdf": (".urdf", lambda: robots(".urdf"), read_robot),
     "mjcf": (".xml", lambda: robots(".xml"), read_robot),
     "obj": (".obj", lambda: [obj_text()], read_obj),
+    "modal table": (".csv", lambda: modal_files(".csv"), read_modal),
+    "modal json": (".json", lambda: modal_files(".json"), read_modal),
+    "modal uff": (".uff", lambda: modal_files(".uff"), read_modal),
+    "geometry": (".csv", geometries, read_places),
+    "universal geometry": (".uff", lambda: modal_files(".uff"), read_places),
 }  # fmt: skip
 
 

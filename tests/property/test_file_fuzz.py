@@ -1,6 +1,6 @@
 """Files of every format under fire, in a child process: a crash is counted with its seed, and costs no other test.
 
-3 300 inputs in ``make test``, a hundred times as many in ``make test-all``. To see an input that failed again:
+4 100 inputs in ``make test``, a hundred times as many in ``make test-all``. To see an input that failed again:
 ``python -m tests.property.fuzz_worker FORMAT SEED FILE``.
 """
 
@@ -26,6 +26,7 @@ INPUTS = {
     "toml": 100, "json": 100, "csv": 300, "tsv": 100, "mat4": 200, "mat5": 250, "mat7": 200, "parquet": 150,
     "netcdf": 100, "logger": 150, "mat73": 60, "uff": 150, "strong motion": 150, "wav": 150, "xlsx": 60, "tdms": 100,
     "gmsh": 200, "abaqus": 150, "nastran": 100, "stl": 100, "sweep": 100, "urdf": 150, "mjcf": 150, "obj": 100,
+    "modal table": 200, "modal json": 150, "modal uff": 200, "geometry": 150, "universal geometry": 100,
 }  # fmt: skip
 TIMES = 100 if os.environ.get("DALEMBERT_TEST_PROFILE") == "wide" else 1
 LONGEST = 180.0  # s for one input; the machine may be busy with other tests

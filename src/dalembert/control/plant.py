@@ -52,6 +52,8 @@ def plant(system: object, *, dt: float | None = None, what: str = "a design") ->
         system_ = getattr(system, "system", None)
         if isinstance(system_, (SecondOrder, StateSpace)):
             hints[type(system).__name__] = " Hand over its .system."
+        elif hasattr(system, "identified"):
+            hints[type(system).__name__] = " Hand over its .identified.system."
         kind = type(system).__name__
         raise DataError("wrong-type", f"{what} needs a StateSpace or a SecondOrder, got {kind}.{hints.get(kind, '')}")
     if system.nx == 0:

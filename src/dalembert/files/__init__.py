@@ -7,6 +7,10 @@ from dalembert.core.lazy import attach
 if TYPE_CHECKING:
     from dalembert.files.bodies.bodies import read_flexible_body as read_flexible_body
     from dalembert.files.bodies.bodies import write_flexible_body as write_flexible_body
+    from dalembert.files.modal.geometry import Geometry as Geometry
+    from dalembert.files.modal.geometry import read_geometry as read_geometry
+    from dalembert.files.modal.modes import read_modes as read_modes
+    from dalembert.files.modal.modes import write_modes as write_modes
     from dalembert.files.models import list_models as list_models
     from dalembert.files.models import model_schema as model_schema
     from dalembert.files.models import read_model as read_model

@@ -6,6 +6,7 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.linear.eigen.classify import Classification as Classification
+    from dalembert.linear.eigen.output_shapes import modes_at_outputs as modes_at_outputs
     from dalembert.linear.eigen.roots import Roots as Roots
     from dalembert.linear.eigen.stability import Stability as Stability
     from dalembert.linear.families.sweeps import AxisCrossing as AxisCrossing

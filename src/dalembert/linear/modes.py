@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matching, names_or_numbered
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text, counted, listed, small_table
 from dalembert.linear.channels import places
@@ -59,13 +59,20 @@ class Modes:
     coordinates : names of the n rows of ``shapes``
     momenta, restoring : (n, k), optional
         M φ and K φ, for modal masses and stiffnesses, participation and energies.
+    modal_masses : (k,), optional
+        Of measured modes, whose M φ is not known.
+    frequency_deviations, damping_deviations : (k,), optional
+        Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`, of measured modes.
     provenance : mapping of plain values, optional
     """
 
     eigenvalues: ComplexArray
     shapes: FloatArray | ComplexArray
     coordinates: tuple[str, ...]
+    frequency_deviations: FloatArray | None
+    damping_deviations: FloatArray | None
     provenance: Mapping[str, Any]
+    _masses: FloatArray | None
     _momenta: FloatArray | ComplexArray | None
     _restoring: FloatArray | ComplexArray | None
 
@@ -77,6 +84,9 @@ class Modes:
         *,
         momenta: ArrayLike | None = None,
         restoring: ArrayLike | None = None,
+        modal_masses: ArrayLike | None = None,
+        frequency_deviations: ArrayLike | None = None,
+        damping_deviations: ArrayLike | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         values = np.array(eigenvalues, dtype=np.complex128)
@@ -97,7 +107,15 @@ class Modes:
                 raise DataError(
                     "wrong-shape", f"{name[1:]} has shape {value.shape}, expected that of shapes, {columns.shape}."
                 )
-        assign(self, eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {}, **own)
+        if momenta is not None and modal_masses is not None:
+            raise DataError("conflicting-arguments", "modal masses follow from momenta: give one of both.")
+        per_mode = {"modal_masses": modal_masses, "frequency_deviations": frequency_deviations,
+                    "damping_deviations": damping_deviations}  # fmt: skip
+        rows = {name: _positive(name, given, len(values)) for name, given in per_mode.items()}
+        assign(
+            self, eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {},
+            _masses=rows.pop("modal_masses"), **rows, **own,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -137,7 +155,14 @@ class Modes:
     @property
     def modal_masses(self) -> FloatArray:
         """φᴴ M φ (k,)."""
+        if self._masses is not None:
+            return self._masses
         return np.asarray(np.einsum("ik,ik->k", self.shapes.conj(), self.momenta).real)
+
+    @property
+    def has_masses(self) -> bool:
+        """Whether modal masses are known."""
+        return self._masses is not None or self._momenta is not None
 
     @property
     def modal_stiffnesses(self) -> FloatArray:
@@ -211,6 +236,18 @@ class Modes:
                 part = work[matching(group, self.coordinates, "these Modes")].sum(axis=0)
             shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
         return shares
+
+    def replace(self, **changes: Any) -> Modes:
+        """Copy with some arguments of :class:`Modes` changed."""
+        values = {
+            "eigenvalues": self.eigenvalues, "shapes": self.shapes, "coordinates": self.coordinates,
+            "momenta": self._momenta, "restoring": self._restoring, "modal_masses": self._masses,
+            "frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations,
+            "provenance": self.provenance,
+        }  # fmt: skip
+        for name in changes:
+            require_name("argument", name, values, "Modes")
+        return Modes(**(values | changes))
 
     def normalise(self, how: str) -> Modes:
         """Copy with another normalisation of the shapes.
@@ -351,13 +388,15 @@ class Modes:
         return value
 
     def _copy(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:
-        columns = [
+        shapes, momenta, restoring = (
             None if array is None else (array * factor)[:, chosen]
             for array in (self.shapes, self._momenta, self._restoring)
-        ]
-        return Modes(
-            self.eigenvalues[chosen], columns[0], self.coordinates,  # type: ignore[arg-type]
-            momenta=columns[1], restoring=columns[2], provenance=self.provenance,
+        )
+        return self.replace(
+            eigenvalues=self.eigenvalues[chosen], shapes=shapes, momenta=momenta, restoring=restoring,
+            modal_masses=None if self._masses is None else (self._masses * np.abs(factor) ** 2)[chosen],
+            frequency_deviations=None if (row := self.frequency_deviations) is None else row[chosen],
+            damping_deviations=None if (row := self.damping_deviations) is None else row[chosen],
         )  # fmt: skip
 
     def _still(self) -> Any:
@@ -390,6 +429,16 @@ class Modes:
         size = counted(len(self.coordinates), "coordinate")
         head = f"Modes: {len(self)} on {size} ({listed(self.coordinates, {})})"
         return f"{head}\n{self.table()}"
+
+
+def _positive(name: str, given: ArrayLike | None, count: int) -> FloatArray | None:
+    """One positive number per mode, or None."""
+    if given is None:
+        return None
+    row = np.array(given, dtype=np.float64)
+    if row.shape != (count,) or not (np.isfinite(row).all() and (row > 0.0).all()):
+        raise DataError("wrong-shape", f"{name} must be {count} positive numbers, one per mode.")
+    return row
 
 
 def _numbers(values: ArrayLike) -> FloatArray | ComplexArray:

@@ -17,7 +17,7 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "hold": (("--hold",), NAMED),
     "inputs": (("--inputs", "--input"), NAMED),
     "outputs": (("--outputs",), "NAMES"),
-    "coordinates": (("--independent",), "NAMES"),
+    "coordinates": (("--independent", "--map"), "NAMES"),
     "until": (("--until",), None),
     "every": (("--every", "--resample"), None),
     "dt": (("--dt",), None),
@@ -41,6 +41,9 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
 # a function of the library -> command, option or table with the same effect
 COMMANDS = {
     "da.check": "dalembert check",
+    "da.read_modes": "dalembert modes FILE",
+    "da.read_record": "dalembert look FILE",
+    "da.structures.correlate": "dalembert modes MODEL --compare FILE",
     "da.identify.repair": "--repair",
     "da.identify.trim": "--between",
     "da.identify.decimate": "--resample",
@@ -78,6 +81,7 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
         if isinstance(part.value, Call):
             inside = [text for text in map(speak, part.value.arguments) if text]
             return " ".join([option, to_option(part.value.function.rpartition(".")[2]), *inside])
+        takes = "NAME=NAME" if option == "--map" else takes
         shown = takes if takes is not None else "" if part.value is None else str(part.value)
         return f"{option} {'NAMES' if option == '--inputs' and shown == NAMED else shown}".strip()
 

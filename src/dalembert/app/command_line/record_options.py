@@ -1,8 +1,8 @@
-"""Options about the files of records, and their reading: the same for every command that takes data."""
+"""Options about files of measured data, and their reading: the same for every command that takes records or modes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import flag
 
 if TYPE_CHECKING:
+    from dalembert.linear.modes import Modes
     from dalembert.record import Record
 
 GROUP = "Files"
@@ -44,6 +45,15 @@ Map = Annotated[
     typer.Option("--map", metavar="NAME=CHANNEL", help="Channel to use under this name.", rich_help_panel=GROUP),
 ]
 Join = Annotated[bool, flag("--join", "The files are one record, one file per sensor.", GROUP)]
+Places = Annotated[
+    Path | None,
+    typer.Option(
+        "--places",
+        metavar="FILE",
+        help="Places and directions of the channels, and lines between them: a table (name, x, y, z, direction, to), "
+        ".toml or .uff.",
+    ),
+]
 
 
 def read_records(
@@ -95,3 +105,44 @@ def rename_channels(record: Record, names: dict[str, str]) -> Record:
         name=record.name, status=record.status, statistics=record.statistics, provenance=record.provenance,
         scene=record.scene,
     )  # fmt: skip
+
+
+def join_places(path: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Places of a file, with those given one by one instead of or beside them."""
+    if path is None:
+        return given
+    from dalembert.files.modal.geometry import read_geometry
+
+    whole: dict[str, Any] = {}
+    for name, (x, y, *rest) in given.items():
+        way = [rest.pop()] if rest and isinstance(rest[-1], str) else []
+        whole[name] = (x, y, *(rest or [0.0]), *way)
+    return read_geometry(path).replace(whole)
+
+
+def plain_modes(modes: Modes) -> list[dict[str, Any]]:
+    """Modes as plain values with fixed keys; those that are not known are left out."""
+    columns = {
+        "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues,
+        "shape": modes.shapes.T, "frequency_deviation_hz": modes.frequency_deviations,
+        "damping_deviation": modes.damping_deviations,
+    }  # fmt: skip
+    return [{key: of[k] for key, of in columns.items() if of is not None} for k in range(len(modes))]
+
+
+def mode_rows(modes: Modes) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows of a table of measured modes."""
+    from dalembert.core.tables import spread
+
+    sd_f, sd_z = modes.frequency_deviations, modes.damping_deviations
+    classes = modes.provenance.get("classes")
+    rows = [
+        (
+            str(k + 1), spread(modes.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
+            spread(100.0 * modes.damping_ratios[k], None if sd_z is None else 100.0 * float(sd_z[k])),
+            *([f"{modes.modal_masses[k]:.4g}"] if modes.has_masses else []), *([classes[k]] if classes else []),
+        )
+        for k in range(len(modes))
+    ]  # fmt: skip
+    more = (["modal mass [kg]"] if modes.has_masses else []) + (["class"] if classes else [])
+    return ("mode", "frequency [Hz]", "damping ratio [%]", *more), rows

@@ -13,7 +13,18 @@ from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.advice import speak_options
 from dalembert.app.command_line.common_options import Json, Report, flag
 from dalembert.app.command_line.matrix_files import write_matrices
-from dalembert.app.command_line.record_options import Join, Map, Rate, Skip, Step, TimeColumn, Units, read_records
+from dalembert.app.command_line.record_options import (
+    Join,
+    Map,
+    Places,
+    Rate,
+    Skip,
+    Step,
+    TimeColumn,
+    Units,
+    join_places,
+    read_records,
+)
 from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
@@ -126,6 +137,7 @@ def identify(
             "report then plays the mode shapes.",
         ),
     ] = None,
+    geometry: Places = None,
     out: Annotated[Path | None, typer.Option(help="Write the model: .json, .npz or .mat.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -148,7 +160,7 @@ def identify(
     if (setups or method in WITHOUT_INPUTS) and option_values.names(inputs) not in ([], ["none"]):
         raise typer.BadParameter(f"{alone} takes no inputs.", param_hint="--inputs")
     refuse_options(setups, method, order, rows, references, out)
-    places = read_places(place)
+    places = join_places(geometry, read_places(place))
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
     found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)

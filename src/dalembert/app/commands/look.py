@@ -10,7 +10,18 @@ import typer
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import Figure, Json
 from dalembert.app.command_line.option_values import FIGURES
-from dalembert.app.command_line.record_options import Join, Map, Rate, Skip, Step, TimeColumn, Units, read_records
+from dalembert.app.command_line.record_options import (
+    Join,
+    Map,
+    Rate,
+    Skip,
+    Step,
+    TimeColumn,
+    Units,
+    mode_rows,
+    plain_modes,
+    read_records,
+)
 from dalembert.app.command_line.registry import command
 
 
@@ -33,13 +44,18 @@ def look(
 
     JSON: {"records": [{"files", "samples", "start", "stop", "rate", "even", "gaps", "inputs", "outputs", "reason",
     "channels": [{"name", "unit", "min", "max", "mean", "rms", "missing", "clipped", "dead", "band_hz", "peaks_hz"}]}],
-    "files"}.
+    "modal_files": [{"file", "coordinates", "modes"}], "files"}.
     """
+    from dalembert.files.modal.modes import read_modes
+    from dalembert.files.modal.recognition import holds_modes
     from dalembert.identify.records.survey import survey
 
     option_values.writable(figure, "--figure", *FIGURES)
+    modal = [path for path in data if holds_modes(path)]
+    data = [path for path in data if path not in modal]
     records = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     found = [survey(record) for record in records]
+    tables = [(path, read_modes(path)) for path in modal]
     sources = [[path.name for path in data]] if join else [[path.name] for path in data]
     files = []
     if figure is not None:
@@ -52,8 +68,13 @@ def look(
     terminal.wrote(*files)
     if as_json:
         shown = [{"files": names, **one.to_plain()} for names, one in zip(sources, found, strict=True)]
-        terminal.give({"records": shown, "files": files})
+        modes = [{"file": path.name, "coordinates": one.coordinates, "modes": plain_modes(one)} for path, one in tables]
+        terminal.give({"records": shown, "modal_files": modes, "files": files})
         return
+    for path, table in tables:
+        names = ", ".join(table.coordinates[:12])
+        terminal.show(f"{path.name}: no record of time, {len(table)} modes at {names}")
+        terminal.show_table("modes", *mode_rows(table))
     for names, one in zip(sources, found, strict=True):
         even = "" if one.even else ", not evenly spaced"
         gaps = "" if not one.gaps else f", {one.gaps} gaps"

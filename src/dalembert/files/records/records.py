@@ -13,6 +13,7 @@ from dalembert.core.atomic_files import replacing
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Setting
+from dalembert.files.modal.recognition import refuse_modes
 from dalembert.files.records.format import Reading, find_format, suffixes
 from dalembert.files.records.join import join_records
 from dalembert.record import Record
@@ -62,6 +63,7 @@ def read_record(
         joined = join_records([read_record(one, progress=progress, **how) for one in files], files)
         return _with_units(joined, units) if units else joined
     file = Path(path)
+    refuse_modes(file)
     kind = find_format(file)
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))

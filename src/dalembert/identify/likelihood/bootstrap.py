@@ -16,7 +16,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.likelihood.refine import prepare_refinement
-from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
 from dalembert.record import Record
@@ -39,7 +39,7 @@ LIMITS = BootstrapLimits()
 def bootstrap(
     fit: Identified,
     record: Record | Sequence[Record] | Data,
-    identify: Callable[..., Identified] | None,
+    identify: Callable[..., Identified | HoldsIdentified] | None,
     runs: int,
     seed: int,
 ) -> Identified:
@@ -63,7 +63,7 @@ def bootstrap(
     for run in range(runs):
         made = [_simulate_record(fit, *part, noise, rng) for part in zip(raw, given.u, given.y, strict=True)]
         try:
-            found = identify(made[0] if len(made) == 1 else made).underdamped_modes()
+            found = take_identified(identify(made[0] if len(made) == 1 else made)).underdamped_modes()
         except (DalembertError, np.linalg.LinAlgError):
             failed += 1
             continue

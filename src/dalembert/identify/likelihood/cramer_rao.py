@@ -179,7 +179,7 @@ def deviations(
     record: Record | Sequence[Record] | Data,
     *,
     method: str = "fisher",
-    identify: Callable[[Record], Identified] | None = None,
+    identify: Callable[[Record], Identified | HoldsIdentified] | None = None,
     runs: int = 50,
     seed: int = 0,
 ) -> Identified:

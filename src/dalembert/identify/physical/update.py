@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
@@ -33,6 +32,7 @@ from dalembert.linear import SecondOrder
 from dalembert.linear.modes import Modes
 from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
+from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
 
 # Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
 # 0.1, damping ratios 10 %.
@@ -50,8 +50,6 @@ class MatchThresholds:
     rigid: float = 1e-6
     # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
     repeated: float = 1e-6
-    # MAC of a good pair: an angle of 39° between the shapes; of orthogonal modes at most one is above 0.5
-    good_mac: float = 0.6
 
 
 THRESHOLDS = MatchThresholds()
@@ -109,15 +107,16 @@ def update(
     model : function of the parameters, as keywords, that returns a SecondOrder or a Structure; or an :class:`Affine`
         family; or equations of motion, linearized about their equilibrium
     modes : Modes, or an identified model
-        Frequencies (undamped), damping ratios, shapes at named coordinates. Modes that do not oscillate are left out.
+        Frequencies (undamped), damping ratios, shapes at named coordinates: identified, or read from a file by
+        :func:`dalembert.read_modes`. Modes that do not oscillate are left out.
     parameters : names with first values; for equations of motion names suffice
     coordinates : mapping of measured coordinates to coordinates or outputs of the model, or some measured coordinates
-        All measured ones, by their own names, when left out.
+        All measured ones, by their own names, when left out; ``"-x1"`` for a sensor against the direction of ``x1``.
     shapes : whether shapes count; they serve to pair modes in any case
     damping : whether damping ratios count
     deviations : mapping with "frequencies" [Hz], "shapes" (of shapes of unit length), "damping" (ratios), optional
-        Standard deviations, a number or one per mode. An identified model brings those it knows. Without any the fit
-        takes 1 %, 0.1 and 10 %, and the parameters have no deviations.
+        Standard deviations, a number or one per mode. An identified model or the modes of a file bring those they
+        know. Without any the fit takes 1 %, 0.1 and 10 %, and the parameters have no deviations.
     prior : relative standard deviation of the first values, of all or by name, optional
         Keeps parameters near their first values where the modes do not determine them.
     bounds : mapping of a parameter to (low, high), optional
@@ -215,6 +214,9 @@ def _target(
     if not isinstance(modes, Modes):
         raise DataError("wrong-type", f"modes must be Modes or an Identified, got {type(modes).__name__}.")
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
+    for name, own in (("frequencies", modes.frequency_deviations), ("damping", modes.damping_deviations)):
+        if own is not None:
+            given.setdefault(name, own[chosen])
     if not len(chosen):
         raise DataError("overdamped", "none of the measured modes oscillates: there is no frequency to compare.")
     k = len(chosen)
@@ -298,8 +300,7 @@ class ModeSearch:
         seen = matrices.P @ phi
         length = np.linalg.norm(seen, axis=0)
         mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
-        apart = np.abs(np.log(omega[None, :] / target.frequencies[:, None]))
-        _, pair = linear_sum_assignment((1.0 - mac) + 0.2 * np.minimum(apart, 3.0))
+        pair = pair_modes(mac, target.frequencies, omega)
         gaps = np.full(len(omega), np.inf)
         gaps[1:] = np.diff(omega) / omega[1:]
         gaps[:-1] = np.minimum(gaps[:-1], gaps[1:])
@@ -421,7 +422,7 @@ class ModeSearch:
         for i in np.flatnonzero(~at.alone):
             problem = f"mode {i + 1} is repeated in the model: its shape is not used."
             findings.append(Finding("repeated-poles", problem, {"mode": int(i) + 1}))
-        for i in np.flatnonzero(at.mac < THRESHOLDS.good_mac):
+        for i in np.flatnonzero(at.mac < WEIGHTS.good_mac):
             problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
             findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
         for k, name in enumerate(names):

@@ -105,7 +105,8 @@ class ParametricSystem:
                     "not-supported", f"{model.name!r} has internal states or rolls: it has no M and K to update."
                 )
             self.coordinates = chart.coordinates
-            self.outputs = [name for name in measured.values() if name not in chart.coordinates]
+            bare = [name.removeprefix("-") for name in measured.values()]
+            self.outputs = [name for name in bare if name not in chart.coordinates]
         elif not callable(model):
             raise ModelError(
                 "wrong-type",
@@ -147,12 +148,14 @@ class ParametricSystem:
         rows = np.zeros((len(self.measured), system.nq))
         place = {name: k for k, name in enumerate(system.coordinates)}
         outputs = {name: k for k, name in enumerate(system.outputs)} if system.Y_position is not None else {}
-        for i, name in enumerate(self.measured.values()):
+        for i, given in enumerate(self.measured.values()):
+            turned = given.startswith("-") and given not in place and given not in outputs
+            name, sign = (given[1:], -1.0) if turned else (given, 1.0)
             if name in place:
-                rows[i, place[name]] = 1.0
+                rows[i, place[name]] = sign
             elif name in outputs:
                 row = system.Y_position[[outputs[name]], :]
-                rows[i] = (row.toarray() if scipy.sparse.issparse(row) else row).reshape(-1)
+                rows[i] = sign * (row.toarray() if scipy.sparse.issparse(row) else row).reshape(-1)
             else:
                 known = (*system.coordinates, *outputs)
                 raise DataError("unknown-name", unknown_name("coordinate or output", name, known, "the model"))

@@ -7,7 +7,7 @@ between places are straight, or bent like a leaf whose ends do not turn, s² (3 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.files.modal.geometry import Geometry
+from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.view.animation.animate import Animation
@@ -27,17 +29,22 @@ AXES = {"x": 0, "y": 1, "z": 2}
 
 @dataclass(frozen=True)
 class Spot:
-    """A place [m], and the channels that move it: ``{"a1": "x"}``, ``{"a1": "-x", "a2": "z"}``; none: it is fixed."""
+    """A place [m], and the channels that move it: ``{"a1": "x"}``, ``{"a1": "-x", "a2": "z"}``; none: it is fixed.
+
+    to : spots to which lines go; None where no lines are given.
+    """
 
     position: tuple[float, ...]
     follows: Mapping[str, str] = field(default_factory=dict)
+    to: tuple[str, ...] | None = None
 
 
 def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, Spot]:
     """Spots from the places of a user: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}``.
 
     A channel is named with a position and a direction, "x", "-x", ..., "-z"; another name is a fixed place.
-    Channels at one position move one spot.
+    Channels at one position move one spot. A `Geometry` of a file brings lines; sensors in it that are no channel, and
+    channels that it does not place, are warned of.
 
     Examples
     --------
@@ -46,11 +53,17 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
     """
     found: dict[str, Spot] = {}
     at: dict[tuple[float, ...], str] = {}
+    lines: Sequence[tuple[str, str]] = ()
+    filed = isinstance(given, Geometry)
+    if isinstance(given, Geometry):
+        given, findings = given.match(channels)
+        IdentificationWarning.report(findings, stacklevel=2)
+        lines = given.lines or ()
     for name, words in given.items():
         position, way = _place(name, words)
         if way is not None and name not in channels:
             raise DataError("unknown-name", unknown_name("channel", name, channels, "places"))
-        if way is None and name in channels:
+        if way is None and name in channels and not filed:
             raise DataError(
                 "missing-argument", f"place {name!r}: say which way this channel measures, as in {(*position, 'x')!r}."
             )
@@ -61,7 +74,14 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
         raise DataError(
             "unknown-name", "no place belongs to a channel of the model: name channels, as in {'a1': (0, 0, 0.2, 'x')}."
         )
-    return found
+    if not lines:
+        return found
+    spot_of = {name: at[_place(name, words)[0]] for name, words in given.items()}
+    to: dict[str, list[str]] = {name: [] for name in found}
+    for a, b in lines:
+        if spot_of[a] != spot_of[b]:
+            to[spot_of[a]].append(spot_of[b])
+    return {name: replace(spot, to=tuple(dict.fromkeys(to[name]))) for name, spot in found.items()}
 
 
 def _place(name: str, words: Any) -> tuple[tuple[float, ...], str | None]:
@@ -91,12 +111,14 @@ def shape_animation(
     ----------
     modes : with one coordinate per channel
     spots : by name; one with brackets, ``floor[right]``, is not labelled
-    lines : pairs of names; from each spot to the next when left out.  bent : pairs whose ends do not turn
+    lines : pairs of names; those of the spots when left out, else from each spot to the next
+    bent : pairs whose ends do not turn
     """
     if not len(modes):
         raise DataError("empty", "there are no modes to show.")
     names = list(spots)
-    chosen = list(pairwise(names)) if lines is None else list(lines)
+    own = [(name, other) for name, spot in spots.items() for other in spot.to or ()]
+    chosen = own or list(pairwise(names)) if lines is None else list(lines)
     rest = np.array([spots[one].position for one in names])
     moves = np.stack([_displace(modes, spot) for spot in spots.values()])  # (spots, 3, modes)
     pairs = [(a, b, np.linspace(0.0, 1.0, 2)) for a, b in chosen]

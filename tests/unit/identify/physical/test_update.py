@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
-from dalembert.identify.physical.update import THRESHOLDS
 from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
+from dalembert.structures.reduction.mode_pairs import WEIGHTS
 from tests.helpers.findings import raises, warns
 
 
@@ -261,7 +262,52 @@ def test_a_measured_mode_without_a_good_counterpart_is_found(factor: float, foun
     def scaled(k: float) -> SecondOrder:
         return SecondOrder(np.eye(2), k * np.diag([1.0, 4.0]), coordinates=["a", "b"])
 
-    mac = factor * THRESHOLDS.good_mac  # of the first mode, which moves a alone
+    mac = factor * WEIGHTS.good_mac  # of the first mode, which moves a alone
     measured = Modes([10j], [[np.sqrt(mac)], [np.sqrt(1.0 - mac)]], ["a", "b"])
     result = update(scaled, measured, {"k": 90.0}, shapes=False)
     assert [one.code for one in result.findings] == (["poor-pair"] if found else [])
+
+
+# ---- modes of a file
+
+
+def measured_portal(path: Path, noise: float, seed: int = 4) -> None:
+    """A file of the first four modes of a portal frame at five sensors, one turned round, with noise and deviations."""
+    true = portal(E=200e9, k=2e5).system().modes(4)
+    rng = np.random.default_rng(seed)
+    f = true.frequencies_hz * (1 + noise * rng.standard_normal(4))
+    head = "mode,frequency [Hz],std frequency [Hz],s1,s2,s3,s4,s5"
+    rows = [true.coordinates.index(name) for name in SENSORS]
+    shapes = true.shapes[rows] * [[-1], [1], [1], [1], [1]]
+    shapes = shapes / np.linalg.norm(shapes, axis=0) + noise * rng.standard_normal(shapes.shape)
+    table = np.column_stack([np.arange(1, 5), f, max(noise, 1e-9) * f, shapes.T])
+    np.savetxt(path, table, delimiter=",", header=head, comments="")
+
+
+PLACES = {"s1": "-B.x"} | {f"s{k + 1}": SENSORS[k] for k in range(1, 5)}
+
+
+def test_parameters_come_back_from_the_modes_of_a_file(tmp_path: Path) -> None:
+    """Without noise to the twelve digits of Newton's method, less the condition of the frequencies (below 1e4)."""
+    measured_portal(tmp_path / "portal.csv", 0.0)
+    modes = da.read_modes(tmp_path / "portal.csv")
+    result = update(portal, modes, {"E": 210e9, "k": 1e5}, coordinates=PLACES, deviations={"shapes": 1e-3})
+    np.testing.assert_allclose(result.values, [200e9, 2e5], rtol=1e-6)
+    np.testing.assert_allclose(result.mac_after, 1.0, atol=1e-6)
+
+
+def test_deviations_of_a_file_are_used(tmp_path: Path) -> None:
+    """With noise of 0.1 % the values are within four of their own deviations: missed by chance once in 16 000."""
+    measured_portal(tmp_path / "portal.csv", 1e-3)
+    modes = da.read_modes(tmp_path / "portal.csv")
+    result = update(portal, modes, {"E": 210e9, "k": 1e5}, coordinates=PLACES, deviations={"shapes": 1e-3})
+    assert result.deviations is not None  # frequencies from the file, shapes as given
+    assert (np.abs(result.values - [200e9, 2e5]) < 4 * result.deviations).all()
+    assert result.deviations[0] < 2e-3 * 200e9
+    report = da.structures.correlate(modes, result.system.modes(12), coordinates=PLACES)
+    assert report.partners.tolist() == [1, 2, 3, 4] and (report.mac > 0.9999).all()
+    # deviations ten times as large in the file give ten times as large ones of the parameters
+    wide = modes.replace(frequency_deviations=10 * modes.frequency_deviations)
+    again = update(portal, wide, {"E": 210e9, "k": 1e5}, coordinates=PLACES, deviations={"shapes": 1e-2})
+    assert again.deviations is not None
+    np.testing.assert_allclose(again.deviations / result.deviations, 10.0, rtol=0.05)

@@ -104,3 +104,65 @@ def test_frequencies_repeat_up_to_their_limit():
     limit = fidelity.LIMITS.repeated
     for difference, sizes in ((0.5 * limit, [2, 1]), (2.0 * limit, [1, 1, 1])):
         assert [len(group) for group in fidelity.group_repeats(np.array([1.0, 1.0 + difference, 1.2]))] == sizes
+
+
+# ---- measured modes
+
+
+def at(modes: Modes, names: list[str]) -> Modes:
+    """Modes at some of their coordinates."""
+    rows = [modes.coordinates.index(name) for name in names]
+    return Modes(modes.eigenvalues, modes.shapes[rows], names)
+
+
+def test_measured_modes_at_fewer_coordinates_are_compared_with_those_of_the_model():
+    full = chain().modes()
+    measured = at(full, ["p5.x", "p2.x"]).select([1, 2, 3])
+    report = correlate(measured, full)
+    assert report.coordinates == ("p5.x", "p2.x")
+    assert report.partners.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(report.mac, 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(report.comac, 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(report.frequency_errors, 0.0, rtol=0, atol=1e-12)
+    assert correlate(full, measured).coordinates == ("p2.x", "p5.x")  # in the order of the first
+
+
+def test_frequencies_decide_between_modes_that_look_alike_at_few_places():
+    """At two coordinates a mode of the double frequency has the same shape; the nearer one is the partner."""
+    model = Modes([1j, 2j, 1.02j], [[1, 1, 1], [1, 1, -1], [1, -1, 1]], ["a", "b", "c"])
+    assert correlate(Modes([1.9j], [[1.0], [1.0]], ["a", "b"]), model).partners.tolist() == [2]
+    assert correlate(Modes([1.1j], [[1.0], [1.0]], ["a", "b"]), model).partners.tolist() == [1]
+
+
+def test_names_of_the_sensors_and_their_signs_are_mapped():
+    full = chain().modes()
+    measured = Modes(full.eigenvalues[:2], full.shapes[[1, 4], :2] * [[-1], [1]], ["s1", "s2"])
+    report = correlate(measured, full, coordinates={"s1": "-p2.x", "s2": "p5.x"})
+    np.testing.assert_allclose(report.mac, 1.0, rtol=0, atol=1e-12)
+    assert correlate(measured, full, coordinates={"s2": "p5.x"}).coordinates == ("s2",)
+    with raises(DataError, "unknown-name", "s1", "coordinates="):
+        correlate(measured, full)
+    with raises(DataError, "unknown-name", "p9.x"):
+        correlate(measured, full, coordinates={"s1": "p9.x"})
+    with raises(DataError, "unknown-name", "s9"):
+        correlate(measured, full, coordinates={"s9": "p1.x"})
+
+
+def test_a_measured_mode_without_a_partner_is_shown():
+    model = Modes([1j], [[1.0], [0.0], [0.5]], ["a", "b", "c"])
+    report = correlate(Modes([1.1j, 5j], [[1.0, 0.0], [0.0, 1.0]], ["a", "b"]), model)
+    assert report.partners.tolist() == [1, 0] and report.mac[1] == 0.0
+    assert np.isnan(report.partner_frequencies[1]) and np.isfinite(report.average_frequency_error)
+    assert report.table().splitlines()[2].split()[2:5] == ["-", "-", "-"]
+
+
+def test_comac_is_small_where_a_sensor_is_wrong():
+    """COMAC of Lieven and Ewins by hand: one sensor of three measures half of its motion in one of two modes."""
+    u = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.5]])
+    v = u.copy()
+    v[2, 0] = 0.5
+    report = correlate(Modes([1j, 2j], u, list("abc")), Modes([1j, 2j], v, list("abc")))
+    p, q = u / np.linalg.norm(u, axis=0), v / np.linalg.norm(v, axis=0)
+    wanted = [(np.abs(p[i] * q[i]).sum()) ** 2 / ((p[i] ** 2).sum() * (q[i] ** 2).sum()) for i in range(3)]
+    np.testing.assert_allclose(report.comac, wanted, rtol=1e-14)
+    assert report.comac.argmin() == 2

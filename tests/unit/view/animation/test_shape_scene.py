@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.identify import Identified
+from dalembert.files.modal.geometry import Geometry
+from dalembert.identify import IdentificationWarning, Identified
 from dalembert.linear.modes import Modes
 from dalembert.view.animation.shape_scene import Spot, read_places, shape_animation
-from tests.helpers.findings import raises
+from tests.helpers.findings import raises, warns
 
 CHANNELS = ["a1", "a2"]
 PLACES = {"ground": (0, 0, 0), "a1": (0, 0, 1, "x"), "a2": (0, 0, 2, "-x")}
@@ -101,3 +102,21 @@ def test_an_identified_model_with_places_moves_on_its_page(tmp_path: Path) -> No
     with raises(da.errors.DataError, "missing-argument"):
         da.report(model, tmp_path / "other.html")
     assert not (tmp_path / "other.html").exists()
+
+
+def test_a_geometry_brings_its_lines_and_warns_of_names_that_do_not_fit() -> None:
+    places = {"base": (0.0, 0.0, 0.0), "a1": (0.0, 0.0, 1.0, "x"), "a2": (0.0, 0.0, 1.0, "y"), "far": (5.0, 0.0, 0.0)}
+    lines = (("a1", "base"), ("a2", "base"), ("a1", "a2"))
+    spots = read_places(Geometry(places, lines), CHANNELS)
+    assert spots["a1"].follows == {"a1": "x", "a2": "y"} and spots["a1"].to == ("base",)
+    made = data(shape_animation(modes(), spots))
+    assert len(made["beams"]) == 1 and made["names"][-1]["name"] == "far"
+    with warns(IdentificationWarning, "unknown-name", "a7") as caught:
+        found = read_places(Geometry({"a1": (0.0, 0.0, 1.0, "x"), "a7": (0.0, 0.0, 2.0, "x")}), CHANNELS)
+    assert found["a7"].follows == {} and [one.message.code for one in caught] == ["unknown-name", "no-place"]
+
+
+def test_channels_of_universal_files_move_the_node_they_name() -> None:
+    shapes = Modes([1j], [[1.0], [0.5]], ["12+X", "12-Z"])
+    spots = read_places(Geometry({"11": (0.0, 0.0, 0.0), "12": (0.0, 0.0, 1.0)}), shapes.coordinates)
+    assert spots["12"].follows == {"12+X": "x", "12-Z": "-z"}

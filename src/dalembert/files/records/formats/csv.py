@@ -39,8 +39,8 @@ def write(record: Record, path: Path, suffix: str) -> None:
         if record.name:
             file.write(f"# name: {record.name}\n")
         file.write(f"# status: {record.status}\n")
-        file.write(delimiter.join(["time", *map(_quote, record.names)]) + "\n")
-        file.write(delimiter.join(["s", *map(_quote, record.units.values())]) + "\n")
+        file.write(delimiter.join(["time", *map(quote_cell, record.names)]) + "\n")
+        file.write(delimiter.join(["s", *map(quote_cell, record.units.values())]) + "\n")
         for first in range(0, len(record), _ROWS_PER_WRITE):
             rows = slice(first, first + _ROWS_PER_WRITE)
             block = np.column_stack([record.time[rows], record.data[rows]]).tolist()
@@ -52,7 +52,7 @@ def read(path: Path, how: Reading) -> Record:
 
     With ``dt`` the table has no column of time: its rows are ``dt`` seconds apart.
     """
-    rows, encoding = _count_lines(path, how.max_bytes)
+    rows, encoding = count_lines(path, how.max_bytes)
     about: dict[str, str] = {}
     try:
         with path.open(encoding=encoding, newline=None) as file:
@@ -111,7 +111,7 @@ def _one_mark(delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
+def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
     """How many lines the file has, and its encoding; a line that is too long for a table is refused."""
     most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
     lines, begun, encoding = 1, 0, ""
@@ -191,7 +191,8 @@ def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
     return {"sampling": f"{note}, line {line}; record.resample(every=...) makes them even"}
 
 
-def _quote(text: str) -> str:
+def quote_cell(text: str) -> str:
+    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet computes it."""
     if FORMULA.match(text):
         text = "'" + text
     # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter

@@ -28,7 +28,7 @@ from dalembert.record import Record
 
 TIME, FRF = 1, 4  # kinds of function
 _REAL, _COMPLEX = (2, 4), (5, 6)  # types of numbers: single, double precision
-_DIRECTIONS = ("", "+X", "+Y", "+Z", "+RX", "+RY", "+RZ")
+DIRECTIONS = ("", "+X", "+Y", "+Z", "+RX", "+RY", "+RZ")
 # quantities of an axis and their SI units: general, displacement, velocity, acceleration, force, reaction, pressure ...
 _SI = {
     8: "m", 11: "m/s", 12: "m/s^2", 13: "N", 9: "N", 15: "Pa", 17: "s", 18: "Hz", 2: "Pa", 3: "", 1: "", 0: "",
@@ -60,7 +60,7 @@ class Function58:
         name, node, direction = place
         if not node and not direction and name not in ("", "NONE"):
             return name
-        sign = _DIRECTIONS[abs(direction)] if abs(direction) < len(_DIRECTIONS) else str(direction)
+        sign = DIRECTIONS[abs(direction)] if abs(direction) < len(DIRECTIONS) else str(direction)
         text = f"{node}{sign.replace('+', '-') if direction < 0 else sign}"
         return text if name in ("", "NONE") else f"{name}.{text}"
 
@@ -181,7 +181,7 @@ def functions(path: Path, max_bytes: int) -> Iterator[Function58]:
     """Data sets 58 of a file, in its order."""
     size, taken = path.stat().st_size, 0
     with path.open("rb") as file:
-        lines = _Lines(file)
+        lines = UniversalLines(file)
         while (text := lines.next()) is not None:
             if text.strip() != "-1":
                 continue
@@ -192,14 +192,14 @@ def functions(path: Path, max_bytes: int) -> Iterator[Function58]:
                 while (text := lines.next()) is not None and text.strip() != "-1":
                     pass
                 continue
-            one = _function(lines, number, size, max_bytes - taken)
+            one = read_function(lines, number, size, max_bytes - taken)
             taken += one.values.nbytes
             yield one
             while (text := lines.next()) is not None and text.strip() != "-1":
                 pass
 
 
-class _Lines:
+class UniversalLines:
     """Lines of text with their number, out of a file that may hold bytes too."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -221,7 +221,7 @@ class _Lines:
         return text
 
 
-def _function(lines: _Lines, first: str, size: int, room: int) -> Function58:
+def read_function(lines: UniversalLines, first: str, size: int, room: int) -> Function58:
     begin = lines.number
     texts = [lines.require() for _ in range(5)]
     kinds, form = lines.require().ljust(80), lines.require().ljust(80)
@@ -254,7 +254,7 @@ def _function(lines: _Lines, first: str, size: int, room: int) -> Function58:
     return Function58(begin, kind, title, places[0], places[1], start, step, ordinate, x, units)
 
 
-def _text(lines: _Lines, count: int, parts: int, double: bool, even: bool) -> Any:
+def _text(lines: UniversalLines, count: int, parts: int, double: bool, even: bool) -> Any:
     """Numbers of fixed width, which may touch each other; an abscissa of its own has single precision."""
     wide = [20 if double else 13] * parts
     wide = wide if even else [13, *wide]
@@ -275,7 +275,7 @@ def _text(lines: _Lines, count: int, parts: int, double: bool, even: bool) -> An
     return found.reshape(count, len(wide))
 
 
-def _binary(lines: _Lines, count: int, parts: int, double: bool, even: bool, *, first: str) -> Any:
+def _binary(lines: UniversalLines, count: int, parts: int, double: bool, even: bool, *, first: str) -> Any:
     """Numbers of a set 58b: IEEE 754, byte order by its first line."""
     fields = first[7:].split()
     if len(fields) < 2 or fields[1] != "2":

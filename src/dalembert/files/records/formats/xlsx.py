@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra
+from dalembert.files.modal.recognition import looks_modal, modal_error
 from dalembert.files.records.bounds import check_size
 from dalembert.files.records.format import FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
@@ -68,6 +69,8 @@ def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) ->
     first = find_header(texts)
     below = (top[first + 1][0][0], texts[first + 1]) if first + 1 < len(top) else None
     names, units, above = read_head(TextTable("\t", ".", (top[first][0][0], texts[first]), below), max_bytes)
+    if looks_modal(names, sheet.max_row or 0):
+        raise modal_error(None, top[first][0][0])
     clock = require_time(names, time, dt, line=top[first][0][0])
     headings = read_headings(names, units, clock)
     table, started = _numbers(sheet, names, above, clock, max_bytes)

@@ -22,7 +22,7 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
     line, row = found.header
     check_size(1, len(row), max_bytes)
     below = found.below[1] if found.below else []
-    names = [_plain(cell) for cell in row]
+    names = [plain_cell(cell) for cell in row]
     while len(names) > 1 and not names[-1] and not any(below[len(names) - 1 :]):
         names.pop()  # every line ends with a delimiter
     if all(is_number(cell, found.decimal) for cell in names):
@@ -48,7 +48,7 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
     if len(below) != len(names):
         problem = describe_ragged(len(below), names, found.delimiter, "units")
         raise FileFormatError("ragged-row", problem, line=found.below[0])
-    return names, [_plain(cell) for cell in below], found.below[0]
+    return names, [plain_cell(cell) for cell in below], found.below[0]
 
 
 def _is_units(cells: list[str], decimal: str) -> bool:
@@ -58,6 +58,6 @@ def _is_units(cells: list[str], decimal: str) -> bool:
     return any(cells) and not any(is_number(cell, decimal) or is_stamp(cell) for cell in cells)
 
 
-def _plain(cell: str) -> str:
+def plain_cell(cell: str) -> str:
     """A name or unit without the apostrophe that keeps a spreadsheet from computing it."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

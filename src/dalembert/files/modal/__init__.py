@@ -1,0 +1,1 @@
+"""Experimental modal data and the geometry of sensors as files."""

@@ -1,0 +1,147 @@
+"""Headings of modal tables: which column holds frequencies, damping, modal masses or their deviations, and its unit.
+
+Programs write ``frequency_hz``, ``Frequency [Hz]``, ``f/Hz``, ``Eigenfrequenz (Hz)``, ``Damping ratio (%)``, ``zeta``.
+A heading with none of these words is the name of a coordinate.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
+from dalembert.files.records.header_units import read_unit_cell
+
+
+class Quantity(StrEnum):
+    """What a column of a modal table holds."""
+
+    mode = "mode"
+    frequency = "frequency"
+    damped_frequency = "damped frequency"
+    damping = "damping ratio"
+    mass = "modal mass"
+    frequency_deviation = "frequency deviation"
+    damping_deviation = "damping deviation"
+    aside = "left out"
+
+
+_SPREADS = ("deviation", "standard deviation", "std", "sd", "sigma", "uncertainty", "std dev", "stddev")
+_FREQUENCIES = (
+    "frequency", "freq", "f", "fn", "f0", "natural frequency", "natural freq", "modal frequency", "undamped frequency",
+    "undamped natural frequency", "eigenfrequency", "eigen frequency", "resonance frequency", "frequenz",
+    "eigenfrequenz", "fréquence", "fréquence propre", "frequence", "frecuencia", "frecuencia natural", "frequenza",
+    "frequência", "frekvens", "taajuus", "частота", "频率", "周波数",
+)  # fmt: skip
+_CIRCULAR = ("omega", "ω", "omega n", "ωn", "circular frequency", "angular frequency")
+_DAMPINGS = (
+    "damping", "damping ratio", "modal damping", "modal damping ratio", "viscous damping ratio", "viscous damping",
+    "zeta", "ζ", "xi", "ξ", "fraction of critical damping", "dämpfung", "dämpfungsgrad", "dämpfungsmass",
+    "lehrsches dämpfungsmass", "amortissement", "amortiguamiento", "smorzamento", "amortecimento", "demping",
+    "dämpning", "затухание", "阻尼比", "減衰比",
+)  # fmt: skip
+_LOSSES = ("loss factor", "eta", "η", "verlustfaktor", "structural damping", "hysteretic damping")
+_MASSES = ("modal mass", "generalized mass", "generalised mass", "mass", "modale masse", "masse modale")
+_MODES = (
+    "mode", "mode number", "mode no", "mode nr", "mode no.", "mode id", "mode #", "no", "no.", "nr", "nr.", "number",
+    "eigenmode", "modo", "moden", "shape", "mode shape",
+)  # fmt: skip
+_ASIDE = (
+    "mpc", "mpd", "mcf", "phase collinearity", "modal phase collinearity", "mean phase deviation", "complexity",
+    "modal complexity", "class", "reasons", "comment", "remark", "remarks", "order", "model order", "period",
+    "log decrement", "logarithmic decrement", "quality factor", "modal stiffness", "generalized stiffness",
+    "eigenvalue", "pole", "motion", "description",
+)  # fmt: skip
+# word -> what it means, and its unit where none is given; a loss factor is twice the damping ratio
+WORDS: dict[str, tuple[Quantity, str]] = {
+    **dict.fromkeys(_MODES, (Quantity.mode, "")),
+    **dict.fromkeys(_FREQUENCIES, (Quantity.frequency, "hz")),
+    **dict.fromkeys(_CIRCULAR, (Quantity.frequency, "rad/s")),
+    **dict.fromkeys(("damped frequency", "damped natural frequency", "fd"), (Quantity.damped_frequency, "hz")),
+    **dict.fromkeys((*_DAMPINGS, *_LOSSES), (Quantity.damping, "")),
+    **dict.fromkeys(_MASSES, (Quantity.mass, "kg")),
+    **dict.fromkeys(_ASIDE, (Quantity.aside, "")),
+}
+for _stem, _kind, _unit in (
+    *((word, Quantity.frequency_deviation, "hz") for word in ("frequency", "freq", "f")),
+    *((word, Quantity.damping_deviation, "") for word in ("damping", "damping ratio", "zeta", "ζ", "xi", "ξ")),
+):
+    for _spread in _SPREADS:
+        WORDS[f"{_stem} {_spread}"] = WORDS[f"{_spread} {_stem}"] = (_kind, _unit)
+        WORDS[f"{_spread} of {_stem}"] = (_kind, _unit)
+
+_HERTZ = {
+    "hz": 1.0,
+    "1/s": 1.0,
+    "khz": 1e3,
+    "rad/s": 0.5 / math.pi,
+    "rad s": 0.5 / math.pi,
+    "rpm": 1 / 60,
+    "cpm": 1 / 60,
+}
+_RATIO = {"": 1.0, "-": 1.0, "1": 1.0, "ratio": 1.0, "%": 0.01, "percent": 0.01, "pct": 0.01}
+_BRACKETS = re.compile(r"(?P<name>.*\S)\s*(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*)\)|\{(?P<c>[^{}]*)\})")
+_BEHIND = re.compile(
+    r"(?P<name>.*[^\s/_,])(?:\s*[/,_]\s*|\s+in\s+|\s+)(?P<unit>hz|khz|rad/s|rad s|rad_s|%|percent|pct|kg)"
+)
+
+
+@dataclass(frozen=True)
+class ModalColumn:
+    """What a column holds, its unit in lower case, whether the heading gave it, and whether it is a loss factor."""
+
+    quantity: Quantity
+    unit: str
+    has_unit: bool
+    is_loss: bool = False
+
+
+def read_word(cell: str, unit: str = "") -> ModalColumn | None:
+    """What a column with this heading holds; None where it is the name of a coordinate.
+
+    Examples
+    --------
+    >>> read_word("Damping ratio [%]").unit, read_word("a1 [g]")
+    ('%', None)
+    """
+    text = " ".join(cell.casefold().split())
+    given = unit.strip("[](){} ").casefold()
+    name, found = text, _BRACKETS.fullmatch(text)
+    if found:
+        name, own = found["name"], (found["a"] or found["b"] or found["c"] or "").strip()
+    elif found := _BEHIND.fullmatch(text):
+        name, own = found["name"], found["unit"].replace("_", " ")
+    else:
+        own = ""
+    short = _plain(name) if _plain(name) in WORDS else _plain(text)
+    if short not in WORDS:
+        return None
+    quantity, usual = WORDS[short]
+    shown = own or given
+    return ModalColumn(quantity, shown or usual, bool(shown), short in _LOSSES)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"[_\-:]+", " ", text).split())
+
+
+def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
+    """Factor from the unit of a column to Hz, a ratio or kg; "%" of a deviation of frequency is for the caller."""
+    if column.quantity is Quantity.mass:
+        read = read_unit_cell("mass", column.unit)
+        return read.factor[0] / read.factor[1]
+    frequencies = (Quantity.frequency, Quantity.damped_frequency, Quantity.frequency_deviation)
+    known = _HERTZ if column.quantity in frequencies else _RATIO
+    if column.unit not in known:
+        wanted = "Hz, kHz, rad/s or rpm" if known is _HERTZ else "a ratio or %"
+        hint = (
+            [Advice("Divide it by the frequency: whether Hz means the decay rate or the bandwidth differs by program.")]
+            if column.quantity is Quantity.damping and column.unit in _HERTZ
+            else []
+        )
+        problem = f"column {heading!r:.80} is in {column.unit!r:.40}; expected {wanted}."
+        raise FileFormatError("unit-mismatch", problem, *hint, line=line)
+    return known[column.unit] * (0.5 if column.is_loss else 1.0)

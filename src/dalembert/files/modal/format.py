@@ -1,0 +1,67 @@
+"""Formats of files with modal data, and the registry of them.
+
+    MODAL_FORMATS.register("table", ModalFormat((".csv",), read, write))
+
+A reader gets the path and the largest size, which `read_modes` has checked; its errors need no path. A writer gets the
+modes, the path to write to and the geometry of the sensors, None for none. An installed package adds its own format
+through an entry point of the group ``dalembert.modal_formats`` that names the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalembert.core.errors import FileFormatError
+from dalembert.core.registry import Registry
+from dalembert.files.modal.geometry import Geometry
+from dalembert.linear.modes import Modes
+
+
+@dataclass(frozen=True)
+class ModalLimits:
+    """Sizes of files with modal data."""
+
+    # Bytes: 100 modes at 10 000 coordinates take 13 MB as text. JSON takes up to 40 times its length as objects.
+    size: int = 16 * 1024**2
+    # Rows of a table that may be one of modes: more are samples of a log that has channels of these names.
+    rows: int = 200
+    # ... where only a column of frequencies speaks for modes: spectra have hundreds of lines.
+    frequency_rows: int = 50
+    # Lines before the header of a table; loggers of modal tests write a dozen.
+    preamble: int = 60
+    # Damping ratio without a unit above which it may be meant in percent: structures have less than a tenth.
+    heavy_damping: float = 0.2
+
+
+LIMITS = ModalLimits()
+
+
+@dataclass(frozen=True)
+class ModalFormat:
+    """One format: suffixes with their dot, in lower case; reader and writer; whether it keeps a geometry."""
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, int], Modes]
+    write: Callable[[Modes, Path, Geometry | None], None]
+    keeps_geometry: bool = False
+
+
+MODAL_FORMATS: Registry[ModalFormat] = Registry(
+    "modal format",
+    package="dalembert.files.modal.formats",
+    group="dalembert.modal_formats",
+    error=FileFormatError,
+)
+
+
+def find_modal_format(path: Path) -> ModalFormat:
+    """The format of a file, by its suffix."""
+    suffix = path.suffix.lower()
+    found = next((one for one in MODAL_FORMATS.values() if suffix in one.suffixes), None)
+    if found is None:
+        known = ", ".join(suffix for one in MODAL_FORMATS.values() for suffix in one.suffixes)
+        problem = f"the suffix {path.suffix!r} is not that of a file with modal data. Known: {known}."
+        raise FileFormatError("unknown-suffix", problem, path=str(path))
+    return found

@@ -1,0 +1,1 @@
+"""Formats of modal data, one file each."""

@@ -1,0 +1,72 @@
+"""Places and directions of sensors as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dalembert.core.errors import FileFormatError
+from dalembert.files.modal.geometry import Geometry, read_geometry
+from tests.helpers.findings import raises
+
+WANTED = {"ground": (0.0, 0.0, 0.0), "a1": (0.0, 0.0, 0.23, "x"), "a2": (0.1, 0.0, 0.51, "-y")}
+LINES = (("ground", "a1"), ("a1", "a2"))
+FILES = {
+    "p.csv": "name,x [mm],y [mm],z [mm],direction,to\nground,0,0,0,,a1\na1,0,0,230,+X,a2\na2,100,0,510,-y,\n",
+    "p.tsv": "Sensor\tx\ty\tz\taxis\tto\nground\t0\t0\t0\t\ta1\na1\t0\t0\t0.23\tx\ta2\na2\t0.1\t0\t0.51\t-y\t\n",
+    "p.txt": "# bridge\nname;x;y;z;direction;to\nground;0;0;0;-;a1\na1;0;0;0,23;x;a2\na2;0,1;0;0,51;-y;\n",
+    "p.toml": 'lines = [["ground", "a1", "a2"]]\n[places]\n'
+    'ground = [0, 0]\na1 = [0, 0, 0.23, "x"]\na2 = [0.1, 0, 0.51, "-y"]\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_format_gives_the_same_places_and_lines(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(FILES[name], "utf-8")
+    found = read_geometry(path)
+    assert {key: place[:3] == pytest.approx(WANTED[key][:3]) and place[3:] == WANTED[key][3:]
+            for key, place in found.items()} == dict.fromkeys(WANTED, True)  # fmt: skip
+    assert found.lines == LINES
+
+
+def test_names_that_do_not_fit_the_channels_are_found() -> None:
+    matched, findings = Geometry(WANTED, LINES).match(["a1", "b7", "b8"])
+    assert [one.code for one in findings] == ["unknown-name", "no-place"]
+    assert findings[0].where == {"name": "a2"} and findings[1].where["channels"] == ["b7", "b8"]
+    assert matched["a2"] == (0.1, 0.0, 0.51) and matched["a1"] == WANTED["a1"]
+
+
+HEAD = "name,x,y,z,direction,to\n"
+BROKEN: dict[str, tuple[str, str, str, int | None]] = {
+    "no header": ("p.csv", "a1,0,0,0,x\n", "no-header", 1),
+    "no names": ("p.csv", "x,y,z\n0,0,0\n", "missing-argument", 1),
+    "another column": ("p.csv", "name,x,y,z,colour\na1,0,0,0,red\n", "unknown-argument", 1),
+    "a unit of mass": ("p.csv", "name,x [kg],y,z\na1,0,0,0\n", "unit-mismatch", 1),
+    "a text as number": ("p.csv", HEAD + "a1,up,0,0,x,\n", "not-a-number", 2),
+    "infinite": ("p.csv", HEAD + "a1,inf,0,0,x,\n", "not-a-number", 2),
+    "a direction": ("p.csv", HEAD + "a1,0,0,0,up,\n", "unknown-choice", 2),
+    "a name twice": ("p.csv", HEAD + "a1,0,0,0,x,\na1,0,0,0,y,\n", "taken-name", 3),
+    "no name": ("p.csv", HEAD + ",0,0,0,x,\n", "bad-name", 2),
+    "a short row": ("p.csv", HEAD + "a1,0,0\n", "ragged-row", 2),
+    "a line to nowhere": ("p.csv", HEAD + "a1,0,0,0,x,a9\n", "unknown-name", None),
+    "no places": ("p.csv", HEAD, "empty", None),
+    "no TOML": ("p.toml", "[places]\na1 = 0 0\n", "bad-syntax", 2),
+    "no table": ("p.toml", "a1 = [0, 0]\n", "unknown-argument", None),
+    "no table of places": ("p.toml", "lines = []\n", "missing-argument", None),
+    "one coordinate": ("p.toml", "[places]\na1 = [0]\n", "wrong-shape", None),
+    "lines of numbers": ("p.toml", "lines = [[1, 2]]\n[places]\na1 = [0, 0]\n", "wrong-shape", None),
+    "no nodes": ("p.uff", "    -1\n   151\nx\n    -1\n", "empty", None),
+    "a suffix": ("p.dxf", "0\n", "unknown-suffix", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_geometries_are_refused_with_code_and_line(tmp_path: Path, kind: str) -> None:
+    name, text, code, line = BROKEN[kind]
+    (tmp_path / name).write_text(text)
+    with raises(FileFormatError, code, name) as caught:
+        read_geometry(tmp_path / name)
+    if line is not None:
+        assert caught.value.line == line
