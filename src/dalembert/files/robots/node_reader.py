@@ -27,7 +27,7 @@ LIKENESS = 0.8  # of two names, one of which is a misspelling: "lowr" has 0.89, 
 
 @dataclass(frozen=True)
 class RobotThresholds:
-    """Sizes that tell a mistake of a robot file from a number."""
+    """Limits that distinguish a mistake in a robot file from a rounded number."""
 
     offset: float = 100.0  # [m]: robots are smaller, and their drawings in millimetres are not
     triangle: float = 1e-6  # of the largest principal inertia: files carry six digits

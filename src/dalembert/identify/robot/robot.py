@@ -134,7 +134,7 @@ def robot(
         base = base_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
         drawn = dynamic_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
         first = np.array(drawn.values)
-        first[len(first) - len(columns.names) :] = balance.drawn()
+        first[len(first) - len(columns.names) :] = balance.drawn_values()
         bar.update(0.1)
         motions, findings = read_motions(eqs, runs, channels, cutoff_hz=cutoff_hz, decimate=decimate)
         bar.update(0.3)

@@ -105,7 +105,7 @@ class ModularModel:
     def _derive(self, part: ModularPart, path: str, nodes: Mapping[str, ModelNode]) -> ModelNode:
         motion = self.motion
         inner = [nodes[f"{path}{one.name}"] for one in part.parts]
-        R = label_sum(identity(motion.owned(path)), *(node.S for node in inner))
+        R = label_sum(identity(motion.own_labels(path)), *(node.S for node in inner))
         A = self.jacobian(path, R.rows)
         B = A @ R
         numbers = self.points.evaluate(B.entries, motion.working_order - 1)
@@ -113,7 +113,7 @@ class ModularModel:
         chosen = part.own.independent
         try:
             found = orthogonal_complement(
-                B, numbers, None if chosen is None else [path + label for label in chosen], motion.owned(path)
+                B, numbers, None if chosen is None else [path + label for label in chosen], motion.own_labels(path)
             )
         except ModelError as error:
             raise type(error)(

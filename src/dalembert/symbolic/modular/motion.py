@@ -331,7 +331,7 @@ class ModularMotion:
         """The variables of one order as a column."""
         return ca.vertcat(SX(0, 1), *(entry.symbol for entry in self.variables(order)))
 
-    def owned(self, path: str, order: int | None = None) -> tuple[str, ...]:
+    def own_labels(self, path: str, order: int | None = None) -> tuple[str, ...]:
         """Labels of the variables that a part has beyond those of its own parts."""
         level = self.variables(self.base_order if order is None else order)
         return tuple(entry.label for entry in level if entry.owner == path)

@@ -116,10 +116,10 @@ def follow_path(
         firsts = [point for point in (nearest_pose(search, begin, goals[0], count, seed),) if point is not None]
     for first in firsts:
         point = search.search(first, goals[0], settled=LIMITS.stuck)
-        if not nearest and not follower.followed(point):
+        if not nearest and not follower.is_followed(point):
             failure = failure or follower.failure(search.search(point, goals[0]), 0, [], ranges)
             continue
-        if objective is not None and search.reached(point):
+        if objective is not None and search.is_reached(point):
             point = descend(search, point, goals[0], objective)
         if any(np.abs(point.q - other).max() < PATH.different for other in tried):
             continue
@@ -153,7 +153,7 @@ class _PathFollower:
     objective: Objective | None
     tolerance: float
 
-    def followed(self, point: SearchPoint) -> bool:
+    def is_followed(self, point: SearchPoint) -> bool:
         return point.gap <= self.tolerance
 
     def follow(self, point: SearchPoint, nearest: bool) -> list[Sample] | OutOfReachError:
@@ -165,9 +165,9 @@ class _PathFollower:
                 room = np.where(np.isfinite(self.speeds), self.speeds * step, PATH.jump)
                 search.ranges = whole.meet(point.c - room, point.c + room)
                 point = search.search(point, self.goals[k])
-                if self.objective is not None and search.reached(point):
+                if self.objective is not None and search.is_reached(point):
                     point = self._approach_posture(point, k, whole, min(1.0, step / PATH.lag))
-                if not nearest and not self.followed(point):
+                if not nearest and not self.is_followed(point):
                     return self.failure(point, k, samples, whole)
                 samples.append((point.q, self._gaps(point, k)))
         finally:

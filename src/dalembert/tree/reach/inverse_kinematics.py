@@ -97,12 +97,12 @@ def inverse_kinematics(
     best = nearest_pose(search, begin, goals, whole_number("restarts", restarts), seed)
     if best is None:
         raise open_loops(eqs)
-    if not search.reached(best):
+    if not search.is_reached(best):
         best = search.search(best, goals)
     elif objective is not None:
         best = descend(search, best, goals, objective)
     state = to_state(search, best.q, begin)
-    if not search.reached(best) and not nearest:
+    if not search.is_reached(best) and not nearest:
         raise out_of_reach(search, best, goals, state)
     return state
 
@@ -138,7 +138,7 @@ def nearest_pose(
     values: list[float] = []
     for first in first_poses(search, begin, goals, restarts, seed):
         found = search.search(first, goals, settled=LIMITS.stuck)
-        if search.reached(found):
+        if search.is_reached(found):
             return found
         if best is None or found.value < best.value:
             best = found

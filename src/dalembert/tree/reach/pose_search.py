@@ -244,7 +244,7 @@ class PoseSearch:
                           least=LIMITS.damping, most=1e8)  # fmt: skip
         return minimise(self, point, damping, most or LIMITS.iterations).point
 
-    def reached(self, point: SearchPoint) -> bool:
+    def is_reached(self, point: SearchPoint) -> bool:
         return point.gap <= self.tolerance
 
 

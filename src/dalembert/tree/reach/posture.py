@@ -141,7 +141,8 @@ def read_objective(
         inside = np.isfinite(ranges.low) & np.isfinite(ranges.high) & (ranges.high > ranges.low)
         if not inside.any():
             raise ModelError(
-                "no-limits", f"the middle of the limits needs joints with a lower and an upper limit; {eqs.name!r} has none.",
+                "no-limits",
+                f"the middle of the limits needs joints with a lower and an upper limit; {eqs.name!r} has none.",
                 Advice("Give {}.", Argument("limits", {"elbow.angle": (-1.0, 1.0)})), where={"argument": "prefer"},
             )  # fmt: skip
         low, high = ranges.low[inside], ranges.high[inside]
@@ -199,7 +200,7 @@ def descend(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objec
             break
         share = 1.0
         for _ in range(LIMITS.halvings):
-            trial = _moved(search, point, goals, share * change)
+            trial = _move_and_correct(search, point, goals, share * change)
             if trial is not None and objective.value(trial.q, search.t) < V - LIMITS.share * share * predicted:
                 break
             share /= 2
@@ -217,7 +218,7 @@ def approach(
     change, predicted = _step_beside(search, point, objective, share)
     if not predicted > 0.0:
         return point
-    return _moved(search, point, goals, share * change) or point
+    return _move_and_correct(search, point, goals, share * change) or point
 
 
 def _step_beside(
@@ -240,12 +241,14 @@ def _step_beside(
     return change, -float(gradient @ change + 0.5 * change @ H @ change)
 
 
-def _moved(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], change: Array) -> SearchPoint | None:
+def _move_and_correct(
+    search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], change: Array
+) -> SearchPoint | None:
     trial = search.move(point.q, change)
     if trial is None:
         return None
     trial = search.search(trial, goals, LIMITS.corrections)
-    return trial if search.reached(trial) else None
+    return trial if search.is_reached(trial) else None
 
 
 def _free_directions(J: Array) -> Array:

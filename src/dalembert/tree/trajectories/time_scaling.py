@@ -245,7 +245,7 @@ class _PathPiece:
                 break
             before = end
         if x.max() > 0.99 * LIMITS.fastest**2:
-            raise bounds.unbounded()
+            raise bounds.describe_unbounded()
         return found
 
     def _stuck(self, place: int, bounds: _Bounds, rest: Array) -> ConvergenceError:
@@ -295,8 +295,8 @@ class _Bounds:
         named = dict(zip(path.names, path.speeds, strict=True))
         named |= {eqs.speeds.names[k]: k for block in eqs.quaternions for k in block.columns}
         made = cls(
-            eqs, tuple(named), list(named.values()), _bound(eqs, named, speed, "speed"),
-            _bound(eqs, named, acceleration, "acceleration"), _bound(eqs, named, effort, "effort"),
+            eqs, tuple(named), list(named.values()), _read_bound(eqs, named, speed, "speed"),
+            _read_bound(eqs, named, acceleration, "acceleration"), _read_bound(eqs, named, effort, "effort"),
         )  # fmt: skip
         if np.isfinite(made.effort).any() and (eqs.rows or eqs.nz):
             if effort is True:
@@ -308,7 +308,7 @@ class _Bounds:
             )  # fmt: skip
         return made
 
-    def unbounded(self) -> DataError:
+    def describe_unbounded(self) -> DataError:
         return DataError(
             "missing-argument", f"nothing limits the time of this motion of {self.eqs.name!r}.",
             Advice("Give {}.", Argument("speed", 1.0), Argument("acceleration", 5.0), Argument("effort", 50.0)),
@@ -339,7 +339,7 @@ class _Bounds:
         return np.asarray(found[:, self.columns])
 
 
-def _bound(eqs: EquationsOfMotion, named: Mapping[str, int], given: Any, what: str) -> Array:
+def _read_bound(eqs: EquationsOfMotion, named: Mapping[str, int], given: Any, what: str) -> Array:
     found = np.full(eqs.nv, np.inf)
     if given is None or given is False:
         return found

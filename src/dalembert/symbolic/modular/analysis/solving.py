@@ -256,7 +256,7 @@ def _require_input(model: ModularModel, name: str) -> Any:
     return model.motion.inputs[name]
 
 
-def _cached(model: ModularModel, key: object, make: Any) -> ca.Function:
+def _cache(model: ModularModel, key: object, make: Any) -> ca.Function:
     if key not in model.functions:
         model.functions[key] = model.motion.function(make(), model.acceleration_order)
     return model.functions[key]
@@ -266,7 +266,7 @@ def _stack_at(model: ModularModel, order: int, point: list[Array]) -> Array:
     def make() -> list[Any]:
         return [ca.vertcat(ca.SX(0, 1), *(one.expression for one in model.motion.invariants_of(order)))]
 
-    return np.array(_cached(model, ("invariants", order), make)(*point)).ravel()
+    return np.array(_cache(model, ("invariants", order), make)(*point)).ravel()
 
 
 def _matrices(model: ModularModel, motion: Mapping[str, float], t: float) -> tuple[Array, Array, Array]:
@@ -280,7 +280,7 @@ def _matrices(model: ModularModel, motion: Mapping[str, float], t: float) -> tup
         )
         return [f, ca.jacobian(f, u), ca.jacobian(stack, model.motion.symbols(model.acceleration_order))]
 
-    values = _cached(model, "forces and rows", make)(*model.motion.point(motion, model.acceleration_order, t))
+    values = _cache(model, "forces and rows", make)(*model.motion.point(motion, model.acceleration_order, t))
     f, H, A = (np.array(one) for one in values)
     return f.ravel(), H.reshape(len(f), -1), A.reshape(-1, len(f))
 
