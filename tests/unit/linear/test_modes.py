@@ -1,4 +1,4 @@
-"""What modes tell: sizes, participation, assurance, choice."""
+"""Modes: sizes, participation, assurance, choice."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def left_over(system: SecondOrder) -> float:
 
 
 def test_shapes_of_an_undamped_rotor_whirl_with_their_eigenvalues():
-    """G alone does not tell +G from -G by its eigenvalues; the phase of the shapes does."""
+    """G alone does not distinguish +G from -G by its eigenvalues; the phase of the shapes does."""
     G = np.array([[0.0, 3.0, 0.4], [-3.0, 0.0, -1.0], [-0.4, 1.0, 0.0]])
     assert left_over(SecondOrder(np.diag([1.0, 2.0, 1.5]), np.diag([5.0, 7.0, 11.0]), G=G)) < 1e-12
 

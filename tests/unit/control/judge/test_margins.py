@@ -145,7 +145,7 @@ def test_known_inputs_do_not_enter_the_loop():
     assert margins(design).channels[0].name == "pull"
 
 
-def test_mistakes_are_told():
+def test_mistakes_are_reported():
     with raises(DataError, "wrong-shape"):
         margins(frame().state_space().select(inputs="push"))
     with raises(DataError, "wrong-shape"):

@@ -119,7 +119,7 @@ def test_wrong_poles_are_refused(poles, words):
         place(cart(), poles)
 
 
-def test_other_mistakes_are_told():
+def test_other_mistakes_are_reported():
     with raises(DataError, "unknown-choice", "method"):
         place(cart(), [-1, -2], method="ackermann")
     with raises(DataError, "out-of-range"):
@@ -218,14 +218,14 @@ def test_a_sampled_observer_follows_the_model_whatever_the_form(form):
     np.testing.assert_allclose(estimate.full().ravel(), last, rtol=0, atol=1e-8)
 
 
-def test_a_sample_that_is_not_fresh_changes_nothing():
+def test_a_sample_that_is_not_measured_changes_nothing():
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
     w = observer.observer_step()
     a = w.function(np.ones(6), np.zeros(2), np.zeros(2), [5.0, 7.0], [0, 0], [], 0.1, 0.1)[1]
     np.testing.assert_allclose(a.full().ravel(), observer.system.A @ np.ones(6), rtol=1e-13)
 
 
-def test_an_observer_tells_its_mistakes():
+def test_an_observer_reports_its_mistakes():
     with raises(DataError, "not-reachable"):
         observer_gain(StateSpace([[0, 1], [0, 0]], [0, 1], [[0, 1]], outputs="speed"), [-1, -2])
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
@@ -280,7 +280,7 @@ def test_units_do_not_decide_what_is_reached():
 
 
 def test_large_systems_are_judged_by_their_eigenvectors_alike():
-    """70 states, among them a pair of equal oscillators that one force cannot tell apart."""
+    """70 states, among them a pair of equal oscillators that one force cannot distinguish."""
     rng = np.random.default_rng(0)
     n = 35
     K = np.diag(np.append(np.linspace(1.0, 20.0, n - 1) ** 2, 25.0**2))

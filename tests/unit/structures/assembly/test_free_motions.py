@@ -21,7 +21,7 @@ def frame():
     return f
 
 
-def test_parts_that_nothing_joins_are_told_with_the_points_at_one_place():
+def test_parts_that_nothing_joins_are_reported_with_the_points_at_one_place():
     f = frame()
     f.add_points(["B2", "D"], [[2, 0], [3, 0]])
     f.add_beam("eaves", "B2", "D", **BEAM)
@@ -32,7 +32,7 @@ def test_parts_that_nothing_joins_are_told_with_the_points_at_one_place():
     assert "B and B2 are at one place, but two points." in text
 
 
-def test_a_part_joined_by_a_rigid_link_is_not_told_as_apart():
+def test_a_part_joined_by_a_rigid_link_is_not_reported_as_apart():
     f = frame()
     f.add_points(["D", "E"], [[3, 0], [4, 0]])
     f.add_bar("tie", "D", "E", **BEAM)
