@@ -20,6 +20,7 @@ from dalembert.tree.evaluation import require_tree
 
 Place: TypeAlias = "str | Point | BodyFrame"
 AXES = ("x", "y", "z")
+ORTHONORMAL = 1e-6  # entry of RᵀR - 1 up to which a matrix is a rotation: files carry six digits
 PARTS = ("pose", "rotation", "position")  # last part of a name that asks for one of them: "hand.pose"
 
 
@@ -168,7 +169,7 @@ def _matrix(turned: Rotation) -> Array:
 def _transform(array: Any, dim: int, label: str) -> Array:
     T = np.array(array, dtype=float)
     R = T[:dim, :dim]
-    if not np.isfinite(T).all() or np.abs(R.T @ R - np.eye(dim)).max() > 1e-6 or np.linalg.det(R) < 0:
+    if not np.isfinite(T).all() or np.abs(R.T @ R - np.eye(dim)).max() > ORTHONORMAL or np.linalg.det(R) < 0:
         raise ModelError(
             "not-orthonormal", f"target of {label!r}: the transform has no right-handed rotation.",
             where={"place": label},

@@ -7,6 +7,7 @@ that reaches all targets; the first one is taken. Further freedoms go to the pre
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,23 @@ from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
 from dalembert.tree.reach.posture import descend, read_objective
 from dalembert.tree.reach.ranges import Ranges, close_loops, initial_state, read_ranges
 
-# Random arms of six and seven joints within limits are solved from one to ten places, 3 of 480 from more than 100.
-RESTARTS = 300
-# So many starts that end at the smallest value, but for a share of it, have found the nearest pose: searches end with
-# steps that gain a thousandth. With 30 of them 1 of 480 reachable poses is given up too early, with 12 of them 2.
-REPEATS, ALIKE = 30, 0.01
-ACTIVE = 1e-9  # m or rad over 1 + the limit: a coordinate this near to a limit is at it
+
+@dataclass(frozen=True)
+class RestartLimits:
+    """How many starts a target is worth, and when a limit is in the way."""
+
+    # Random arms of six and seven joints within limits are solved from one to ten places, 3 of 480 from more than 100.
+    restarts: int = 300
+    # So many starts that end at the smallest value have found the nearest pose: with 30 of them 1 of 480 reachable
+    # poses is given up too early, with 12 of them 2.
+    repeats: int = 30
+    # Share by which such values differ: searches end with steps that gain a thousandth.
+    alike: float = 0.01
+    # Distance [m or rad] over 1 + the limit at which a coordinate is at its limit: rounding of a bounded step.
+    active: float = 1e-9
+
+
+RESTART = RestartLimits()
 
 
 class OutOfReachError(ConvergenceError):
@@ -43,7 +55,7 @@ def inverse_kinematics(
     weights: Mapping[Any, Any] | None = None,
     prefer: State | Mapping[str, float] | str | None = None,
     limits: bool | Mapping[str, Any] = True,
-    restarts: int = RESTARTS,
+    restarts: int = RESTART.restarts,
     seed: int = 0,
     tolerance: float = LIMITS.tolerance,
     nearest: bool = False,
@@ -143,7 +155,7 @@ def nearest_pose(
         if best is None or found.value < best.value:
             best = found
         values.append(found.value)
-        if sum(value <= best.value * (1 + ALIKE) for value in values) >= REPEATS:
+        if sum(value <= best.value * (1 + RESTART.alike) for value in values) >= RESTART.repeats:
             break
     return best
 
@@ -233,7 +245,7 @@ def active_limits(ranges: Ranges, point: SearchPoint) -> dict[str, str]:
     found = {}
     for name, c, low, high in zip(ranges.names, point.c, ranges.low, ranges.high, strict=True):
         for word, limit in (("lower", low), ("upper", high)):
-            if np.isfinite(limit) and abs(c - limit) <= ACTIVE * (1 + abs(limit)):
+            if np.isfinite(limit) and abs(c - limit) <= RESTART.active * (1 + abs(limit)):
                 found[name] = word
     return found
 

@@ -52,6 +52,12 @@ class SearchLimits:
     # among several, and of the nearest pose.
     stuck: float = 1e-3
     settled: float = 1e-12
+    rounding: float = 1e-15  # predicted reduction over the value that no step can show: a few units of rounding
+    # Singular value over the largest that is zero: rows of loops have entries of about 1, as in an assembly.
+    rank: float = 1e-10
+    # First and largest damping over the mean of the diagonal: nearly a Gauss-Newton step, and one that moves nothing.
+    first_damping: float = 1e-3
+    last_damping: float = 1e8
 
 
 LIMITS = SearchLimits()
@@ -230,7 +236,7 @@ class PoseSearch:
         return before.value - after.value <= self.settled * before.value and after.gap > self.tolerance
 
     def is_rounding(self, point: SearchPoint, trial: SearchPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= 1e-15 * point.value or point.gap <= self.tolerance
+        return step.predicted <= LIMITS.rounding * point.value or point.gap <= self.tolerance
 
     def search(
         self, point: SearchPoint, goals: Sequence[Goal], most: int | None = None, *, settled: float = LIMITS.settled
@@ -240,8 +246,8 @@ class PoseSearch:
         point = self.at(point.q)
         if point.gap <= LIMITS.aimed * self.tolerance:
             return point
-        damping = Damping(first=1e-3, good=0.1, fair=0.5, poor=2.0, growth=4.0, acceleration=2.0,
-                          least=LIMITS.damping, most=1e8)  # fmt: skip
+        damping = Damping(first=LIMITS.first_damping, good=0.1, fair=0.5, poor=2.0, growth=4.0, acceleration=2.0,
+                          least=LIMITS.damping, most=LIMITS.last_damping)  # fmt: skip
         return minimise(self, point, damping, most or LIMITS.iterations).point
 
     def is_reached(self, point: SearchPoint) -> bool:
@@ -252,7 +258,11 @@ def turn_vector(R: Array) -> Array:
     """Rotation vector of a matrix, (1,) in the plane; its length is at most π."""
     if len(R) == 2:
         return np.array([np.arctan2(R[1, 0], R[0, 0])])
-    p = quaternion_from_matrix(R)
+    return rotation_vector(quaternion_from_matrix(R))
+
+
+def rotation_vector(p: Array) -> Array:
+    """Rotation vector of a quaternion with p₀ ≥ 0; below the root of the smallest number, 2 p to rounding."""
     size = float(np.linalg.norm(p[1:]))
     return np.asarray(p[1:] * (2.0 * np.arctan2(size, p[0]) / size if size > 1e-150 else 2.0))
 
@@ -261,7 +271,7 @@ def _null_space(A: Array) -> Array:
     if not len(A):
         return np.eye(A.shape[1])
     _, values, Vt = np.linalg.svd(A)
-    rank = int((values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)).sum())  # as in an assembly
+    rank = int((values > LIMITS.rank * max(float(values.max(initial=0.0)), 1e-300)).sum())
     return np.asarray(Vt[rank:].T)
 
 

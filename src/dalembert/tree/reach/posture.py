@@ -26,7 +26,7 @@ from dalembert.numerics.bounded_step import bounded_minimum
 from dalembert.tree.evaluation import require_tree
 from dalembert.tree.places import Goal, ReachTask
 from dalembert.tree.reach.pose_search import LIMITS as SEARCH
-from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint
+from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint, rotation_vector
 from dalembert.tree.reach.ranges import Ranges
 
 SX = ca.SX
@@ -78,9 +78,7 @@ class Nearness:
         for k, p in self.quaternions.items():
             block = eqs.quaternions[k]
             turn = np.array(product((p[0], -p[1], -p[2], -p[3]), tuple(q[block.part])), dtype=float)
-            turn = turn if turn[0] >= 0 else -turn
-            size = float(np.linalg.norm(turn[1:]))
-            gaps.append(turn[1:] * (2 * np.arctan2(size, turn[0]) / size if size > 1e-150 else 2.0))
+            gaps.append(rotation_vector(turn if turn[0] >= 0 else -turn))
             rows.append(np.eye(eqs.nv)[list(block.columns)])
         return np.concatenate(gaps), np.vstack(rows)
 

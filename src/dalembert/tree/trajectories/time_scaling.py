@@ -48,6 +48,10 @@ class TimingLimits:
     excess: float = 1e-6  # share of a limit that a sample may exceed it by; more makes the limits tighter and repeats
     tightenings: int = 6
     fastest: float = 1e6  # rad/s or m/s along the path, which no machine reaches: nothing limits the motion
+    # Share of `fastest` squared, or of a limit, from which it counts as used: samples reach a limit between points of
+    # the grid to about a percent.
+    used: float = 0.99
+    undamped: float = 1e-12  # effort odd in the speed, over the largest: the difference of equal sums is rounding
 
 
 LIMITS = TimingLimits()
@@ -189,7 +193,7 @@ class _JointPath:
             [np.swapaxes(p, 0, 1), *turned] if owners else [], "time scaling",
             **{
                 "largest share": float(shares.max(initial=0.0)),
-                "at a limit": {n: float((shares[:, k] > 0.99).mean()) for k, n in enumerate(bounds.names)},
+                "at a limit": {n: float((shares[:, k] > LIMITS.used).mean()) for k, n in enumerate(bounds.names)},
             },
         )  # fmt: skip
         return Record(
@@ -244,7 +248,7 @@ class _PathPiece:
             if not D.any() or abs(end - before) <= LIMITS.settled * end:
                 break
             before = end
-        if x.max() > 0.99 * LIMITS.fastest**2:
+        if x.max() > LIMITS.used * LIMITS.fastest**2:
             raise bounds.describe_unbounded()
         return found
 
@@ -327,7 +331,7 @@ class _Bounds:
         a = self.efforts(q, 0 * w, w) - c
         forth, back = self.efforts(q, w, dw) - c, self.efforts(q, -w, dw) - c
         d = (forth - back) / 2
-        d[np.abs(d) <= 1e-12 * np.abs(forth).max(initial=0.0)] = 0.0  # rounding is no damping
+        d[np.abs(d) <= LIMITS.undamped * np.abs(forth).max(initial=0.0)] = 0.0
         return a, (forth + back) / 2, d, c
 
     def shares(self, q: Array, v: Array, a: Array) -> Array:
