@@ -134,7 +134,7 @@ def test_a_poor_solution_is_warned_of_and_a_useless_one_refused(monkeypatch):
     problem = riccati.RiccatiProblem(None, A, B, Q, R, S, np.eye(4))
     with warns(UserWarning, "no-convergence"):
         found = riccati.finish(problem, exact + 1e-6 * np.eye(4), "hand")
-    assert found.residual > riccati.LIMITS.poor
+    assert found.residual > 1e-8
     with raises(ConvergenceError, "no-convergence"):
         riccati.finish(problem, exact + 10.0 * np.eye(4), "hand")
 
@@ -144,7 +144,7 @@ def test_newton_repairs_a_rough_solution():
     problem = riccati.RiccatiProblem(None, A, B, Q, R, S, np.eye(6))
     exact = care(A, B, Q, R, S).X
     X, steps = riccati.refine(problem, exact * (1.0 + 1e-4))
-    assert 1 <= steps <= riccati.LIMITS.steps
+    assert 1 <= steps <= 6
     np.testing.assert_allclose(X, exact, rtol=1e-10, atol=1e-12)
 
 
