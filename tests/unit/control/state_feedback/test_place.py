@@ -8,7 +8,7 @@ import scipy.linalg
 
 from dalembert.control import controllability, observability, observer_gain, place
 from dalembert.control.state_feedback import place as place_module
-from dalembert.control.state_feedback.place import farthest, one_by_one
+from dalembert.control.state_feedback.place import _small_gain, farthest, one_by_one
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.linear import SecondOrder, StateSpace
 from tests.helpers.control_systems import LUMPED_POLES, cart, frame, lumped
@@ -326,3 +326,11 @@ def test_poles_missed_by_more_than_a_thousandth_are_reported(monkeypatch, away, 
             place(system, [-1.0])
     else:
         place(system, [-1.0])
+
+
+@pytest.mark.parametrize(("weaker", "directions"), [(7e-4, 1), (1.5e-3, 2)])
+def test_a_much_weaker_input_direction_is_not_used_for_a_pair(weaker: float, directions: int) -> None:
+    A, poles = np.array([[0.0, 1.0], [-2.0, -0.3]]), np.array([-1.0 + 2.0j, -1.0 - 2.0j])
+    gain = _small_gain(A, np.diag([1.0, weaker]), poles)
+    assert np.linalg.matrix_rank(gain, tol=1e-9) == directions
+    assert np.linalg.eigvals(A - np.diag([1.0, weaker]) @ gain) == pytest.approx(poles, abs=1e-9)

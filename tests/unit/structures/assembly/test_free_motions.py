@@ -7,7 +7,8 @@ import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Section, assemble, solve_static
-from dalembert.structures.assembly.free_motions import _axis, _echelon
+from dalembert.structures.assembly.free_motions import _axis, _echelon, rigid_freedom
+from dalembert.structures.assembly.structure import Structure
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
 
@@ -57,3 +58,21 @@ def test_a_pivot_of_unit_motions_is_more_than_their_error(size: float, pivot: in
 @pytest.mark.parametrize(("part", "kept"), [(0.5e-12, 0.0), (2e-12, 2e-12)])
 def test_rounding_of_a_motion_is_removed(part: float, kept: float) -> None:
     assert _echelon(np.array([[1.0, part]]))[0, 1] == kept
+
+
+@pytest.mark.parametrize(("stiffness", "free"), [(1e-13, 1), (6e-13, 0)])
+def test_a_weak_spring_to_the_ground_holds_a_motion(stiffness: float, free: int) -> None:
+    """Two points joined by a spring of 1: the force of their common motion over the sum of its terms is half of k."""
+    K = np.array([[1.0 + stiffness, -1.0], [-1.0, 1.0]])
+    s = Structure("pair", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"], M=np.eye(2), K=K)
+    assert rigid_freedom(s, s.reduce(s.K)).shape[1] == free
+
+
+@pytest.mark.parametrize(("arm", "free"), [(5e-10, 1), (1e-8, 0)])
+def test_a_support_near_the_axis_holds_a_rotation(arm: float, free: int) -> None:
+    """A is held in both directions, C beside it across: the rotation moves C by its arm, in parts of the size."""
+    K = np.zeros((6, 6))
+    K[np.ix_([0, 2], [0, 2])] = [[1.0, -1.0], [-1.0, 1.0]]  # a bar from A to B along x
+    held = [True, True, False, False, False, True]
+    s = Structure("bar", ["A", "B", "C"], [[0, 0, 0], [1, 0, 0], [arm, 0, 0]], ["x", "y"], M=np.eye(6), K=K, held=held)
+    assert rigid_freedom(s, s.reduce(s.K)).shape[1] == free
