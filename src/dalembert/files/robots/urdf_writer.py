@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -319,7 +318,7 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     shown = [one.body for one in writer.links.values() if one.body.mesh is not None]
     meshes = {body.name: f"{file.stem}-{k + 1}.stl" for k, body in enumerate(shown)}
     text = urdf_text(writer, meshes)
-    raise_problems(mechanism.name, writer.problems)
+    ModelError.refuse(writer.problems, f"parts of mechanism {mechanism.name!r} have no place in a URDF file")
     for body in shown:
         center = np.array([float(x) for x in body.center or (0.0, 0.0, 0.0)])
         with replacing(file.with_name(meshes[body.name])) as temporary:
@@ -348,12 +347,3 @@ def urdf_text(writer: UrdfWriter, meshes: dict[str, str]) -> str:
     if re.search(r"[^\t\n\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]", text):
         raise ModelError("bad-name", f"a name in mechanism {writer.m.name!r} has a character that XML does not have.")
     return text
-
-
-def raise_problems(name: str, problems: Sequence[Finding]) -> None:
-    if len(problems) == 1:
-        raise ModelError.of(problems[0])
-    if problems:
-        title = f"{len(problems)} parts of mechanism {name!r} have no place in a URDF file:"
-        text = "\n  - ".join([title, *(one.text() for one in problems)])
-        raise ModelError("several-problems", text, evidence={"problems": list(problems)})
