@@ -62,7 +62,7 @@ class UrdfLink:
 
 @dataclass
 class UrdfWriter:
-    """One robot: what URDF cannot state is collected, and raised once or listed."""
+    """One robot. Parts that URDF cannot state are collected, then raised once or listed."""
 
     m: Mechanism
     problems: list[Finding] = field(default_factory=list)
@@ -78,7 +78,7 @@ class UrdfWriter:
 
     # -- the tree ---------------------------------------------------------------------------------------------------
     def span(self) -> None:
-        """Links in an order in which parents come first; joints beside them close loops."""
+        """Links, parents first, and the joints that close loops."""
         of_body: dict[int, list[Joint]] = {}
         for joint in self.m.joints:
             for frame in (joint.a, joint.b):
@@ -232,7 +232,7 @@ class UrdfWriter:
         joint, _, coordinate = name.rpartition(".")
         return any(one.name == joint and any(c.name == coordinate for c in one.coordinates) for one in self.m.joints)
 
-    # -- what URDF has no words for -----------------------------------------------------------------------------------
+    # -- parts that URDF cannot state ----------------------------------------------------------------------------------
     def list_losses(self) -> None:
         m = self.m
         if tuple(map(float, m.gravity)) != (0.0, 0.0, -9.81):

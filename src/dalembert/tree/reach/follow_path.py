@@ -46,8 +46,8 @@ class PathLimits:
     # Largest change between samples where no speed is limited [m or rad]: two solutions of a wrist differ by more, and
     # a path that needs more between two samples has too few of them.
     jump: float = 0.5
-    # Time constant [s] with which a preferred posture is followed. It nears a limit with a speed of at most the
-    # distance over this (the velocity damper of Faverjon and Tournassoud 1987).
+    # Time constant [s] with which a preferred posture is followed. The speed towards a limit is at most the distance
+    # over this constant (the velocity damper of Faverjon and Tournassoud 1987).
     lag: float = 0.2
     different: float = 0.1  # [m or rad]: first poses nearer to each other are one
     # Gap [m, rad] that counts as followed: a micrometre, below the repeatability of any arm.

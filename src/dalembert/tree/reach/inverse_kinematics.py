@@ -1,4 +1,4 @@
-"""Inverse kinematics: the pose of a machine whose places are where they shall be.
+"""Inverse kinematics: the pose of a machine that brings places to their targets.
 
 From the start, then from random poses within the limits (with a seed), a damped search (`pose_search`) looks for a pose
 that reaches all targets; the first one is taken. Further freedoms go to the preferred posture (`posture`).
@@ -27,10 +27,10 @@ from dalembert.tree.reach.ranges import Ranges, close_loops, initial_state, read
 class RestartLimits:
     """How many starts a target is worth, and when a limit is in the way."""
 
-    # Random arms of six and seven joints within limits are solved from one to ten places, 3 of 480 from more than 100.
+    # Starts: of 480 poses of random arms with six and seven joints within limits, most need 1 to 10, 3 more than 100.
     restarts: int = 300
-    # So many starts that end at the smallest value have found the nearest pose: with 30 of them 1 of 480 reachable
-    # poses is given up too early, with 12 of them 2.
+    # Starts that end at the same smallest value, after which this is the nearest pose: with 30 of them 1 of 480
+    # reachable poses is given up too early, with 12 of them 2.
     repeats: int = 30
     # Share by which such values differ: searches end with steps that gain a thousandth.
     alike: float = 0.01
@@ -60,7 +60,7 @@ def inverse_kinematics(
     tolerance: float = LIMITS.tolerance,
     nearest: bool = False,
 ) -> State:
-    """The pose of a machine in joint coordinates whose places are where they shall be.
+    """The pose of a machine in joint coordinates that brings places to their targets.
 
     Parameters
     ----------

@@ -31,11 +31,11 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """When a pose counts as reached, and how long a search goes on."""
+    """When a pose counts as reached, and when a search ends."""
 
     # Gap [m or rad] over 1 + the largest position: a tenth of a nanometre on a robot, a million units of rounding.
     tolerance: float = 1e-10
-    # The search goes on to this share of the tolerance where it can: the last step costs little.
+    # Share of the tolerance at which the search ends: one more step costs little.
     aimed: float = 1e-2
     # Ten to twenty steps reach a pose; on the boundary of the workspace every step quarters the gap, 25 to 1e-15.
     iterations: int = 100
@@ -44,12 +44,12 @@ class SearchLimits:
     # rounding over damping, a thousandth of the gap.
     damping: float = 1e-13
     longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40°, as in an assembly
-    # A loop is closed to this gap [m or rad], as in an assembly; coordinates that follow from others keep ten times
-    # as far from their limits.
+    # Largest gap [m or rad] of a closed loop, as in an assembly; coordinates that follow from others keep ten times
+    # this distance from their limits.
     closed: float = 1e-12
     closing: int = 12  # Newton steps that close the loops after a step: three to five from so near
-    # Relative reduction of the value over a step that ends a search at a minimum that is no solution: of one start
-    # among several, and of the nearest pose.
+    # Relative reduction of the value in a step below which a search ends at a minimum that is no solution: `stuck`
+    # for one start among several, `settled` for the nearest pose.
     stuck: float = 1e-3
     settled: float = 1e-12
     rounding: float = 1e-15  # predicted reduction over the value that no step can show: a few units of rounding

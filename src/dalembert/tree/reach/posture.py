@@ -1,4 +1,4 @@
-"""What a redundant arm does with its further freedoms: objectives, and their descent beside the task.
+"""Use of the remaining freedoms of a redundant arm: objectives, and their descent in the null space of the task.
 
     posture          V = ½ Σ (s - s_ref)²                 stay near a posture
     middle           V = ½ Σ ((c - c_mid) / c_half)²      keep away from the limits of joints (Liégeois 1977)
@@ -35,7 +35,7 @@ CHOICES = ("middle", "manipulability")
 
 @dataclass(frozen=True)
 class PostureLimits:
-    """How long the descent beside a task goes on."""
+    """Limits of the descent in the null space of a task."""
 
     iterations: int = 60  # Gauss-Newton steps of a posture take five to ten, gradient steps of a manipulability 30
     halvings: int = 12  # of a step that is too long: a share of 2e-4 is no longer worth the search
@@ -52,7 +52,7 @@ LIMITS = PostureLimits()
 
 
 class Objective(Protocol):
-    """A function to make small beside a task."""
+    """A function to minimise in the null space of a task."""
 
     def value(self, q: Array, t: float) -> float: ...
 
@@ -212,7 +212,7 @@ def descend(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objec
 def approach(
     search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objective: Objective, share: float
 ) -> SearchPoint:
-    """A share of one step towards a smaller objective, beside the task; the same point where the task is lost."""
+    """A share of one step that reduces the objective in the null space; the same point if the task is lost."""
     change, predicted = _step_beside(search, point, objective, share)
     if not predicted > 0.0:
         return point

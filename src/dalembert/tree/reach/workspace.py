@@ -53,7 +53,7 @@ class WorkspaceGrid:
 
     @property
     def volume(self) -> float:
-        """Volume of the filled cells [m³], in the plane their area [m²]: an estimate of what can be reached."""
+        """Volume of the filled cells [m³], in the plane their area [m²]: an estimate of the reachable space."""
         cell = np.prod([edge[1] - edge[0] for edge in self.edges])
         return float((self.counts > 0).sum() * cell)
 

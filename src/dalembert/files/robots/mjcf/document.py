@@ -19,7 +19,7 @@ from dalembert.files.robots.node_reader import NodeReader
 from dalembert.files.robots.xml_tree import LIMITS, XmlNode, read_xml
 
 SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator", "include")
-# of the motion nothing changes without these
+# elements that do not change the motion
 QUIET = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "texture", "material")
 COMPILER = (
     "angle", "autolimits", "boundmass", "boundinertia", "settotalmass", "balanceinertia", "coordinate", "eulerseq",

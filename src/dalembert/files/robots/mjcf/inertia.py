@@ -61,7 +61,7 @@ def bound_masses(given: SolidMass, settings: CompilerSettings) -> SolidMass:
 
 
 def scale_masses(masses: dict[str, SolidMass], total: float) -> dict[str, SolidMass]:
-    """Masses and inertias of all bodies by one factor, so that the machine has a given mass."""
+    """Multiply masses and inertias of all bodies by one factor, so that the machine has a given mass."""
     sum_of_all = sum(one.mass for one in masses.values())
     factor = total / sum_of_all if total > 0 and sum_of_all > 0 else 1.0
     return {name: SolidMass(factor * one.mass, one.center, factor * one.inertia) for name, one in masses.items()}

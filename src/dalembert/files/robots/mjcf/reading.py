@@ -161,7 +161,7 @@ class MjcfModel:
         return found
 
     def _weighing(self, body: MjcfBody) -> list[Geom]:
-        """Geoms that give a body its mass; one that stands still needs no mesh that may not be at hand."""
+        """Geoms that give a body its mass; none for a body that does not move: its mesh files may be missing."""
         at: MjcfBody | None = body
         while at is not None and at.parent is not None and not self.joints[at.name]:
             at = at.parent
