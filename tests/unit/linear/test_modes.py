@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
+from dalembert.linear.modes import damping_text
 from tests.helpers.findings import raises
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
@@ -172,3 +173,8 @@ def test_a_coordinate_that_moves_by_rounding_is_not_set_to_one(part: float, move
     else:
         with raises(DataError, "no-motion", "'y'"):
             modes.normalise("y")
+
+
+def test_damping_below_a_billionth_is_not_written() -> None:
+    assert [damping_text(ratio) for ratio in (9e-10, -9e-10)] == ["", ""]
+    assert [damping_text(ratio) for ratio in (1.1e-9, -1.1e-9)] == ["damping 1.1e-07 %", "damping -1.1e-07 %"]
