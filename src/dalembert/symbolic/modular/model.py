@@ -23,7 +23,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.motion import ModularMotion
@@ -253,7 +253,7 @@ class ModularModel:
         A = self.at(self.jacobian(), values, t=t)
         report = self.check_rank(values, t=t)
         wrong = not np.isfinite(S.entries).all()
-        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > 1e-6:
+        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > LIMITS.complement:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
             other = self.independent_at(values, t=t)
             advice = Advice(f"At this pose {', '.join(other)} are independent.")
@@ -302,7 +302,7 @@ class ModularModel:
         S = np.eye(M.shape[0])
         if A.size:
             _, s, vt = np.linalg.svd(A)
-            rank = int((s > 1e-10 * s[0]).sum()) if s.size and s[0] > 0 else 0
+            rank = int((s > LIMITS.rank * s[0]).sum()) if s.size and s[0] > 0 else 0
             S = vt[rank:].T
         stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])
         solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=1e-13)

@@ -24,6 +24,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array
 from dalembert.linear.state_space import StateSpace
 from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
+from dalembert.symbolic.modular.algebra.elimination import LIMITS
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import ModularMotion
@@ -74,7 +75,7 @@ class LinearModel:
         for matrix, columns, names in ((self.D, other, self.velocities), (self.K, rest, self.coordinates)):
             for k in columns:
                 size = float(np.abs((inv @ matrix)[i, k]).max(initial=0.0))
-                if size > 1e-9 * scale:
+                if size > LIMITS.difference * scale:
                     warnings.warn(
                         ModelWarning(
                             "dependent-coordinates", f"{names[k]!r} acts on {', '.join(velocities)} "

@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.model import ModularModel, affine_parts
 
 CONSISTENT = 1e-8
@@ -213,7 +213,7 @@ def _friction_root(N0: Array, N1: Array, mu: float, sign: float) -> float:
     if sign == 0.0 or mu == 0.0:
         return 0.0
     roots = np.roots([mu**2 * float(N1 @ N1) - 1.0, 2 * mu**2 * float(N0 @ N1), mu**2 * float(N0 @ N0)])
-    real = [float(root.real) for root in roots if abs(root.imag) < 1e-9 * max(1.0, abs(root))]
+    real = [float(root.real) for root in roots if abs(root.imag) < LIMITS.difference * max(1.0, abs(root))]
     fitting = sorted((root for root in real if root * sign >= 0), key=abs)
     if not fitting:
         raise ConvergenceError(
