@@ -18,7 +18,7 @@ from dalembert.expressions import Array, Expr
 
 
 @dataclass(frozen=True)
-class ZeroLimits:
+class EliminationLimits:
     """When numbers of expressions at poses of order one are zero, equal or good pivots."""
 
     # Entry relative to the largest of its row, or difference of two computations relative to their size: rounding of
@@ -35,7 +35,7 @@ class ZeroLimits:
     good_pivot: float = 1e-2
 
 
-LIMITS = ZeroLimits()
+LIMITS = EliminationLimits()
 SMALL = 4
 """Size of a block that is inverted by its minors; their number grows with the factorial."""
 

@@ -32,7 +32,7 @@ LEAST_DB, MOST_DB = -80.0, 80.0
 
 
 @dataclass(frozen=True)
-class FrequencyLimits:
+class DiagramFrequencies:
     """Frequencies at which the loop is drawn, and factors that are written."""
 
     # Frequency [rad/s] of a pole, zero or crossing that counts as zero: a period of 200 years.
@@ -53,7 +53,7 @@ class FrequencyLimits:
     near_crossing: float = -160.0
 
 
-LIMITS = FrequencyLimits()
+LIMITS = DiagramFrequencies()
 
 
 def plot_design(
