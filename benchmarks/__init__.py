@@ -34,7 +34,7 @@ identify   a three-storey frame (1 input, 3 outputs) and a chain of 20 masses (4
 filters    extended and sigma-point Kalman filters of a chain of Duffing oscillators with 6, 10 and 20 states, in
            microseconds per sample over 100 000 of them, beside filterpy, pykalman, Stone Soup (2000 samples) and
            dynamax (after its compilation): not slower than the fastest, at most half of dynamax's time, and at
-           least 20 (extended) or 50 times (sigma points) as fast as filterpy. The note tells how far the estimates
+           least 20 (extended) or 50 times (sigma points) as fast as filterpy. The note says how far the estimates
            are apart.
 
 observer   an extended Kalman filter of a four-bar machine at 1 kHz, CPU seconds for 10 s beside these 10 s: the goal

@@ -1,4 +1,4 @@
-"""Command line of the benchmarks; what the table means is told in ``benchmarks/__init__.py``."""
+"""Command line of the benchmarks; the meaning of the table is in ``benchmarks/__init__.py``."""
 
 from __future__ import annotations
 

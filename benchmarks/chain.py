@@ -20,7 +20,7 @@ AFFORDABLE = 4.0
 
 
 def rows() -> list[Row]:
-    """Measure everybody at each size; the last row tells how far the cost is from linear growth."""
+    """Measure everybody at each size; the last row shows how far the cost is from linear growth."""
     result = []
     for bodies in SIZES:
         task = {"bodies": bodies, "steps": STEPS}

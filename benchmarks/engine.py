@@ -119,7 +119,7 @@ def empty_loop(count: int = 1_000_000) -> float:
 
 
 def cold_call(da: Any, Kernel: Any) -> dict[str, float]:
-    """First evaluation of a kernel beside that of CasADi's buffers alone: fresh functions of a four-bar each time."""
+    """First evaluation of a kernel beside that of CasADi's buffers alone: new functions of a four-bar each time."""
     from dalembert.solve.constrained.solve import forward_function
 
     function = forward_function(da.equations(da.read_model("four-bar")))

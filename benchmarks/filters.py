@@ -27,7 +27,7 @@ SAMPLES, PEER_SAMPLES = 100_000, 2_000
 STIFFNESS, DAMPING, CUBIC, DT = 100.0, 0.2, 50e-6, 0.01  # 1/s², 1/s, 1/(mm² s²), s
 FORCE, NOISE = 50.0, 10.0  # standard deviations: of the speeds' random change per step [mm/s], of a measured position
 Q_POSITION, Q_SPEED, R, P0 = 1e-2, FORCE**2, NOISE**2, 1e3
-TOLD = 40  # samples whose estimates are compared
+COMPARED = 40  # samples whose estimates are compared
 SAME = 1e-9
 PEERS = {"ukf": ("filterpy", "pykalman", "stonesoup", "dynamax"), "ekf": ("filterpy", "stonesoup", "dynamax")}
 GOALS = {"ukf": {"filterpy": 1 / 50, "dynamax": 1 / 2}, "ekf": {"filterpy": 1 / 20, "dynamax": 1 / 2}}
@@ -107,9 +107,9 @@ class Chain:
         return y
 
 
-def told(estimates: Any, samples: int = PEER_SAMPLES) -> list[list[float]]:
+def pick_samples(estimates: Any, samples: int = PEER_SAMPLES) -> list[list[float]]:
     """Some of the estimates (samples, states), for comparison."""
-    return np.asarray(estimates)[np.linspace(0, samples - 1, TOLD).astype(int)].tolist()
+    return np.asarray(estimates)[np.linspace(0, samples - 1, COMPARED).astype(int)].tolist()
 
 
 # --- ours ------------------------------------------------------------------------------------------------------------
@@ -138,13 +138,13 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
 
     if task["kind"] == "ukf":
         own = made(alpha=1.0, beta=0.0, kappa=3.0 - chain.states).run(short)
-        emit({"rule": "pykalman's", "told": told(own.states)})
+        emit({"rule": "pykalman's", "estimates": pick_samples(own.states)})
     begin = time.perf_counter()
     used = made()
     assert used.native is not None  # made on first use
     line: dict[str, Any] = {"rule": "ours", "build_s": time.perf_counter() - begin}
     begin = time.perf_counter()
-    line |= {"told": told(used.run(short).states), "first_call_s": time.perf_counter() - begin}
+    line |= {"estimates": pick_samples(used.run(short).states), "first_call_s": time.perf_counter() - begin}
     used.run(record)
     cpu, _ = cpu_time(lambda: used.run(record))
     times = [cpu, *(cpu_time(lambda: used.run(record))[0] for _ in range(repeats(cpu) - 1))]
@@ -187,7 +187,7 @@ def _rows(kind: str, states: int) -> list[Row]:
         for peer in PEERS[kind]
     }
     times = {peer: found.get("us") for peer, found in peers.items()}
-    own = {key: value for key, value in mine.get("ours", {}).items() if key != "told"}
+    own = {key: value for key, value in mine.get("ours", {}).items() if key != "estimates"}
     own |= {"status": answer.status, "reason": answer.reason}
     apart = _apart(mine, peers)
     note = "largest difference of estimates from ours: " + ", ".join(f"{k} {v:.1e}" for k, v in apart.items())
@@ -195,7 +195,7 @@ def _rows(kind: str, states: int) -> list[Row]:
     if wrong:
         note += f"; NOT the same: {', '.join(wrong)}"
     name = f"filters/{kind}/{states}"
-    details = {who: {k: v for k, v in found.items() if k != "told"} for who, found in peers.items()}
+    details = {who: {k: v for k, v in found.items() if k != "estimates"} for who, found in peers.items()}
     extra = {key: own.get(key) for key in ("build_s", "first_call_s")} | {"details": {"ours": own, **details}}
     beside = [
         Row(f"{name}, beside {peer}", "us", own.get("us"), {peer: times.get(peer)}, goal=goal)
@@ -214,8 +214,8 @@ def _apart(mine: Mapping[str, Any], peers: Mapping[str, Any]) -> dict[str, float
     """Largest difference of each peer's estimates from ours, relative to the largest estimate."""
     apart = {}
     for who, line in peers.items():
-        values = line.get("told")
-        against = mine.get("pykalman's" if who == "pykalman" else "ours", {}).get("told")
+        values = line.get("estimates")
+        against = mine.get("pykalman's" if who == "pykalman" else "ours", {}).get("estimates")
         if values is not None and against is not None:
             apart[who] = float(np.abs(np.subtract(values, against)).max() / np.abs(against).max())
     return apart

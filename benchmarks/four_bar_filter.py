@@ -34,11 +34,11 @@ def rows() -> list[Row]:
     lines["details"] = {"ours": {"status": answer.status, "reason": answer.reason}}
     cpu = lines.pop("cpu", None)
     if cpu is not None:
-        lines["note"] = f"{DURATION / cpu:.0f} times as fast as time passes" + told(lines.get("benchmark", {}))
+        lines["note"] = f"{DURATION / cpu:.0f} times as fast as time passes" + describe(lines.get("benchmark", {}))
     return [Row("observer/four-bar EKF 1 kHz", "s", cpu, {"real time": DURATION}, 1.0 / TIMES_REAL, extra=lines)]
 
 
-def told(benchmark: dict[str, Any]) -> str:
+def describe(benchmark: dict[str, Any]) -> str:
     """The errors of the field's benchmark in a line."""
     parts = [
         f"{label}: {found['angle rms [deg]']:.3f}°, {found['torque error rms [N m]']:.2f} N m"

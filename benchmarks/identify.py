@@ -162,7 +162,7 @@ def _plain(modes: tuple[Any, Any]) -> list[list[float]]:
 
 
 def _resident(*, reset: bool = False) -> Any:
-    """Highest resident memory since the last reset [MB]; None where the system does not tell."""
+    """Highest resident memory since the last reset [MB]; None where the system does not report it."""
     try:
         if reset:
             # memory freed while the records were made goes back first, or the call would use it unseen
@@ -250,7 +250,7 @@ def our_accuracy(task: dict[str, Any], emit: Emit) -> None:
         spent += cpu
         wrong = damping_error(name, found.frequencies_hz, found.damping_ratios)
         errors.append(np.inf if wrong is None else wrong)
-        # of this very record: what it tells of the slow modes changes from record to record
+        # of this very record: the information about slow modes changes from record to record
         clean = np.sqrt(np.mean(y**2, axis=0) / (1.0 + NOISE**2))
         least = identify.cramer_rao(truth, u, NOISE * clean, dt=p.dt)
         bounds.append(100.0 * np.sqrt(np.mean((least.damping_deviations / least.damping_ratios) ** 2)))

@@ -101,10 +101,10 @@ def crank_rockers(task: dict[str, Any], emit: Emit) -> None:
     nominal = work(SweepPoint({}, 0, 0))
     error = reference.CRANK * abs(nominal["angle"] - reference.FINAL_ANGLE)
     engine.COSTS = engine.EngineCosts(begin=float("inf"))  # nothing pays
-    fresh, values = trial(), points.points[: ALONE + 1]
+    alone_trial, values = trial(), points.points[: ALONE + 1]
     alone = [SweepPoint(dict(zip(points.names, row, strict=True)), k, 0) for k, row in enumerate(values)]
-    fresh._run_alone(alone[0])
-    slow = min(cpu_time(lambda: [fresh._run_alone(point) for point in alone[1:]])[0] for _ in range(3)) / ALONE
+    alone_trial._run_alone(alone[0])
+    slow = min(cpu_time(lambda: [alone_trial._run_alone(point) for point in alone[1:]])[0] for _ in range(3)) / ALONE
     emit({"us": 1e6 * cpu / MACHINES / steps, "ms_per_machine": 1e3 * cpu / MACHINES, "alone_us": 1e6 * slow / steps,
           "threads_gain": one / two, "processes_gain": one / apart, "error": error, "step": STEP})  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.filters import CUBIC, DAMPING, DT, P0, PEER_SAMPLES, STIFFNESS, Chain, R, told
+from benchmarks.filters import CUBIC, DAMPING, DT, P0, PEER_SAMPLES, STIFFNESS, Chain, R, pick_samples
 from benchmarks.harness import Emit, cpu_time, repeats
 
 JAX_SAMPLES = 20_000
@@ -23,7 +23,7 @@ def measured(run: Callable[[], Any], samples: int, emit: Emit, **more: Any) -> N
     """Microseconds per sample of ``run() -> estimates (samples, states)``."""
     cpu, estimates = cpu_time(run)
     times = [cpu, *(cpu_time(run)[0] for _ in range(repeats(cpu) - 1))]
-    emit({"us": 1e6 * min(times) / samples, "repeats": len(times), "told": told(estimates), **more})
+    emit({"us": 1e6 * min(times) / samples, "repeats": len(times), "estimates": pick_samples(estimates), **more})
 
 
 def filterpy_ekf(task: dict[str, Any], emit: Emit) -> None:

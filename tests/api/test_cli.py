@@ -50,16 +50,19 @@ def test_demo_writes_a_figure_a_record_and_an_animation(tmp_path):
 
 
 def test_a_failed_demo_leaves_the_earlier_figure_untouched(monkeypatch, tmp_path):
+    full = OSError("no space left on device")
+
     class Full:
         def savefig(self, path, **options):
             path.write_bytes(b"half a fig")
-            raise OSError("no space left on device")
+            raise full
 
     earlier = tmp_path / "crank-rocker.png"
     earlier.write_bytes(b"earlier")
     monkeypatch.setattr(dalembert, "plot", lambda *arguments: Full())
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(OSError) as caught:
         crank_rocker.demo(tmp_path)
+    assert caught.value is full
     assert [path.name for path in tmp_path.iterdir()] == ["crank-rocker.png"]
     assert earlier.read_bytes() == b"earlier"
 
@@ -76,7 +79,7 @@ def test_study_list_names_every_study_with_what_it_shows():
     assert all(name in result.output for name in runner.names())
 
 
-def test_an_unknown_study_is_told_with_the_known_ones(monkeypatch, capsys, tmp_path):
+def test_an_unknown_study_is_reported_with_the_known_ones(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("sys.argv", ["dalembert", "study", "shake-tabel", "--out", str(tmp_path)])
     with pytest.raises(SystemExit) as stop:
         main()

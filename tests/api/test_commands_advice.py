@@ -17,8 +17,7 @@ from dalembert.app.command_line.exit_codes import report_errors
 from dalembert.core.codes import CODES
 from dalembert.core.errors import DataError, SimulationWarning
 from dalembert.core.findings import Advice, Argument, Call
-from tests.helpers.commands import run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import error_text, run
 
 SOURCE = Path(da.__file__).parent
 PYTHON = re.compile(r"\bda\.\w|\bidentify\.\w|\brecord\.\w+\(|(?<![\w.'\"`{-])[A-Za-z_]\w*=(?!=)")
@@ -102,10 +101,10 @@ def dropouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_dropout_is_mended_by_the_option_that_the_message_names(dropouts: Path) -> None:
     refused = run("identify", dropouts, "--inputs", "force", "--order", 2, "--method", "moesp")
     assert refused.exit_code == 1
-    assert "--repair" in said(refused) and "identify." not in said(refused)
+    assert "--repair" in error_text(refused) and "identify." not in error_text(refused)
     mended = run("identify", dropouts, "--inputs", "force", "--order", 2, "--method", "moesp", "--repair")
     assert mended.exit_code == 0
-    assert "4 of 6000 samples replaced" in said(mended)
+    assert "4 of 6000 samples replaced" in error_text(mended)
 
 
 def test_a_stretch_and_block_rows_are_options(dropouts: Path) -> None:
@@ -114,7 +113,7 @@ def test_a_stretch_and_block_rows_are_options(dropouts: Path) -> None:
     )
     assert part.exit_code == 0, part.output
     wrong = run("identify", dropouts, "--inputs", "force", "--between", "8")
-    assert wrong.exit_code == 2 and "FROM:TO" in said(wrong)
+    assert wrong.exit_code == 2 and "FROM:TO" in error_text(wrong)
 
 
 def test_warnings_are_given_once_and_advise_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,6 +130,6 @@ def test_a_filter_that_lacks_an_input_says_how_to_do_without(tmp_path: Path) -> 
     options = ("estimate", "four-bar", tmp_path / "a.csv", "--Q", 1e-6, "--R", 1e-4)
     missing = run(*options)
     assert missing.exit_code == 1
-    assert "lacks the input 'torque'" in said(missing)
-    assert "--inputs NAMES" in said(missing)
+    assert "lacks the input 'torque'" in error_text(missing)
+    assert "--inputs NAMES" in error_text(missing)
     assert run(*options, "--inputs", "").exit_code == 0

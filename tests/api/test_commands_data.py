@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.helpers.commands import document, installed, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import document, error_text, installed, run
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +61,8 @@ def test_units_in_a_header_are_converted_and_said_by_identify(shaken, tmp_path):
     found = json.loads(result.stdout)
     assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-3)
     assert found["inputs"] == ["Force"] and found["outputs"] == ["Acc 1", "a2"]
-    assert "lab.csv: 'Time (ms)': converted from ms to s" in said(result)
-    assert "lab.csv: 'Acc 1 [g]': converted from g to m/s^2 (times 9.80665)" in said(result)
+    assert "lab.csv: 'Time (ms)': converted from ms to s" in error_text(result)
+    assert "lab.csv: 'Acc 1 [g]': converted from g to m/s^2 (times 9.80665)" in error_text(result)
 
 
 def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):
@@ -102,7 +101,7 @@ def test_identify_without_inputs(shaken, method):
     assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-2)
 
 
-def test_identify_plays_the_shapes_where_it_is_told_where_channels_measure(shaken, tmp_path):
+def test_identify_plays_the_shapes_where_it_knows_where_channels_measure(shaken, tmp_path):
     file, _ = shaken
     places = ("ground=0,0", "a1=0,1,x", "a2=0, 2, -x")
     options = [part for place in places for part in ("--place", place)]
@@ -123,7 +122,7 @@ def test_identify_through_the_entry_point_is_a_table(shaken):
     assert "frequency [Hz]" in result.stdout and "reproduces" in result.stdout
 
 
-def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
+def test_an_uneven_record_is_reported_and_resampled_on_request(tmp_path):
     random = np.random.default_rng(0)
     time = np.cumsum(0.1 * (1 + 0.3 * random.uniform(size=600)))
     y = np.sin(3 * time) * np.exp(-0.01 * time)
@@ -135,7 +134,7 @@ def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "shown"),
     [
         (["--inputs", "forse"], 1, "Did you mean 'force'?"),
         (["--inputs", "force", "--outputs", "a7"], 1, "a7"),
@@ -156,11 +155,11 @@ def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_identify_refuses_what_makes_no_sense(shaken, monkeypatch, tmp_path, arguments, code, told):
+def test_identify_refuses_what_makes_no_sense(shaken, monkeypatch, tmp_path, arguments, code, shown):
     monkeypatch.chdir(tmp_path)
     result = run("identify", shaken[0], *arguments)
     assert result.exit_code == code, result.output
-    assert told in said(result) and "Traceback" not in result.stderr
+    assert shown in error_text(result) and "Traceback" not in result.stderr
     assert result.stdout == "" and not list(tmp_path.iterdir())
 
 
@@ -172,7 +171,7 @@ def test_identify_refuses_what_makes_no_sense(shaken, monkeypatch, tmp_path, arg
         ("letters.csv", b"time,y\n0,a\n1,b\n"), ("backwards.csv", b"time,y\n1,0\n0,1\n"),
     ],
 )  # fmt: skip
-def test_identify_tells_of_a_broken_file(tmp_path, name, content):
+def test_identify_reports_a_broken_file(tmp_path, name, content):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     result = run("identify", tmp_path / name)
@@ -204,7 +203,7 @@ def test_estimate_takes_variances_by_name_smooths_and_reports(swung, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "shown"),
     [
         (["four-bar", "measured.csv", "--R", "1e-6"], 2, "--Q"),
         (["four-bar", "measured.csv", "--Q", "1e-6"], 2, "--R"),
@@ -216,11 +215,11 @@ def test_estimate_takes_variances_by_name_smooths_and_reports(swung, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_estimate_refuses_what_makes_no_sense(swung, monkeypatch, arguments, code, told):
+def test_estimate_refuses_what_makes_no_sense(swung, monkeypatch, arguments, code, shown):
     monkeypatch.chdir(swung)
     result = run("estimate", *arguments)
     assert result.exit_code == code, result.output
-    assert told in said(result) and "Traceback" not in result.stderr and result.stdout == ""
+    assert shown in error_text(result) and "Traceback" not in result.stderr and result.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -239,7 +238,7 @@ def test_exported_code_passes_its_own_test(tmp_path, model, what):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "shown"),
     [
         ([], 2, "--filter ekf, --lqr or --functions inverse"),
         (["--lqr", "--filter", "ekf"], 2, "--filter ekf, --lqr or --functions inverse"),
@@ -252,10 +251,10 @@ def test_exported_code_passes_its_own_test(tmp_path, model, what):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_export_refuses_what_makes_no_sense(tmp_path, arguments, code, told):
+def test_export_refuses_what_makes_no_sense(tmp_path, arguments, code, shown):
     result = run("export", "four-bar", "--dt", 0.01, "--out", tmp_path / "c", *arguments)
     assert result.exit_code == code, result.output
-    assert told in said(result) and not (tmp_path / "c").exists()
+    assert shown in error_text(result) and not (tmp_path / "c").exists()
 
 
 def test_a_record_that_drives_an_input_is_converted_from_its_unit(tmp_path):
@@ -271,7 +270,7 @@ def test_a_record_of_another_quantity_does_not_drive_an_input(tmp_path):
     file.write_text("time,force\ns,kN\n0,0.2\n1,0.4\n")
     result = run("simulate", "four-bar", "--until", 0.1, "--input", f"torque={file}:force")
     assert result.exit_code == 1, result.output
-    assert "input 'torque' is in N in the record and in N m in the model" in said(result)
+    assert "input 'torque' is in N in the record and in N m in the model" in error_text(result)
 
 
 def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):
@@ -279,7 +278,7 @@ def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):
     assert run(*swing).exit_code == 0
     result = run("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
     assert result.exit_code == 0, result.output
-    assert "warning: its deviations are not to be trusted: innovations are" in said(result)
+    assert "warning: its deviations are not to be trusted: innovations are" in error_text(result)
     found = document("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
     assert found["warning"].startswith("its deviations are not to be trusted")
 

@@ -142,15 +142,15 @@ def test_a_killed_command_leaves_whole_files_and_no_process(name: str, tmp_path:
 def test_what_a_killed_writer_left_is_removed_by_the_next_run_into_the_folder(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\nfrom dalembert.core.atomic_files import replacing\n"
-        "with replacing(sys.argv[1]) as fresh:\n    fresh.write_text('half')\n"
+        "with replacing(sys.argv[1]) as new:\n    new.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.csv")], check=False)
     (left,) = unfinished(tmp_path)
     assert left.read_text() == "half" and not (tmp_path / "run.csv").exists()
-    with replacing(tmp_path / "slow.csv") as fresh:  # by another writer, alive
+    with replacing(tmp_path / "slow.csv") as new:  # by another writer, alive
         assert not left.exists()
         write_text(tmp_path / "other.csv", "x")
-        fresh.write_text("whole")
+        new.write_text("whole")
     assert (tmp_path / "slow.csv").read_text() == "whole"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["other.csv", "slow.csv"]

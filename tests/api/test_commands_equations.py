@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.helpers.commands import document, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import document, error_text, run
 
 
 def test_markdown_is_the_default_and_goes_to_standard_output() -> None:
@@ -78,4 +77,4 @@ def test_a_model_file_of_ones_own_has_equations(tmp_path: Path) -> None:
 def test_a_mistake_is_named(arguments: list[str], code: int, shown: str) -> None:
     result = run("equations", *arguments)
     assert result.exit_code == code, result.output
-    assert shown in said(result)
+    assert shown in error_text(result)

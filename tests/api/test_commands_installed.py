@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import dalembert as da
-from tests.helpers.commands import COMMANDS, entry, installed, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import COMMANDS, entry, error_text, installed, run
 
 ON_MODELS = ("simulate", "animate", "view", "equilibrium", "modes", "linearize", "sweep", "estimate", "export")
 FILTER = ("--Q", "1e-6", "--R", "1e-4")
@@ -100,7 +99,7 @@ def test_every_command_used_wrongly_ends_with_2_and_says_so_on_standard_error(co
 BROKEN = "planar = true\n[bodies.rod]\nmass = 1\nlenght = 2\n"
 
 
-def test_a_broken_model_is_told_with_file_and_line(tmp_path):
+def test_a_broken_model_is_reported_with_file_and_line(tmp_path):
     (tmp_path / "broken.toml").write_text(BROKEN)
     result = installed("simulate", "broken.toml", folder=tmp_path)
     assert result.returncode == 2
@@ -108,7 +107,7 @@ def test_a_broken_model_is_told_with_file_and_line(tmp_path):
 
 
 @pytest.mark.parametrize("command", ON_MODELS)
-def test_a_broken_model_is_told_with_file_and_line_by_every_command(command, folder, tmp_path, monkeypatch):
+def test_a_broken_model_is_reported_with_file_and_line_by_every_command(command, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("broken.toml").write_text(BROKEN)
     Path("run.csv").write_bytes((folder / "run.csv").read_bytes())
@@ -119,7 +118,7 @@ def test_a_broken_model_is_told_with_file_and_line_by_every_command(command, fol
 
 
 @pytest.mark.parametrize("command", ON_MODELS)
-def test_a_parameter_that_does_not_exist_is_told_by_every_command(command, folder, monkeypatch):
+def test_a_parameter_that_does_not_exist_is_reported_by_every_command(command, folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = run(command, "pendulum", *NEEDED.get(command, ()), "--set", "lenght=1")
     assert result.exit_code == 1
@@ -133,7 +132,7 @@ def test_files_outside_the_folder_are_read_when_that_is_allowed(tmp_path):
     (tmp_path / "parts" / "leg.toml").write_text("planar = true\n" + leg)
     (tmp_path / "mine" / "main.toml").write_text('planar = true\n[include.left]\nfile = "../parts/leg.toml"\n')
     refused = run("modes", tmp_path / "mine" / "main.toml")
-    assert refused.exit_code == 2 and "Allow it by --allow-outside." in said(refused)
+    assert refused.exit_code == 2 and "Allow it by --allow-outside." in error_text(refused)
     for command in (
         ["modes"],
         ["sweep", "--over", "start left.hip.angle=0,1", "--output", "y=left.leg.y", "--workers", 0],
@@ -171,12 +170,12 @@ def test_control_c_ends_with_130_and_keeps_what_the_run_had(tmp_path):
     try:
         until_it_runs(process)
         process.send_signal(signal.SIGINT)
-        printed, told = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130
-    assert "Traceback" not in told and "nterrupted" in told and printed == ""
-    assert "wrote run.nc: results up to" in told
+    assert "Traceback" not in errors and "nterrupted" in errors and printed == ""
+    assert "wrote run.nc: results up to" in errors
     assert 0 < da.read_record(tmp_path / "run.nc").time[-1] < 100_000
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
 
@@ -255,7 +254,7 @@ def test_the_version_is_an_option_too():
     assert result.returncode == 0 and result.stdout.strip() == da.__version__
 
 
-def test_the_page_on_the_command_line_tells_the_codes_and_every_command():
+def test_the_page_on_the_command_line_reports_the_codes_and_every_command():
     from dalembert.app.command_line import exit_codes
 
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md").read_text(encoding="utf-8")

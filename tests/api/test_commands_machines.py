@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.helpers.commands import document, entry, installed, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import document, entry, error_text, installed, run
 
 # a rod of 1 m hung at its end: ω² = 3 g / (2 L)
 PENDULUM_HZ = np.sqrt(3 * 9.81 / 2) / (2 * np.pi)
@@ -129,7 +128,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_run(option, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "shown"),
     [
         (["four-br"], 2, "Did you mean 'four-bar'?"),
         (["no/such/file.toml"], 2, "no/such/file.toml"),
@@ -169,12 +168,12 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_run(option, tmp_pat
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_simulate_refuses_what_makes_no_sense(monkeypatch, tmp_path, arguments, code, told):
+def test_simulate_refuses_what_makes_no_sense(monkeypatch, tmp_path, arguments, code, shown):
     monkeypatch.chdir(tmp_path)
     result = run("simulate", *arguments)
     assert result.exit_code == code, result.output
-    words = said(result)
-    assert told in words and "Traceback" not in words
+    words = error_text(result)
+    assert shown in words and "Traceback" not in words
     assert result.stdout == "" and not list(tmp_path.iterdir())
 
 
@@ -190,7 +189,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_model_file_is_told_with_its_name_and_ends_with_2(tmp_path, name):
+def test_a_broken_model_file_is_reported_with_its_name_and_ends_with_2(tmp_path, name):
     file = tmp_path / name
     file.write_text(BROKEN[name])
     result = run("simulate", file)
@@ -236,12 +235,14 @@ def test_animate_says_why_a_measured_record_cannot_be_shown(tmp_path):
     run("simulate", "pendulum", "--until", 0.1, "--out", tmp_path / "run.csv")
     result = run("animate", tmp_path / "run.csv", "--out", tmp_path / "run.html")
     assert result.exit_code == 1
-    assert "no scene" in result.stderr and "--model MODEL" in said(result) and "structure" not in said(result)
+    assert (
+        "no scene" in result.stderr and "--model MODEL" in error_text(result) and "structure" not in error_text(result)
+    )
     found = document("animate", tmp_path / "run.csv", "--model", "pendulum", "--out", tmp_path / "run.html")
     assert found["samples"] == 11
     assert "</html>" in (tmp_path / "run.html").read_text(encoding="utf-8")
     other = run("animate", tmp_path / "run.csv", "--model", "four-bar", "--out", tmp_path / "other.html")
-    assert other.exit_code == 1 and "lacks 'crank.x'" in said(other)
+    assert other.exit_code == 1 and "lacks 'crank.x'" in error_text(other)
     result = run("animate", tmp_path / "run.csv", "--until", 2, "--out", tmp_path / "run.html")
     assert result.exit_code == 2
 
@@ -345,7 +346,7 @@ def test_constant_inputs_of_a_file_hold_at_rest():
     assert fallen.exit_code == 3 and "--start NAME=VALUE or --guess NAME=VALUE." in fallen.stderr
 
 
-def test_inputs_with_which_a_machine_does_not_rest_are_zero_and_that_is_told(tmp_path):
+def test_inputs_with_which_a_machine_does_not_rest_are_zero_and_that_is_reported(tmp_path):
     """A motor at the constant torque of its run turns for ever; without it the wheel rests anywhere."""
     (tmp_path / "rotor.toml").write_text(ROTOR + '[simulate]\ninputs = { torque = "0.1 N m" }\n')
     result = run("equilibrium", tmp_path / "rotor.toml", "--json")
@@ -385,7 +386,7 @@ def test_a_rate_may_be_left_free_for_the_steady_motion_to_find(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "shown"),
     [
         (["equilibrium", "whitworth"], 1, "nothing else in it is free to move"),
         (["simulate", "four-bar", "--set", "crank=1"], 3, "give a better --guess NAME=VALUE."),
@@ -399,10 +400,10 @@ def test_a_rate_may_be_left_free_for_the_steady_motion_to_find(tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_small_motions_refuse_in_the_words_of_the_command_line(arguments, code, told):
+def test_small_motions_refuse_in_the_words_of_the_command_line(arguments, code, shown):
     result = run(*arguments)
     assert result.exit_code == code, result.output
-    assert told in said(result) and "Traceback" not in result.stderr
+    assert shown in error_text(result) and "Traceback" not in result.stderr
     assert not re.search(r"\b(rates|guess|start|hold)=", result.stderr)
 
 
@@ -466,10 +467,10 @@ def test_view_serves_the_machine_on_this_machine_only_until_it_is_stopped():
         finally:
             process.send_signal(signal.SIGINT)
             try:
-                _, told = process.communicate(timeout=60)
+                _, errors = process.communicate(timeout=60)
             finally:
                 process.kill()
-    assert process.returncode in (0, 130) and "Traceback" not in told
+    assert process.returncode in (0, 130) and "Traceback" not in errors
 
 
 def test_an_animation_does_not_take_the_name_of_a_report(tmp_path, monkeypatch):
@@ -489,4 +490,4 @@ def test_times_are_given_with_their_unit():
     )
     assert found["end"] == pytest.approx(0.1, rel=1e-12) and found["samples"] == 6
     result = run("simulate", "pendulum", "--until", "2 m")
-    assert result.exit_code == 2 and "'2 m': this is in m; expected s." in said(result)
+    assert result.exit_code == 2 and "'2 m': this is in m; expected s." in error_text(result)

@@ -53,7 +53,7 @@ def test_new_refuses_names_that_cannot_be(tmp_path, monkeypatch, name, code):
     assert not list(tmp_path.iterdir())
 
 
-def test_new_tells_of_an_unknown_model_to_begin_with(tmp_path, monkeypatch):
+def test_new_reports_an_unknown_model_to_begin_with(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("new", "mine", "--like", "four-br")
     assert result.exit_code == 1 and "Did you mean 'four-bar'?" in result.stderr
@@ -103,7 +103,7 @@ def test_the_schema_is_a_json_schema_of_model_files(tmp_path):
     assert run("schema", "--out", tmp_path / "no" / "folder.json").exit_code == 2
 
 
-def test_doctor_tells_versions_engine_and_optional_packages():
+def test_doctor_reports_versions_engine_and_optional_packages():
     found = document("doctor")
     assert found["versions"]["dalembert"] == da.__version__
     assert set(found) == {"versions", "engine", "animation", "browser", "optional"}

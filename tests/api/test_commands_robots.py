@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.app.command_line.model_options import complete_model
-from tests.helpers.commands import document, run, told
+from tests.helpers.commands import document, error_text, run
 from tests.helpers.findings import raises
 
 URDF = """<robot name="arm">
@@ -50,7 +50,7 @@ def mjcf(tmp_path: Path) -> Path:
 def test_a_missing_mesh_is_named_with_the_option_that_finds_it(robot: Path) -> None:
     result = run("simulate", robot, "--until", 0.1)
     assert result.exit_code != 0
-    assert "arm.urdf:5" in told(result) and "--read folders=DIR" in told(result)
+    assert "arm.urdf:5" in error_text(result) and "--read folders=DIR" in error_text(result)
 
 
 def test_the_option_read_reaches_the_reader(robot: Path) -> None:
@@ -69,7 +69,7 @@ def test_options_that_the_reader_does_not_have_are_named(robot: Path, options: d
 
 
 @pytest.mark.parametrize("suffix", [".urdf", ".xml"])
-def test_a_robot_is_told_by_its_root_element(robot: Path, suffix: str) -> None:
+def test_a_robot_is_recognised_by_its_root_element(robot: Path, suffix: str) -> None:
     path = robot.with_suffix(suffix)
     path.write_text(URDF)
     assert document("equilibrium", path, "--read", "pictures=no")["model"] == "arm"
@@ -91,7 +91,7 @@ def test_another_xml_file_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "other.xml"
     path.write_text("<project/>")
     result = run("simulate", path)
-    assert result.exit_code != 0 and "other.xml:1" in told(result) and "<mujoco>" in told(result)
+    assert result.exit_code != 0 and "other.xml:1" in error_text(result) and "<mujoco>" in error_text(result)
 
 
 def test_functions_of_the_equations_are_exported(mjcf: Path, tmp_path: Path) -> None:

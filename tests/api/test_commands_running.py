@@ -198,14 +198,14 @@ def test_errors_through_the_entry_point_have_no_traceback(tmp_path):
     assert result.stdout == ""
 
 
-def test_an_unknown_command_is_told_with_the_nearest():
+def test_an_unknown_command_is_reported_with_the_nearest():
     result = installed("simulat")
     assert result.returncode == 2
     assert "Did you mean 'simulate'" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_is_told_commands_and_models(shell):
+def test_the_shell_completes_commands_and_models(shell):
     if shell == "bash":
         environment = {"COMP_WORDS": "dalembert simulate four", "COMP_CWORD": "2"}
     else:
@@ -253,7 +253,7 @@ def test_a_command_that_looks_for_something_says_so_on_a_terminal_only():
     assert run("equilibrium", "pendulum", "--json").stderr == ""
 
 
-def test_a_bar_on_a_terminal_tells_the_time_left():
+def test_a_bar_on_a_terminal_reports_the_time_left():
     pty = pytest.importorskip("pty")
     code = (
         "import time\nfrom dalembert.core.progress import Progress\n"

@@ -8,8 +8,7 @@ import typer
 
 import dalembert as da
 from dalembert.app.command_line import option_values
-from tests.helpers.commands import document, installed, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import document, error_text, installed, run
 
 PEAK = ["--output", "peak=hinge.rate:peak", "--until", 0.5, "--workers", 0]
 
@@ -74,7 +73,7 @@ def test_a_sweep_through_the_entry_point_on_two_processes(tmp_path):
     assert "pendulum: 2 points" in result.stdout and "peak" in result.stdout
 
 
-def test_points_that_fail_are_told_and_the_others_kept():
+def test_points_that_fail_are_reported_and_the_others_kept():
     result = run(
         "sweep", "four-bar", "--over", "crank=0.2,2", "--output", "end=A.angle", "--until", 0.1, "--workers", 0
     )
@@ -91,7 +90,7 @@ def test_a_sweep_of_which_nothing_is_left_ends_with_an_error():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "shown"),
     [
         (["--over", "lenght=1:2", "--output", "p=hinge.rate:peak"], 1, "Did you mean 'length'?"),
         (["--over", "length", "--output", "p=hinge.rate:peak"], 2, "expected name=value"),
@@ -114,10 +113,10 @@ def test_a_sweep_of_which_nothing_is_left_ends_with_an_error():
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_sweep_refuses_what_makes_no_sense(arguments, code, told):
+def test_sweep_refuses_what_makes_no_sense(arguments, code, shown):
     result = run("sweep", "pendulum", *arguments, "--workers", 0)
     assert result.exit_code == code, result.output
-    assert told in said(result) and "Traceback" not in result.stderr
+    assert shown in error_text(result) and "Traceback" not in result.stderr
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
@@ -155,16 +154,16 @@ def test_a_drive_is_a_number_or_a_law_of_time():
     assert run_["torque"].tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
 
 
-def test_an_unknown_channel_is_told_before_the_first_run(tmp_path, monkeypatch):
+def test_an_unknown_channel_is_reported_before_the_first_run(tmp_path, monkeypatch):
     from dalembert import sweeps
 
     monkeypatch.setattr(sweeps, "sweep", lambda *_, **__: pytest.fail("a point was run"))
     result = run("sweep", "pendulum", "--over", "length=0.5:2", "--output", "peak=hinge.rat:peak", "--until", 0.5)
     assert result.exit_code == 1, result.output
-    assert "no channel named 'hinge.rat' in output 'peak'. Did you mean 'hinge.rate'?" in said(result)
+    assert "no channel named 'hinge.rat' in output 'peak'. Did you mean 'hinge.rate'?" in error_text(result)
 
 
 def test_a_sweep_that_goes_on_says_how_far_it_is(tmp_path):
     arguments = ["sweep", "pendulum", "--over", "length=0.5,1", *PEAK, "--store", tmp_path / "store"]
-    assert "already done" not in said(run(*arguments))
-    assert "2 of 2 points already done" in said(run(*arguments))
+    assert "already done" not in error_text(run(*arguments))
+    assert "2 of 2 points already done" in error_text(run(*arguments))

@@ -135,7 +135,7 @@ def test_on_a_phone_nothing_is_cut_off_and_motion_waits_where_it_is_not_wanted(v
     seen.quiet()
 
 
-def test_modes_of_a_machine_play_with_their_slider_and_tell_frequency_damping_and_phase(
+def test_modes_of_a_machine_play_with_their_slider_and_report_frequency_damping_and_phase(
     visit: Any, tmp_path: Path
 ) -> None:
     made = da.animate(da.read_model("quarter-car"), tmp_path / "modes.html")

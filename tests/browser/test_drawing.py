@@ -1,4 +1,4 @@
-"""What the page draws: axes that tell values apart, names beside bodies, pictures that fill their frame."""
+"""What the page draws: axes that distinguish values, names beside bodies, pictures that fill their frame."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_on_a_phone_the_machine_has_most_of_the_screen_and_its_buttons_are_seen(
         assert box["y"] + box["height"] <= 800 and box["x"] + box["width"] <= 420
 
 
-def test_a_position_that_cannot_be_reached_is_told(visit: Any, server: LiveServer) -> None:
+def test_a_position_that_cannot_be_reached_is_reported(visit: Any, server: LiveServer) -> None:
     seen = visit(server.address)
     seen.slide("input[data-knob='D.angle']", -3.0)  # a rocker does not turn round
     seen.page.wait_for_selector("#notice:visible")
@@ -160,7 +160,9 @@ def test_stops_bound_their_slider_and_driven_joints_have_none() -> None:
         live.move("s.angle", 1.2)
 
 
-def test_what_fails_inside_is_told_and_the_server_goes_on(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_inside_is_reported_and_the_server_goes_on(
+    server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(self: LiveMachine) -> dict[str, Any]:
         raise ZeroDivisionError("inside")
 

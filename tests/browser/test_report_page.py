@@ -208,7 +208,7 @@ def test_printing_keeps_a_still_of_each_animation_in_light_colours(open_report: 
     file = tmp_path / "report.html"
     file.write_text(html_page("Two runs", [Moving("a", moving, "first"), Moving("b", moving, "second")]), "utf-8")
     seen = open_report(file, color_scheme="dark")
-    seen.page.pdf(path=str(tmp_path / "report.pdf"))  # tells every frame that it is printed
+    seen.page.pdf(path=str(tmp_path / "report.pdf"))  # every frame is printed
     read = (
         "(() => { const c = document.querySelector('#still canvas'), d = c.getContext('2d').getImageData(0, 0, c.width,"
         " c.height).data, seen = new Set(); for (let k = 0; k < d.length; k += 4) seen.add(d[k] << 16 | d[k + 1] << 8 |"

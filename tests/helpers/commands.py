@@ -32,8 +32,8 @@ def document(*arguments: Any) -> dict[str, Any]:
     return found
 
 
-def told(result: Any) -> str:
-    """What a command said on standard error, without the frame and the line breaks around it."""
+def error_text(result: Any) -> str:
+    """Text of a command on standard error, without the frame and the line breaks around it."""
     return " ".join(result.stderr.replace("│", " ").split())
 
 

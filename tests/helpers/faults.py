@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[Callable[[], Record], str | None]] = {
     "mains hum": (lambda: changed(a1=hum(A1)), "undriven-motion"),
     "mains hum everywhere": (lambda: changed(a1=hum(A1), a2=hum(A2, 1.0), a3=hum(A3, 2.0)), "undriven-motion"),
     "drift": (lambda: changed(a1=A1 + 20.0 * A1.std() * TIME / TIME[-1]), "drift"),
-    "wandering level": (lambda: changed(a1=A1 + 4.0 * A1.std() * np.cumsum(noise()) / np.sqrt(N)), "drift"),
+    "drifting level": (lambda: changed(a1=A1 + 4.0 * A1.std() * np.cumsum(noise()) / np.sqrt(N)), "drift"),
     "offset": (lambda: changed(a1=A1 + 3.0 * A1.std()), None),
     "wrong unit, factor a million": (lambda: changed(a2=1e7 * A2), "suspect-units"),
     "g for m/s²": (lambda: changed(a2=A2 / 9.81), None),

@@ -10,11 +10,17 @@ import pytest
 
 
 @contextmanager
-def raises(kind: type[BaseException] | tuple[type[BaseException], ...], code: str, *shown: str) -> Iterator[Any]:
-    """An error of the kind with the code, whose message names what is `shown`: names, numbers, units; not wording."""
+def raises(kind: type[BaseException] | tuple[type[BaseException], ...], code: str | None, *shown: str) -> Iterator[Any]:
+    """An error of the kind with the code, whose message names what is `shown`: names, numbers, units; not wording.
+
+    Errors of Python's own kinds have no code: None.
+    """
     with pytest.raises(kind) as caught:
         yield caught
-    check(caught.value, code, *shown)
+    if code is not None:
+        check(caught.value, code)
+    for text in shown:
+        assert text in str(caught.value), str(caught.value)
 
 
 @contextmanager
@@ -31,3 +37,10 @@ def check(error: Any, code: str, *shown: str) -> None:
     assert error.code == code, f"{error.code!r}, not {code!r}: {error}"
     for text in shown:
         assert text in str(error), str(error)
+
+
+def assert_read_only(values: Any) -> None:
+    """Nobody can write into the array."""
+    with pytest.raises(ValueError):  # of NumPy
+        values[...] = 0.0
+    assert not values.flags.writeable

@@ -53,16 +53,16 @@ def predictor_law(A: Any, B: Any, C: Any, D: Any, L: Any, K: Any, dt: float, sta
 
 
 def luenberger(A: Any, B: Any, C: Any, D: Any, M: Any, dt: float, start: Any, names: Any) -> ObserverStep:
-    """x̂ = A x̂₋ + B u₋, then x̂ + M (y - C x̂ - D u); rows that are not fresh are left out."""
+    """x̂ = A x̂₋ + B u₋, then x̂ + M (y - C x̂ - D u); rows that are not measured are left out."""
     n, nu, ny = len(A), np.shape(B)[1], len(C)
     m, u0, u1, y = SX.sym("m", n), SX.sym("u0", nu), SX.sym("u1", nu), SX.sym("y", ny)
-    fresh, p, t, step = SX.sym("fresh", ny), SX.sym("p", 0), SX.sym("t"), SX.sym("step")
+    measured, p, t, step = SX.sym("measured", ny), SX.sym("p", 0), SX.sym("t"), SX.sym("step")
     predicted = ca.if_else(step > 0, A @ m + B @ u0, m)
-    x = predicted + M @ (fresh * (y - C @ predicted - D @ u1))
+    x = predicted + M @ (measured * (y - C @ predicted - D @ u1))
     inputs, outputs, states = names
     return ObserverStep(
         "luenberger", tuple(outputs), tuple(inputs), channels(states),
-        ca.Function("watch", [m, u0, u1, y, fresh, p, t, step], [x, x]), dt, channels(states), tuple(start),
+        ca.Function("observer_step", [m, u0, u1, y, measured, p, t, step], [x, x]), dt, channels(states), tuple(start),
     )  # fmt: skip
 
 

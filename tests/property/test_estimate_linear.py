@@ -78,16 +78,16 @@ def test_stepping_watching_and_running_are_the_same(problem, seed):
     kalman = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, start=problem.x0, P0=problem.P0)
     estimate = kalman.run(record)
     stepper, observer_step = kalman.stepper(), kalman.observer_step()
-    memory = np.array(observer_step.start)
+    state = np.array(observer_step.start)
     u, y = record[list(problem.system.inputs)], record[list(problem.system.outputs)]
     for k in range(len(record)):
         stepper.step(y[k], u[k])
-        fresh = np.isfinite(y[k]).astype(float)
-        memory, told = observer_step.function(
-            memory, u[max(k - 1, 0)], u[k], np.where(fresh > 0, y[k], 0.0), fresh, observer_step.parameters,
+        measured = np.isfinite(y[k]).astype(float)
+        state, output = observer_step.function(
+            state, u[max(k - 1, 0)], u[k], np.where(measured > 0, y[k], 0.0), measured, observer_step.parameters,
             record.time[k], 0.1 if k else 0.0,
         )  # fmt: skip
         assert np.allclose(stepper.x, estimate.states[k], rtol=1e-13, atol=1e-13)
-        x, deviation = np.split(told.full().ravel(), 2)
+        x, deviation = np.split(output.full().ravel(), 2)
         assert np.allclose(x, estimate.states[k], rtol=1e-12, atol=1e-12)
         assert np.allclose(deviation**2, estimate.deviations.data[k] ** 2, rtol=1e-12, atol=1e-12)

@@ -115,7 +115,7 @@ def test_mutated_files_are_read_or_refused(worker: Worker, name: str) -> None:
         ends[ended] += 1
         if ended not in (READ, REFUSED):
             wrong.setdefault(ended, []).append(seed)
-    told = "\n".join(f"{len(seeds)} x {ended}: {name} {seeds[:8]}" for ended, seeds in wrong.items())
-    assert not wrong, told
+    summary = "\n".join(f"{len(seeds)} x {ended}: {name} {seeds[:8]}" for ended, seeds in wrong.items())
+    assert not wrong, summary
     assert ends.total() == wanted
     assert ends[READ] and ends[REFUSED], ends  # mutations that all fail, or none, test little

@@ -120,7 +120,7 @@ def test_serep_is_exact_for_the_kept_modes(system: SecondOrder, seed: int) -> No
     try:
         reduced = serep(system, masters)
     except DataError as error:
-        assert "do not tell the kept modes apart" in str(error)
+        assert error.code == "ill-conditioned"
         return
     at = [system.coordinates.index(name) for name in masters]
     condition = np.linalg.cond(np.linalg.pinv(reduced.T)[:, at])

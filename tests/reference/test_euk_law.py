@@ -101,8 +101,8 @@ def test_a_horizontal_pendulum_has_no_grip_on_the_floor(eqs: da.EquationsOfMotio
     law = udwadia_kalaba(eqs, {"top": "floor3.x"}, actuated="torque")
     angles = np.array([0.0, 1.0, 1.5, 1.5707])
     torques = [law.inputs_at(at(eqs, np.array([0, 0, 1e-3, phi]), np.zeros(4)))[0] for phi in angles]
-    grip = np.abs(np.array(torques) - PENDULUM.mass * PENDULUM.arm * 9.81 * np.sin(angles)) * np.cos(angles)
-    assert grip == pytest.approx(np.full(4, grip[0]), rel=1e-6)
+    margin = np.abs(np.array(torques) - PENDULUM.mass * PENDULUM.arm * 9.81 * np.sin(angles)) * np.cos(angles)
+    assert margin == pytest.approx(np.full(4, margin[0]), rel=1e-6)
 
 
 @pytest.mark.spec("000-75", "000-T8")
@@ -123,10 +123,10 @@ def test_case_p_ends_where_the_pendulum_is_horizontal(dt: float | None, method: 
             every=1e-3 if dt is None else dt, switch_on=0.5009,
         )  # fmt: skip
     assert any(f"hinge.angle={angle}" in str(found.value) for angle in (-1.5, -1.6))
-    told = float(str(found.value).split("at t = ")[1].split(" s")[0])
-    assert abs(told - end) < 1e-3
+    reported = float(str(found.value).split("at t = ")[1].split(" s")[0])
+    assert abs(reported - end) < 1e-3
     run = found.value.record
-    assert run.time[-1] == pytest.approx(told, abs=2.5e-3) and np.isfinite(run.data).all()
+    assert run.time[-1] == pytest.approx(reported, abs=2.5e-3) and np.isfinite(run.data).all()
     if dt is None:
         at = int(np.argmin(np.abs(run.time - 0.7)))
         assert np.ptp(run.between(0.501, 0.7)["floor3.x"]) == pytest.approx(7e-7, abs=5e-8)

@@ -104,7 +104,7 @@ def test_digging_forces_come_with_little_delay_and_less_noise_than_by_a_random_w
 
 
 def noisy(scene: study.Dig, size: float, seed: int) -> da.Record:
-    """The sensors with fresh noise of the cylinders, ``size`` times that of the study."""
+    """The sensors with new noise of the cylinders, ``size`` times that of the study."""
     rng = np.random.default_rng(seed)
     data = np.array(scene.sensors.data)
     columns = [scene.sensors.names.index(name) for name in study.CYLINDERS]
@@ -150,7 +150,7 @@ def test_the_rms_error_of_the_filtered_payload_grows_with_the_noise_of_the_cylin
 
 
 @pytest.mark.spec("004-C26", "004-C31", "004-T4")
-def test_singular_poses_are_told() -> None:
+def test_singular_poses_are_reported() -> None:
     """(iv) tip and payload on one vertical after 5 s; boom and stick in one line."""
     found = model()
     report = found.check(study.bucket_down(found))

@@ -259,7 +259,7 @@ def test_errors_of_filters_on_rotations_are_as_large_as_they_say(
     found = errors_of_many_runs(filter_, P0, Q, R, runs=200, count=30)
     low, high = chi_square_band(freedoms, 200)
     mean = found.mean(axis=0)
-    # samples of a run hang together: each of 30 lies in its band with 95 %, not all of them must
+    # samples of a run are correlated: each of 30 lies in its band with 95 %, not all of them must
     assert np.mean((low < mean) & (mean < high)) > 0.9
     assert low < mean.mean() < high
 

@@ -68,7 +68,7 @@ def test_a_free_decay_knows_mass_stiffness_and_damping_only_by_their_ratios() ->
     assert result["c"] / result["mass"] == pytest.approx(0.2, rel=1e-3)
 
 
-def test_a_measured_force_tells_mass_stiffness_and_damping_apart() -> None:
+def test_a_measured_force_distinguishes_mass_stiffness_and_damping() -> None:
     truth = oscillator(2.0, 50.0, 0.4)
     t = np.arange(0.0, 6.0, 0.02)
     force = 3.0 * np.sin(4 * t) + 2.0 * np.sin(9 * t + 1)

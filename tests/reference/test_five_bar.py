@@ -92,7 +92,7 @@ def test_voltages_accelerate_shafts_and_currents(eqs):
 
 
 @pytest.mark.spec("002-T6", "002-G4")
-def test_the_motion_tells_the_currents_and_the_voltages(eqs):
+def test_the_motion_determines_the_currents_and_the_voltages(eqs):
     sol = da.forward_dynamics(eqs, state(eqs), inputs={"voltageL": 3.0, "voltageR": -2.0}, method="kkt")
     left, right = sol["UL.rate"], sol["UR.rate"]
     motion = {

@@ -6,7 +6,7 @@ the filter's model has g + 1 m/s² and starts at π/3 + π/16; encoder 1°, gyro
 value is Σ mᵢ ∂yᵢ/∂θ · 1 m/s² by virtual work, 9.9 N m rms. Errors leave out the first second.
 
 Found here (rms; the sigma points give the same): encoder 0.26°, 7.9 N m; with the gyroscope 0.036°, 1.9 N m; with
-accelerations too 0.026°, 0.6 N m. An encoder alone tells little of a torque: it is the second difference of 1°.
+accelerations too 0.026°, 0.6 N m. An encoder alone says little about a torque: it is the second difference of 1°.
 """
 
 from __future__ import annotations

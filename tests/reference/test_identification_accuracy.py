@@ -114,7 +114,7 @@ def test_the_bound_of_the_first_mode_is_as_announced():
 
 
 @pytest.mark.parametrize("excite", [random_force, hammer])
-def test_2048_samples_at_40_db_tell_frequencies_to_0_05_percent_and_damping_to_1_percent(excite):
+def test_2048_samples_at_40_db_report_frequencies_to_0_05_percent_and_damping_to_1_percent(excite):
     runs = Campaign(frame(), excite, 2048, 0.01, 20)
     frequency, damping = 100.0 * runs.rms()
     assert frequency.max() < 0.05 and damping.max() < 1.0

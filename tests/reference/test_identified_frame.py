@@ -201,7 +201,7 @@ def test_the_opposite_sign_of_sensor_and_force_is_found_and_noted(from_era: Seco
 
 
 @pytest.mark.spec("000-T4")
-def test_the_colocated_pair_of_the_rig_is_found_without_being_told(from_era: SecondOrder) -> None:
+def test_the_colocated_pair_of_the_rig_is_found_by_itself(from_era: SecondOrder) -> None:
     """The hammer struck floor 1: with floors 2 or 3 the masses would not all be positive."""
     found = physical(era(), kind="acceleration", damping="modal")
     assert found.provenance["co-located"] == (("a1", "force"),)
@@ -301,7 +301,7 @@ def test_proportional_damping_of_the_n4sid_realization_is_as_recomputed() -> Non
 
 
 @pytest.mark.spec("000-T5")
-def test_without_feedthrough_and_units_the_kind_of_sensor_must_be_told() -> None:
+def test_without_feedthrough_and_units_the_kind_of_sensor_must_be_given() -> None:
     """The printed D is 0, as accelerations never have: a flaw of that run."""
     with raises(DataError, "missing-argument", "kind='acceleration'"):
         physical(n4sid())

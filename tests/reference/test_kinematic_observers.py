@@ -181,7 +181,7 @@ def by_hand(data: da.Record, window: float, jerk: float) -> np.ndarray:
     """[θ, θ̇, θ̈] of an EKF on the closed form, slopes by formula of the branch, in plain NumPy (C5, C9, C18, C19)."""
     dt, x, P = crank.DT, np.array([0.0, 12.56, 0.0]), np.diag([1e-4, 1.0, 100.0])
     a, y = data["slider acceleration"], data["encoder"]
-    told = []
+    states = []
     for k in range(len(data)):
         if k:
             th1, th1d, h = x[0], x[1], 1e-6
@@ -203,8 +203,8 @@ def by_hand(data: da.Record, window: float, jerk: float) -> np.ndarray:
         gain = P[:, 0] / (P[0, 0] + crank.ENCODER**2)
         x = x + gain * (y[k] - x[0])
         P = P - np.outer(gain, P[0])
-        told.append(x)
-    return np.array(told)
+        states.append(x)
+    return np.array(states)
 
 
 @pytest.fixture(scope="module")
@@ -223,11 +223,11 @@ def test_the_filter_on_the_mechanism_is_an_ekf_written_by_hand(data):
     """Twelve dead points; differences of slopes by formula and by a quotient are 1e-8 of them."""
     short = data.between(None, 3.0)
     found = crank.filters(crank.observer(0.08))["EKF"].run(short)
-    told = np.column_stack([found[name] for name in crank.STATES])
+    states = np.column_stack([found[name] for name in crank.STATES])
     expected = by_hand(short, 0.08, crank.JERK)
-    assert told[:, 0] == pytest.approx(expected[:, 0], abs=1e-8)
-    assert told[:, 1] == pytest.approx(expected[:, 1], abs=1e-6)
-    assert told[:, 2] == pytest.approx(expected[:, 2], abs=1e-4)
+    assert states[:, 0] == pytest.approx(expected[:, 0], abs=1e-8)
+    assert states[:, 1] == pytest.approx(expected[:, 1], abs=1e-6)
+    assert states[:, 2] == pytest.approx(expected[:, 2], abs=1e-4)
 
 
 # --- section 3.1 ------------------------------------------------------------------------------------------------------

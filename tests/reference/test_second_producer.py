@@ -227,7 +227,7 @@ def test_equations_of_nothing_but_inertia_and_forces_serve_every_solver(tmp_path
         ({"parameter_values": (1.0, 2.0)}, "wrong-shape", "parameters"),
     ],
 )
-def test_a_producer_is_told_what_is_missing(swing: Any, change: dict, code: str, shown: str) -> None:
+def test_a_producer_is_refused_with_what_is_missing(swing: Any, change: dict, code: str, shown: str) -> None:
     given: dict[str, Any] = {"name": "own", "coordinates": swing.coordinates, "speeds": swing.speeds,
                              "inputs": swing.inputs, "parameters": swing.parameters,
                              "parameter_values": swing.parameter_values}  # fmt: skip

@@ -1,6 +1,6 @@
 """The three-storey rig controlled: LQG through its pendulum, servo-constraints, and these on an estimate.
 
-Spec 000, items 78 to 82, AT-6 to AT-9; what is printed and what the spec recomputed are told apart.
+Spec 000, items 78 to 82, AT-6 to AT-9; what is printed and what the spec recomputed are kept apart.
 """
 
 from __future__ import annotations

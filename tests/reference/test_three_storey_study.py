@@ -31,7 +31,7 @@ def results(written: Path) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.spec("000-T1", "000-T2", "000-79", "000-80")
-def test_frequencies_of_all_models_are_told_ascending_and_as_published(results: Any) -> None:
+def test_frequencies_of_all_models_are_reported_ascending_and_as_published(results: Any) -> None:
     """Lumped as printed (the pendulum's 1.09961 is cut to 1.099 there); FE as the spec recomputed it, to 5e-5."""
     assert np.abs(np.array(results["lumped"]["frequencies_hz"]) - [1.0996, 1.985, 5.790, 8.825]).max() < 5e-4
     assert np.abs(np.array(results["fe"]["frequencies_hz"]) - [1.0995, 1.9115, 5.5743, 8.4802]).max() < 5.1e-5
@@ -52,7 +52,7 @@ def test_matrices_come_back_from_the_tests(results: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("000-T6", "000-T7")
-def test_the_regulator_is_told_with_its_gain_and_its_scatter(results: Any) -> None:
+def test_the_regulator_is_reported_with_its_gain_and_its_scatter(results: Any) -> None:
     lqg = results["lqg"]
     assert np.shape(lqg["K_inf"]) == (8, 4)
     assert lqg["K_inf"][3][3] == pytest.approx(0.6372, abs=1e-4)
@@ -147,5 +147,5 @@ def test_the_pendulum_joins_a_frame_as_it_joins_the_machine() -> None:
     assert np.abs(joined.C - machine.C).max() < 1e-12
 
 
-def test_windows_are_told_in_words() -> None:
+def test_windows_are_reported_in_words() -> None:
     assert study._window(0) == "12.5 to 25"

@@ -80,7 +80,7 @@ def test_the_oscillation_scene_meets_the_bounds_of_the_spec(
 
 @pytest.mark.spec("004-C23", "004-T3")
 def test_nothing_goes_back_from_forces_to_motion(swinging: study.ForceTest, motion: object) -> None:
-    """T3.3a: the first stage is the same to the bit whatever masses, torque, force and walk the second is told."""
+    """T3.3a: the first stage is the same to the bit whatever masses, torque, force and walk the second assumes."""
     again = da.estimate.TwoStage(motion, study.force_filter("EKF")).run(swinging.sensors)
     heavy = da.estimate.model_forces(
         study.mechanism(study.Sizes(crank_mass=20.0, rod_mass=0.1, slider_mass=9.0)), independent="A.angle",
@@ -116,7 +116,7 @@ def test_both_filters_agree_within_three_percent_in_one_stage_too(swinging: stud
 
 @pytest.mark.spec("004-C25", "004-T3")
 def test_both_forms_agree_away_from_dead_centres(swinging: study.ForceTest, motion: object) -> None:
-    """T3.3e: within 10 %, when told the same noise."""
+    """T3.3e: within 10 %, with the same noise."""
     found = []
     for form in ("known-from-unknown", "unknown-from-known"):
         stages = da.estimate.TwoStage(motion, study.force_filter("EKF", form=form, torque=study.LOOSE))
@@ -125,7 +125,7 @@ def test_both_forms_agree_away_from_dead_centres(swinging: study.ForceTest, moti
 
 
 @pytest.mark.spec("004-C25", "004-C26", "004-T3")
-def test_the_force_cannot_be_told_at_a_dead_centre() -> None:
+def test_the_force_cannot_be_determined_at_a_dead_centre() -> None:
     """T3.3e: S = 0 where crank and rod are in line; the check warns and says when."""
     model = da.estimate.model_forces(
         study.mechanism(), independent="A.angle", known="torque", unknown="force", form="unknown-from-known"
@@ -188,8 +188,8 @@ def assert_euler(made, x, u, names, now: np.ndarray, rate: np.ndarray) -> None:
 
     def slope(dt: float) -> np.ndarray:
         after = made.functions["step"](x, u, made.p, 0.0, dt)
-        told = np.array(made.functions["report"](after, u, made.p, 0.0)).ravel()
-        return (told[[made.reported.index[name] for name in names]] - now) / dt
+        output = np.array(made.functions["report"](after, u, made.p, 0.0)).ravel()
+        return (output[[made.reported.index[name] for name in names]] - now) / dt
 
     first, half, quarter = slope(4e-4), slope(2e-4), slope(1e-4)
     found = (8 * quarter - 6 * half + first) / 3

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from dalembert.core.findings import Advice, Finding
@@ -80,6 +81,15 @@ class DalembertWarning(_Found, UserWarning):
 class ModelError(DalembertError):
     """The description of a machine is wrong or incomplete."""
 
+    @classmethod
+    def refuse(cls, found: Sequence[Finding], title: str, where: Mapping[str, Any] | None = None) -> None:
+        """Raise one error with all findings, if there are any; a ``title`` is ``"problems in frame 'portal'"``."""
+        if len(found) == 1:
+            raise cls.of(found[0])
+        if found:
+            problem = "\n  - ".join([f"{len(found)} {title}:", *(one.text() for one in found)])
+            raise cls("several-problems", problem, where=where, evidence={"problems": list(found)})
+
 
 class AssemblyError(DalembertError):
     """The joints of a machine cannot be closed from the given guess."""
@@ -114,6 +124,17 @@ class FileFormatError(DalembertError):
         super().__init__(code, place + problem, *advice, where=where, evidence=evidence)
         self.path = path
         self.line = line
+
+    @classmethod
+    def absent(cls, file: Path, shown: str | None = None) -> FileFormatError:
+        """The error of a file that is not there, ``shown`` in messages; a file with nearly its name is suggested."""
+        path = str(file) if shown is None else shown
+        if file.is_dir():
+            return cls("not-readable", "this is a folder, not a file.", path=path)
+        others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+        near = difflib.get_close_matches(file.name, others, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return cls("no-such-file", f"no such file.{hint}", path=path)
 
 
 class ModelWarning(DalembertWarning):

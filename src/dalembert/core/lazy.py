@@ -20,7 +20,7 @@ def attach(package: str) -> list[str]:
     what ``da.equations`` is would depend on what was imported first.
     """
     module = sys.modules[package]
-    public = _shown(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
+    public = _read_names(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
 
     def load(name: str) -> Any:
         try:
@@ -47,7 +47,7 @@ def attach(package: str) -> list[str]:
     return list(public)
 
 
-def _shown(source: str) -> dict[str, tuple[str, str]]:
+def _read_names(source: str) -> dict[str, tuple[str, str]]:
     """name -> (module, attribute) of the imports under ``if TYPE_CHECKING:``."""
     body = ast.parse(source).body
     block = next(node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")

@@ -224,11 +224,11 @@ class EquationsOfMotion:
         return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:
-        told = "".join(f" {finding.text()}" for finding in self.findings[:3])
+        findings = "".join(f" {finding.text()}" for finding in self.findings[:3])
         slow = "".join(f", {name} on the interpreter ({reason})" for name, reason in self.interpreted.items())
         return (
             f"EquationsOfMotion({self.name!r}: {self.nq} coordinates, {self.nv} speeds, {len(self.rows)} constraint "
-            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs{slow}){told}"
+            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs{slow}){findings}"
         )
 
     @property

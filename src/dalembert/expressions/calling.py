@@ -29,12 +29,12 @@ def _symbols_have_no_value() -> Iterator[None]:
     """CasADi answers float(symbol) with NaN, so that math.sin(t) > 0 would be a quiet False: make it an error."""
     original = ca.SX.__float__
 
-    def guarded(self: Any) -> float:
+    def refuse_symbols(self: Any) -> float:
         if not self.is_constant():
             raise _NotANumber("a symbol has no value")
         return float(original(self))
 
-    ca.SX.__float__ = guarded
+    ca.SX.__float__ = refuse_symbols
     try:
         yield
     finally:

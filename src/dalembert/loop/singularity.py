@@ -156,7 +156,7 @@ def explain_failure(run: Callable[[], Record], eqs: EquationsOfMotion, views: Se
         if failure.code == SINGULAR or failure.record is None:
             raise
         found, near = failure.finding, "".join(view.explain_nearness(failure.record) for view in views)
-        grown = "" if near else _grown(eqs, failure.record)
+        grown = "" if near else _describe_growth(eqs, failure.record)
         if near:
             found = replace(found, code=SINGULAR, problem=found.problem + near)
         elif grown:
@@ -167,7 +167,7 @@ def explain_failure(run: Callable[[], Record], eqs: EquationsOfMotion, views: Se
         raise explained from failure
 
 
-def _grown(eqs: EquationsOfMotion, record: Record) -> str:
+def _describe_growth(eqs: EquationsOfMotion, record: Record) -> str:
     """A sentence where the states of a run grew beyond all bounds; else nothing."""
     names = [*eqs.coordinates.names, *eqs.speeds.names, *eqs.internal.names]
     sizes = np.abs(record[names].reshape(len(record.time), len(names)))

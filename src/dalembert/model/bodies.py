@@ -82,7 +82,7 @@ def name_of(given: object, what: str) -> str:
     return name
 
 
-def shown(values: Sequence[Any]) -> str:
+def format_vector(values: Sequence[Any]) -> str:
     """Numbers as a short text: (-0.1, 0); a parameter expression by its own name."""
     return f"({', '.join(repr(x) if isinstance(x, Quantity) else f'{x:g}' for x in values)})"
 
@@ -197,7 +197,7 @@ class Point:
     coordinates: tuple[Any, ...]
 
     def __repr__(self) -> str:
-        return f"Point({self.body.name!r}, {shown(self.coordinates)})"
+        return f"Point({self.body.name!r}, {format_vector(self.coordinates)})"
 
     def frame(self, *, axis: Any = None, x: Any = None, rotation: Any = None, angle: Any = 0.0) -> BodyFrame:
         """A frame with its origin here; see `Body.frame`."""
@@ -231,10 +231,11 @@ class BodyFrame:
 
     def __repr__(self) -> str:
         if self.body.planar:
-            turned = f", angle={shown([self.angle])[1:-1]}"
+            turned = f", angle={format_vector([self.angle])[1:-1]}"
         else:
-            turned = f", axis={shown([row[2] for row in self.axes])}, x={shown([row[0] for row in self.axes])}"
-        return f"BodyFrame({self.body.name!r}, {shown(self.coordinates)}{turned})"
+            x, _, z = zip(*self.axes, strict=True)
+            turned = f", axis={format_vector(z)}, x={format_vector(x)}"
+        return f"BodyFrame({self.body.name!r}, {format_vector(self.coordinates)}{turned})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,7 +262,9 @@ class Body:
     damping: Any = 1.0
 
     def __repr__(self) -> str:
-        return f"Body({self.name!r})" if self.is_ground else f"Body({self.name!r}, {shown([self.mass])[1:-1]} kg)"
+        return (
+            f"Body({self.name!r})" if self.is_ground else f"Body({self.name!r}, {format_vector([self.mass])[1:-1]} kg)"
+        )
 
     @property
     def dimension(self) -> int:
@@ -297,8 +300,8 @@ class Body:
         size = max(math.dist(own, (0.0,) * self.dimension) for own in self.points.values())
         if gaps[nearest] > THRESHOLDS.node * max(size, gaps[nearest]):
             problem = (
-                f"the flexible body {self.name!r} has no node at {shown(place)}; the nearest is {nearest!r} at "
-                f"{shown(self.points[nearest])}, {gaps[nearest]:.3g} m away."
+                f"the flexible body {self.name!r} has no node at {format_vector(place)}; the nearest is {nearest!r} at "
+                f"{format_vector(self.points[nearest])}, {gaps[nearest]:.3g} m away."
             )
             advice = Advice("Make it a node of the data, or use one by its name.")
             raise ModelError(

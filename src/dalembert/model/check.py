@@ -143,8 +143,8 @@ class _Coordinates:
 
     def missing_names(self, what: str, name: str, part: Declared) -> list[Finding]:
         """Coordinates and joints that a force or a sensor names and that do not exist."""
-        found = [one for target in part.given("coordinate") for one in self.missing(what, name, target)]
-        return [*found, *(one for target in part.given("joint") for one in self.missing_joint(what, name, target))]
+        found = [one for target in part.values_of("coordinate") for one in self.missing(what, name, target)]
+        return [*found, *(one for target in part.values_of("joint") for one in self.missing_joint(what, name, target))]
 
     def _unknown(self, what: str, part: str, sort: str, name: str, known: Iterable[str]) -> Finding:
         problem = f"{what}: {unknown_name(sort, name, known, self.where)}"
@@ -332,7 +332,7 @@ def input_unit(m: Mechanism, name: str) -> str:
     units = set()
     for force in m.forces:
         if name in force.inputs():
-            target = next(iter(force.given("coordinate")), None)
+            target = next(iter(force.values_of("coordinate")), None)
             units.add(force.input_unit(None if target is None else names.get(target, target) in turning))
     for driver in m.drivers:
         if name == driver.input:
@@ -346,7 +346,7 @@ def input_limits(m: Mechanism, limits: Mapping[str, CoordinateLimits]) -> dict[s
     names = coordinate_names(m)
     for force in m.forces:
         per_input = force.effort_per_input()
-        for coordinate, channel in product(force.given("coordinate"), force.inputs()):
+        for coordinate, channel in product(force.values_of("coordinate"), force.inputs()):
             own = limits.get(names.get(coordinate, coordinate))
             if per_input and own is not None and own.effort is not None:
                 most = min(own.effort / abs(per_input), found.get(channel, CoordinateLimits()).range[1])

@@ -58,13 +58,7 @@ UNITS = (
 
 def refuse_unsound(data: FlexibleBodyData) -> None:
     """Raise one error with all problems of the arrays."""
-    found = find_problems(data)
-    if len(found) == 1:
-        raise ModelError.of(found[0])
-    if found:
-        title = f"{len(found)} problems in the data of flexible body {data.name!r}:"
-        problem = "\n  - ".join([title, *(one.text() for one in found)])
-        raise ModelError("several-problems", problem, where={"body": data.name}, evidence={"problems": found})
+    ModelError.refuse(find_problems(data), f"problems in the data of flexible body {data.name!r}", {"body": data.name})
 
 
 def find_problems(data: FlexibleBodyData) -> list[Finding]:

@@ -286,10 +286,4 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
     def check(self) -> None:
         """Raise one `ModelError` that lists every problem of the description."""
-        found = self.problems()
-        if len(found) == 1:
-            raise ModelError.of(found[0])
-        if found:
-            title = f"{len(found)} problems in mechanism {self.name!r}:"
-            problem = "\n  - ".join([title, *(one.text() for one in found)])
-            raise ModelError("several-problems", problem, evidence={"problems": found})
+        ModelError.refuse(self.problems(), f"problems in mechanism {self.name!r}")

@@ -95,7 +95,7 @@ class Declared:
         """First paragraph of its documentation, in one line."""
         return " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
 
-    def given(self, *forms: str) -> list[Any]:
+    def values_of(self, *forms: str) -> list[Any]:
         """Values of the options of these forms, without those left out."""
         kind: Any = type(self)
         found = [getattr(self, name) for name, one in _options(kind).items() if one.form in forms]
@@ -103,11 +103,11 @@ class Declared:
 
     def places(self) -> list[Point | BodyFrame]:
         """Points and frames it acts on, or is measured at."""
-        return [place for place in self.given("point", "frame", "place") if isinstance(place, (Point, BodyFrame))]
+        return [place for place in self.values_of("point", "frame", "place") if isinstance(place, (Point, BodyFrame))]
 
     def bodies(self) -> list[Body]:
         """Bodies it acts on, or is measured at."""
-        found = self.given("point", "frame", "place", "body")
+        found = self.values_of("point", "frame", "place", "body")
         return [one if isinstance(one, Body) else one.body for one in found]
 
     @property

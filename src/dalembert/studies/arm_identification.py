@@ -158,7 +158,7 @@ def study(period: float = PERIOD) -> Outcome:
     predicted, errors = prediction_errors(found, held_out.record)
     truth = true_parameters(found, arm)
     z = (found.base_values - found.base.from_parameters(truth)) / found.base_deviations
-    _, by_drawing = prediction_errors(drawn(found), held_out.record)
+    _, by_drawing = prediction_errors(without_changes(found), held_out.record)
     results: dict[str, Any] = {
         "base_parameter_count": found.base.count,
         "inertial_base_parameter_count": da.tree.base_parameters(eqs).count,
@@ -191,7 +191,7 @@ def study(period: float = PERIOD) -> Outcome:
     )  # fmt: skip
 
 
-def drawn(found: IdentifiedRobot) -> IdentifiedRobot:
+def without_changes(found: IdentifiedRobot) -> IdentifiedRobot:
     """The same result with nothing changed from the drawing."""
     kept = {field.name: getattr(found, field.name) for field in fields(found)}
     return IdentifiedRobot(**{**kept, "values": np.array(found.first)})

@@ -182,7 +182,7 @@ def _tip(run: da.Record) -> dict[str, float]:
     return {**at, "min_m": float(v.min())}
 
 
-def _listed(values: list[float]) -> str:
+def _join(values: list[float]) -> str:
     return ", ".join(f"{-value:.3f}" for value in values)
 
 
@@ -192,7 +192,7 @@ def _pieces(
 ) -> list[Piece]:  # fmt: skip
     least, pieces = results["minima_m"], results["minima_substructured_m"]
     p12 = results["p12"]
-    whole_lag, cut_lag, sag = (_listed(results[key]) for key in ("minima_m", "minima_substructured_m", "steady_sag_m"))
+    whole_lag, cut_lag, sag = (_join(results[key]) for key in ("minima_m", "minima_substructured_m", "steady_sag_m"))
     first = Text(
         f"A beam of {LENGTH:g} m is spun up in {RISE:g} s to 2, 4 and 10 rad/s. With geometric stiffness its tip lags "
         f"by {whole_lag} m; cut into pieces, by {cut_lag} m. Without either, the beam softens: above its lowest "

@@ -48,6 +48,19 @@ ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the
 
 
 @dataclass(frozen=True)
+class ClosingLimits:
+    """When constraints contradict each other: Newton's method closes them from no pose of order one."""
+
+    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
+    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
+    open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
+    named: float = 1e-7  # residual from which a constraint is named: a tenth of `open`
+
+
+CLOSING = ClosingLimits()
+
+
+@dataclass(frozen=True)
 class Step:
     """One step of a derivation: a title, a sentence, a formula in LaTeX, and expressions with their left-hand sides."""
 
@@ -419,15 +432,15 @@ def _refuse_contradiction(d: Derivation) -> None:
         q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
         for _ in range(60):
             value, J = (np.array(one) for one in f(q, p, 0.0))
-            step = np.linalg.lstsq(J, -value[:, 0], rcond=1e-9)[0]
+            step = np.linalg.lstsq(J, -value[:, 0], rcond=CLOSING.rank)[0]
             q = q + step
-            if np.abs(step).max() < 1e-12:
+            if np.abs(step).max() < CLOSING.step:
                 break
         value = np.array(f(q, p, 0.0)[0])[:, 0]
         if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
             best = value
-    if np.abs(best).max() > 1e-6:
-        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > 1e-7)]
+    if np.abs(best).max() > CLOSING.open:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CLOSING.named)]
         raise ModelError(
             "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
             "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},

@@ -112,7 +112,7 @@ class _Converter:
         symbols = [s.parameter(name, value) for name, value in values]
         self.p = ca.vertcat(SX(0, 1), *symbols)
         if not self.flexible:
-            s.set_gravity(self._known(host.vector(self.m.gravity)))
+            s.set_gravity(self._in_parameters(host.vector(self.m.gravity)))
         self.u = ca.vertcat(SX(0, 1), *(self._unit(s.input(name), name, unit) for name, unit in _pairs(host.inputs)))
         self._place_bodies()
         elastic = _pairs(host.coordinates)[host.first_mode[0] : host.first_mode[0] + len(self._elastic)]
@@ -233,9 +233,12 @@ class _Converter:
         theta, d = parts["turn"], parts["slide"]
         rate, speed = s.rate(theta), s.rate(d)
         near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
-        l_near, l_far = self._known(host.place(near)), self._known(host.place(far))
+        l_near, l_far = self._in_parameters(host.place(near)), self._in_parameters(host.place(far))
         if self.planar:
-            angle_near, angle_far = self._known(host.number(near.angle)), self._known(host.number(far.angle))
+            angle_near, angle_far = (
+                self._in_parameters(host.number(near.angle)),
+                self._in_parameters(host.number(far.angle)),
+            )
             sign = 1 if forward else -1
             angle = base.angle + sign * theta + (angle_near - angle_far)
             w = base.w + sign * rate
@@ -244,8 +247,8 @@ class _Converter:
             # the axis of a slide is x of the first frame, which has the same direction on both bodies
             along = E @ _turn(angle_near)[:, 0]
             r = base.r + E @ l_near + sign * d * along - R @ l_far
-            v = base.v + base.w * _left(E @ l_near) + sign * (speed * along + d * base.w * _left(along))
-            return _Place(r, None, v - w * _left(R @ l_far), w, angle)
+            v = base.v + base.w * _turn_left(E @ l_near) + sign * (speed * along + d * base.w * _turn_left(along))
+            return _Place(r, None, v - w * _turn_left(R @ l_far), w, angle)
         J_near, J_far = host.frame_axes(near), host.frame_axes(far)
         sign = 1 if forward else -1
         R = base.R @ J_near @ rotation_about("z", sign * theta) @ J_far.T
@@ -257,7 +260,7 @@ class _Converter:
         e = multiply(multiply(base.e, _quaternion(J_near)), multiply(half, conjugate(_quaternion(J_far))))
         return _Place(ca.simplify(r), R, v - R @ ca.cross(w, l_far), w, None, e)
 
-    def _known(self, value: Any) -> Any:
+    def _in_parameters(self, value: Any) -> Any:
         """A number of the model, with the parameters of the system."""
         return SX(value) if not ca.depends_on(SX(value), self.host.p) else ca.substitute(value, self.host.p, self.p)
 
@@ -290,21 +293,21 @@ class _Converter:
         rigid = [own for own in host.bodies if isinstance(own, RigidBody)]
         for own in rigid:
             body, place = own.body, self.places[id(own.body)]
-            mass = self._known(host.number(body.mass))
+            mass = self._in_parameters(host.number(body.mass))
             if self.planar:
-                inertia = self._known(host.number(body.inertia))
+                inertia = self._in_parameters(host.number(body.inertia))
                 s.add_body(
                     body.name, mass, inertia, place.r, angle=place.angle, velocity=place.v,
                     angular_velocity=ca.vertcat(0, 0, place.w),
                 )  # fmt: skip
             else:
-                inertia = self._known(own.mass_block()[3:, 3:])
+                inertia = self._in_parameters(own.mass_block()[3:, 3:])
                 s.add_body(
                     body.name, mass, inertia, place.r, rotation=place.R, velocity=place.v, angular_velocity=place.w
                 )
         for k, (name, _, mass, _) in enumerate(host.extra):
             if not isinstance(mass, float) or mass:
-                own_mass = self._known(host.number(mass))
+                own_mass = self._in_parameters(host.number(mass))
                 s.add_kinetic(
                     0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}"
                 )
@@ -371,7 +374,7 @@ def _turn(angle: Any) -> Any:
     return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
 
 
-def _left(vector: Any) -> Any:
+def _turn_left(vector: Any) -> Any:
     """A vector of the plane, turned by a quarter: ż = ω e₃ × z."""
     return ca.vertcat(-vector[1], vector[0])
 

@@ -69,7 +69,7 @@ def check_limits(eqs: EquationsOfMotion, motion: State | Record) -> tuple[Findin
 
 
 def _needs_efforts(eqs: EquationsOfMotion, motion: Record) -> bool:
-    """Whether a record has every coordinate, speed and acceleration, and no inputs, whose limits are compared above."""
+    """Whether a record has every coordinate, speed and acceleration, but no inputs, whose limits are compared above."""
     if any(name in motion.names for name in eqs.inputs.names):
         return False
     positions = [eqs.counted_angles.get(name, name) for name in eqs.coordinates.names]

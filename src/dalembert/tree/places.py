@@ -20,6 +20,7 @@ from dalembert.tree.evaluation import require_tree
 
 Place: TypeAlias = "str | Point | BodyFrame"
 AXES = ("x", "y", "z")
+ORTHONORMAL = 1e-6  # entry of RᵀR - 1 up to which a matrix is a rotation: files carry six digits
 PARTS = ("pose", "rotation", "position")  # last part of a name that asks for one of them: "hand.pose"
 
 
@@ -125,7 +126,7 @@ def read_pose(value: Any, dim: int, label: str, kind: str = "") -> tuple[Array |
     if isinstance(value, Rotation) or kind == "rotation":
         if dim == 2:
             angle = float(value.angle) if isinstance(value, Rotation) else float(_vector(value, 1, label)[0])
-            return None, _turned(angle)
+            return None, _planar_rotation(angle)
         return None, _matrix(as_rotation(value, f"target of {label!r}"))
     array = np.asarray(value, dtype=object)
     if array.shape == (dim + 1, dim + 1):
@@ -135,7 +136,7 @@ def read_pose(value: Any, dim: int, label: str, kind: str = "") -> tuple[Array |
         return _vector(value, dim, label), None
     if dim == 2:
         numbers = _vector(value, 3, label)
-        return numbers[:2], _turned(float(numbers[2]))
+        return numbers[:2], _planar_rotation(float(numbers[2]))
     place, turned = split_pose(value, f"target of {label!r}")
     return _vector(place, 3, label), _matrix(turned)
 
@@ -156,7 +157,7 @@ def list_values(value: Any, dim: int) -> list[Any]:
     return list(value)
 
 
-def _turned(angle: float) -> Array:
+def _planar_rotation(angle: float) -> Array:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s], [s, c]])
 
@@ -168,7 +169,7 @@ def _matrix(turned: Rotation) -> Array:
 def _transform(array: Any, dim: int, label: str) -> Array:
     T = np.array(array, dtype=float)
     R = T[:dim, :dim]
-    if not np.isfinite(T).all() or np.abs(R.T @ R - np.eye(dim)).max() > 1e-6 or np.linalg.det(R) < 0:
+    if not np.isfinite(T).all() or np.abs(R.T @ R - np.eye(dim)).max() > ORTHONORMAL or np.linalg.det(R) < 0:
         raise ModelError(
             "not-orthonormal", f"target of {label!r}: the transform has no right-handed rotation.",
             where={"place": label},
@@ -213,7 +214,7 @@ def read_path(
 
     require_tree(eqs)
     stems = dict.fromkeys(name.rpartition(".")[0] for name in path.names if name.endswith((".x", ".e0", ".rx")))
-    chosen = [stem for stem in stems if is_place(eqs, stem)] if places is None else _listed(places)
+    chosen = [stem for stem in stems if is_place(eqs, stem)] if places is None else _as_list(places)
     sensors = positional_outputs(eqs)
     if places is None:
         chosen += [stem for stem in stems if stem not in chosen and f"{stem}.x" in sensors]
@@ -237,7 +238,7 @@ def read_path(
         if dim == 3 and (found := read_orientation(path, stem)) is not None:
             matrices = np.asarray(rotation(quaternion=found[1]).matrix)
         elif dim == 2 and f"{stem}.angle" in path.names:
-            matrices = np.array([_turned(float(x)) for x in _samples(path, f"{stem}.angle")])
+            matrices = np.array([_planar_rotation(float(x)) for x in _samples(path, f"{stem}.angle")])
         if not position and matrices is None:
             raise ModelError(
                 "missing-channel",
@@ -250,7 +251,7 @@ def read_path(
     return tuple(tasks), list(zip(*columns, strict=True))
 
 
-def _listed(places: Any) -> list[str]:
+def _as_list(places: Any) -> list[str]:
     return [places] if isinstance(places, str) else list(places)
 
 

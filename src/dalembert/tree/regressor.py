@@ -139,7 +139,7 @@ def _inertial(eqs: EquationsOfMotion) -> tuple[tuple[str, str], ...]:
 def read_joint_columns(
     eqs: EquationsOfMotion, friction: Names, rotors: bool, joints: Names | None, speed: float = 0.0
 ) -> JointColumns:
-    """The columns of joints that options ask for."""
+    """The columns of joints that the options choose."""
     wanted = (friction,) if isinstance(friction, str) else tuple(friction)
     for term in wanted:
         one_of("friction", term, FRICTION_TERMS)

@@ -155,7 +155,7 @@ CASES = [*ASSEMBLE, *USE, *SIMULATE]
 
 
 @pytest.mark.parametrize(("mistake", "make", "error", "texts"), CASES, ids=[case[0] for case in CASES])
-def test_a_mistake_in_the_use_of_equations_is_told_by_name(
+def test_a_mistake_in_the_use_of_equations_is_reported_by_name(
     mistake: str, make: Callable[[Any], Any], error: type[Exception], texts: tuple[str, ...]
 ) -> None:
     with pytest.raises(error) as caught:

@@ -433,7 +433,7 @@ def test_after_two_hundred_problems_nothing_more_is_looked_for() -> None:
     ['[forces.x{0}]\ntype = "spring"\njoint = "zz{0}"', '[sensors.b{0}]\ntype = "energy"'],
     ids=["unknown", "twice"],
 )
-def test_hundreds_of_wrong_names_are_told_soon(part: str) -> None:
+def test_hundreds_of_wrong_names_are_reported_soon(part: str) -> None:
     bodies = "\n".join(f"[bodies.b{k}]\nmass = 1\ninertia = 1" for k in range(300))
     begin = time.process_time()
     with pytest.raises(ModelFileError) as caught:

@@ -1,4 +1,4 @@
-"""What modes tell: sizes, participation, assurance, choice."""
+"""Modes: sizes, participation, assurance, choice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
+from dalembert.linear.modes import damping_text
 from tests.helpers.findings import raises
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
@@ -129,7 +130,7 @@ def left_over(system: SecondOrder) -> float:
 
 
 def test_shapes_of_an_undamped_rotor_whirl_with_their_eigenvalues():
-    """G alone does not tell +G from -G by its eigenvalues; the phase of the shapes does."""
+    """G alone does not distinguish +G from -G by its eigenvalues; the phase of the shapes does."""
     G = np.array([[0.0, 3.0, 0.4], [-3.0, 0.0, -1.0], [-0.4, 1.0, 0.0]])
     assert left_over(SecondOrder(np.diag([1.0, 2.0, 1.5]), np.diag([5.0, 7.0, 11.0]), G=G)) < 1e-12
 
@@ -193,3 +194,8 @@ def test_masses_and_deviations_must_be_positive_and_one_per_mode():
         Modes([1j], [[1.0]], momenta=[[1.0]], modal_masses=[1.0])
     with raises(DataError, "unknown-name"):
         Modes([1j], [[1.0]]).replace(shape=1)
+
+
+def test_damping_below_a_billionth_is_not_written() -> None:
+    assert [damping_text(ratio) for ratio in (9e-10, -9e-10)] == ["", ""]
+    assert [damping_text(ratio) for ratio in (1.1e-9, -1.1e-9)] == ["damping 1.1e-07 %", "damping -1.1e-07 %"]

@@ -423,6 +423,6 @@ def test_a_gain_has_no_states_and_survives_every_question():
         (lambda s: StateSpace([[-1.0]], dt=1.0).to_continuous("tustin"), "no-solution"),
     ],
 )
-def test_mistakes_are_told(act, message):
+def test_mistakes_are_reported(act, message):
     with raises(DataError, message):
         act(frame().state_space())

@@ -94,7 +94,7 @@ def test_weights_that_are_no_finite_real_numbers_are_refused(weight: Any, said: 
 
 
 @pytest.mark.parametrize("method", [None, da.RK4(step=0.01)], ids=["error control", "fixed step"])
-def test_a_continuous_loop_that_diverges_is_told_and_its_record_kept(method: Any) -> None:
+def test_a_continuous_loop_that_diverges_is_reported_and_its_record_kept(method: Any) -> None:
     law = gain_law([-50.0, -50.0], ["x", "v"], ["push"])
     with raises(ConvergenceError, "diverged", "'v'") as caught:
         da.simulate(slider(), 100.0, controller=law, start={"x": 1.0}, method=method)
@@ -109,7 +109,7 @@ def test_after_its_horizon_a_law_keeps_its_last_gain() -> None:
     np.testing.assert_allclose(run["push"][11:20], -(states @ design.schedule.gains[-1].T)[:, 0], rtol=0, atol=1e-12)
 
 
-def test_delays_quanta_and_limits_together_are_told_to_the_observer() -> None:
+def test_delays_quanta_and_limits_together_are_known_to_the_observer() -> None:
     """The error of a predictor on its exact model is the observer's own, whatever stands between."""
     design = lqg(slider(), Q=10.0, R=0.1, Qn=1.0, Rn=0.1, dt=DT)
     between = da.ActuatorLimits(limits=0.7, rate=5.0, resolution=0.1, delay=0.1)

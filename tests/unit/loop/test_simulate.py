@@ -28,7 +28,7 @@ def cart() -> da.EquationsOfMotion:
 
 @pytest.fixture(scope="module")
 def model(cart: da.EquationsOfMotion) -> da.StateSpace:
-    """The cart linearised with the rod upright; it is told the force only."""
+    """The cart linearised with the rod upright; it knows the force only."""
     lin = da.linearize(cart, at=da.assemble(cart, {"hinge.angle": 0.0})).state_space()
     return lin.replace(B=lin.B[:, :1], D=lin.D[:2, :1], C=lin.C[:2], inputs=["force"], outputs=["encoder", "slide"])
 

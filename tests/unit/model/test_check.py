@@ -572,7 +572,7 @@ def test_several_mistakes_come_in_one_error() -> None:
         (lambda: da.equations(None), "NoneType"),
     ],
 )
-def test_a_mechanism_of_the_wrong_kind_is_told(make: Callable[[], Any], text: str) -> None:
+def test_a_mechanism_of_the_wrong_kind_is_reported(make: Callable[[], Any], text: str) -> None:
     with pytest.raises(da.errors.ModelError) as caught:
         make()
     assert text in str(caught.value)

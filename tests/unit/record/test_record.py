@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dalembert.core.errors import DataError, MissingExtraError
 from dalembert.record import GapWarning, Record
-from tests.helpers.findings import raises, warns
+from tests.helpers.findings import assert_read_only, raises, warns
 
 
 @pytest.fixture
@@ -71,8 +71,7 @@ def test_a_number_as_index_is_refused_with_the_way_to_do_it(run: Record) -> None
 
 def test_every_array_handed_out_is_read_only(run: Record) -> None:
     for values in (run.time, run.data, run["A.angle"], run["tip"], run[["tip", "energy"]], run.between(0, 1).data):
-        with pytest.raises(ValueError, match="read-only"):
-            values[0] = 7.0
+        assert_read_only(values)
 
 
 def test_the_array_of_the_caller_stays_writeable() -> None:
@@ -90,10 +89,12 @@ def test_large_arrays_are_not_copied() -> None:
 
 
 def test_a_record_is_frozen(run: Record) -> None:
-    with pytest.raises(AttributeError, match="frozen"):
+    name = run.name
+    with pytest.raises(AttributeError):
         run.name = "other"  # type: ignore[misc]
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         del run._data
+    assert run.name == name and run._data is not None
     run.statistics["steps"] = 0
     run.units["A.rate"] = "m"
     assert run.statistics == {"steps": 10}
@@ -169,7 +170,7 @@ def test_gaps_are_allowed_and_counted() -> None:
     assert not run.select("a").between(2, 2).has_gaps()
 
 
-def test_gaps_are_told_by_channel_and_time() -> None:
+def test_gaps_are_reported_by_channel_and_time() -> None:
     run = Record([0.0, 1.0, 2.0], [[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]], ["a", "b"], name="hammer")
     found = [(gap.channel, gap.start, gap.stop, gap.samples) for gap in run.gaps()]
     assert found == [("a", 1.0, 1.0, 1), ("b", 0.0, 2.0, 3)]

@@ -313,16 +313,16 @@ def test_when_a_run_gives_up_does_not_depend_on_the_speed_of_the_machine(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "shown"),
     [
-        (lambda e, s: da.simulate(e, 1.0, stop=3), TypeError, "no keyword named 'stop'"),
-        (lambda e, s: da.simulate(e, 1.0, input={}), TypeError, "Did you mean 'inputs'"),
-        (lambda e, s: da.simulate(e, 1.0, step=1e-3), TypeError, "belongs to the method"),
-        (lambda e, s: da.simulate(e, 1.0, rtol=1e-3), TypeError, "belongs to the method"),
+        (lambda e, s: da.simulate(e, 1.0, stop=3), "'stop'"),
+        (lambda e, s: da.simulate(e, 1.0, input={}), "'inputs'"),
+        (lambda e, s: da.simulate(e, 1.0, step=1e-3), "method="),
+        (lambda e, s: da.simulate(e, 1.0, rtol=1e-3), "method="),
     ],
 )
-def test_unknown_keywords_are_refused_as_python_does(four_bar: Any, call: Any, error: Any, message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_unknown_keywords_are_refused_as_python_does(four_bar: Any, call: Any, shown: str) -> None:
+    with raises(TypeError, None, shown):
         call(*four_bar)
 
 

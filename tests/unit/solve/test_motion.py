@@ -225,7 +225,7 @@ def test_a_run_by_penalty_stays_near_the_joints_and_nearer_with_a_larger_penalty
 
 
 @pytest.mark.spec("002-G2")
-def test_residuals_at_acceleration_level_tell_a_penalty_run_from_an_exact_one(moving):
+def test_residuals_at_acceleration_level_distinguish_a_penalty_run_from_an_exact_one(moving):
     eqs, start = moving
     found = {}
     for name, stabilise in (("exact", None), ("penalty", Baumgarte(1.0, 10.0, penalty=1e4))):

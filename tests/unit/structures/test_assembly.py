@@ -62,7 +62,7 @@ def frame():
     (lambda f: f.add_section("IPE", 5), ("wrong-type", "'IPE'")),
     (lambda f: f.add_material("steel"), ("wrong-type",)),
 ])  # fmt: skip
-def test_a_wrong_description_is_told_where_it_is_given(call, words):
+def test_a_wrong_description_is_reported_where_it_is_given(call, words):
     with raises(DalembertError, *words):
         call(frame())
 
@@ -83,7 +83,7 @@ def test_a_name_for_two_sections_or_materials_is_refused():
     lambda f: geometric_stiffness(f, "snow"), lambda f: spin_rotor(f, "x", 1.0), lambda f: spin(f, "x", 1.0),
     lambda f: centrifugal_load(f, "x", 1.0),
 ])  # fmt: skip
-def test_a_frame_where_a_structure_is_needed_is_told_the_way(function):
+def test_a_frame_where_a_structure_is_needed_gets_the_advice(function):
     with raises(DalembertError, "wrong-type", "Frame", "da.structures.assemble"):
         function(frame())
 
@@ -123,7 +123,7 @@ def test_a_wrong_question_is_answered_in_words(call, words):
         call(assemble(frame()))
 
 
-def test_a_mechanism_is_told_to_look_at_releases_and_bars():
+def test_a_mechanism_gets_the_advice_to_look_at_releases_and_bars():
     f = Frame("square", planar=True)
     f.add_points(["A", "B", "C", "D"], [[0, 0], [0, 1], [1, 1], [1, 0]])
     f.add_bars("b", ["A", "B", "C"], ["B", "C", "D"], **BEAM)

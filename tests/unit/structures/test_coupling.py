@@ -95,7 +95,7 @@ def test_records_of_the_whole_are_taken_apart_with_their_inputs():
 
 
 @pytest.mark.spec("003-C72")
-def test_a_boundary_coordinate_in_one_part_only_is_told():
+def test_a_boundary_coordinate_in_one_part_only_is_reported():
     left = SecondOrder(np.eye(3), np.eye(3), coordinates=["A.x", "A.y", "B.x"])
     right = SecondOrder(np.eye(2), np.eye(2), coordinates=["A.x", "C.x"])
     with raises(ModelError, "several-problems", "'A.y'", "'A'"):
@@ -107,7 +107,7 @@ def test_a_boundary_coordinate_in_one_part_only_is_told():
         couple({"left": left, "right": right}, shared=["A.x", "B.x", "C.x", "D"])
 
 
-def test_nothing_in_common_is_told():
+def test_nothing_in_common_is_reported():
     with raises(ModelError, "not-connected"):
         couple({"left": bar(["a", "b"]), "right": bar(["c", "d"])})
     with raises(ModelError, "empty"):
@@ -274,7 +274,7 @@ def test_responses_that_do_not_fit_are_refused():
         couple_receptances({})
 
 
-def test_an_undamped_resonance_of_the_joined_system_is_told():
+def test_an_undamped_resonance_of_the_joined_system_is_reported():
     """Mass 1 on a spring of 1, in two parts: at 1 rad/s their receptances cancel."""
     mass, spring = SecondOrder(1.0, 0.0, coordinates="A"), SecondOrder(0.0, 1.0, coordinates="A")
     parts = {name: frequency_response(s, [1.0]) for name, s in {"mass": mass, "spring": spring}.items()}

@@ -35,7 +35,7 @@ def test_names_that_mean_two_things_are_refused(change, words):
         assemble(f)
 
 
-def test_tables_stay_in_line_and_tell_all_that_acts():
+def test_tables_stay_in_line_and_report_all_that_acts():
     f = frame()
     f.add_point("a point with a rather long name", 3, 1)
     f.add_beam("q", "C", "a point with a rather long name", **BEAM)

@@ -198,7 +198,7 @@ def test_modal_truncation_of_a_floating_system_is_corrected_by_inertia_relief():
     np.testing.assert_allclose(every.residual, 0.0, rtol=0, atol=1e-12)
 
 
-def test_serep_says_when_masters_cannot_tell_modes_apart():
+def test_serep_says_when_masters_cannot_distinguish_modes():
     """Two masters with equal motion in the kept modes: p1 and p5 of a symmetric chain, modes 1 and 3."""
     symmetric = SecondOrder(np.eye(5), 2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1))
     with raises(DataError, "ill-conditioned"):

@@ -10,7 +10,7 @@ from dalembert.studies import runner
 
 
 @pytest.mark.slow
-def test_the_excavator_study_tells_its_figures_beside_the_words_of_the_source(tmp_path):
+def test_the_excavator_study_reports_its_figures_beside_the_words_of_the_source(tmp_path):
     written = runner.run("excavator", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert {file.name for file in written.files} == {"digging.html", "forces.png", "report.html", "results.json"}

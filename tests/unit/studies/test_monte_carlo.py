@@ -10,7 +10,7 @@ from dalembert.studies import monte_carlo, runner
 
 
 @pytest.mark.slow
-def test_the_study_of_tolerances_tells_spread_and_its_reasons(tmp_path, monkeypatch):
+def test_the_study_of_tolerances_reports_spread_and_its_reasons(tmp_path, monkeypatch):
     small = monte_carlo.design(12)
     monkeypatch.setattr(monte_carlo, "design", lambda: small)
     runner.run("monte-carlo", tmp_path)

@@ -85,7 +85,7 @@ def swinging():
     return runner.Outcome("A pendulum", {"period": 1.5}, pieces, {"seed": 1}, moving=[moving], model=(m, eqs))
 
 
-def test_a_report_begins_with_what_was_found_then_moves_then_tells_its_model(swinging):
+def test_a_report_begins_with_what_was_found_then_moves_then_reports_its_model(swinging):
     page = swinging.page()
     assert page[0] == Text("It swings once a second.")
     assert [piece.text for piece in page if isinstance(piece, Heading)] == [
@@ -113,7 +113,7 @@ def test_a_report_holds_the_animation_and_the_hash_of_its_model(small, swinging,
     assert swinging.model[1].content_hash in page
 
 
-def test_an_identified_model_is_told_by_order_channels_and_frequencies():
+def test_an_identified_model_is_reported_by_order_channels_and_frequencies():
     model = da.identify.Identified(
         da.StateSpace([[0.0, 1.0], [-0.9, 1.8]], C=[1.0, 0.0], dt=0.1, outputs="sway", units={"sway": "m/s^2"}),
         method="given",
@@ -143,7 +143,7 @@ def test_a_page_that_cannot_be_bundled_says_so_and_the_rest_is_written(small, sw
     assert "<iframe" not in page and "node is missing." in page
 
 
-def test_a_run_of_a_study_tells_how_far_it_is(small, tmp_path, monkeypatch):
+def test_a_run_of_a_study_reports_how_far_it_is(small, tmp_path, monkeypatch):
     def study():
         step("first")
         step("second")

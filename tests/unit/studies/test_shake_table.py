@@ -50,7 +50,7 @@ def test_the_modes_of_the_building_soften_with_the_level(building):
     assert first[0] > first[-1] + 0.1
 
 
-def test_both_held_out_fits_of_the_building_are_told(building):
+def test_both_held_out_fits_of_the_building_are_reported(building):
     results = building.results
     assert results["fit_percent"] == pytest.approx(np.mean(list(results["fit"]["floors_percent"].values())))
     assert results["fit_percent"] > results["fit"]["model_of_all_training_data"]["held_out_percent"]

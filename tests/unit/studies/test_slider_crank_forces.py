@@ -10,7 +10,7 @@ from dalembert.studies import runner
 
 
 @pytest.mark.slow
-def test_the_study_of_slider_forces_tells_its_figures_beside_those_of_the_source(tmp_path):
+def test_the_study_of_slider_forces_reports_its_figures_beside_those_of_the_source(tmp_path):
     runner.run("slider-crank-forces", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert found["source"]["two-stage"]["EKF"] == {"speed": 0.0842, "acceleration": 1.8226, "force": 4.4267}

@@ -10,7 +10,7 @@ from dalembert.studies import runner
 
 
 @pytest.mark.slow
-def test_the_slider_crank_study_tells_its_figures_beside_those_of_the_source(tmp_path):
+def test_the_slider_crank_study_reports_its_figures_beside_those_of_the_source(tmp_path):
     written = runner.run("slider-crank-observer", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert found["crossings_s"]["found"] == pytest.approx([2.618, 2.884], abs=1e-3)

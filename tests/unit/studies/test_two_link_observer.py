@@ -10,7 +10,7 @@ from dalembert.studies import runner
 
 
 @pytest.mark.slow
-def test_the_two_link_study_tells_its_figures_beside_those_of_the_source(tmp_path):
+def test_the_two_link_study_reports_its_figures_beside_those_of_the_source(tmp_path):
     runner.run("two-link-observer", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     for name in ("TEST 1", "TEST 2"):

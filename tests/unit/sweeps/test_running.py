@@ -24,7 +24,7 @@ def test_a_trial_that_fails_is_noted_and_the_others_go_on() -> None:
         da.sweep(trials.failing, LINE, workers=0, stop_on_error=True)
 
 
-def test_a_closure_cannot_be_sent_and_is_told_so() -> None:
+def test_a_closure_cannot_be_sent_and_is_reported() -> None:
     with raises(DataError, "not-picklable"):
         da.sweep(lambda point: {"x": 1.0}, LINE)
     assert da.sweep(lambda point: {"x": 1.0}, LINE, workers=0)["x"].tolist() == [1.0] * 3
@@ -41,7 +41,7 @@ def test_any_executor_gives_the_same_to_the_bit() -> None:
         assert np.array_equal(alone[name], processes[name])
 
 
-def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_reported_and_what_was_done_is_kept(tmp_path: Path) -> None:
     with raises(DataError, "worker-died"):
         da.sweep(trials.dying, LINE, workers=1, store=tmp_path)
     assert da.sweeps.read_sweep(tmp_path).status[0] == "done"

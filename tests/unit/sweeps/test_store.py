@@ -67,7 +67,7 @@ def test_another_sweep_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         da.sweep(trials.slow, LINE, workers=0, store=tmp_path)
 
 
-def test_broken_stores_are_told_with_file_and_line(tmp_path: Path) -> None:
+def test_broken_stores_are_reported_with_file_and_line(tmp_path: Path) -> None:
     with raises(DataError, "no-such-file"):
         da.sweeps.read_sweep(tmp_path)
     da.sweep(trials.square, LINE, workers=0, store=tmp_path)

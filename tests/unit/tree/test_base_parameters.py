@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import ConvergenceError, DataError
-from dalembert.tree.base_parameters import THRESHOLDS, check_rank, first_independent
+from dalembert.tree.base_parameters import check_rank, first_independent
+from tests.helpers.findings import raises
 from tests.helpers.robots import planar_arm
 from tests.unit.mechanics.tree.algorithms.test_forward_dynamics import chain
 
@@ -73,18 +75,39 @@ def test_labels_are_short_and_tables_complete() -> None:
     assert "0.25 rod2.mass" in found.table() and repr(found).startswith("6 base parameters of 8")
 
 
-def test_a_column_counts_as_independent_from_the_distance_of_the_threshold_on() -> None:
-    for factor, count in ((0.5, 1), (2.0, 2)):
-        distance = factor * THRESHOLDS.distance
-        R = np.array([[1.0, np.sqrt(1 - distance**2)], [0.0, distance]])
-        assert len(first_independent(R)) == count
+@pytest.mark.parametrize(("distance", "count"), [(7e-10, 1), (1.5e-9, 2)])
+def test_a_column_counts_as_independent_from_a_distance_on(distance: float, count: int) -> None:
+    R = np.array([[1.0, np.sqrt(1 - distance**2)], [0.0, distance]])
+    assert len(first_independent(R)) == count
 
 
 def test_a_rank_without_a_gap_between_singular_values_is_refused() -> None:
-    check_rank("arm", np.array([1.0, 1e-2, 0.9e-2 / THRESHOLDS.gap]), 2)
-    with pytest.raises(ConvergenceError) as caught:
-        check_rank("arm", np.array([1.0, 1e-2, 1.1e-2 / THRESHOLDS.gap]), 2)
-    assert caught.value.code == "ill-conditioned"
+    check_rank("arm", np.array([1.0, 1e-2, 0.9e-5]), 2)
+    with raises(ConvergenceError, "ill-conditioned"):
+        check_rank("arm", np.array([1.0, 1e-2, 1.1e-5]), 2)
+
+
+@pytest.mark.parametrize(("size", "active"), [(7e-13, False), (1.5e-12, True)])
+def test_a_column_of_rounding_has_no_effect(monkeypatch: pytest.MonkeyPatch, size: float, active: bool) -> None:
+    eqs = da.equations(planar_arm(), coordinates="joint")
+    names = da.tree.dynamic_parameters(eqs).names
+    Y = np.random.default_rng(0).normal(size=(40, len(names)))
+    k, other = names.index("rod2.J"), names.index("rod1.J")
+    Y[:, k] *= size * np.linalg.norm(Y[:, other]) / np.linalg.norm(Y[:, k])
+    monkeypatch.setattr(sys.modules["dalembert.tree.base_parameters"], "_random_regressor", lambda *_: Y)
+    assert ("rod2.J" in da.tree.base_parameters(eqs).without_effect) != active
+
+
+@pytest.mark.parametrize(("share", "shown"), [(7e-9, False), (1.5e-8, True)])
+def test_a_small_coefficient_of_a_grouping_is_rounding(
+    monkeypatch: pytest.MonkeyPatch, share: float, shown: bool
+) -> None:
+    eqs = da.equations(planar_arm(), coordinates="joint")
+    Y = np.random.default_rng(0).normal(size=(40, len(da.tree.dynamic_parameters(eqs).names)))
+    Y /= np.linalg.norm(Y, axis=0)
+    Y[:, -1] = Y[:, 0] + share * Y[:, 1]
+    monkeypatch.setattr(sys.modules["dalembert.tree.base_parameters"], "_random_regressor", lambda *_: Y)
+    assert (da.tree.base_parameters(eqs).grouping[1, -1] != 0.0) == shown
 
 
 def test_a_wrong_number_of_parameters_is_refused() -> None:

@@ -59,8 +59,8 @@ def test_parameters_change_functions_without_building_them_again() -> None:
     heavier = eqs.replace(hand__mass=2.0)
     assert da.tree.total_mass(heavier) - da.tree.total_mass(eqs) == pytest.approx(1.3, abs=1e-14)
     assert heavier.tree is eqs.tree
-    fresh = da.tree.mass_matrix(da.equations(make_arm(), coordinates="joint").replace(hand__mass=2.0), state)
-    np.testing.assert_allclose(da.tree.mass_matrix(heavier, state), fresh, rtol=1e-14)
+    rebuilt = da.tree.mass_matrix(da.equations(make_arm(), coordinates="joint").replace(hand__mass=2.0), state)
+    np.testing.assert_allclose(da.tree.mass_matrix(heavier, state), rebuilt, rtol=1e-14)
 
 
 def test_equations_keep_their_tree_through_a_file() -> None:

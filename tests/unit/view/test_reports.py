@@ -28,7 +28,7 @@ def pendulum() -> tuple[da.Mechanism, da.EquationsOfMotion, da.Record]:
     return m, eqs, da.simulate(eqs, until=2.0, start=start, events=lowest)
 
 
-def test_a_run_is_told_in_words_figures_and_tables(
+def test_a_run_is_reported_in_words_figures_and_tables(
     tmp_path: Path, pendulum: tuple[da.Mechanism, da.EquationsOfMotion, da.Record]
 ) -> None:
     da.report(pendulum[2], tmp_path / "run.html")
@@ -79,7 +79,7 @@ def estimate() -> da.estimate.Estimate:
     return da.estimate.Kalman(cart, dt=0.1, Q={"speed": 1e-4}, R=1e-4, P0=1.0).run(record)
 
 
-def test_an_estimate_is_judged_and_its_deviations_are_told(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
+def test_an_estimate_is_judged_and_its_deviations_are_reported(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
     da.report(estimate, tmp_path / "estimate.html")
     page = (tmp_path / "estimate.html").read_text(encoding="utf-8")
     assert "A filter (Kalman) took in seen for 60 samples" in page
@@ -90,7 +90,7 @@ def test_an_estimate_is_judged_and_its_deviations_are_told(tmp_path: Path, estim
     assert "model hash (SHA-256)" in page
 
 
-def test_errors_are_told_where_the_truth_is_given(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
+def test_errors_are_reported_where_the_truth_is_given(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
     t = estimate.time
     true = da.Record(t, np.column_stack([t**2 / 2, t]), ["place", "speed"])
     da.report(estimate, tmp_path / "estimate.html", truth=true, settle=1.0)
@@ -141,7 +141,7 @@ def test_pages_are_the_same_when_written_twice(tmp_path: Path, estimate: da.esti
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
-def test_mistakes_are_told_before_anything_is_written(
+def test_mistakes_are_reported_before_anything_is_written(
     tmp_path: Path, pendulum: tuple[da.Mechanism, da.EquationsOfMotion, da.Record]
 ) -> None:
     m, _, run = pendulum

@@ -95,10 +95,10 @@ def flatten(results: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from flatten(value, f"{name}.{k}")
     elif isinstance(results, list):
         short = len(results) <= MOST_IN_A_ROW
-        yield name, "  ".join(shown(one) for one in results) if short else f"{len(results)} values"
+        yield name, "  ".join(format_value(one) for one in results) if short else f"{len(results)} values"
     else:
-        yield name, shown(results)
+        yield name, format_value(results)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     return terminal.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

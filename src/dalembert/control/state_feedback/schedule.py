@@ -42,9 +42,9 @@ class Schedule:
 
     def at(self, t: object) -> Any:
         """Gain (m, n) at the time t, as a CasADi expression."""
-        return self._held(t) if self.slopes is None else self._smooth(t)
+        return self._hold(t) if self.slopes is None else self._smooth(t)
 
-    def _held(self, t: object) -> Any:
+    def _hold(self, t: object) -> Any:
         count, m, n = self.gains.shape
         values = self.gains.transpose(0, 2, 1).reshape(count, -1)  # columns after each other, as CasADi reshapes
         if count == 1:  # a table needs two entries

@@ -18,7 +18,7 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Expr, Kernel
-from dalembert.solve.constrained.solve import normalised
+from dalembert.solve.constrained.solve import normalise
 from dalembert.solve.position.prescribed_motion import Targets, target_function
 
 SX = ca.SX
@@ -186,7 +186,7 @@ class Closing:
         for _ in range(CORRECTIONS):
             N = eqs.functions["kinematics"](pose, p, t)[0]
             change = self.rows(pose, p, t).solve(self.residual(pose, z, p, t))
-            pose = ca.densify(normalised(eqs, pose - N @ change))
+            pose = ca.densify(normalise(eqs, pose - N @ change))
         closed = SX.sym("closed", eqs.nq)
         rows, N = self.rows(closed, p, t), eqs.functions["kinematics"](closed, p, t)[0]
         gap = self.residual(closed, z, p, t)

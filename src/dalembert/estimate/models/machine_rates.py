@@ -26,7 +26,7 @@ from dalembert.solve.constrained.solve import (
     Evaluation,
     build_function,
     depends_on_reactions,
-    normalised,
+    normalise,
     projection_function,
     refinements,
 )
@@ -137,12 +137,12 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
 
 def _onto(eqs: EquationsOfMotion, s: Symbols, held: FactoredRows) -> tuple[Expr, Expr]:
     """q and v on the joints, with what holds the machine at a pose an integration error away."""
-    q, v = normalised(eqs, s.q), s.v
+    q, v = normalise(eqs, s.q), s.v
     if eqs.holonomic_rows:
         gap = SX.zeros(len(eqs.rows))
         gap[eqs.holonomic_rows] = eqs.functions["position"](q, s.p, s.t)
         N, _ = eqs.functions["kinematics"](q, s.p, s.t)
-        q = normalised(eqs, q + N @ held.correction(gap))
+        q = normalise(eqs, q + N @ held.correction(gap))
     if eqs.rate_rows:
         slip = SX.zeros(len(eqs.rows))
         slip[eqs.rate_rows] = eqs.functions["rates"](q, v, s.p, s.t)

@@ -25,6 +25,8 @@ from dalembert.expressions.machine_code.program import (
     Untranslatable,
 )
 
+SERIALISED = 64  # instructions above which the serialised function is read at once; fewer are read sooner one by one
+
 
 @lru_cache(maxsize=1)
 def operation_names() -> dict[int, str]:
@@ -36,7 +38,7 @@ def operation_names() -> dict[int, str]:
 def read_straight(function: ca.Function, routine_of: Callable[[ca.Function], Routine]) -> Straight:
     """Instructions of an SX function, with the routines of the functions that it calls."""
     count = function.n_instructions()
-    found = _read_serialised(function, count) if count > 64 else None
+    found = _read_serialised(function, count) if count > SERIALISED else None
     if found is None or (found[0][:, 0] == ca.OP_CALL).any():
         found = _read_one_by_one(function, count)
     rows, constant = found

@@ -74,7 +74,7 @@ class LlvmCode:
         self.loops.define_shared(statements)
         repeats = [s for s in statements if isinstance(s, Repeat) and s.together > 1 and lanes == 1]
         wide = {wide_name(s): s for s in repeats}
-        single = _called(program)
+        single = _find_called(program)
         for routine in program.routines:
             own = [s for s in wide.values() if s.routine is routine]
             for statement in own:
@@ -456,7 +456,7 @@ class LlvmCode:
         self.text += ["define void @rows(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
 
 
-def _called(program: Program) -> set[str]:
+def _find_called(program: Program) -> set[str]:
     """Routines that are called one evaluation at a time."""
     found = {program.main.name}
     for routine in program.routines:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,7 @@ def read_body(file: Path, how: BodyReading, shown: str | None = None) -> Flexibl
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=name)
     try:
         if not file.is_file():
-            raise FileFormatError(*_absent(file), path=name)
+            raise FileFormatError.absent(file, name)
         size = file.stat().st_size
         if not size:
             raise FileFormatError("empty", "the file is empty.", path=name)
@@ -99,12 +98,3 @@ def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) ->
             kind.write(body, temporary)
     except FileFormatError as error:
         raise _in_file(error, str(file)) from error
-
-
-def _absent(file: Path) -> tuple[str, str]:
-    if file.is_dir():
-        return "not-readable", "this is a folder, not a file."
-    others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
-    near = difflib.get_close_matches(file.name, others, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return "no-such-file", f"no such file.{hint}"

@@ -84,13 +84,14 @@ def _function(eqs: EquationsOfMotion, one: NamedFunction, prefix: str) -> CFunct
 def _names(eqs: EquationsOfMotion) -> dict[str, list[str]]:
     """Entries of every argument and result, in words."""
 
-    def listed(channels: Any) -> list[str]:
+    def with_units(channels: Any) -> list[str]:
         return [f"{n} [{u}]" if u else n for n, u in zip(channels.names, channels.units, strict=True)]
 
     values = zip(eqs.parameters.names, eqs.parameter_values, strict=True)
     return {
-        "q": listed(eqs.coordinates), "v": listed(eqs.speeds), "z": listed(eqs.internal), "u": listed(eqs.inputs),
-        "p": [f"{name} = {value!r}" for name, value in values], "y": listed(eqs.outputs),
+        "q": with_units(eqs.coordinates), "v": with_units(eqs.speeds), "z": with_units(eqs.internal),
+        "u": with_units(eqs.inputs),
+        "p": [f"{name} = {value!r}" for name, value in values], "y": with_units(eqs.outputs),
         "a": [f"rate of {n}" for n in eqs.speeds.names],
         "lam": [f"{row.owner}, row {row.number + 1} ({row.level})" for row in eqs.rows],
     }  # fmt: skip

@@ -321,7 +321,7 @@ def flat(function: ca.Function, name: str) -> ca.Function:
     """One plain expression where that is possible and not too long; it needs the least memory."""
     try:
         whole = function.expand()
-        if whole.n_instructions() <= 50_000:
+        if whole.n_instructions() <= c_texts.LONG:  # about a line of C each
             symbols = whole.sx_in()
             return ca.Function(name, symbols, [ca.densify(e) for e in whole.call(symbols)], {"cse": True})
     except RuntimeError:  # something in it has no scalar form

@@ -181,7 +181,7 @@ def _check_affine(eqs: EquationsOfMotion, gain: Any, u: Any) -> None:
 
 
 def _check_rank(eqs: EquationsOfMotion, s: Any, G: Any) -> None:
-    """Inputs that do the same cannot be told from a motion."""
+    """Inputs with the same effect cannot be distinguished by a motion."""
     known = ca.Function("rank", [s.q, s.v, s.z, s.p, s.t, s.u], [ca.densify(G)])
     rest = (np.zeros(eqs.nv), np.zeros(eqs.nz), eqs.p, 0.0, np.zeros(eqs.nu))
     drawn, random = np.array(eqs.placement.q), np.random.default_rng(0)

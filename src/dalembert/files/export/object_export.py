@@ -162,8 +162,8 @@ without contraction. No heap, no input or output.
 | state | {len(what.memory)} numbers, memory of the caller |
 | static work space | {code.static_bytes} bytes |
 | code and constants | {code.code_bytes} bytes |
-| from the mathematical library (`-lm`) | {_listed(mathematics)} |
-| from the compiler's run-time library | {_listed(runtime)} |
+| from the mathematical library (`-lm`) | {_quote_names(mathematics)} |
+| from the compiler's run-time library | {_quote_names(runtime)} |
 
 1. `{prefix}_state state; {prefix}_init(&state);`
 2. {c_texts.order_of_calls(what, prefix)}
@@ -177,5 +177,5 @@ To use it, take `{prefix}.h` and `{prefix}.o`.
 """
 
 
-def _listed(names: list[str]) -> str:
+def _quote_names(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "nothing"

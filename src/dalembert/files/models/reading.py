@@ -322,9 +322,11 @@ def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[s
 def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     """Note names that do not exist, or exist twice, by the hundred: the full check would take long over each."""
     m = scope.m
-    used = [(force.name, target) for force in m.forces for target in force.given("coordinate", "joint")]
+    used = [(force.name, target) for force in m.forces for target in force.values_of("coordinate", "joint")]
     used += [(driver.name, driver.coordinate) for driver in m.drivers]
-    used += [(s.name, target) for s in m.sensors for target in s.measure.given("coordinate", "joint", "named force")]
+    used += [
+        (s.name, target) for s in m.sensors for target in s.measure.values_of("coordinate", "joint", "named force")
+    ]
     known = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces)}
     wrong = [(part, "unknown-name", f"there is no {target!r}.") for part, target in used if target not in known]
     parts: tuple[Any, ...] = (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,8 +21,20 @@ from dalembert.files.models.text.sources import ModelSource
 MAX_PASSES = 8  # a part inside a part inside a part may fail one after the other
 PARTS = ("bodies", "joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors", "include")
 NAMED = (*PARTS, "constants", "parameters")
-CERTAIN = 0.75  # likeness above which a key is taken for the known one
-LIKELY = 0.5  # likeness above which it probably stands for a known one, which is missing then
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Likeness of an unknown key and a known one, as `difflib` measures it."""
+
+    # The key is taken for the known one: "masss" has 0.89, "inertai" 0.86.
+    certain: float = 0.75
+    # It probably stands for the known one, so that the known one is not also reported as missing: "pos" for "position"
+    # has 0.55.
+    likely: float = 0.5
+
+
+LIKENESS = Likeness()
 
 
 def validate(source: ModelSource) -> Any:
@@ -84,13 +97,13 @@ def _other_key(source: ModelSource, document: dict[str, Any], location: Path, wh
         return None
     value = here.pop(where[-1])
     free = [key for key in keys_at(location[:-1]) if key not in here]
-    near = difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=CERTAIN)
+    near = difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=LIKENESS.certain)
     if near:
         here[near[0]] = value
         old, new = len(where), (*where[:-1], near[0])
         source.lines.update({(*new, *path[old:]): n for path, n in list(source.lines.items()) if path[:old] == where})
         return new
-    if difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=LIKELY):
+    if difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=LIKENESS.likely):
         source.dropped.add(where)
     return None
 

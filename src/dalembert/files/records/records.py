@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -68,7 +67,7 @@ def read_record(
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))
     if not file.is_file():
-        raise _absent(file)
+        raise FileFormatError.absent(file)
     size = file.stat().st_size
     if not size:
         raise FileFormatError("empty", "the file is empty.", path=str(path))
@@ -110,15 +109,6 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
         )
     with replacing(file) as temporary:
         kind.write(record, temporary, file.suffix.lower())
-
-
-def _absent(file: Path) -> FileFormatError:
-    if file.is_dir():
-        return FileFormatError("not-readable", "this is a folder, not a file.", path=str(file))
-    others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
-    near = difflib.get_close_matches(file.name, others, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return FileFormatError("no-such-file", f"no such file.{hint}", path=str(file))
 
 
 def _with_units(record: Record, units: Mapping[str, str]) -> Record:

@@ -1,4 +1,4 @@
-"""Values of XML nodes with the problems of a file, all raised at once, and what the mechanism does not hold.
+"""Values of XML nodes; problems of a file, raised all at once; and elements that the mechanism leaves out.
 
 A misspelt element or attribute is a problem; one that belongs to another program is listed.
 """
@@ -27,7 +27,7 @@ LIKENESS = 0.8  # of two names, one of which is a misspelling: "lowr" has 0.89, 
 
 @dataclass(frozen=True)
 class RobotThresholds:
-    """Sizes that tell a mistake of a robot file from a number."""
+    """Limits that distinguish a mistake in a robot file from a rounded number."""
 
     offset: float = 100.0  # [m]: robots are smaller, and their drawings in millimetres are not
     triangle: float = 1e-6  # of the largest principal inertia: files carry six digits
@@ -47,7 +47,7 @@ def free_name(name: str, taken: set[str], suffix: str) -> str:
 
 @dataclass
 class NodeReader:
-    """One robot file: its problems are collected and raised once; what is left out is listed once per kind."""
+    """One robot file. Its problems are collected and raised once; elements left out are listed once per kind."""
 
     shown: str
     meshes: MeshFiles
@@ -70,7 +70,7 @@ class NodeReader:
             self.quiet.add(what)
 
     def report(self, m: Mechanism) -> None:
-        """List what is left out in the mechanism, and warn of what may matter."""
+        """List the elements left out in the mechanism, and warn of those that may matter."""
         for what, places in self.notes.items():
             path, line = places[0]
             times = f" {len(places)} times, first" if len(places) > 1 else ""

@@ -17,7 +17,7 @@ class Origin:
     axes: FloatArray = field(default_factory=lambda: np.eye(3))
 
     def __matmul__(self, inner: Origin) -> Origin:
-        """Pose in our parent of what has the pose `inner` in us."""
+        """Pose in the parent of this frame, given the pose `inner` in this frame."""
         return Origin(self.place + self.axes @ inner.place, self.axes @ inner.axes)
 
     @property

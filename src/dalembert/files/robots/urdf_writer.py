@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ class UrdfLink:
 
 @dataclass
 class UrdfWriter:
-    """One robot: what URDF cannot state is collected, and raised once or listed."""
+    """One robot. Parts that URDF cannot state are collected, then raised once or listed."""
 
     m: Mechanism
     problems: list[Finding] = field(default_factory=list)
@@ -79,7 +78,7 @@ class UrdfWriter:
 
     # -- the tree ---------------------------------------------------------------------------------------------------
     def span(self) -> None:
-        """Links in an order in which parents come first; joints beside them close loops."""
+        """Links, parents first, and the joints that close loops."""
         of_body: dict[int, list[Joint]] = {}
         for joint in self.m.joints:
             for frame in (joint.a, joint.b):
@@ -233,7 +232,7 @@ class UrdfWriter:
         joint, _, coordinate = name.rpartition(".")
         return any(one.name == joint and any(c.name == coordinate for c in one.coordinates) for one in self.m.joints)
 
-    # -- what URDF has no words for -----------------------------------------------------------------------------------
+    # -- parts that URDF cannot state ----------------------------------------------------------------------------------
     def list_losses(self) -> None:
         m = self.m
         if tuple(map(float, m.gravity)) != (0.0, 0.0, -9.81):
@@ -319,7 +318,7 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     shown = [one.body for one in writer.links.values() if one.body.mesh is not None]
     meshes = {body.name: f"{file.stem}-{k + 1}.stl" for k, body in enumerate(shown)}
     text = urdf_text(writer, meshes)
-    raise_problems(mechanism.name, writer.problems)
+    ModelError.refuse(writer.problems, f"parts of mechanism {mechanism.name!r} have no place in a URDF file")
     for body in shown:
         center = np.array([float(x) for x in body.center or (0.0, 0.0, 0.0)])
         with replacing(file.with_name(meshes[body.name])) as temporary:
@@ -348,12 +347,3 @@ def urdf_text(writer: UrdfWriter, meshes: dict[str, str]) -> str:
     if re.search(r"[^\t\n\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]", text):
         raise ModelError("bad-name", f"a name in mechanism {writer.m.name!r} has a character that XML does not have.")
     return text
-
-
-def raise_problems(name: str, problems: Sequence[Finding]) -> None:
-    if len(problems) == 1:
-        raise ModelError.of(problems[0])
-    if problems:
-        title = f"{len(problems)} parts of mechanism {name!r} have no place in a URDF file:"
-        text = "\n  - ".join([title, *(one.text() for one in problems)])
-        raise ModelError("several-problems", text, evidence={"problems": list(problems)})

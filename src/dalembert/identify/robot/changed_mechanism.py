@@ -95,7 +95,7 @@ def _change_body(body: Body, change: NewInertia) -> Body:
 
 
 def change_joint(m: Mechanism, label: str, change: Mapping[str, float], speed: float) -> None:
-    """Add changes to the friction and motor inertia of a joint; what the drawing has goes into one part of each."""
+    """Add changes to the friction and motor inertia of a joint; all parts of one kind become one part."""
     joint = label if any(one.name == label for one in m.joints) else label.rpartition(".")[0]
     if {"viscous", "coulomb"} & set(change):
         own = [f for f in m.forces if isinstance(f, Friction) and f.joint == joint]

@@ -239,7 +239,7 @@ class _Search:
 
         def make() -> Kernel:
             assert eqs.tree is not None
-            # the direction of motion is constant where it exists
+            # the sign of a speed counts as constant: its derivative is zero
             smooth = eqs.tree.function("regressor", own.speeds, own.terms, own.speed)
             s = eqs.symbols()
             G = SX.sym("G", eqs.nv * len(self.kept))

@@ -57,8 +57,8 @@ class FourierBasis:
         rest[0, 1 : harmonics + 1], rest[1, harmonics + 1 :] = k, k**2
         self.free = scipy.linalg.null_space(rest)  # (2 harmonics + 1, coefficients)
         self.matrices = tuple(one @ self.free for one in full)
-        # a trigonometric polynomial of degree n is at most this much larger than at N equal steps of its period (Ehlich
-        # and Zeller 1964); of other times it is not used
+        # largest ratio of a trigonometric polynomial of degree n to its values at N equal steps of its period (Ehlich
+        # and Zeller 1964); not used for other times
         self.between = 1.0 / np.cos(np.pi * min(harmonics / len(times), 0.25))
 
     @property
@@ -97,7 +97,7 @@ def smooth_scale(basis: FourierBasis, x: Array, limits: Array) -> tuple[float, A
         gradients.append(slope / limit)
     norms.append(1.0)
     gradients.append(np.zeros_like(x))
-    # the largest of them, again as a norm
+    # the largest of them, approximated by a norm of high order
     ratio = np.array(norms)
     top = float(ratio.max())
     sums = float(((ratio / top) ** DEGREE).sum())

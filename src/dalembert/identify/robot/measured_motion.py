@@ -46,7 +46,7 @@ class MotionThresholds:
     # The cut-off is not taken lower than `margin` times the frequency below which this share of the power of the
     # acceleration lies; the rest are impacts and reversals of friction.
     main_power: float = 0.9
-    # Share of half the sample rate above which no filter is worth its ends.
+    # Cut-off over half the sample rate, above which no filter is used: it would cost samples at both ends for little.
     widest: float = 0.8
     # Length of each end that is left out, in periods of the cut-off: the response of the filter has decayed to 1e-4.
     edge: float = 2.0

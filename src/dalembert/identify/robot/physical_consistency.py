@@ -31,10 +31,10 @@ from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 class ConsistencyThresholds:
     """Weights of the drawing, and the thickness of thin bodies."""
 
-    # Weights γ of the drawing, from strict to weak. A change of ϑ by 1 is one by a factor e. With the last a parameter
-    # whose deviation is 1 % of its body's size moves by 1e-2 · (1e-2)² = 1e-6 of its distance from the drawing.
+    # Weights γ of the drawing, from strict to weak. A change of ϑ by 1 is a factor e. With the last weight, a parameter
+    # with a deviation of 1 % moves by 1e-2 · (1e-2)² = 1e-6 of its distance from the drawing.
     weights: tuple[float, ...] = (1.0, 1e-2)
-    # The same of friction and motor inertia: a drawing often has none.
+    # The same for friction and motor inertia: a drawing often has none.
     joint_weight: float = 1e-6
     iterations: int = 300
     # Decrease of the value that ends a stage, relative and in squared deviations: a hundredth of a deviation.
@@ -45,7 +45,7 @@ class ConsistencyThresholds:
     massless: float = 1e-4
     # Friction and motor inertia that are drawn as zero, over their usual size: where the search begins.
     begin: float = 0.1
-    # Effect of a usual size of these, in deviations, below which the data do not show it.
+    # Effect of friction or motor inertia of usual size, in deviations, below which the data do not show it.
     shown: float = 1e-3
 
 

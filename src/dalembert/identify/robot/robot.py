@@ -55,7 +55,7 @@ class RobotJudgement:
     fit: float = 50.0
     # Mean weighted square of the residuals where the noise is given: 1 if it is right, within a few per cent.
     noise_ratio: float = 2.0
-    # Probability that an estimate of possible bodies is farther from them than this in units of its deviations.
+    # Probability that chance alone moves an estimate this far, in deviations, from bodies that are possible.
     impossible: float = 1e-3
 
 
@@ -134,7 +134,7 @@ def robot(
         base = base_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
         drawn = dynamic_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
         first = np.array(drawn.values)
-        first[len(first) - len(columns.names) :] = balance.drawn()
+        first[len(first) - len(columns.names) :] = balance.drawn_values()
         bar.update(0.1)
         motions, findings = read_motions(eqs, runs, channels, cutoff_hz=cutoff_hz, decimate=decimate)
         bar.update(0.3)
@@ -225,7 +225,7 @@ def _compress(
     measured, expected = np.vstack(efforts), np.vstack(drawn)
     spread = measured.std(axis=0)
     passive = np.array([row.input < 0 and row.speed not in balance.channels.efforts for row in balance.rows])
-    # efforts that are zero cancel parts of some size
+    # where the effort is zero, its parts cancel
     spread = np.where(passive | (spread == 0.0), np.sqrt((np.vstack(parts) ** 2).mean(axis=0)) + 1e-12, spread)
     findings = []
     for k, row in enumerate(balance.rows):

@@ -166,7 +166,7 @@ class TorqueBalance:
         T[:, rest] = -np.linalg.pinv(A[:, :, rest]) @ A[:, :, driven]
         return T
 
-    def drawn(self) -> Array:
+    def drawn_values(self) -> Array:
         """Values of the columns of joints in the drawing: friction as its effort depends on speed, rotors.
 
         The part of the effort along a joint that is odd in its speed, at two speeds far above those at which drawn

@@ -33,7 +33,7 @@ class LeastSquaresThresholds:
     # Singular values of columns of length 1, relative to the largest. Derivatives of measured positions are good to
     # 1e-5 at best: smaller directions are theirs, not those of the robot.
     rank: float = 1e-6
-    # Batches of the record: from so many a deviation is known to 1/√(2 · 39) = 11 %.
+    # Number of batches of the record: 40 give a deviation to 1/√(2 · 39) = 11 %.
     batches: int = 40
     # Largest ratio of deviations to those of white noise: five times that scatter, no chance among 100 parameters.
     far_from_white: float = 1.6

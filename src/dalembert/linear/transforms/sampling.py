@@ -76,7 +76,7 @@ def to_discrete(system: StateSpace, dt: float, method: str, prewarp: float | Non
     if method == "tustin":
         A, B, C, D = _tustin(system, _bilinear_step(step, prewarp))
     else:
-        A, B, C, D = _held(system, step, linear=method == "foh")
+        A, B, C, D = _sample_held_input(system, step, linear=method == "foh")
         above = int(np.count_nonzero(eigenvalues(system.A).imag >= np.pi / step))
         if above:
             provenance[ALIASED] = above
@@ -99,7 +99,9 @@ def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> Sta
     return system.replace(A=A, B=B, dt=None, provenance=provenance)
 
 
-def _held(system: StateSpace, step: float, *, linear: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _sample_held_input(
+    system: StateSpace, step: float, *, linear: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     A, constant, ramp = compute_exact_step(system.A, system.B, step)
     if not all(np.isfinite(part).all() for part in (A, constant, ramp)):
         raise DataError(

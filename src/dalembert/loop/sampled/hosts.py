@@ -156,7 +156,7 @@ class MachineHost:
         block = np.concatenate((run._part(rows, "x")[:, None, :], steps), axis=1)
         width = block.shape[1]
         block = block.reshape(-1, self.plant.size)
-        held = self._held(run, rows)
+        held = self._held_steps(run, rows)
         offset = 0
         while True:
             crossing = self.monitor.find(held, self.before, block[offset:])
@@ -187,7 +187,7 @@ class MachineHost:
         """Events about sticking and sliding."""
         return range(self.own, len(self.events))
 
-    def _held(self, run: Any, rows: Array) -> HeldSteps:
+    def _held_steps(self, run: Any, rows: Array) -> HeldSteps:
         starts = np.array([a for a, _ in run.graph.pieces])
         times = (run.t[run.k : run.k + len(rows)][:, None] + starts).reshape(-1)
         return HeldSteps(self.steps, times, run._part(rows, "c").reshape(len(times), -1))

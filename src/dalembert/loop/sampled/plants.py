@@ -25,7 +25,7 @@ from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
 from dalembert.numerics.sample_times import TOLERANCES, count_multiple
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import LARGE, Evaluation, close_joints, normalised, steered
+from dalembert.solve.constrained.solve import LARGE, Evaluation, close_joints, normalise, steered
 from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
@@ -201,7 +201,7 @@ class MachinePlant:
             gaps[eqs.holonomic_rows] = F["position"](s.q, s.p, s.t)
             missing = target - F["measures"](s.q, s.v, s.p, s.t)[0][places]
             N, _ = F["kinematics"](s.q, s.p, s.t)
-            s = replace(s, q=normalised(eqs, s.q + N @ self._smallest(s, places, gaps, missing)))
+            s = replace(s, q=normalise(eqs, s.q + N @ self._smallest(s, places, gaps, missing)))
         return s
 
     def _change_rates(self, s: Any, wanted: list[tuple[int, Any]]) -> Any:

@@ -208,7 +208,7 @@ class SampleGraph:
                 u, after = law.function(*arguments)
             if law.direct:
                 commands |= self._commands(j, u)
-            new[f"law{j}"] = self._kept(j, after)
+            new[f"law{j}"] = self._next_state(j, after)
         new |= self._shift_registers(commands)
         if prompt:
             x = plant.restart(x, self._constants(new, 0), p)
@@ -236,8 +236,8 @@ class SampleGraph:
     def _value(self, source: Source, y: Any, estimate: Any, u: Any) -> Any:
         return (estimate if source.kind == ESTIMATE else u if source.kind == INPUT else y)[source.place]
 
-    def _kept(self, j: int, after: object) -> Any:
-        """Memory of a law after its sample. Switched off, a law that cannot know it waits at its start."""
+    def _next_state(self, j: int, after: object) -> Any:
+        """State of a law after its sample. Switched off, a law that is not informed keeps its initial state."""
         law, before = self.loop.laws[j], self.m[f"law{j}"]
         if not len(law.state):
             return before

@@ -28,8 +28,19 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 SX = ca.SX
-_NO_INERTIA = 1e-14  # of the largest principal inertia: rounding of the eigenvalues of a thin rod's inertia is 1e-16
-_EXACT = 1e-9  # of the length of a body: points closer than this coincide, or lie on a line
+
+
+@dataclass(frozen=True)
+class SpinLimits:
+    """When a body can turn about a line without any effect."""
+
+    # Principal inertia relative to the largest that is none: rounding of the eigenvalues of a thin rod leaves 1e-16.
+    inertia: float = 1e-14
+    # Distance relative to the length of a body: points closer than this coincide, or lie on a line; nine digits.
+    distance: float = 1e-9
+
+
+LIMITS = SpinLimits()
 
 
 @dataclass(frozen=True)
@@ -85,9 +96,9 @@ def find_spins(m: Mechanism) -> list[Spin]:
 def _spin(bodies: tuple[Body, ...], points: list[tuple[Body, tuple[Any, ...], str]]) -> Spin | None:
     distinct: list[tuple[Body, tuple[Any, ...], str]] = []
     for body, place, name in points:
-        if all(body is not other or _gap(place, there) > _EXACT for other, there, _ in distinct):
+        if all(body is not other or _gap(place, there) > LIMITS.distance for other, there, _ in distinct):
             distinct.append((body, place, name))
-    if len(distinct) == 1 and len(bodies) == 1 and _gap(distinct[0][1], (0.0, 0.0, 0.0)) > _EXACT:
+    if len(distinct) == 1 and len(bodies) == 1 and _gap(distinct[0][1], (0.0, 0.0, 0.0)) > LIMITS.distance:
         body, place, name = distinct[0]
         line = f"the line through {name!r} and its centre of mass"
         return Spin(bodies, ((body, place), (body, (0.0, 0.0, 0.0))), line)
@@ -111,7 +122,7 @@ def _gap(a: tuple[Any, ...], b: tuple[Any, ...]) -> float:
 
 def _on_line(place: Any, a: Any, b: Any) -> bool:
     along, offset = _numbers(b) - _numbers(a), _numbers(place) - _numbers(a)
-    return float(np.linalg.norm(np.cross(along, offset))) <= _EXACT * float(along @ along)
+    return float(np.linalg.norm(np.cross(along, offset))) <= LIMITS.distance * float(along @ along)
 
 
 def spin_directions(host: Absolute, spins: list[Spin]) -> tuple[Any, Any]:
@@ -141,12 +152,12 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
     """Unit axis through the centre of mass without inertia about it, on which everything acts that acts on the body."""
     inertia = np.array([[float(c) for c in row] for row in body.inertia])
     values, vectors = np.linalg.eigh(inertia)
-    if values[0] > _NO_INERTIA * max(values[2], 1e-300):
+    if values[0] > LIMITS.inertia * max(values[2], 1e-300):
         return None
     joints = [(j, frame) for j in m.joints if j.holds for frame in (j.a, j.b) if frame.body is body]
     places = [_numbers(frame.coordinates) for _, frame in joints]
     axis = vectors[:, 0]
-    if values[1] <= _NO_INERTIA * max(values[2], 1e-300):  # no inertia at all: the line of its joints
+    if values[1] <= LIMITS.inertia * max(values[2], 1e-300):  # no inertia at all: the line of its joints
         axis = max(places, key=np.linalg.norm, default=axis)
         axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
     if m.constraints or any(d.coordinate.rpartition(".")[0] == body.name for d in m.drivers):
@@ -161,6 +172,6 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
     if any(not kind.balls and not kind.rigid for kind in kinds):
         return None
     along: list[Any] = [np.array(f.axes)[:, 2] for (_, f), kind in zip(joints, kinds, strict=True) if kind.rigid]
-    across = [np.linalg.norm(np.cross(axis, p)) > _EXACT * size for p in places]
-    across += [np.linalg.norm(np.cross(axis, z)) > _EXACT for z in along]
+    across = [np.linalg.norm(np.cross(axis, p)) > LIMITS.distance * size for p in places]
+    across += [np.linalg.norm(np.cross(axis, z)) > LIMITS.distance for z in along]
     return None if any(across) or size == 0.0 else axis

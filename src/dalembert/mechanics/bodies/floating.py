@@ -81,10 +81,19 @@ class FullModes:
     share: float = 0.5
 
 
+@dataclass(frozen=True)
+class ZeroInertia:
+    """Parts of an inertia that are zero but for rounding."""
+
+    # Eigenvalue, or answer to a force, relative to the largest: some thousand roundings of 2e-16.
+    flat: float = 1e-12
+    # Rotary inertia relative to the largest moment: the difference of two equal sums.
+    rotary: float = 1e-14
+
+
 FULL = FullModes()
 RANGE = LinearRange()
-FLAT = 1e-12  # of the largest: inertia that is rounding
-ROUNDING = 1e-14  # of the largest moment: a rotary inertia below it is the difference of equal sums
+ZERO = ZeroInertia()
 
 
 def cross_matrix(v: FloatArray) -> FloatArray:
@@ -143,7 +152,7 @@ class FloatingTerms:
         self.inertia, self.inertia_rate = self._inertia()
         d = self._d
         rotary = data.rotation - data.moments[[1, 2, 0], [2, 0, 1]] + data.moments[[2, 0, 1], [1, 2, 0]]
-        about = constant(np.where(np.abs(rotary) > ROUNDING * np.abs(data.moments).max(initial=0.0), rotary, 0.0))
+        about = constant(np.where(np.abs(rotary) > ZERO.rotary * np.abs(data.moments).max(initial=0.0), rotary, 0.0))
         self.rotation = about + ca.vertcat(d[1][2] - d[2][1], d[2][0] - d[0][2], d[0][1] - d[1][0])  # (3, m)
 
     def _inertia(self) -> tuple[Expr, Expr]:
@@ -244,8 +253,8 @@ class Following:
         self.bent = ca.vertcat(*(eta.T @ one for one in K))
         c = cross_matrix(data.first_moment)
         Z = np.block([[data.mass * np.eye(3), -c], [c, data.inertia]])
-        by_force = np.linalg.pinv(Z, rcond=FLAT, hermitian=True)[:, :3]
-        by_force = np.where(np.abs(by_force) > FLAT * np.abs(by_force).max(), by_force, 0.0)
+        by_force = np.linalg.pinv(Z, rcond=ZERO.flat, hermitian=True)[:, :3]
+        by_force = np.where(np.abs(by_force) > ZERO.flat * np.abs(by_force).max(), by_force, 0.0)
         self.Y = constant(by_force) @ self.bent
         self.change = constant(by_force) @ ca.vertcat(*(rate.T @ one @ rate for one in K))
         self.centrifugal = np.zeros((6, *acceleration.shape[1:]))

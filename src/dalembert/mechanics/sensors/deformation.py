@@ -21,16 +21,16 @@ def find_floating(machine: MachineQuantities, body: Body) -> FloatingBody:
 def deflection(machine: MachineQuantities, measure: DeflectionMeasure) -> Output:
     """d of a node, minus that of the chord at the foot of the undeformed node."""
 
-    def moved(place: Place) -> Expr:
+    def displacement_of(place: Place) -> Expr:
         body = place.body  # type: ignore[union-attr]
         return find_floating(machine, body).displacement(body.node_at(place.coordinates))  # type: ignore[union-attr]
 
-    value = moved(measure.point)
+    value = displacement_of(measure.point)
     if measure.start is not None and measure.end is not None:
         ends = (measure.point, measure.start, measure.end)
         here, a, b = (np.array(place.coordinates, dtype=float) for place in ends)  # type: ignore[union-attr]
         share = float((here - a) @ (b - a) / ((b - a) @ (b - a)))
-        value = value - (1 - share) * moved(measure.start) - share * moved(measure.end)
+        value = value - (1 - share) * displacement_of(measure.start) - share * displacement_of(measure.end)
     return Output(value, measure.unit)
 
 

@@ -1,4 +1,4 @@
-"""A rigid body on a link of a tree: its inertia, and places on it as joints, forces and sensors ask for them."""
+"""A rigid body on a link of a tree: its inertia, and its places for joints, forces and sensors."""
 
 from __future__ import annotations
 

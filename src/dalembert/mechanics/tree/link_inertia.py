@@ -1,4 +1,4 @@
-"""What the body of a link brings to the recursions: inertia, forces of its motion and speeds of its own.
+"""Parts of a body in the recursions over links: inertia, forces of its motion, and its own speeds.
 
 The momentum of a body with m speeds η̇ of its own (elastic ones) is (6 + m) linear forms of its link's twist and η̇:
 

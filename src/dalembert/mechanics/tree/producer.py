@@ -313,7 +313,7 @@ class JointCoordinates(Absolute):
         return tuple(CarriedOrientation(b, places[f"{b}.e0"], places[f"{b}.rx"]) for b in bodies)
 
     def spin_speeds(self, spin: Spin, e: Expr, place: Expr) -> tuple[Expr, Expr]:
-        """Ball joints between bodies that spin and others turn; what is carried beyond the spinning bodies stays."""
+        """Rotate the ball joints between spinning bodies and others; bodies beyond them keep their pose."""
         spinning = {id(body) for body in spin.bodies}
         Z, E = SX(self.nv, 1), SX(1, self.nv)
         for branch in self.branches:

@@ -39,8 +39,8 @@ def span(
 ) -> list[Branch]:
     """Bodies in an order in which parents come first. `rows`: joints that need multipliers of their own."""
     free, closed = (
-        _known(absolute, [b.name for b in m.bodies], "body", m),
-        _known(cut, [j.name for j in m.joints], "joint", m),
+        _check_names(absolute, [b.name for b in m.bodies], "body", m),
+        _check_names(cut, [j.name for j in m.joints], "joint", m),
     )
     free |= {b.name for b in m.bodies if b.flexible is not None}
     of_body: dict[int, list[Joint]] = {}
@@ -113,7 +113,7 @@ def describe_tree(
     return found
 
 
-def _known(names: Iterable[str], known: list[str], what: str, m: Mechanism) -> set[str]:
+def _check_names(names: Iterable[str], known: list[str], what: str, m: Mechanism) -> set[str]:
     given = list(names)
     found = set(given)
     option = {"body": "absolute", "joint": "cut"}[what]

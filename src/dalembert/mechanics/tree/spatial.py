@@ -66,12 +66,12 @@ def cross_wrench(space: Space, moving: Twist, own: Wrench) -> Wrench:
 
 
 def parallel(space: Space, a: Expr, b: Expr) -> Expr:
-    """a·b 1 - a bᵀ, the part of an inertia that goes with two distances; a·b in the plane."""
+    """a·b 1 - a bᵀ, the part of an inertia that is a product of two distances; a·b in the plane."""
     return ca.dot(a, b) if space.planar else ca.dot(a, b) * SX.eye(3) - a @ b.T
 
 
 def symmetric(J: Expr) -> Expr:
-    """The matrix whose upper triangle this is: what symmetry gives is not computed twice."""
+    """The symmetric matrix with this upper triangle; no entry is computed twice."""
     return J if J.shape == (1, 1) else ca.sparsify(ca.triu2symm(ca.triu(J)))
 
 

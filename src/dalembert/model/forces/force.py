@@ -96,7 +96,7 @@ class Force(Declared):
 
     def inputs(self) -> list[str]:
         """Input channels that it reads."""
-        return list(self.given("input"))
+        return list(self.values_of("input"))
 
     def input_unit(self, turns: bool | None) -> str:
         """Unit of its input; `turns`: whether its coordinate is an angle, None where it has none."""

@@ -26,7 +26,7 @@ class DeflectionMeasure(Measure):
             raise ModelError("missing-argument", problem, Advice("Give {}.", Argument("start"), Argument("end")))
         body = self.bodies()[0]
         require_flexible(body, what)
-        for place in self.given("place"):
+        for place in self.values_of("place"):
             if isinstance(place, Body):
                 raise ModelError("wrong-type", f"{what}: expected a node of body {place.name!r}, got the body itself.")
             if place.body is not body:

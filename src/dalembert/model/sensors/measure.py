@@ -52,7 +52,10 @@ class Measure(Declared):
     @property
     def of(self) -> str:
         """Where it is measured, for tables."""
-        names = [*self.given("coordinate", "joint", "named force"), *dict.fromkeys(body.name for body in self.bodies())]
+        names = [
+            *self.values_of("coordinate", "joint", "named force"),
+            *dict.fromkeys(body.name for body in self.bodies()),
+        ]
         return ", ".join(names)
 
 

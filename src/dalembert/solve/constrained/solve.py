@@ -344,7 +344,7 @@ def close_joints(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | 
 
     The correction keeps to the rows of velocity and acceleration level too: it rolls, it does not slip.
     """
-    q = normalised(eqs, s.q)
+    q = normalise(eqs, s.q)
     if not eqs.holonomic_rows:
         return q
     if factor is None:
@@ -354,7 +354,7 @@ def close_joints(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | 
         N, _ = eqs.functions["kinematics"](q, s.p, s.t)
         gap = SX.zeros(len(eqs.rows))
         gap[eqs.holonomic_rows] = eqs.functions["position"](q, s.p, s.t)
-        q = normalised(eqs, q + N @ factor.correction(gap))
+        q = normalise(eqs, q + N @ factor.correction(gap))
     return q
 
 
@@ -389,7 +389,7 @@ def build_function(name: str, inputs: list[Any], outputs: list[Any], *, sparse: 
     return function if function.n_instructions() > SHARING else ca.Function(name, inputs, results, {"cse": True})
 
 
-def normalised(eqs: EquationsOfMotion, q: Any) -> Any:
+def normalise(eqs: EquationsOfMotion, q: Any) -> Any:
     """q with every set of Euler parameters brought back to unit length."""
     if not eqs.quaternions:
         return q

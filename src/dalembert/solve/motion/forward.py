@@ -3,8 +3,8 @@
     M v̇ = f(λ) + Aᵀλ ,  A v̇ = b
 
 The matrices come from the graph; NumPy decides the rank (`constrained.matrices`). ``"graph"`` is the expression that
-simulations step with, so that the others judge it. Where forces depend on reactions (Coulomb friction), λ is found by
-Newton's method on λ = Λ(f(λ)), Λ being any of the solves; its derivative is Λ applied to the columns of ∂f/∂λ.
+simulations step with, so that the others judge it. Where forces depend on reactions (Coulomb friction), λ is found
+by iteration (`reaction_friction`).
 
 A wanted behaviour s̈ = a of named coordinates is a constraint too, S v̇ = a - bias: Sᵀμ is the force that enforces it, μ
 the effort along each coordinate (Udwadia and Kalaba 1996, ch. 3). A force C that comes with the
@@ -13,7 +13,7 @@ joints and does work (not ideal) enters as f + C; what the joints exert is then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -26,9 +26,17 @@ from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained import matrices
-from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, forward_function, stabilisation
+from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, stabilisation
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
+from dalembert.solve.motion.reaction_friction import (
+    ConstrainedSystem,
+    Solve,
+    force_slopes,
+    forces_at,
+    solve_by_graph,
+    solve_with_friction,
+)
 from dalembert.solve.motion.recorded_accelerations import accelerations_along
 from dalembert.solve.position.assemble import state_or_rest
 from dalembert.solve.position.tangent import named_values, speed_numbers
@@ -37,22 +45,7 @@ METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph
 OPTIONS = {"alpha": ("udwadia_kalaba",), "basis": ("null_space",), "independent": ("null_space",)}
 
 
-@dataclass(frozen=True)
-class FrictionLimits:
-    """Iterations between reactions and the friction they cause; changes of λ are relative to its size."""
-
-    iterations: int = 50  # Newton steps: it converges in five where the friction does not jam
-    tolerance: float = 1e-12  # change that ends them: 4500 roundings
-    shortest: float = 1e-3  # part of a Newton step, halved ten times, that is taken even where it makes things worse
-    passes: int = 12  # warm starts of the graph's own solve, from zero multipliers
-    standing: float = 1e-14  # change that ends them
-    unsettled: float = 1e-9  # change after them that is an error: forces are known to nine digits below it
-
-
-FRICTION = FrictionLimits()
 UNIQUE = 1e-6  # share of a left null vector (of length 1) that a joint may have and still be called unique
-
-Solve = Callable[[Array, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -148,16 +141,6 @@ class ForwardSolution:
             note = "" if r.unique else "   (not unique)"
             lines.append(f"  {name:<8} force {np.array2string(r.force, precision=6)} N{note}")
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class ConstrainedSystem:
-    """The matrices of a state."""
-
-    M: Array
-    A: Array
-    b: Array
-    u: Array
 
 
 def system_at(
@@ -281,15 +264,15 @@ def forward_dynamics(
     if stabilise is not None:
         b = b + _feedback(eqs, state, stabilise)
     if method == "graph":
-        acceleration, lam, change = _by_graph(eqs, state, system.u, friction, stabilise)
+        acceleration, lam, change = solve_by_graph(eqs, state, system.u, friction, stabilise)
         efforts = np.zeros(0)
     else:
         all_rows = ConstrainedSystem(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
         chosen = None if independent is None else speed_numbers(eqs, independent)
         solve = _solver(eqs, method, all_rows, tolerance, alpha, basis, chosen, stabilise)
-        acceleration, lam, change = _iterate_friction(eqs, state, all_rows, solve, friction, given)
+        acceleration, lam, change = solve_with_friction(eqs, state, all_rows, solve, friction, given)
         lam, efforts = lam[:count], lam[count:]
-    f = _forces(eqs, state, system.u, lam)
+    f = forces_at(eqs, state, system.u, lam)
     heavy_M, heavy_f = M, f
     if matrices.is_singular(M):  # a mass made regular by the rows
         heavy_M, heavy_f = matrices.heavier(M, f, A, b, tolerance=tolerance)
@@ -392,100 +375,6 @@ def _solver(
     }[method]
 
 
-def _forces(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> Array:
-    (f,) = eqs.kernel("forces")(state.q, state.v, state.z, u, eqs.p, state.t, lam)
-    if not np.isfinite(f).all():
-        name = eqs.speeds.names[int(np.argmin(np.isfinite(f)))]
-        raise ModelError("not-finite", f"the forces on {name!r} are not finite at t = {state.t:g} s.")
-    return f
-
-
-def _force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> Array:
-    """∂f/∂λ (nv, rows), exact."""
-
-    def make() -> Kernel:
-        s = eqs.symbols()
-        f = eqs.functions["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
-        slopes = ca.densify(ca.jacobian(f, s.lam))
-        return Kernel(ca.Function("force_slopes", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], [slopes]))
-
-    kernel = eqs.cached("force slopes", make)
-    (slopes,) = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
-    return np.reshape(slopes, (eqs.nv, len(eqs.rows)))
-
-
-def _iterate_friction(
-    eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, solve: Solve, friction: bool, given: Array
-) -> tuple[Array, Array, float]:
-    """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do."""
-    count, extra = len(state.lam), len(system.b) - len(state.lam)
-    lam = np.concatenate((state.lam, np.zeros(extra)))
-    acceleration, found = solve(_forces(eqs, state, system.u, lam[:count]) + given, system.b)
-    if not friction:
-        return acceleration, found, 0.0
-    zero = np.zeros_like(system.b)
-    change = np.inf
-    for _ in range(FRICTION.iterations):
-        change = float(np.abs(found - lam).max()) / (1.0 + float(np.abs(found).max()))
-        if change <= FRICTION.tolerance:
-            return acceleration, found, change
-        slopes = np.hstack((_force_slopes(eqs, state, system.u, lam[:count]), np.zeros((eqs.nv, extra))))
-        answer = np.zeros((len(lam), len(lam)))
-        for k in np.flatnonzero(np.abs(slopes).max(axis=0) > 0):
-            answer[:, k] = solve(slopes[:, k], zero)[1]
-        step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=1e-14)[0])
-        before = float(np.abs(found - lam).max())
-        lam, acceleration, found = _shorten_step(eqs, state, system, solve, lam, step, before, given)
-    raise ConvergenceError(
-        "friction-unsettled",
-        f"friction and reactions of {eqs.name!r} did not settle in {FRICTION.iterations} iterations (last change "
-        f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient.",
-    )
-
-
-def _shorten_step(
-    eqs: EquationsOfMotion,
-    state: State,
-    system: ConstrainedSystem,
-    solve: Solve,
-    lam: Array,
-    step: Array,
-    before: float,
-    given: Array,
-) -> tuple[Array, Array, Array]:
-    """The Newton step, halved while it makes things worse (reactions enter through their size, which has a kink)."""
-    length = 1.0
-    while True:
-        trial = lam + length * step
-        acceleration, found = solve(_forces(eqs, state, system.u, trial[: len(state.lam)]) + given, system.b)
-        if float(np.abs(found - trial).max()) <= before or length < FRICTION.shortest:
-            return trial, acceleration, found
-        length /= 2
-
-
-def _by_graph(
-    eqs: EquationsOfMotion, state: State, u: Array, friction: bool, stabilise: Baumgarte | None
-) -> tuple[Array, Array, float]:
-    """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
-    key = ("forward kernel", stabilise)
-    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise)))
-    lam = np.array(state.lam)
-    change = 0.0
-    for _ in range(FRICTION.passes):
-        _, acceleration, _, _, after, last = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
-        moved = float(np.abs(after - lam).max(initial=0.0))
-        lam, change = after, float(np.reshape(last, -1)[0])
-        if moved <= FRICTION.standing * (1.0 + float(np.abs(lam).max(initial=0.0))):
-            break
-    if friction and change > FRICTION.unsettled:
-        raise ConvergenceError(
-            "friction-unsettled",
-            f"friction and reactions of {eqs.name!r} did not settle (last change {change:.1e} of the reactions). "
-            "The joint may be jamming: lower the friction coefficient.",
-        )
-    return acceleration, lam, change
-
-
 # -- what redundancy leaves open --------------------------------------------------------------------------------------
 
 
@@ -527,7 +416,7 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Con
     if not Z.size:
         return
     lam = np.ones(len(eqs.rows))
-    slopes = _force_slopes(eqs, state, system.u, lam)
+    slopes = force_slopes(eqs, state, system.u, lam)
     if float(np.abs(slopes @ Z).max()) <= UNIQUE * float(np.abs(slopes).max(initial=0.0)):
         return
     unique = _unique(eqs, Z)

@@ -36,7 +36,7 @@ from dalembert.linear.responses.modal import undamped_modes
 from dalembert.mechanics import equations as equations
 from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.elimination import solve_rows_of_joints
-from dalembert.solve.constrained.solve import depends_on_reactions, normalised
+from dalembert.solve.constrained.solve import depends_on_reactions, normalise
 from dalembert.solve.position.assemble import assemble, state_or_rest
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import RANK, Instant, accelerations
@@ -209,9 +209,9 @@ class _Reduction:
             phi = F["position"](q, p, t)[phi_rows]
             K = ca.vertcat(A[self.rows_p, :], S[chosen, :])
             change = solve_rows_of_joints(K, ca.vertcat(-phi, target - value[chosen]))
-            return normalised(eqs, q + N @ change), ca.norm_inf(change)
+            return normalise(eqs, q + N @ change), ca.norm_inf(change)
 
-        q, safe, before = normalised(eqs, seed), SX(1), ca.inf
+        q, safe, before = normalise(eqs, seed), SX(1), ca.inf
         begin = F["measures"](q, zero, p, t)[0][chosen]
         for k in range(self.path):
             q, size = step(q, begin + (s - begin) * ((k + 1) / self.path))

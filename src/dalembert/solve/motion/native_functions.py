@@ -13,7 +13,7 @@ from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Kernel
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import build_function, normalised
+from dalembert.solve.constrained.solve import build_function, normalise
 from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
 
 SX, MX = ca.SX, ca.MX
@@ -40,7 +40,7 @@ class Analysis:
         self.speeds = build_function("speeds", [q, v, p, t, ds], [self._speeds(q, v, p, t, ds)[0]])
         self.rates = build_function("rates", [q, v, p, t, ds, dds], self._rates(q, v, p, t, ds, dds))
         N, n = eqs.functions["kinematics"](q, p, t)
-        move = normalised(eqs, q + N @ v)
+        move = normalise(eqs, q + N @ v)
         self.move = ca.Function("move", [q, v, p, t], [ca.densify(move)])
         drift = ca.Function("drift", [q, v, p, t], [ca.densify(N @ v + n)])
         self.step, self.newton_kernel, self.rates_kernel = map(Kernel, (self._step(drift), self.newton, self.rates))
@@ -64,10 +64,10 @@ class Analysis:
         factor = ConstraintFactor(SX.eye(eqs.nv), J)
         change = factor.correction(residual, 2)
         N, _ = F["kinematics"](q, p, t)
-        near = normalised(eqs, q + N @ change)
+        near = normalise(eqs, q + N @ change)
         second = factor.correction(self._residual(near, p, t, s), 1)
         N, _ = F["kinematics"](near, p, t)
-        return [ca.densify(normalised(eqs, near + N @ second)), ca.norm_inf(change), ca.norm_inf(residual)]
+        return [ca.densify(normalise(eqs, near + N @ second)), ca.norm_inf(change), ca.norm_inf(residual)]
 
     def _residual(self, q: object, p: object, t: object, s: object) -> Any:
         h, _, _, _ = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)

@@ -108,10 +108,10 @@ def assemble(
     if start is not None:
         _same_machine(eqs, start)
     plain, turned = take_poses(eqs, _mapping(position, "position"), "position")
-    wanted = _named(eqs, plain, "position")
-    speeds = _named(eqs, velocity, "velocity", rates=True)
+    wanted = _read_named(eqs, plain, "position")
+    speeds = _read_named(eqs, velocity, "velocity", rates=True)
     loose, leaning = take_poses(eqs, _mapping(guess, "guess"), "guess")
-    hints = {**wanted, **_named(eqs, loose, "guess", coordinates=True)}
+    hints = {**wanted, **_read_named(eqs, loose, "guess", coordinates=True)}
     parts = {block.owner: eqs.coordinates.names[block.part] for block in eqs.quaternions}
     parts |= {one.owner: eqs.measures.names[one.parameters : one.parameters + 4] for one in eqs.carried_orientations}
     for owner, orientation in {**leaning, **turned}.items():
@@ -180,7 +180,7 @@ def _finite(value: Any, what: str, name: str) -> float:
     return result
 
 
-def _named(
+def _read_named(
     eqs: EquationsOfMotion,
     given: Mapping[str, float] | None,
     what: str,

@@ -30,11 +30,11 @@ def find_exceeded(eqs: EquationsOfMotion, motion: State | Record) -> list[Findin
             excess = limit - values if key == "lower" else (np.abs(values) if key == "speed" else values) - limit
             worst = int(np.argmax(excess))
             if excess[worst] > ROUNDING * (1 + abs(limit)):
-                found.append(_exceeded(channel, key, limit, float(values[worst]), motion, worst))
+                found.append(_describe_excess(channel, key, limit, float(values[worst]), motion, worst))
     return found
 
 
-def _exceeded(channel: str, key: str, limit: float, value: float, motion: State | Record, worst: int) -> Finding:
+def _describe_excess(channel: str, key: str, limit: float, value: float, motion: State | Record, worst: int) -> Finding:
     where: dict[str, Any] = {"channel": channel}
     at = ""
     if isinstance(motion, Record):

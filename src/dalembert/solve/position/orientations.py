@@ -96,7 +96,9 @@ def to_rates(p: Array, omega: Array) -> Array:
     return np.asarray(0.5 * np.einsum("kin,nk->ni", E, omega))
 
 
-def between(times: Array, p: Array, omega: Array, alpha: Array, wanted: Array) -> tuple[Array, Array, Array]:
+def interpolate_orientations(
+    times: Array, p: Array, omega: Array, alpha: Array, wanted: Array
+) -> tuple[Array, Array, Array]:
     """Rotation vector, ω and ω̇ between samples: quintic through quaternions and their two derivatives."""
     from scipy.interpolate import BPoly
 

@@ -24,7 +24,7 @@ from dalembert.model.orientation import Rotation, logarithm, rotation
 from dalembert.model.recorded import read_orientation
 from dalembert.record import Record
 from dalembert.solve.position.orientations import (
-    between,
+    interpolate_orientations,
     rates_of_time,
     take_poses,
     to_omega,
@@ -367,7 +367,9 @@ class RecordMotion:
         value, rate, acceleration = (through.derivative(k)(times) if k else through(times) for k in range(3))
         for first, p in self._turned:
             own = slice(first, first + 3)
-            found = between(self.times[near], p[near], self._data[1][near, own], self._data[2][near, own], times)
+            found = interpolate_orientations(
+                self.times[near], p[near], self._data[1][near, own], self._data[2][near, own], times
+            )
             for whole, part in zip((value, rate, acceleration), found, strict=True):
                 whole[:, own] = part
         # at a sample what is given holds: second differences over a short interval would round it

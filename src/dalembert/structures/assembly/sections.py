@@ -114,7 +114,7 @@ class Section:
         """Solid rectangle."""
         d = _sizes("rectangle", height=height, width=width)
         chi = shear.rectangle(poisson)
-        return _made(
+        return _make_section(
             cls, "rectangle", d, poisson, name, area=height * width, I_z=width * height**3 / 12,
             I_y=height * width**3 / 12, J=rectangle_torsion(height, width), shear=(chi, chi),
             height=height, width=width,
@@ -130,7 +130,7 @@ class Section:
         """Solid circle."""
         d = _sizes("circle", diameter=diameter)
         inertia, chi = math.pi * diameter**4 / 64, shear.circle(poisson)
-        return _made(
+        return _make_section(
             cls, "circle", d, poisson, name, area=math.pi * diameter**2 / 4, I_z=inertia, I_y=inertia, J=2 * inertia,
             shear=(chi, chi), height=diameter, width=diameter,
         )  # fmt: skip
@@ -144,7 +144,7 @@ class Section:
                 "bad-section", f"a tube needs inner < outer diameter, got inner = {inner}, outer = {outer}."
             )
         inertia, chi = math.pi * (outer**4 - inner**4) / 64, shear.hollow_circle((inner / outer) ** 2, poisson)
-        return _made(
+        return _make_section(
             cls, "tube", d, poisson, name, area=math.pi * (outer**2 - inner**2) / 4, I_z=inertia, I_y=inertia,
             J=2 * inertia, shear=(chi, chi), height=outer, width=outer,
         )  # fmt: skip
@@ -154,7 +154,7 @@ class Section:
         """Thin-walled round tube by its mean diameter, to first order in the thickness."""
         d = _sizes("thin tube", diameter=diameter, thickness=thickness)
         inertia, chi = math.pi * diameter**3 * thickness / 8, shear.thin_tube(poisson)
-        return _made(
+        return _make_section(
             cls, "thin_tube", d, poisson, name, area=math.pi * diameter * thickness, I_z=inertia, I_y=inertia,
             J=2 * inertia, shear=(chi, chi), height=diameter + thickness, width=diameter + thickness,
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Section:
         """Thin-walled square tube by its mean side, to first order in the thickness."""
         d = _sizes("thin square tube", side=side, thickness=thickness)
         inertia, chi = 2 * side**3 * thickness / 3, shear.thin_square_tube(poisson)
-        return _made(
+        return _make_section(
             cls, "thin_square_tube", d, poisson, name, area=4 * side * thickness, I_z=inertia, I_y=inertia,
             J=side**3 * thickness, shear=(chi, chi), height=side + thickness, width=side + thickness,
         )  # fmt: skip
@@ -174,7 +174,7 @@ class Section:
         """Solid ellipse; full axes."""
         d = _sizes("ellipse", height=height, width=width)
         a, b = height / 2, width / 2
-        return _made(
+        return _make_section(
             cls, "ellipse", d, poisson, name, area=math.pi * a * b, I_z=math.pi * b * a**3 / 4,
             I_y=math.pi * a * b**3 / 4, J=math.pi * a**3 * b**3 / (a**2 + b**2),
             shear=(shear.ellipse((b / a) ** 2, poisson), shear.ellipse((a / b) ** 2, poisson)),
@@ -190,7 +190,7 @@ class Section:
         d = _sizes("semicircle", diameter=diameter)
         r = diameter / 2
         centroid = 4 * r / (3 * math.pi)
-        return _made(
+        return _make_section(
             cls, "semicircle", d, poisson, name, area=math.pi * r**2 / 2, I_z=(math.pi / 8 - 8 / (9 * math.pi)) * r**4,
             I_y=math.pi * r**4 / 8, J=(math.pi / 2 - 4 / math.pi) * r**4,
             shear=(shear.semicircle(poisson), shear.semicircle_across(poisson)),
@@ -210,7 +210,7 @@ class Section:
             )
         hollow_h, hollow_w = height - 2 * f, width - 2 * t
         h, b = height - f, width - t
-        return _made(
+        return _make_section(
             cls, "box", d, poisson, name, area=height * width - hollow_h * hollow_w,
             I_z=(width * height**3 - hollow_w * hollow_h**3) / 12,
             I_y=(height * width**3 - hollow_h * hollow_w**3) / 12,
@@ -236,7 +236,7 @@ class Section:
         clear, h = height - 2 * flange, height - flange
         area = 2 * width * flange + clear * web
         chi_y = shear.i_section(2 * width * flange / (h * web), width / h, poisson)
-        return _made(
+        return _make_section(
             cls, "i_section", d, poisson, name, area=area, I_z=(width * height**3 - (width - web) * clear**3) / 12,
             I_y=(2 * flange * width**3 + clear * web**3) / 12, J=(2 * width * flange**3 + h * web**3) / 3,
             shear=(chi_y, shear.rectangle(poisson) * area / (2 * width * flange)), height=height, width=width,
@@ -260,7 +260,7 @@ class Section:
         inertia = width * flange**3 / 12 + width * flange * (h - centroid) ** 2
         inertia += web * clear**3 / 12 + web * clear * (centroid - clear / 2) ** 2
         chi_y = shear.t_section(width * flange / (h * web), width / h, poisson)
-        return _made(
+        return _make_section(
             cls, "t_section", d, poisson, name, area=area, I_z=inertia, I_y=(flange * width**3 + clear * web**3) / 12,
             J=(width * flange**3 + h * web**3) / 3,
             shear=(chi_y, shear.rectangle(poisson) * area / (width * flange)),
@@ -271,7 +271,7 @@ class Section:
     def spar(cls, height: float, web: float, flange_area: float, *, poisson: float = 0.3, name: str = "") -> Section:
         """Thin web along y between two concentrated flanges of ``flange_area`` each; rigid in shear along z."""
         d = _sizes("spar", may_be_zero=("flange_area",), height=height, web=web, flange_area=flange_area)
-        return _made(
+        return _make_section(
             cls, "spar", d, poisson, name, area=height * web + 2 * flange_area,
             I_z=web * height**3 / 12 + flange_area * height**2 / 2, I_y=height * web**3 / 12, J=height * web**3 / 3,
             shear=(shear.spar(2 * flange_area / (height * web), poisson), 0.0), height=height, width=web,
@@ -366,7 +366,7 @@ def _sizes(shape: str, *, may_be_zero: tuple[str, ...] = (), **sizes: float) -> 
     return {name: float(value) for name, value in sizes.items()}
 
 
-def _made(
+def _make_section(
     cls: type[Section], shape: str, dimensions: dict[str, float], poisson: float, name: str, *, area: float, I_z: float,
     I_y: float, J: float, shear: tuple[float, float], height: float, width: float,
     fibres_y: tuple[float, float] | None = None,

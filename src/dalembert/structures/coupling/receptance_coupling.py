@@ -74,7 +74,7 @@ def couple_receptances(
     rows, columns = _sign_channels(joints, out, "outputs"), _sign_channels(joints, sent, "inputs")
     Z = softness[None, :] * _derivative(kind, frequencies)[:, None]
     joined = join_responses(Y, rows, columns, Z, frequencies)
-    pick_out, pick_in = _kept(meet, out), _kept(meet, sent)
+    pick_out, pick_in = _choose_members(meet, out), _choose_members(meet, sent)
     return FrequencyResponse(
         frequencies, joined[:, list(pick_out.values())][:, :, list(pick_in.values())],
         list(pick_in), list(pick_out), kind=kind, provenance={"method": "LM-FBS", "parts": tuple(parts)},
@@ -187,7 +187,7 @@ def _derivative(kind: str, w: FloatArray) -> ComplexArray:
     return np.asarray((1j * w) ** {"receptance": 0, "mobility": 1, "accelerance": 2}[kind], dtype=np.complex128)
 
 
-def _kept(meet: BoundaryCoordinates, at: Mapping[Any, int]) -> dict[str, int]:
+def _choose_members(meet: BoundaryCoordinates, at: Mapping[Any, int]) -> dict[str, int]:
     """One row (or column) per global name: after joining, all members of a shared one are equal."""
     result: dict[str, int] = {}
     for part, places in meet.maps.items():

@@ -147,7 +147,7 @@ def _plan(
     reference: str | None, own: FloatArray | None,
 ) -> _Plan:  # fmt: skip
     by_name = {node.name: node for node in nodes}
-    held = [_known(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
+    held = [_find_node(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
     loose = [node.name for node in held if node.point is None]
     if loose:
         raise ModelError(
@@ -172,7 +172,7 @@ def _plan(
             raise ModelError("conflicting-arguments", problem, Advice("Leave out {}.", Argument("reference")))
         return _Plan(kind, points, None, "mean axis")
     if reference is not None:
-        return _Plan(kind, points, _known(title, by_name, reference), "attached")
+        return _Plan(kind, points, _find_node(title, by_name, reference), "attached")
     if own is not None:
         still = [node for node in nodes if not clean(node.rows @ own, 1e3 * np.abs(own).max(initial=0.0)).any()]
         return _Plan(kind, points, still[0] if still else None, "attached" if still else "given")
@@ -184,7 +184,7 @@ def _plan(
     return _Plan(kind, points, nodes[0], "attached")
 
 
-def _known(title: str, nodes: Mapping[str, Node], name: str) -> Node:
+def _find_node(title: str, nodes: Mapping[str, Node], name: str) -> Node:
     if name not in nodes:
         problem = unknown_name("node", name, list(nodes), f"flexible body {title!r}")
         raise ModelError("unknown-name", problem, where={"body": title, "node": name})
@@ -219,7 +219,7 @@ def _raw_shapes(
         shapes, clamped = bases.clamped_modes(body, held, modes, up_to)
         return shapes, clamped, shapes.shape[1]
     by_name = {node.name: node for node in nodes}
-    chosen = nodes if interfaces is None else [_known(structure.name, by_name, name) for name in interfaces]
+    chosen = nodes if interfaces is None else [_find_node(structure.name, by_name, name) for name in interfaces]
     twice = [name for k, name in enumerate(interfaces or ()) if name in list(interfaces or ())[:k]]
     if twice:
         problem = f"flexible body {structure.name!r}: interface {twice[0]!r} is given twice."
@@ -323,7 +323,7 @@ def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) 
     for name in [static] if isinstance(static, str) else static:
         stem, dot, way = name.rpartition(".")
         whole = name in by_name or not dot or way not in DIRECTIONS
-        node = _known(title, by_name, name if whole else stem)
+        node = _find_node(title, by_name, name if whole else stem)
         rows = node.rows.toarray()
         columns += [row for row in rows if row.any()] if whole else [rows[DIRECTIONS.index(way)]]
     return np.column_stack(columns)

@@ -167,7 +167,7 @@ def names_of(kind: str, given: str | Iterable[str], count: int) -> list[str]:
     return names
 
 
-def shown(names: Any) -> str:
+def first_name(names: Any) -> str:
     """The first name, for messages."""
     if isinstance(names, str):
         return f"'{names}...'"

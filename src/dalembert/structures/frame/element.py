@@ -200,7 +200,7 @@ class FrameModel:
     groups: list[ElementGroup]
     released: IntArray
 
-    def kept(self, blocks: FloatArray) -> FloatArray:
+    def keep_directions(self, blocks: FloatArray) -> FloatArray:
         """(m, d, d) of (m, 6, 6): the directions the points have."""
         found: FloatArray = blocks[:, self.keep][:, :, self.keep]
         return found
@@ -222,7 +222,7 @@ class SingleElements(ElementGroup):
     def matrices(self, symbol: str) -> FloatArray:
         """(ne, n d, n d) stiffness (K), mass (M) or damping (C) in the directions the points have."""
         method = {"K": "stiffness_matrix", "M": "mass_matrix", "C": "damping_matrix"}[symbol]
-        return self._kept([getattr(e, method)(self._at(k)) for k, e in enumerate(self.elements)])
+        return self._keep_directions([getattr(e, method)(self._at(k)) for k, e in enumerate(self.elements)])
 
     def own_stiffness(self) -> sp.csc_array:
         return self._scatter(self.matrices("K"))
@@ -245,7 +245,7 @@ class SingleElements(ElementGroup):
 
     def geometric_stiffness(self, state: States) -> sp.csc_array:
         each = [e.geometric_stiffness(self._at(k), state.forces[k]) for k, e in enumerate(self.elements)]
-        return self._scatter(self._kept(each))
+        return self._scatter(self._keep_directions(each))
 
     def forces_of(self, name: str, state: States, *, total: bool) -> Forces:
         return state.of(self.names.index(name), total)
@@ -267,7 +267,9 @@ class SingleElements(ElementGroup):
         load = np.zeros(len(self.positions) * len(self.keep))
         places = assembly.coordinates(self.points, len(self.keep))
         np.add.at(load, places, f.reshape(len(f), -1, 6)[:, :, self.keep].reshape(len(f), -1))
-        return SpinMatrices(self._scatter(self._kept(list(G))), self._scatter(self._kept(list(K))), load)
+        return SpinMatrices(
+            self._scatter(self._keep_directions(list(G))), self._scatter(self._keep_directions(list(K))), load
+        )
 
     def gyroscopic(self, axis: FloatArray, speed: float) -> sp.csc_array:
         G = np.zeros((len(self.elements), *(6 * self.points.shape[1],) * 2))
@@ -275,7 +277,7 @@ class SingleElements(ElementGroup):
             rotating_bodies.refuse_not_round(some.inertia, axis[None], f"element {self.elements[e].name!r}")
             blocks = rotating_bodies.gyroscopic(some.inertia, np.tile(axis * speed, (len(some.mass), 1)))
             G[e] = np.einsum("kri,krs,ksj->ij", some.shapes[:, 3:], blocks, some.shapes[:, 3:])
-        return self._scatter(self._kept(list(G)))
+        return self._scatter(self._keep_directions(list(G)))
 
     def joined_pairs(self) -> IntArray:
         return self.points if self.points.shape[1] == 2 else self.points[:0, :2]
@@ -304,7 +306,7 @@ class SingleElements(ElementGroup):
         full[:, :, self.keep] = u.reshape(len(self.positions), len(self.keep))[self.points]
         return full.reshape(len(self.points), -1)
 
-    def _kept(self, matrices: Sequence[FloatArray]) -> FloatArray:
+    def _keep_directions(self, matrices: Sequence[FloatArray]) -> FloatArray:
         n = self.points.shape[1]
         columns = [6 * point + way for point in range(n) for way in self.keep]
         array = np.array(matrices, dtype=np.float64).reshape(-1, 6 * n, 6 * n)

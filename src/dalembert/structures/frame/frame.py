@@ -113,7 +113,7 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
         positions : (n, 3) [m], or (n, 2) for a planar frame.
         """
         array = arguments.numbers(
-            positions, f"positions of points {arguments.shown(names)} must be numbers, (n, 2) or (n, 3)."
+            positions, f"positions of points {arguments.first_name(names)} must be numbers, (n, 2) or (n, 3)."
         )
         sizes = (2, 3) if self.planar else (3,)
         if array.ndim != 2 or array.shape[1] not in sizes or not np.all(np.isfinite(array)):
@@ -212,13 +212,7 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
 
     def check(self) -> None:
         """Raise one `ModelError` that lists every problem of the description."""
-        found = self.problems()
-        if len(found) == 1:
-            raise ModelError.of(found[0])
-        if found:
-            title = f"{len(found)} problems in frame {self.name!r}:"
-            problem = "\n  - ".join([title, *(one.text() for one in found)])
-            raise ModelError("several-problems", problem, where={"frame": self.name}, evidence={"problems": found})
+        ModelError.refuse(self.problems(), f"problems in frame {self.name!r}", {"frame": self.name})
 
 
 def find_problems(frame: Frame) -> list[Finding]:

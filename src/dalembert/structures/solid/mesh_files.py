@@ -107,7 +107,7 @@ def sections(file: Path, which: str, kind: str | None, limit: int) -> Generator[
         raise FileFormatError(
             "not-readable", f"cannot be read as {which}: {reason}", path=str(file), line=line
         ) from error
-    points, cells, chosen, point_sets, cell_sets = _kept(raw, file, kind, limit)
+    points, cells, chosen, point_sets, cell_sets = _read_cells(raw, file, kind, limit)
     yield {
         "kind": chosen, "remarks": remarks.getvalue(), "points": points.size, "cells": cells.size,
         "point_sets": {name: len(members) for name, members in point_sets.items()},
@@ -243,7 +243,7 @@ _READERS: dict[str, Callable[[Path, str], Any]] = {"gmsh": _gmsh, "abaqus": _aba
 # -- from the content of a file to a mesh ------------------------------------------------------------------------------
 
 
-def _kept(
+def _read_cells(
     raw: Any, file: Path, kind: str | None, limit: int
 ) -> tuple[Any, Any, str, dict[str, IntArray], dict[str, IntArray]]:
     """Points, cells of one kind, which kind, and the named sets of both."""

@@ -23,7 +23,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
 from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.motion import ModularMotion
@@ -105,7 +105,7 @@ class ModularModel:
     def _derive(self, part: ModularPart, path: str, nodes: Mapping[str, ModelNode]) -> ModelNode:
         motion = self.motion
         inner = [nodes[f"{path}{one.name}"] for one in part.parts]
-        R = label_sum(identity(motion.owned(path)), *(node.S for node in inner))
+        R = label_sum(identity(motion.own_labels(path)), *(node.S for node in inner))
         A = self.jacobian(path, R.rows)
         B = A @ R
         numbers = self.points.evaluate(B.entries, motion.working_order - 1)
@@ -113,7 +113,7 @@ class ModularModel:
         chosen = part.own.independent
         try:
             found = orthogonal_complement(
-                B, numbers, None if chosen is None else [path + label for label in chosen], motion.owned(path)
+                B, numbers, None if chosen is None else [path + label for label in chosen], motion.own_labels(path)
             )
         except ModelError as error:
             raise type(error)(
@@ -253,7 +253,7 @@ class ModularModel:
         A = self.at(self.jacobian(), values, t=t)
         report = self.check_rank(values, t=t)
         wrong = not np.isfinite(S.entries).all()
-        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > 1e-6:
+        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > LIMITS.complement:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
             other = self.independent_at(values, t=t)
             advice = Advice(f"At this pose {', '.join(other)} are independent.")
@@ -302,7 +302,7 @@ class ModularModel:
         S = np.eye(M.shape[0])
         if A.size:
             _, s, vt = np.linalg.svd(A)
-            rank = int((s > 1e-10 * s[0]).sum()) if s.size and s[0] > 0 else 0
+            rank = int((s > LIMITS.rank * s[0]).sum()) if s.size and s[0] > 0 else 0
             S = vt[rank:].T
         stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])
         solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=1e-13)

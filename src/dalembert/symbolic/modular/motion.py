@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import eliminate, solve_square
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, solve_square
 from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart, Parameter
 
 SX = ca.SX
@@ -225,7 +225,7 @@ class ModularMotion:
     def _add_surplus(self, part: ModularPart, path: str, left: Sequence[int] | range, relations: list[Any]) -> None:
         for i in left:
             expression = relations[i]
-            if np.abs(self._at_random(expression)).max() > 1e-9:
+            if np.abs(self._at_random(expression)).max() > LIMITS.difference:
                 name = part.own.relations[i].name
                 self.invariants.append(Invariant(path + name, path, self.order_of(expression), expression))
 
@@ -331,7 +331,7 @@ class ModularMotion:
         """The variables of one order as a column."""
         return ca.vertcat(SX(0, 1), *(entry.symbol for entry in self.variables(order)))
 
-    def owned(self, path: str, order: int | None = None) -> tuple[str, ...]:
+    def own_labels(self, path: str, order: int | None = None) -> tuple[str, ...]:
         """Labels of the variables that a part has beyond those of its own parts."""
         level = self.variables(self.base_order if order is None else order)
         return tuple(entry.label for entry in level if entry.owner == path)

@@ -360,15 +360,15 @@ class ModularPart:
 
         before, after = ca.vertcat(*old), ca.vertcat(*new)
 
-        def changed(expression: Any) -> Any:
+        def substitute(expression: Any) -> Any:
             return ca.substitute(expression, before, after) if old else expression
 
-        other.rates = {key: changed(rate) for key, rate in own.rates.items()}
-        other.relations = [NamedEquation(one.name, changed(one.expression)) for one in own.relations]
-        other.constraints = [NamedEquation(one.name, changed(one.expression)) for one in own.constraints]
-        other.forces = [ModularForce(changed(one.along), changed(one.value)) for one in own.forces]
-        other.energies = [Energy(one.kind, changed(one.expression)) for one in own.energies]
-        other.outputs = {key: (unit, changed(value)) for key, (unit, value) in own.outputs.items()}
+        other.rates = {key: substitute(rate) for key, rate in own.rates.items()}
+        other.relations = [NamedEquation(one.name, substitute(one.expression)) for one in own.relations]
+        other.constraints = [NamedEquation(one.name, substitute(one.expression)) for one in own.constraints]
+        other.forces = [ModularForce(substitute(one.along), substitute(one.value)) for one in own.forces]
+        other.energies = [Energy(one.kind, substitute(one.expression)) for one in own.energies]
+        other.outputs = {key: (unit, substitute(value)) for key, (unit, value) in own.outputs.items()}
         other.independent, other.placement = own.independent, dict(own.placement)
         other.quaternions = list(own.quaternions)
         for part in inner:

@@ -78,7 +78,7 @@ def outline(points: FloatArray) -> tuple[tuple[int, int], ...]:
     def half(numbers: list[int]) -> list[int]:
         kept: list[int] = []
         for k in numbers:
-            while len(kept) > 1 and _left(points[kept[-2]], points[kept[-1]], points[k]) <= 0:
+            while len(kept) > 1 and _double_area(points[kept[-2]], points[kept[-1]], points[k]) <= 0:
                 kept.pop()
             kept.append(k)
         return kept[:-1]
@@ -89,7 +89,7 @@ def outline(points: FloatArray) -> tuple[tuple[int, int], ...]:
     return tuple(zip(hull, [*hull[1:], hull[0]], strict=True))
 
 
-def _left(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+def _double_area(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
     """Twice the area of a triangle, positive where c is to the left of the way from a to b."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 

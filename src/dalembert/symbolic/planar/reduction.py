@@ -45,7 +45,7 @@ class PlanarReduction:
         self._check_drawn()
         self.shapes: dict[str, tuple[Any, list[Any]]] = {}  # drawn angle, places of nodes in body axes
         for body in m.bodies.values():
-            places = [self.drawn((body.name, k + 1)) for k in range(len(body.places))]
+            places = [self.place_of((body.name, k + 1)) for k in range(len(body.places))]
             self.shapes[body.name] = (
                 (SX(0), [SX.zeros(2)] * len(places)) if len(places) < 2 else to_body_axes(places, body.length)
             )
@@ -81,7 +81,7 @@ class PlanarReduction:
                 groups[node] = a
         return {node: min(group, key=lambda one: (self.order[one[0]], one[1])) for node, group in groups.items()}
 
-    def drawn(self, node: Node) -> Any:
+    def place_of(self, node: Node) -> Any:
         """(2,) where a node is drawn: at the place of the node whose variables it has."""
         body, k = self.roots[node]
         return self.m.bodies[body].places[k - 1]
@@ -100,7 +100,7 @@ class PlanarReduction:
             if gap > OPEN * size and not {node[0], root[0]} & bars:
                 raise ModelError(
                     "joint-open", f"nodes {join_node(root)} and {join_node(node)} are one by a revolute joint, but "
-                    f"drawn {gap:.3g} m apart, at {_shown(places[root])} and {_shown(places[node])}.",
+                    f"drawn {gap:.3g} m apart, at {_format_place(places[root])} and {_format_place(places[node])}.",
                     where={"node": join_node(node)}, evidence={"gap": gap},
                 )  # fmt: skip
 
@@ -132,13 +132,13 @@ class PlanarReduction:
         for node, root in self.roots.items():
             own, other = (self._symbols(x) for x in (node, root))
             if root[0] == GROUND:
-                replaced += [(own[0], SX(self.drawn(node))), (own[1], SX.zeros(2))]
+                replaced += [(own[0], SX(self.place_of(node))), (own[1], SX.zeros(2))]
             elif node != root:
                 replaced += list(zip(own, other, strict=True))
             else:
                 stem = join_node(node)
                 self.variables += [
-                    PlanarVariable(f"{stem}.{c}", f"{stem}.v{c}", "m", own[0][k], own[1][k], self.drawn(node)[k])
+                    PlanarVariable(f"{stem}.{c}", f"{stem}.v{c}", "m", own[0][k], own[1][k], self.place_of(node)[k])
                     for k, c in enumerate("xy")
                 ]
         for body in m.bodies.values():
@@ -156,7 +156,7 @@ class PlanarReduction:
         for joint in m.joints.values():
             a, b = m.bodies[joint.a[0]], m.bodies[joint.b[0]]
             if joint.kind != REVOLUTE:
-                start = ca.dot(self.direction(joint, drawn=True), self.drawn(joint.b) - self.drawn(joint.a))
+                start = ca.dot(self.direction(joint, drawn=True), self.place_of(joint.b) - self.place_of(joint.a))
                 names = (f"{joint.name}.displacement", f"{joint.name}.speed", "m")
                 self.variables.append(PlanarVariable(*names, joint.coordinate, joint.rate, start))
             elif joint.input:
@@ -199,5 +199,5 @@ class PlanarReduction:
         return locate_center(places[i - 1], places[j - 1], *body.center)
 
 
-def _shown(place: Array) -> str:
+def _format_place(place: Array) -> str:
     return f"({place[0]:.6g}, {place[1]:.6g})"

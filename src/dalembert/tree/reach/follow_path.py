@@ -20,6 +20,8 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.record import Record
+from dalembert.solve.position.orientations import align_signs, turn_along
+from dalembert.solve.position.prescribed_motion import spline
 from dalembert.tree.places import Goal, read_path
 from dalembert.tree.reach.inverse_kinematics import (
     OutOfReachError,
@@ -34,7 +36,7 @@ from dalembert.tree.reach.inverse_kinematics import (
 from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
 from dalembert.tree.reach.posture import Objective, approach, descend, read_objective
 from dalembert.tree.reach.ranges import Ranges, initial_state, read_ranges
-from dalembert.tree.trajectories.joint_record import joint_record
+from dalembert.tree.trajectories.waypoints import Waypoints, make_column
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class PathLimits:
     # Largest change between samples where no speed is limited [m or rad]: two solutions of a wrist differ by more, and
     # a path that needs more between two samples has too few of them.
     jump: float = 0.5
-    # Time constant [s] with which a preferred posture is followed. It nears a limit with a speed of at most the
-    # distance over this (the velocity damper of Faverjon and Tournassoud 1987).
+    # Time constant [s] with which a preferred posture is followed. The speed towards a limit is at most the distance
+    # over this constant (the velocity damper of Faverjon and Tournassoud 1987).
     lag: float = 0.2
     different: float = 0.1  # [m or rad]: first poses nearer to each other are one
     # Gap [m, rad] that counts as followed: a micrometre, below the repeatability of any arm.
@@ -117,10 +119,10 @@ def follow_path(
         firsts = [point for point in (nearest_pose(search, begin, goals[0], count, seed),) if point is not None]
     for first in firsts:
         point = search.search(first, goals[0], settled=LIMITS.stuck)
-        if not nearest and not follower.followed(point):
+        if not nearest and not follower.is_followed(point):
             failure = failure or follower.failure(search.search(point, goals[0]), 0, [], ranges)
             continue
-        if objective is not None and search.reached(point):
+        if objective is not None and search.is_reached(point):
             point = descend(search, point, goals[0], objective)
         if any(np.abs(point.q - other).max() < PATH.different for other in tried):
             continue
@@ -130,7 +132,7 @@ def follow_path(
             failure = found if failure is None or follower.length(found) > follower.length(failure) else failure
             continue
         gaps = [remaining for one in found for remaining in one[1]]
-        return joint_record(
+        return _joint_record(
             eqs, path.time, np.array([q for q, _ in found]), "follow path",
             **{
                 "largest gap": max(gap for _, gap, _ in gaps), "largest angle": max(angle for _, _, angle in gaps),
@@ -154,7 +156,7 @@ class _PathFollower:
     objective: Objective | None
     tolerance: float
 
-    def followed(self, point: SearchPoint) -> bool:
+    def is_followed(self, point: SearchPoint) -> bool:
         return point.gap <= self.tolerance
 
     def follow(self, point: SearchPoint, nearest: bool) -> list[Sample] | OutOfReachError:
@@ -166,9 +168,9 @@ class _PathFollower:
                 room = np.where(np.isfinite(self.speeds), self.speeds * step, PATH.jump)
                 search.ranges = whole.meet(point.c - room, point.c + room)
                 point = search.search(point, self.goals[k])
-                if self.objective is not None and search.reached(point):
+                if self.objective is not None and search.is_reached(point):
                     point = self._approach_posture(point, k, whole, min(1.0, step / PATH.lag))
-                if not nearest and not self.followed(point):
+                if not nearest and not self.is_followed(point):
                     return self.failure(point, k, samples, whole)
                 samples.append((point.q, self._gaps(point, k)))
         finally:
@@ -212,7 +214,7 @@ class _PathFollower:
         )  # fmt: skip
         error.state = plain.state
         if samples:
-            error.record = joint_record(eqs, self.time[:k], np.array([q for q, _ in samples]), "follow path")
+            error.record = _joint_record(eqs, self.time[:k], np.array([q for q, _ in samples]), "follow path")
         return error
 
     def length(self, failure: OutOfReachError) -> int:
@@ -232,3 +234,21 @@ def _speeds(eqs: EquationsOfMotion, search: PoseSearch, speed: Any) -> Array:
     elif not isinstance(speed, bool):
         found = np.minimum(found, positive_number("speed", speed))
     return found
+
+
+def _joint_record(eqs: EquationsOfMotion, time: Array, q: Array, method: str, **statistics: Any) -> Record:
+    """Record of coordinates (n, nq) at times, with rates and accelerations; orientations with ω and ω̇."""
+    inner = {k for block in eqs.quaternions for k in range(block.part.start, block.part.stop)}
+    places = [k for k, name in enumerate(eqs.coordinates.names) if k not in inner and name not in eqs.unrecorded]
+    p = np.stack([align_signs(q[:, block.part]) for block in eqs.quaternions] or [np.zeros((len(time), 4))], axis=1)
+    p = p[:, : len(eqs.quaternions)]
+
+    def curves(values: Array) -> list[Array]:
+        curve = spline(time, values)
+        return [values, *(np.asarray(curve.derivative(k)(time)) if curve.k >= k else 0 * values for k in (1, 2))]
+
+    columns = tuple(make_column(eqs, eqs.coordinates.names[k]) for k in places)
+    turned = [turn_along(*curves(p[:, k])) for k in range(len(eqs.quaternions))]
+    way = Waypoints(eqs, columns, q[:, places], tuple(block.owner for block in eqs.quaternions), p)
+    parts = [np.stack(x, axis=1) for x in zip(*turned, strict=True)] if turned else []
+    return way.record(time, curves(q[:, places]), parts, method, **statistics)

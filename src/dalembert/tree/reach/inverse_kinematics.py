@@ -1,4 +1,4 @@
-"""Inverse kinematics: the pose of a machine whose places are where they shall be.
+"""Inverse kinematics: the pose of a machine that brings places to their targets.
 
 From the start, then from random poses within the limits (with a seed), a damped search (`pose_search`) looks for a pose
 that reaches all targets; the first one is taken. Further freedoms go to the preferred posture (`posture`).
@@ -7,6 +7,7 @@ that reaches all targets; the first one is taken. Further freedoms go to the pre
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,23 @@ from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
 from dalembert.tree.reach.posture import descend, read_objective
 from dalembert.tree.reach.ranges import Ranges, close_loops, initial_state, read_ranges
 
-# Random arms of six and seven joints within limits are solved from one to ten places, 3 of 480 from more than 100.
-RESTARTS = 300
-# So many starts that end at the smallest value, but for a share of it, have found the nearest pose: searches end with
-# steps that gain a thousandth. With 30 of them 1 of 480 reachable poses is given up too early, with 12 of them 2.
-REPEATS, ALIKE = 30, 0.01
-ACTIVE = 1e-9  # m or rad over 1 + the limit: a coordinate this near to a limit is at it
+
+@dataclass(frozen=True)
+class RestartLimits:
+    """How many starts a target is worth, and when a limit is in the way."""
+
+    # Starts: of 480 poses of random arms with six and seven joints within limits, most need 1 to 10, 3 more than 100.
+    restarts: int = 300
+    # Starts that end at the same smallest value, after which this is the nearest pose: with 30 of them 1 of 480
+    # reachable poses is given up too early, with 12 of them 2.
+    repeats: int = 30
+    # Share by which such values differ: searches end with steps that gain a thousandth.
+    alike: float = 0.01
+    # Distance [m or rad] over 1 + the limit at which a coordinate is at its limit: rounding of a bounded step.
+    active: float = 1e-9
+
+
+RESTART = RestartLimits()
 
 
 class OutOfReachError(ConvergenceError):
@@ -43,12 +55,12 @@ def inverse_kinematics(
     weights: Mapping[Any, Any] | None = None,
     prefer: State | Mapping[str, float] | str | None = None,
     limits: bool | Mapping[str, Any] = True,
-    restarts: int = RESTARTS,
+    restarts: int = RESTART.restarts,
     seed: int = 0,
     tolerance: float = LIMITS.tolerance,
     nearest: bool = False,
 ) -> State:
-    """The pose of a machine in joint coordinates whose places are where they shall be.
+    """The pose of a machine in joint coordinates that brings places to their targets.
 
     Parameters
     ----------
@@ -97,12 +109,12 @@ def inverse_kinematics(
     best = nearest_pose(search, begin, goals, whole_number("restarts", restarts), seed)
     if best is None:
         raise open_loops(eqs)
-    if not search.reached(best):
+    if not search.is_reached(best):
         best = search.search(best, goals)
     elif objective is not None:
         best = descend(search, best, goals, objective)
     state = to_state(search, best.q, begin)
-    if not search.reached(best) and not nearest:
+    if not search.is_reached(best) and not nearest:
         raise out_of_reach(search, best, goals, state)
     return state
 
@@ -138,12 +150,12 @@ def nearest_pose(
     values: list[float] = []
     for first in first_poses(search, begin, goals, restarts, seed):
         found = search.search(first, goals, settled=LIMITS.stuck)
-        if search.reached(found):
+        if search.is_reached(found):
             return found
         if best is None or found.value < best.value:
             best = found
         values.append(found.value)
-        if sum(value <= best.value * (1 + ALIKE) for value in values) >= REPEATS:
+        if sum(value <= best.value * (1 + RESTART.alike) for value in values) >= RESTART.repeats:
             break
     return best
 
@@ -233,7 +245,7 @@ def active_limits(ranges: Ranges, point: SearchPoint) -> dict[str, str]:
     found = {}
     for name, c, low, high in zip(ranges.names, point.c, ranges.low, ranges.high, strict=True):
         for word, limit in (("lower", low), ("upper", high)):
-            if np.isfinite(limit) and abs(c - limit) <= ACTIVE * (1 + abs(limit)):
+            if np.isfinite(limit) and abs(c - limit) <= RESTART.active * (1 + abs(limit)):
                 found[name] = word
     return found
 

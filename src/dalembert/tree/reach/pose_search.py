@@ -31,11 +31,11 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """When a pose counts as reached, and how long a search goes on."""
+    """When a pose counts as reached, and when a search ends."""
 
     # Gap [m or rad] over 1 + the largest position: a tenth of a nanometre on a robot, a million units of rounding.
     tolerance: float = 1e-10
-    # The search goes on to this share of the tolerance where it can: the last step costs little.
+    # Share of the tolerance at which the search ends: one more step costs little.
     aimed: float = 1e-2
     # Ten to twenty steps reach a pose; on the boundary of the workspace every step quarters the gap, 25 to 1e-15.
     iterations: int = 100
@@ -44,14 +44,20 @@ class SearchLimits:
     # rounding over damping, a thousandth of the gap.
     damping: float = 1e-13
     longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40°, as in an assembly
-    # A loop is closed to this gap [m or rad], as in an assembly; coordinates that follow from others keep ten times
-    # as far from their limits.
+    # Largest gap [m or rad] of a closed loop, as in an assembly; coordinates that follow from others keep ten times
+    # this distance from their limits.
     closed: float = 1e-12
     closing: int = 12  # Newton steps that close the loops after a step: three to five from so near
-    # Relative reduction of the value over a step that ends a search at a minimum that is no solution: of one start
-    # among several, and of the nearest pose.
+    # Relative reduction of the value in a step below which a search ends at a minimum that is no solution: `stuck`
+    # for one start among several, `settled` for the nearest pose.
     stuck: float = 1e-3
     settled: float = 1e-12
+    rounding: float = 1e-15  # predicted reduction over the value that no step can show: a few units of rounding
+    # Singular value over the largest that is zero: rows of loops have entries of about 1, as in an assembly.
+    rank: float = 1e-10
+    # First and largest damping over the mean of the diagonal: nearly a Gauss-Newton step, and one that moves nothing.
+    first_damping: float = 1e-3
+    last_damping: float = 1e8
 
 
 LIMITS = SearchLimits()
@@ -230,7 +236,7 @@ class PoseSearch:
         return before.value - after.value <= self.settled * before.value and after.gap > self.tolerance
 
     def is_rounding(self, point: SearchPoint, trial: SearchPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= 1e-15 * point.value or point.gap <= self.tolerance
+        return step.predicted <= LIMITS.rounding * point.value or point.gap <= self.tolerance
 
     def search(
         self, point: SearchPoint, goals: Sequence[Goal], most: int | None = None, *, settled: float = LIMITS.settled
@@ -240,11 +246,11 @@ class PoseSearch:
         point = self.at(point.q)
         if point.gap <= LIMITS.aimed * self.tolerance:
             return point
-        damping = Damping(first=1e-3, good=0.1, fair=0.5, poor=2.0, growth=4.0, acceleration=2.0,
-                          least=LIMITS.damping, most=1e8)  # fmt: skip
+        damping = Damping(first=LIMITS.first_damping, good=0.1, fair=0.5, poor=2.0, growth=4.0, acceleration=2.0,
+                          least=LIMITS.damping, most=LIMITS.last_damping)  # fmt: skip
         return minimise(self, point, damping, most or LIMITS.iterations).point
 
-    def reached(self, point: SearchPoint) -> bool:
+    def is_reached(self, point: SearchPoint) -> bool:
         return point.gap <= self.tolerance
 
 
@@ -252,7 +258,11 @@ def turn_vector(R: Array) -> Array:
     """Rotation vector of a matrix, (1,) in the plane; its length is at most π."""
     if len(R) == 2:
         return np.array([np.arctan2(R[1, 0], R[0, 0])])
-    p = quaternion_from_matrix(R)
+    return rotation_vector(quaternion_from_matrix(R))
+
+
+def rotation_vector(p: Array) -> Array:
+    """Rotation vector of a quaternion with p₀ ≥ 0; below the root of the smallest number, 2 p to rounding."""
     size = float(np.linalg.norm(p[1:]))
     return np.asarray(p[1:] * (2.0 * np.arctan2(size, p[0]) / size if size > 1e-150 else 2.0))
 
@@ -261,7 +271,7 @@ def _null_space(A: Array) -> Array:
     if not len(A):
         return np.eye(A.shape[1])
     _, values, Vt = np.linalg.svd(A)
-    rank = int((values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)).sum())  # as in an assembly
+    rank = int((values > LIMITS.rank * max(float(values.max(initial=0.0)), 1e-300)).sum())
     return np.asarray(Vt[rank:].T)
 
 

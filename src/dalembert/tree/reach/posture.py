@@ -1,4 +1,4 @@
-"""What a redundant arm does with its further freedoms: objectives, and their descent beside the task.
+"""Use of the remaining freedoms of a redundant arm: objectives, and their descent in the null space of the task.
 
     posture          V = ½ Σ (s - s_ref)²                 stay near a posture
     middle           V = ½ Σ ((c - c_mid) / c_half)²      keep away from the limits of joints (Liégeois 1977)
@@ -26,7 +26,7 @@ from dalembert.numerics.bounded_step import bounded_minimum
 from dalembert.tree.evaluation import require_tree
 from dalembert.tree.places import Goal, ReachTask
 from dalembert.tree.reach.pose_search import LIMITS as SEARCH
-from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint
+from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint, rotation_vector
 from dalembert.tree.reach.ranges import Ranges
 
 SX = ca.SX
@@ -35,7 +35,7 @@ CHOICES = ("middle", "manipulability")
 
 @dataclass(frozen=True)
 class PostureLimits:
-    """How long the descent beside a task goes on."""
+    """Limits of the descent in the null space of a task."""
 
     iterations: int = 60  # Gauss-Newton steps of a posture take five to ten, gradient steps of a manipulability 30
     halvings: int = 12  # of a step that is too long: a share of 2e-4 is no longer worth the search
@@ -52,7 +52,7 @@ LIMITS = PostureLimits()
 
 
 class Objective(Protocol):
-    """A function to make small beside a task."""
+    """A function to minimise in the null space of a task."""
 
     def value(self, q: Array, t: float) -> float: ...
 
@@ -78,9 +78,7 @@ class Nearness:
         for k, p in self.quaternions.items():
             block = eqs.quaternions[k]
             turn = np.array(product((p[0], -p[1], -p[2], -p[3]), tuple(q[block.part])), dtype=float)
-            turn = turn if turn[0] >= 0 else -turn
-            size = float(np.linalg.norm(turn[1:]))
-            gaps.append(turn[1:] * (2 * np.arctan2(size, turn[0]) / size if size > 1e-150 else 2.0))
+            gaps.append(rotation_vector(turn if turn[0] >= 0 else -turn))
             rows.append(np.eye(eqs.nv)[list(block.columns)])
         return np.concatenate(gaps), np.vstack(rows)
 
@@ -200,7 +198,7 @@ def descend(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objec
             break
         share = 1.0
         for _ in range(LIMITS.halvings):
-            trial = _moved(search, point, goals, share * change)
+            trial = _move_and_correct(search, point, goals, share * change)
             if trial is not None and objective.value(trial.q, search.t) < V - LIMITS.share * share * predicted:
                 break
             share /= 2
@@ -214,11 +212,11 @@ def descend(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objec
 def approach(
     search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objective: Objective, share: float
 ) -> SearchPoint:
-    """A share of one step towards a smaller objective, beside the task; the same point where the task is lost."""
+    """A share of one step that reduces the objective in the null space; the same point if the task is lost."""
     change, predicted = _step_beside(search, point, objective, share)
     if not predicted > 0.0:
         return point
-    return _moved(search, point, goals, share * change) or point
+    return _move_and_correct(search, point, goals, share * change) or point
 
 
 def _step_beside(
@@ -241,12 +239,14 @@ def _step_beside(
     return change, -float(gradient @ change + 0.5 * change @ H @ change)
 
 
-def _moved(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], change: Array) -> SearchPoint | None:
+def _move_and_correct(
+    search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], change: Array
+) -> SearchPoint | None:
     trial = search.move(point.q, change)
     if trial is None:
         return None
     trial = search.search(trial, goals, LIMITS.corrections)
-    return trial if search.reached(trial) else None
+    return trial if search.is_reached(trial) else None
 
 
 def _free_directions(J: Array) -> Array:

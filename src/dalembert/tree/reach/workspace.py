@@ -37,6 +37,7 @@ class CloudLimits:
 
     samples: int = 4096  # 16 points along each of three axes: edges are found to a few per cent of the reach
     most: int = 2_000_000  # 50 MB of points
+    flat: float = 1e-9  # width [m] over 1 + the farthest coordinate that a flat cloud gets: cells have a volume
     closing: int = 4  # drawn poses per sample of a machine with loops before it is given up
 
 
@@ -59,7 +60,7 @@ class WorkspaceGrid:
 
     @property
     def volume(self) -> float:
-        """Volume of the filled cells [m³], in the plane their area [m²]: an estimate of what can be reached."""
+        """Volume of the filled cells [m³], in the plane their area [m²]: an estimate of the reachable space."""
         cell = np.prod([edge[1] - edge[0] for edge in self.edges])
         return float((self.counts > 0).sum() * cell)
 
@@ -95,7 +96,7 @@ class Workspace:
         """The cloud counted in cells of this size [m]; None: about eight places in a cell, were it filled evenly."""
         low, high = self.box
         dim = self.points.shape[1]
-        wide = np.maximum(high - low, 1e-9 * (1.0 + float(np.abs(self.box).max())))
+        wide = np.maximum(high - low, LIMITS.flat * (1.0 + float(np.abs(self.box).max())))
         size = (
             (float(np.prod(wide)) * 8 / len(self.points)) ** (1 / dim)
             if cell is None

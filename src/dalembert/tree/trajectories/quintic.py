@@ -61,8 +61,8 @@ def quintic(
     knots = waypoint_times(way, times)
     slopes = PchipInterpolator(knots, way.values)(knots, 1) if way.columns else np.zeros_like(way.values)
     slopes[[0, -1]] = 0.0
-    slopes = _given(way, rates, "rates", slopes)
-    second = _given(way, accelerations, "accelerations", np.zeros_like(slopes))
+    slopes = _read_given(way, rates, "rates", slopes)
+    second = _read_given(way, accelerations, "accelerations", np.zeros_like(slopes))
     grid = sample_grid(float(knots[0]), float(knots[-1]), every)
 
     def evaluate(values: Array, first: Array, last: Array) -> list[Array]:
@@ -82,7 +82,7 @@ def quintic(
     return way.record(grid, moved, parts, "quintic")
 
 
-def _given(way: Waypoints, given: Mapping[str, Any] | None, what: str, default: Array) -> Array:
+def _read_given(way: Waypoints, given: Mapping[str, Any] | None, what: str, default: Array) -> Array:
     """Values at the way-points that the user gives, in place of those of the method."""
     found = default.copy()
     for name, value in (given or {}).items():

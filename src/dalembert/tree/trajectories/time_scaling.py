@@ -50,6 +50,10 @@ class TimingLimits:
     excess: float = ROUNDING
     tightenings: int = 6
     fastest: float = 1e6  # rad/s or m/s along the path, which no machine reaches: nothing limits the motion
+    # Share of `fastest` squared, or of a limit, from which it counts as used: samples reach a limit between points of
+    # the grid to about a percent.
+    used: float = 0.99
+    undamped: float = 1e-12  # effort odd in the speed, over the largest: the difference of equal sums is rounding
 
 
 LIMITS = TimingLimits()
@@ -191,7 +195,7 @@ class _JointPath:
             [np.swapaxes(p, 0, 1), *turned] if owners else [], "time scaling",
             **{
                 "largest share": float(shares.max(initial=0.0)),
-                "at a limit": {n: float((shares[:, k] > 0.99).mean()) for k, n in enumerate(bounds.names)},
+                "at a limit": {n: float((shares[:, k] > LIMITS.used).mean()) for k, n in enumerate(bounds.names)},
             },
         )  # fmt: skip
         return Record(
@@ -246,8 +250,8 @@ class _PathPiece:
             if not D.any() or abs(end - before) <= LIMITS.settled * end:
                 break
             before = end
-        if x.max() > 0.99 * LIMITS.fastest**2:
-            raise bounds.unbounded()
+        if x.max() > LIMITS.used * LIMITS.fastest**2:
+            raise bounds.describe_unbounded()
         return found
 
     def _stuck(self, place: int, bounds: _Bounds, rest: Array) -> ConvergenceError:
@@ -297,8 +301,8 @@ class _Bounds:
         named = dict(zip(path.names, path.speeds, strict=True))
         named |= {eqs.speeds.names[k]: k for block in eqs.quaternions for k in block.columns}
         made = cls(
-            eqs, tuple(named), list(named.values()), _bound(eqs, named, speed, "speed"),
-            _bound(eqs, named, acceleration, "acceleration"), _bound(eqs, named, effort, "effort"),
+            eqs, tuple(named), list(named.values()), _read_bound(eqs, named, speed, "speed"),
+            _read_bound(eqs, named, acceleration, "acceleration"), _read_bound(eqs, named, effort, "effort"),
         )  # fmt: skip
         if np.isfinite(made.effort).any() and (eqs.rows or eqs.nz):
             if effort is True:
@@ -310,7 +314,7 @@ class _Bounds:
             )  # fmt: skip
         return made
 
-    def unbounded(self) -> DataError:
+    def describe_unbounded(self) -> DataError:
         return DataError(
             "missing-argument", f"nothing limits the time of this motion of {self.eqs.name!r}.",
             Advice("Give {}.", Argument("speed", 1.0), Argument("acceleration", 5.0), Argument("effort", 50.0)),
@@ -329,7 +333,7 @@ class _Bounds:
         a = self.efforts(q, 0 * w, w) - c
         forth, back = self.efforts(q, w, dw) - c, self.efforts(q, -w, dw) - c
         d = (forth - back) / 2
-        d[np.abs(d) <= 1e-12 * np.abs(forth).max(initial=0.0)] = 0.0  # rounding is no damping
+        d[np.abs(d) <= LIMITS.undamped * np.abs(forth).max(initial=0.0)] = 0.0
         return a, (forth + back) / 2, d, c
 
     def shares(self, q: Array, v: Array, a: Array) -> Array:
@@ -341,7 +345,7 @@ class _Bounds:
         return np.asarray(found[:, self.columns])
 
 
-def _bound(eqs: EquationsOfMotion, named: Mapping[str, int], given: Any, what: str) -> Array:
+def _read_bound(eqs: EquationsOfMotion, named: Mapping[str, int], given: Any, what: str) -> Array:
     found = np.full(eqs.nv, np.inf)
     if given is None or given is False:
         return found

@@ -21,6 +21,8 @@ from dalembert.model.orientation import exponential, product
 from dalembert.record import Record
 from dalembert.tree.trajectories.waypoints import Waypoints, read_waypoints, sample_grid
 
+ROUNDING = 1e-12  # relative excess of the least duration over the given one that passes: sums of a thousand pieces
+
 
 def trapezoid(
     eqs: EquationsOfMotion,
@@ -75,7 +77,7 @@ def trapezoid(
     lengths = 1 / (A * rise) + rise
     least = float(lengths.sum())
     stretch = 1.0 if duration is None else positive_number("duration", duration) / least
-    if stretch < 1 - 1e-12:
+    if stretch < 1 - ROUNDING:
         raise DataError(
             "out-of-range",
             f"the motion takes {least:.6g} s at least within its limits, asked for {duration:g} s.",

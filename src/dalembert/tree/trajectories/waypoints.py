@@ -24,6 +24,8 @@ from dalembert.tree.linear_rows import leading_speeds, rows_are_linear
 from dalembert.tree.places import AXES, PARTS, dimension, is_place, list_values, read_pose
 
 SAMPLES = 200  # intervals of a record whose sampling is not given
+BEYOND = 1e-9  # rad or m over 1 + the value: rounding of a way-point at its limit, far below the six digits of a file
+WHOLE = 1e-9  # relative excess of a whole number of intervals that is rounding of their quotient
 MOST_SAMPLES = 10_000_000  # of a motion: as of `da.simulate`, a bound on memory
 
 
@@ -265,7 +267,7 @@ def _check_range(points: Waypoints) -> None:
         low, high = points.eqs.limits[name].range
         beyond = np.maximum(points.values[:, k] - high, low - points.values[:, k])
         worst = int(np.argmax(beyond))
-        if beyond[worst] > 1e-9 * (1 + abs(points.values[worst, k])):  # limits of a file have six digits at least
+        if beyond[worst] > BEYOND * (1 + abs(points.values[worst, k])):
             raise ModelError(
                 "out-of-range",
                 f"way-point {worst + 1} has {name!r} at {points.values[worst, k]:.6g} {column.units[0]}, beyond its "
@@ -323,4 +325,4 @@ def sample_grid(begin: float, end: float, every: object) -> Array:
         raise DataError(
             "too-large", f"every {interval:g} s are more than {MOST_SAMPLES:g} samples of {end - begin:g} s."
         )
-    return np.linspace(begin, end, int(np.ceil((end - begin) / interval * (1 - 1e-9))) + 1)
+    return np.linspace(begin, end, int(np.ceil((end - begin) / interval * (1 - WHOLE))) + 1)

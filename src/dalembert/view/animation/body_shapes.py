@@ -11,6 +11,7 @@ else a box with sides a_i² = 6 (k_j² + k_k² - k_i²).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,21 @@ from dalembert.equations.scene import Scene, SceneJoint
 from dalembert.model.joints import JOINTS, Glyph
 from dalembert.record import Array
 
-_EQUAL = 0.02  # relative difference of two principal inertias that pass for equal
-_THIN = 0.04  # least side of a solid that is drawn for its inertia, as part of its largest
+
+@dataclass(frozen=True)
+class SolidGuess:
+    """Which solid is drawn for a body that has an inertia and no shape."""
+
+    # Relative difference of principal inertias that pass for equal: 1 % of a radius, which nobody sees.
+    equal: float = 0.02
+    # Least side as part of the largest: a rod or a plate without thickness stays visible.
+    thin: float = 0.04
+    # |cos| of the angle between the axis of a cylinder and the view of a planar machine, below which the cylinder is
+    # seen from its side: nearer to 90° than to 0° (60° divides the two).
+    side: float = 0.5
+
+
+GUESS = SolidGuess()
 
 
 def points3(points: Any) -> Array:
@@ -72,7 +86,7 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
     if kind == "cylinder":
         radius = float(shape.get("radius", size[0] if size else 0.0))
         length = float(shape.get("length", size[1] if len(size) > 1 else 0.0))
-        if planar and abs(along[2]) < 0.5:  # seen from its side
+        if planar and abs(along[2]) < GUESS.side:  # seen from its side
             return {"kind": "box", "size": [*(np.abs(along[:2]) * (length - 2 * radius) + 2 * radius), 2 * radius]}
         tyre = {"tyre": True} if shape.get("tyre") else {}
         return {"kind": kind, "radius": radius, "length": length, "axis": along.tolist(), **tyre}
@@ -92,17 +106,17 @@ def solid_of(gyration: object) -> dict[str, Any] | None:
     if np.linalg.det(axes) < 0.0:
         axes[:, 2] *= -1.0
     gaps = np.diff(values) / values[2]
-    if gaps.max() < _EQUAL:
+    if gaps.max() < GUESS.equal:
         return {"kind": "sphere", "radius": float(np.sqrt(2.5 * values.mean())), "guess": True}
-    if gaps.min() < _EQUAL:
+    if gaps.min() < GUESS.equal:
         along = 2 if gaps[0] <= gaps[1] else 0
         across = float(values.sum() - values[along]) / 2
         radius = float(np.sqrt(2.0 * values[along]))
         length = float(np.sqrt(max(12.0 * across - 3.0 * radius**2, 0.0)))
-        radius, length = max(radius, _THIN * length / 2), max(length, _THIN * 2 * radius)
+        radius, length = max(radius, GUESS.thin * length / 2), max(length, GUESS.thin * 2 * radius)
         return {"kind": "cylinder", "radius": radius, "length": length, "axis": axes[:, along].tolist(), "guess": True}
     sides = np.sqrt(np.maximum(6.0 * (values.sum() - 2.0 * values), 0.0))
-    sides = np.maximum(sides, _THIN * sides.max())
+    sides = np.maximum(sides, GUESS.thin * sides.max())
     return {"kind": "box", "size": sides.tolist(), "axes": axes.T.tolist(), "guess": True}
 
 

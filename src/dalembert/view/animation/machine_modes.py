@@ -17,7 +17,8 @@ from dalembert.core.arrays import ComplexArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.linear.modes import Modes
+from dalembert.linear.modes import LIMITS as MOTION
+from dalembert.linear.modes import Modes, damping_text
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.model import Mechanism
@@ -33,10 +34,28 @@ from dalembert.view.animation.machine_motion import machine_motion, picture_mode
 from dalembert.view.animation.machine_scene import machine_data
 from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count
 
-_TURN = 2.5  # largest turn as it is first drawn [rad]
-_GAP = 0.012  # by which joints gape at first, as part of the size: an arm a turned by θ leaves its tangent by a θ²/2
-_FREE = 1e-6  # of the largest eigenvalue: below it a mode of a rolling machine is one of its free motions
 _PARTS = 8  # coordinates of a mode that are listed
+
+
+@dataclass(frozen=True)
+class ModeDrawing:
+    """Amplitude of a mode as the page opens, and which modes and coordinates it shows."""
+
+    # Largest turn [rad]: less than half a revolution, so that its direction is seen.
+    turn: float = 2.5
+    # Largest gap of a joint as part of the size of the machine: about five pixels of a page of 400. An arm a turned by
+    # θ leaves its tangent by a θ²/2.
+    gap: float = 0.012
+    # Eigenvalue relative to the largest, below which a mode of a rolling machine is one of its free motions: a free
+    # motion is a double eigenvalue zero, which rounding splits to √ε = 1.5e-8.
+    free: float = 1e-6
+    # Component relative to the largest from which a coordinate is listed: three digits are written.
+    listed: float = 1e-3
+    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by it.
+    still: float = 1e-12
+
+
+DRAWING = ModeDrawing()
 
 Machine = Mechanism | EquationsOfMotion | State
 
@@ -102,7 +121,7 @@ def _modes(eqs: EquationsOfMotion, state: State, modes: object) -> Modes:
     rows = np.eye(linear.nx)[: len(names)]
     whole = StateSpace(linear.A, linear.B, rows, None, states=linear.states, inputs=linear.inputs, outputs=names)
     found = whole.modes()
-    alive = np.abs(found.eigenvalues) > _FREE * np.abs(found.eigenvalues).max(initial=0.0)
+    alive = np.abs(found.eigenvalues) > DRAWING.free * np.abs(found.eigenvalues).max(initial=0.0)
     alive &= np.abs(found.shapes).max(axis=0, initial=0.0) > 0.0
     return found.select((np.flatnonzero(alive)[:count] + 1).tolist())
 
@@ -187,11 +206,11 @@ def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: 
         own_turn = np.linalg.norm(turned, axis=1)
         turn = np.maximum(turn, own_turn)
         gap = np.maximum(gap, np.sqrt(np.linalg.norm(arms, axis=1).max() / 2) * own_turn)
-    limits = ((PLAYBACK.reach * size, far), (_TURN, turn), (np.sqrt(_GAP * size), gap))
-    factor = np.min([limit / np.maximum(value, 1e-12 * limit) for limit, value in limits], axis=0)
+    limits = ((PLAYBACK.reach * size, far), (DRAWING.turn, turn), (np.sqrt(DRAWING.gap * size), gap))
+    factor = np.min([limit / np.maximum(value, DRAWING.still * limit) for limit, value in limits], axis=0)
     every = np.hstack([found.reshape(len(found), -1), *compared]) * factor[:, None]
     phase = np.array([_find_phase(one) for one in every])
-    in_step = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0) < PLAYBACK.imaginary * np.abs(every).max(
+    in_step = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0) < MOTION.in_step * np.abs(every).max(
         axis=1, initial=0.0
     )
 
@@ -238,10 +257,10 @@ def _words(s: complex) -> dict[str, Any]:
             "kind": kind,
         }
     damping = -s.real / size
-    note = f"damping {100.0 * damping:.3g} %" if abs(damping) > 1e-9 else "undamped"
+    note = damping_text(damping) or "undamped"
     return {
         "title": f"{size / (2.0 * np.pi):.4g} Hz",
-        "note": note + (", grows" if damping < -1e-9 else ""),
+        "note": note + (", grows" if damping < -MOTION.undamped else ""),
         "kind": "",
     }
 
@@ -250,7 +269,7 @@ def _parts(modes: Modes, k: int) -> list[list[Any]]:
     """Name, size and phase [deg] of the coordinates that move most, the largest 1 and at 0°."""
     column = np.asarray(modes.shapes)[:, k]
     sizes = np.abs(column)
-    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > 1e-3 * sizes.max(initial=0.0)]
+    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > DRAWING.listed * sizes.max(initial=0.0)]
     if not order:
         return []
     first = column[order[0]]

@@ -21,8 +21,23 @@ from dalembert.model.orientation import entries
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import points3
 
-_SAME = 1e-9  # distance of a node from its place [m], relative above one metre
 _SPREAD = 25  # points along a line that stand for all
+
+
+@dataclass(frozen=True)
+class NodeLimits:
+    """When a node is at a place, and which small rigid motions nodes determine."""
+
+    # Distance of a node from its place [m], relative above one metre: nine digits of a file.
+    same: float = 1e-9
+    # Squared distance from a node relative to the largest, below which a point is at the node: the square of `same`.
+    at_node: float = 1e-18
+    # Singular value relative to the largest, below which nodes in a line do not determine a turn: files have some
+    # seven digits.
+    in_line: float = 1e-6
+
+
+NODES = NodeLimits()
 
 
 @dataclass(frozen=True)
@@ -126,7 +141,7 @@ class MachineMotion:
 def node_at(flexible: SceneFlexible | None, place: Array) -> SceneNode | None:
     """The node of a flexible body at a place."""
     for node in () if flexible is None else flexible.nodes:
-        if np.abs(np.subtract(node.point, place)).max() <= _SAME * max(1.0, float(np.abs(place).max())):
+        if np.abs(np.subtract(node.point, place)).max() <= NODES.same * max(1.0, float(np.abs(place).max())):
             return node
     return None
 
@@ -144,7 +159,7 @@ def second_weights(flexible: SceneFlexible) -> tuple[list[int], Array]:
     if not bent:
         return [], np.zeros((len(points), 0))
     square = np.stack([np.sum((points - np.array(node.point)) ** 2, axis=1) for node in flexible.nodes], axis=1)
-    share = 1.0 / np.maximum(square, 1e-18 * max(float(square.max(initial=0.0)), 1e-300))
+    share = 1.0 / np.maximum(square, NODES.at_node * max(float(square.max(initial=0.0)), 1e-300))
     return bent, np.asarray(share[:, bent] / share.sum(axis=1, keepdims=True))
 
 
@@ -163,7 +178,7 @@ def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
     size = float(np.abs(rest - middle).max()) or 1.0
     rows = np.concatenate([np.hstack([np.eye(3), -_skew((point - middle) / size)]) for point in rest])
     moved = np.concatenate([points3(node.translation).T for node in at])
-    fit = np.linalg.lstsq(rows, moved, rcond=1e-6)[0].T
+    fit = np.linalg.lstsq(rows, moved, rcond=NODES.in_line)[0].T
     turn = fit[:, 3:] / size
     return np.hstack([fit[:, :3] - np.cross(turn, middle), turn])
 

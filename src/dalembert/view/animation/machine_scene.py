@@ -35,6 +35,7 @@ from dalembert.view.animation.machine_motion import (
 _MOST_NUMBERS = 5_000_000  # about 20 MB of page
 _ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
 _FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
+_AT_AXIS = 1e-9  # distance [m] of a guide from its foot that is rounding of the drawing
 _COMPARED = 200  # pictures among which the largest displacement is found
 
 
@@ -180,7 +181,7 @@ def _leaves(scene: Scene) -> dict[str, tuple[list[float], str | None]]:
         if joint.name in sprung and glyph_of(joint).shape == "slide" and other is not None and other.axis is not None:
             point, axis = np.array(other.point), np.array(other.axis)
             foot = axis * float(point @ axis)
-            if np.linalg.norm(point - foot) > 1e-9 + np.linalg.norm(foot):
+            if np.linalg.norm(point - foot) > _AT_AXIS + np.linalg.norm(foot):
                 found[joint.name] = (foot.tolist(), other.body)
     return found
 

@@ -18,7 +18,6 @@ class ModePlayback:
     count: int = 12  # modes by default
     reach: float = 0.13  # largest displacement as part of the size: visible, and still a small motion to the eye
     cycle: float = 0.5  # cycles per second, whatever the frequency
-    imaginary: float = 0.02  # below this imaginary part, largest component 1, points move in step: 1.1° of phase
 
 
 PLAYBACK = ModePlayback()

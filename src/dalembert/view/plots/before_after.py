@@ -17,7 +17,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 8
-NOTHING = 1e-9  # of the larger of both: a change from it has no percentage
+
+
+@dataclass(frozen=True)
+class ChangeWords:
+    """How a change from one size to another is written."""
+
+    # Size before, relative to the larger of both, from which there is no percentage: rounding of a run.
+    nothing: float = 1e-9
+    # Percentage above which a factor reads better: ten times as much.
+    factor: float = 900.0
+    # Percentages below this one, and those that would be rounded to 100 from below, have a digit after the point.
+    digit: float = 10.0
+    nearly_all: float = 99.0
+
+
+WORDS = ChangeWords()
 
 
 @dataclass(frozen=True)
@@ -117,12 +132,12 @@ def _legend(ax: Any, switched_on: float | None) -> None:
 
 
 def _change(word: str, one: float, two: float, unit: str) -> str:
-    if one <= NOTHING * max(one, two):
+    if one <= WORDS.nothing * max(one, two):
         return f"{word} {two:.3g} {unit}".rstrip() if two > 0.0 else f"{word} 0"
     percent = 100.0 * (two / one - 1.0)
-    if percent > 900.0:
+    if percent > WORDS.factor:
         return f"{word} ×{two / one:.3g}"
-    digits = 1 if 99.0 < abs(percent) < 100.0 or abs(percent) < 10.0 else 0
+    digits = 1 if WORDS.nearly_all < abs(percent) < 100.0 or abs(percent) < WORDS.digit else 0
     return f"{word} {'−' if percent < 0.0 else '+'}{abs(percent):.{digits}f} %"
 
 

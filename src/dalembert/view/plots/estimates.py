@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BAND = 3.0  # deviations shaded around an estimate
 MOST = 8
+LEAST_PLAIN, MOST_PLAIN = 0.01, 1e4  # sizes that are written without a prefix: at most four digits before the point
 LONG = 18  # signs of a label that fit beside an axes
 
 
@@ -122,7 +123,7 @@ def _innovation(ax: Any, estimate: Estimate, name: str) -> None:
 
 def _readable(size: float, unit: str) -> tuple[float, str]:
     """Divisor and unit that make numbers of this size read well; the unit stays where a prefix would be odd."""
-    if unit.split("/")[0] not in ("N", "N m", "J", "W", "rad", "m") or 0.01 <= size < 1e4:
+    if unit.split("/")[0] not in ("N", "N m", "J", "W", "rad", "m") or LEAST_PLAIN <= size < MOST_PLAIN:
         return 1.0, unit
     scale, better = choose_prefix(size, unit)
     straight = unit.startswith(("rad", "m"))  # nobody speaks of kiloradians

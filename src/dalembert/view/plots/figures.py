@@ -24,6 +24,8 @@ from dalembert.view.plots import themes
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6f4e9c", "#7a7a7a")
 BLUE, RED, GREEN = COLORS[:3]
 INK, GREY, PALE = "#30343b", "#9aa0a8", "#c9ced6"
+SHORT = 200.0  # ratio of the ends of a log axis up to which plain numbers stand at 2 and 5 too: two decades
+WHOLE = 1e-6  # distance of an exponent from a whole number that is rounding of log10
 STABLE = "#edf6f1"  # light green behind what decays
 
 STYLE: Any = {
@@ -161,11 +163,11 @@ def choose_prefix(size: float, unit: str) -> tuple[float, str]:
 
 
 def log_ticks(axis: Any, *, plain: bool = False) -> None:
-    """Labels of a log axis without mathematical typesetting: 10⁻³, or plain numbers."""
+    """Labels of a log axis without mathematical typesetting: 10⁻³, or plain numbers; those also at 2 and 5 if short."""
 
     def power(value: float, _: object = None) -> str:
         exponent = np.log10(value) if value > 0.0 else np.nan
-        if not np.isfinite(exponent) or abs(exponent - round(exponent)) > 1e-6:
+        if not np.isfinite(exponent) or abs(exponent - round(exponent)) > WHOLE:
             return ""
         return "10" + str(round(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
@@ -174,7 +176,7 @@ def log_ticks(axis: Any, *, plain: bool = False) -> None:
 
     low, high = axis.get_view_interval()
     axis.set_major_formatter(FuncFormatter(number if plain else power))
-    short = plain and low > 0.0 and high / low < 200.0
+    short = plain and low > 0.0 and high / low < SHORT
     axis.set_minor_formatter(
         FuncFormatter(lambda value, _: number(value) if short and f"{value:.0e}"[0] in "25" else "")
     )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 8  # axes above one another
+LEAST_SAMPLES = 20  # two in each of the ten vibrations of an enlarged stretch
 MOST_VIBRATIONS = 40  # that can be seen one by one across a figure
 VIEWS = ("stabilization", "frf", "playback", "residuals", "shapes")
 # index of Stabilization.label_names -> marker, colour, size
@@ -175,7 +176,7 @@ def _near(run: Record, name: str, start: float | None, stop: float | None) -> tu
     low, high = -np.inf if start is None else start, np.inf if stop is None else stop
     inside = (run.time >= low) & (run.time <= high) & np.isfinite(run[name])
     t, y = run.time[inside], run[name][inside]
-    if len(t) < 20:
+    if len(t) < LEAST_SAMPLES:
         return None
     energy = np.concatenate([[0.0], np.cumsum((y - y.mean()) ** 2)])
 

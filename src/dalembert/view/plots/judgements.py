@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 MOST = 8
 MOST_BARS = 40
-WORTH_A_WORD = 0.05
-FLOOR = 1e-16  # singular values below it are nothing
+WORTH_A_WORD = 0.05  # share of a state in unseen directions from which it is named and red
+FLOOR = 1e-16  # singular value of the weighed readings that is drawn at the end of the axis: below rounding of 1
+FIRST = 0.02  # share of a record at its begin that the axis of errors leaves out: the filter settles
 
 
 def plot_observability(found: LocalObservability, *, title: str | None = None) -> Figure:
@@ -146,7 +147,7 @@ def _draw_comparison(left: Any, right: Any, found: Comparison, name: str) -> Non
     right.axhline(0.0, color=GREY, lw=0.8)
     error = found.errors[name]
     right.plot(t, error, color=RED, lw=1.0)
-    late = error[t >= t[0] + max(found.settle, 0.02 * (t[-1] - t[0]))]
+    late = error[t >= t[0] + max(found.settle, FIRST * (t[-1] - t[0]))]
     size = 1.15 * max(band, float(np.nanmax(np.abs(late), initial=0.0)))
     if np.isfinite(size) and size > 0.0:
         right.set_ylim(-size, size)

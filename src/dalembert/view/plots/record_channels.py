@@ -39,6 +39,9 @@ class RestThresholds:
     # Range relative to the largest value of the channel itself, or difference of two channels relative to their range:
     # below the four digits of tick labels and the width of a line.
     flat: float = 1e-6
+    # Largest way back of an angle that goes round, as part of its whole turn: a crank that swings back once is still a
+    # crank; an angle that swings to and fro goes back by far more.
+    back: float = 0.05
 
 
 THRESHOLDS = RestThresholds()
@@ -122,7 +125,7 @@ def goes_round(run: Record, name: str) -> bool:
     if run.units[name] != "rad" or x.size < 2 or abs(x[-1] - x[0]) <= 2.0 * np.pi:
         return False
     x = x if x[-1] > x[0] else -x
-    return float((np.maximum.accumulate(x) - x).max()) < 0.05 * float(x[-1] - x[0])
+    return float((np.maximum.accumulate(x) - x).max()) < THRESHOLDS.back * float(x[-1] - x[0])
 
 
 def rate_of(run: Record, label: str) -> str:

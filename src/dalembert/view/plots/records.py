@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LENGTHS = ("m", "mm", "cm", "km")
 _LONG = 26  # signs of a label that fit beside an axes
 _MOST_LINES = 12  # in one axes
+_MOST_AXES = 12  # in one figure
 _QUANTITIES = {
     "m": "length",
     "rad": "angle",
@@ -188,7 +189,7 @@ def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, 
     if against == "time":
         groups = {(unit, f"{stem}{k}" if k else stem): part for (unit, stem), labels in groups.items()
                   for k, part in enumerate(_split_lines(labels))}  # fmt: skip
-    if len(groups) > 12:
+    if len(groups) > _MOST_AXES:
         raise DataError("too-large", f"{len(groups)} axes are too many for one figure. Name fewer channels.")
     return groups
 

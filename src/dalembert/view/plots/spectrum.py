@@ -21,6 +21,7 @@ from dalembert.view.plots.figures import (
     INK,
     PALE,
     RED,
+    SHORT,
     beside,
     check_count,
     choice,
@@ -41,6 +42,7 @@ MOST_CHANNELS = 16  # rows of a survey that can be read on a page
 NAMED_PEAKS = 5
 SINGULAR_VALUES = 4  # curves that can be distinguished
 PROMINENT = 10.0  # a peak so many times as high as the valleys beside it is named
+APART = 0.12  # relative distance of two frequencies whose labels stand side by side
 BELOW = 1e-12  # of the largest density of an axes: densities below are not shown
 
 
@@ -109,10 +111,10 @@ def _densities(ax: Axes, found: Spectra, labels: list[str], hertz: Any, shown: A
     ax.set_yscale("log")
     ax.margins(y=0.12)
     low, high = ax.get_ylim()
-    log_ticks(ax.yaxis, plain=high < 200.0 * low)
+    log_ticks(ax.yaxis, plain=high < SHORT * low)
     named: list[float] = []
     for at, height in sorted(peaks, key=lambda one: -one[1]):
-        if len(named) < NAMED_PEAKS and all(abs(at - other) > 0.12 * max(at, other) for other in named):
+        if len(named) < NAMED_PEAKS and all(abs(at - other) > APART * max(at, other) for other in named):
             named.append(at)
             ax.annotate(f"{at:.3g} Hz", (at, height), (0, 4), textcoords="offset points", ha="center", va="bottom",
                         fontsize=8, color=INK)  # fmt: skip

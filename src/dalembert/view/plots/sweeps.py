@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_RESULTS, MOST_AXES = 5, 4
 BINS = 30
+MANY = 20  # points above which a line of means is drawn: fewer scatter more than it shows
+LEVELS = 12  # different values of an axis below which each has a mean of its own
+FLAT = 1e-12  # range of results, relative to the largest, that is rounding
 VIEWS = ((0, 1, "x", "y"), (0, 2, "x", "z"))  # from above, and from the side
 
 
@@ -89,8 +92,8 @@ def _scatter(ax: Any, x: Any, y: Any, size: float, *, alone: bool) -> None:
     ax.plot(x, y, "o", ms=size, mew=0, color=BLUE, alpha=float(np.clip(30.0 / np.sqrt(max(len(x), 1)), 0.35, 0.9)))
     good = np.isfinite(x) & np.isfinite(y)
     levels = np.unique(x[good])
-    if good.sum() > 20:
-        at, mean = (levels, [y[good & (x == one)].mean() for one in levels]) if len(levels) < 12 else _running(
+    if good.sum() > MANY:
+        at, mean = (levels, [y[good & (x == one)].mean() for one in levels]) if len(levels) < LEVELS else _running(
             x[good], y[good])  # fmt: skip
         ax.plot(at, mean, color=RED, lw=1.6, label="_mean")
 
@@ -105,7 +108,7 @@ def _running(x: Any, y: Any, count: int = 9) -> tuple[Any, Any]:
 def _spread(ax: Any, y: Any, *, upright: bool) -> None:
     good = y[np.isfinite(y)]
     bins = min(BINS, max(5, int(np.sqrt(len(good)))))
-    flat = float(np.ptp(good)) <= 1e-12 * max(float(np.abs(good).max()), 1e-300)
+    flat = float(np.ptp(good)) <= FLAT * max(float(np.abs(good).max()), 1e-300)
     ends = (good[0] - max(abs(good[0]), 1.0) * 1e-3, good[0] + max(abs(good[0]), 1.0) * 1e-3) if flat else None
     way: Any = "vertical" if upright else "horizontal"
     ax.hist(good, bins=bins, range=ends, orientation=way, color=BLUE, rwidth=0.92)

@@ -1,4 +1,4 @@
-"""A loop that closes in several ways: told when bodies come out turned round although the drawing closes too."""
+"""A loop that closes in several ways: reported when bodies come out turned round although the drawing closes too."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ b = "p(0.5, 0)"
 """
 
 
-def test_a_body_turned_round_without_need_is_told_with_the_guess_that_helps(tmp_path: Path) -> None:
+def test_a_body_turned_round_without_need_is_reported_with_the_guess_that_helps(tmp_path: Path) -> None:
     (tmp_path / "lift.toml").write_text(SCISSOR)
     result = run("simulate", tmp_path / "lift.toml", "--until", 0.01, "--out", tmp_path / "run.csv")
     assert result.exit_code == 0, result.stderr

@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as da
 from tests.helpers.body_files import assert_same, full_link
-from tests.helpers.commands import document, run, told
+from tests.helpers.commands import document, error_text, run
 
 
 @pytest.fixture
@@ -43,6 +43,6 @@ def test_it_converts_draws_and_reports(file: Path):
 
 def test_mistakes_end_with_a_code_and_words(file: Path):
     lost = run("body", file.with_name("lnk.npz"))
-    assert lost.exit_code == 2 and "link.npz" in told(lost)
+    assert lost.exit_code == 2 and "link.npz" in error_text(lost)
     wrong = run("body", file, "--out", file.with_name("link.mnf"))
-    assert wrong.exit_code == 2 and ".npz" in told(wrong)
+    assert wrong.exit_code == 2 and ".npz" in error_text(wrong)

@@ -145,7 +145,7 @@ def test_known_inputs_do_not_enter_the_loop():
     assert margins(design).channels[0].name == "pull"
 
 
-def test_mistakes_are_told():
+def test_mistakes_are_reported():
     with raises(DataError, "wrong-shape"):
         margins(frame().state_space().select(inputs="push"))
     with raises(DataError, "wrong-shape"):
@@ -188,3 +188,13 @@ def test_a_sampled_loop_with_a_pole_at_minus_one_is_refused(distance: float, ref
 def test_the_response_at_half_the_sampling_rate_is_finite():
     """k / (z - 1) at z = -1 is -k/2: the gain margin is 2/k there."""
     assert margins(StateSpace(1.0, 1.0, 0.5, dt=0.1)).channels[0].gain[1] == pytest.approx(4.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("direct", "refused"), [(2e-12, False), (5e-13, True)])
+def test_an_algebraic_loop_is_singular_from_a_condition_number_on(direct: float, refused: bool) -> None:
+    loop = StateSpace(-np.eye(2), np.eye(2), np.eye(2), np.diag([0.0, direct - 1.0]))  # I + D = diag(1, direct)
+    if refused:
+        with raises(DataError, "singular-matrix"):
+            sensitivity(loop)
+    else:
+        assert sensitivity(loop).D[1, 1] == pytest.approx(1.0 / direct, rel=1e-3)

@@ -32,7 +32,7 @@ def test_a_pole_is_on_the_boundary_within_the_error_of_a_double_pole(
 
 
 @pytest.mark.parametrize(("apart", "modes"), [(0.3e-6, 0), (3e-6, 1)])
-def test_equal_modes_are_told_apart_from_neighbours(apart: float, modes: int) -> None:
+def test_equal_modes_are_distinguished_from_neighbours(apart: float, modes: int) -> None:
     """One input reaches one combination of two equal modes; of two different ones it reaches both, weakly.
 
     The strength of the weaker one is half of their distance: far above 1e-11, so that only equal ones could be missed.

@@ -58,7 +58,7 @@ def test_a_run_ends_where_the_inputs_become_singular(options: dict, tolerance: f
 
 
 @pytest.mark.parametrize("method", [da.Sundials(), da.GeneralizedAlpha(step=1e-3)], ids=["sundials", "alpha"])
-def test_a_method_that_gives_up_before_tells_the_cause_too(method: object) -> None:
+def test_a_method_that_gives_up_before_reports_the_cause_too(method: object) -> None:
     """SUNDIALS soon: it does not try steps that no longer move it."""
     with raises(ConvergenceError, "singular-law", "torque cannot keep 'rim'") as caught:
         lifted(method=method)

@@ -360,7 +360,7 @@ def test_the_table_names_gains_poles_and_residual():
         ({"Q": 1.0, "limits": 3.0}, "wrong-type"),
     ],
 )
-def test_mistakes_are_told_in_plain_words(given, words):
+def test_mistakes_are_reported_in_plain_words(given, words):
     with raises(DataError, words):
         lqr(frame(), **given)
 

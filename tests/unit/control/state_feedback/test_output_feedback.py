@@ -114,7 +114,7 @@ def test_intensities_are_carried_to_samples_as_their_integral():
         ({"dt": 0.1, "noise": "intensity", "N": np.ones((6, 2)), "R": 1e6}, "not-supported"),
     ],
 )
-def test_mistakes_in_noise_are_told(change, words):
+def test_mistakes_in_noise_are_reported(change, words):
     with raises(DataError, words):
         kalman_gain(frame(), **({"Q": 1.0, "R": 1.0} | change))
 
@@ -228,7 +228,7 @@ def test_a_predictor_does_not_wait_for_its_sensors_and_a_current_law_does():
 
 
 def test_an_input_at_its_limit_does_not_mislead_the_filter():
-    """The observer is told what acts, not what was asked for: its error is that without any limit."""
+    """The observer receives what acts, not what was asked for: its error is that without any limit."""
     design = lqg(frame(), dt=DT, limits={"pull": 0.01}, inputs="pull", known="push", **COST, **NOISE)
     law, system = design.law(), design.system
     x, memory = np.ones(6), np.array(law.start)
@@ -358,14 +358,14 @@ def test_any_feedback_and_observer_of_one_model_make_a_loop():
         OutputFeedback(lqr(frame(), Q=1.0, integral="base"), kalman_gain(frame(), outputs="top", **FILTER))
 
 
-def test_mistakes_in_the_inputs_are_told():
+def test_mistakes_in_the_inputs_are_reported():
     with raises(DataError, "missing-argument", "horizon="):
         kalman_gain(frame(), P0=1.0, **FILTER)
     with raises(DataError, "unknown-choice"):
         designs()[0].loop("middle")
 
 
-def test_the_table_tells_both_gains():
+def test_the_table_reports_both_gains():
     text = repr(designs()[1])
     for word in ("OutputFeedback", "predictor form", " and push", "K", "L", "q3.rate", "base", "closed loop"):
         assert word in text

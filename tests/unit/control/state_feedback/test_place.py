@@ -8,7 +8,7 @@ import scipy.linalg
 
 from dalembert.control import controllability, observability, observer_gain, place
 from dalembert.control.state_feedback import place as place_module
-from dalembert.control.state_feedback.place import farthest, one_by_one
+from dalembert.control.state_feedback.place import _small_gain, farthest, one_by_one
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.linear import SecondOrder, StateSpace
 from tests.helpers.control_systems import LUMPED_POLES, cart, frame, lumped
@@ -119,7 +119,7 @@ def test_wrong_poles_are_refused(poles, words):
         place(cart(), poles)
 
 
-def test_other_mistakes_are_told():
+def test_other_mistakes_are_reported():
     with raises(DataError, "unknown-choice", "method"):
         place(cart(), [-1, -2], method="ackermann")
     with raises(DataError, "out-of-range"):
@@ -218,14 +218,14 @@ def test_a_sampled_observer_follows_the_model_whatever_the_form(form):
     np.testing.assert_allclose(estimate.full().ravel(), last, rtol=0, atol=1e-8)
 
 
-def test_a_sample_that_is_not_fresh_changes_nothing():
+def test_a_sample_that_is_not_measured_changes_nothing():
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
     w = observer.observer_step()
     a = w.function(np.ones(6), np.zeros(2), np.zeros(2), [5.0, 7.0], [0, 0], [], 0.1, 0.1)[1]
     np.testing.assert_allclose(a.full().ravel(), observer.system.A @ np.ones(6), rtol=1e-13)
 
 
-def test_an_observer_tells_its_mistakes():
+def test_an_observer_reports_its_mistakes():
     with raises(DataError, "not-reachable"):
         observer_gain(StateSpace([[0, 1], [0, 0]], [0, 1], [[0, 1]], outputs="speed"), [-1, -2])
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
@@ -280,7 +280,7 @@ def test_units_do_not_decide_what_is_reached():
 
 
 def test_large_systems_are_judged_by_their_eigenvectors_alike():
-    """70 states, among them a pair of equal oscillators that one force cannot tell apart."""
+    """70 states, among them a pair of equal oscillators that one force cannot distinguish."""
     rng = np.random.default_rng(0)
     n = 35
     K = np.diag(np.append(np.linspace(1.0, 20.0, n - 1) ** 2, 25.0**2))
@@ -326,3 +326,11 @@ def test_poles_missed_by_more_than_a_thousandth_are_reported(monkeypatch, away, 
             place(system, [-1.0])
     else:
         place(system, [-1.0])
+
+
+@pytest.mark.parametrize(("weaker", "directions"), [(7e-4, 1), (1.5e-3, 2)])
+def test_a_much_weaker_input_direction_is_not_used_for_a_pair(weaker: float, directions: int) -> None:
+    A, poles = np.array([[0.0, 1.0], [-2.0, -0.3]]), np.array([-1.0 + 2.0j, -1.0 - 2.0j])
+    gain = _small_gain(A, np.diag([1.0, weaker]), poles)
+    assert np.linalg.matrix_rank(gain, tol=1e-9) == directions
+    assert np.linalg.eigvals(A - np.diag([1.0, weaker]) @ gain) == pytest.approx(poles, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Limits of inputs: what an observer is told of them, and what becomes of integrals meanwhile."""
+"""Limits of inputs: which ones an observer knows, and what becomes of integrals meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def slider() -> StateSpace:
 
 
 @pytest.mark.spec("000-72")
-def test_an_observer_is_told_what_an_actuator_does_not_what_was_asked_of_it() -> None:
+def test_an_observer_knows_what_an_actuator_does_not_what_was_asked_of_it() -> None:
     """Its error then is that of the observer alone, e^{(A - L C) t} e₀, whatever the limit."""
     design = lqg(slider(), Q=100.0, R=0.01, Qn=1.0, Rn=0.1)
     run = da.simulate(

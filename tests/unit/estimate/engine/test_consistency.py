@@ -36,7 +36,7 @@ def test_nees_is_the_squared_error_in_units_of_the_covariance():
 
 
 @pytest.mark.spec("004-C11")
-def test_consistency_tells_right_from_wrong_noise():
+def test_consistency_distinguishes_right_from_wrong_noise():
     problem = random_problem(32, 3, 2)
     record = problem.simulate(np.random.default_rng(1), 3000, gaps=0.1)
 

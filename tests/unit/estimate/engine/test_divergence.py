@@ -59,7 +59,7 @@ def test_one_exact_sensor_beside_a_noisy_one_decides(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", FULL)
 def test_a_reading_the_filter_is_sure_of_before_it_comes_stops_the_run_by_name_and_time(kind: str) -> None:
-    """Two exact readings tell a cart all there is: the third cannot be weighed."""
+    """Two exact readings determine the state of a cart: the third cannot be weighed."""
     with raises(ConvergenceError, "singular-innovation", "'seen'") as caught:
         KINDS[kind](cart(), Q=0.0, R=0.0, P0=1.0).run(pushed())
     assert caught.value.record is not None and 1 <= len(caught.value.record) <= 6
@@ -88,7 +88,7 @@ def test_the_information_form_wants_noise_in_every_direction() -> None:
 
 @pytest.mark.parametrize("kind", FULL)
 @pytest.mark.parametrize("symbol", ["Q", "R"])
-def test_a_function_that_gives_a_negative_variance_is_told_at_once(kind: str, symbol: str) -> None:
+def test_a_function_that_gives_a_negative_variance_is_reported_at_once(kind: str, symbol: str) -> None:
     given = {"Q": 1e-4, "R": 1e-4, symbol: lambda s: 1e-4 * (10.0 - s["t"])}
     name = "'seen'" if symbol == "R" else "'position' and 'speed'"
     with raises(ConvergenceError, "not-positive-definite", f"function of {symbol}", name) as caught:

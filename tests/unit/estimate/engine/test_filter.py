@@ -24,8 +24,8 @@ def test_every_parameter_of_a_filter_is_in_its_signature_and_in_its_description(
     kind = getattr(da.estimate, name)
     signature = inspect.signature(kind).parameters
     assert set(SHARED) <= set(signature) and "keywords" not in signature
-    told = (kind.__doc__ or "").partition("Parameters")[2].partition("Examples")[0]
-    heads = [line.split(" : ")[0] for line in told.splitlines() if " : " in line and not line.startswith(" ")]
+    parameters = (kind.__doc__ or "").partition("Parameters")[2].partition("Examples")[0]
+    heads = [line.split(" : ")[0] for line in parameters.splitlines() if " : " in line and not line.startswith(" ")]
     assert {p for p in signature if p != "options"} <= {word.strip() for head in heads for word in head.split(",")}
     page = pydoc.plain(pydoc.render_doc(kind))
     assert "variance 0 is" in page and "see `Filter`" not in page

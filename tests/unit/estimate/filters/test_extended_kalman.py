@@ -213,7 +213,7 @@ def test_with_many_samples_the_continuous_filter_is_that_of_the_riccati_equation
         ({"continuous": True, "input_noise": 1.0}, ("conflicting-arguments",)),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(change: dict[str, Any], message: str) -> None:
+def test_mistakes_are_reported(change: dict[str, Any], message: str) -> None:
     with raises(DataError, *message):
         ExtendedKalman(swing(), Q=1e-6, R=1e-4, P0=0.1, **change)
 
@@ -238,8 +238,8 @@ def test_matrices_and_one_flat_expression_are_the_same_filter() -> None:
     functions = [tick_function(ekf), tick_function(ekf).expand()]
     rng = np.random.default_rng(0)
     m = ekf.begin(0.1 * rng.standard_normal(20), np.diag(rng.uniform(1e-4, 1e-2, 20)))
-    for fresh in ([1, 1, 1], [1, 0, 1]):
-        sample = (m, [], [], 0.1 * rng.standard_normal(3), fresh, ekf.model.numbers, 0.01, 0.01)
+    for measured in ([1, 1, 1], [1, 0, 1]):
+        sample = (m, [], [], 0.1 * rng.standard_normal(3), measured, ekf.model.numbers, 0.01, 0.01)
         values = [[np.array(v).ravel() for v in function.call([*map(ca.DM, sample)])] for function in functions]
         for a, b in zip(*values, strict=True):
             assert np.abs(a - b).max() < 1e-13 * max(1.0, np.abs(a).max())

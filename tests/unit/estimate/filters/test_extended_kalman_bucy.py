@@ -313,7 +313,7 @@ def test_integrated_together_with_the_machine_it_is_the_same_filter(name: str, o
 
 
 @SPEC
-def test_in_a_loop_it_is_told_what_a_law_drives_and_estimates_as_over_the_record() -> None:
+def test_in_a_loop_it_knows_what_a_law_drives_and_estimates_as_over_the_record() -> None:
     m = da.Mechanism("cart", planar=True)
     cart, rod = m.add_body("cart", mass=1.0, inertia=0.1), m.add_body("rod", mass=0.5, inertia=da.rod(0.6))
     m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))

@@ -120,7 +120,7 @@ def test_a_gap_in_the_sensors_is_bridged() -> None:
     assert np.abs(found["force"][-100:] - whole["force"][-100:]).max() < 1.0
 
 
-def test_what_cannot_be_told_apart_is_refused() -> None:
+def test_what_cannot_be_distinguished_is_refused() -> None:
     two = da.SecondOrder(M, K, C=C, B=np.eye(3)[:, :2], Y_acceleration=np.eye(3)[:1], inputs=["f1", "f2"], outputs="a1")
     with raises(ModelError, "undetermined-force"):
         JointInputKalman(two, unknown=["f1", "f2"], dt=DT, Q=1e-12, R=1.0, P0=1.0)

@@ -338,10 +338,10 @@ def test_an_interrupted_run_keeps_what_it_had():
     assert caught.value.record["speed"] == pytest.approx(whole["speed"][: len(caught.value.record)])
 
 
-def test_progress_is_told_up_to_the_end():
-    told: list[float] = []
-    kalman().run(pushed(600), progress=told.append)
-    assert told[-1] == 1.0 and told == sorted(told)
+def test_progress_is_reported_up_to_the_end():
+    shares: list[float] = []
+    kalman().run(pushed(600), progress=shares.append)
+    assert shares[-1] == 1.0 and shares == sorted(shares)
 
 
 # --- settled covariances ------------------------------------------------------------------------------------------

@@ -324,7 +324,7 @@ def test_both_forms_agree_on_a_manifold() -> None:
         ({"points": Symmetric(-2.5)}, ("out-of-range", "kappa")),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(options: Any, message: str) -> None:
+def test_mistakes_are_reported(options: Any, message: str) -> None:
     with raises(DataError, *message):
         SigmaPointKalman(swing(), Q=1e-6, R=1e-4, P0=0.1, **options)
 

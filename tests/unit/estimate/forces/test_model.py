@@ -1,4 +1,4 @@
-"""Which unknown forces can be told from a motion, and where not (spec 004, C26), on machines with closed loops."""
+"""Which unknown forces a motion determines, and where not (spec 004, C26), on machines with closed loops."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def standing(model: da.estimate.ForceModel, angle: float) -> da.Record:
 @pytest.mark.parametrize("form", BOTH)
 @pytest.mark.parametrize("inclined", [0.0, 0.3])
 def test_a_force_that_the_joints_take_is_refused_whatever_its_direction(form: str, inclined: float) -> None:
-    """Across an inclined guide what is left of it is rounding, 1e-17, and no force that could be told."""
+    """Across an inclined guide what is left of it is rounding, 1e-17, and no force that could be determined."""
     with raises(ModelError, "undetermined-force"):
         model_forces(slider_crank(inclined), independent="A.angle", known="torque", unknown="across", form=form)
 
@@ -59,7 +59,7 @@ def test_a_measured_force_that_moves_nothing_does_not_serve_the_first_form() -> 
 
 @pytest.mark.spec("004-C26")
 @pytest.mark.parametrize("form", BOTH)
-def test_two_forces_that_do_the_same_are_not_told_apart(form: str) -> None:
+def test_two_forces_that_do_the_same_are_not_distinguished(form: str) -> None:
     """Two pushes in one line on the first link: two freedoms, two unknowns, one effect."""
     m = da.Mechanism("arm", planar=True, gravity=(0, 0))
     upper = m.add_body("upper", mass=1.0, inertia=da.rod(0.4), position=(0.2, 0))
@@ -76,7 +76,7 @@ def test_two_forces_that_do_the_same_are_not_told_apart(form: str) -> None:
 
 @pytest.mark.spec("004-C26")
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, np.pi - 1e-4])
-def test_a_machine_that_stands_at_a_dead_centre_is_told_so(angle: float) -> None:
+def test_a_machine_that_stands_at_a_dead_centre_is_reported(angle: float) -> None:
     """However little of the force is left there, and although it never gets any better on this motion."""
     model = model_forces(slider_crank(0.0), independent="A.angle", known="torque", unknown="along")
     report = model.check(standing(model, angle))
@@ -100,7 +100,7 @@ def test_where_the_measured_force_moves_nothing_the_other_form_is_advised() -> N
 
 
 @pytest.mark.spec("004-C30")
-def test_the_open_loop_estimate_says_nothing_where_nothing_can_be_told() -> None:
+def test_the_open_loop_estimate_says_nothing_where_nothing_can_be_determined() -> None:
     """At S = 0 no force is a solution, and zero would be a lie; elsewhere F = -T/S at rest without weight."""
     model = model_forces(slider_crank(0.0), independent="A.angle", known="torque", unknown="along")
     torque = da.Record(np.linspace(0.0, 1.0, 11), np.ones((11, 1)), ["torque"])
@@ -146,7 +146,7 @@ def test_forces_are_found_on_the_branch_that_the_machine_is_on() -> None:
 
 @pytest.mark.spec("004-C12")
 def test_a_motion_that_closes_its_loops_another_way_is_refused() -> None:
-    """Where the record tells a joint that the drawn branch would have elsewhere; a whole pose is simply taken."""
+    """Where the record has a joint that the drawn branch would have elsewhere; a whole pose is simply taken."""
     _, at, run = four_bar()
     with raises(ModelError, "inconsistent-motion", "C.angle", "da.assemble", "start"):
         of_four_bar(None).check(told_by_a_filter(run, "C.angle"))

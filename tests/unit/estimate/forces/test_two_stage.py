@@ -171,14 +171,14 @@ def stages(current: bool = False, kind: str = "EKF") -> TwoStage:
 @pytest.mark.spec("004-C23")
 @pytest.mark.parametrize("current", [False, True])
 def test_single_samples_give_what_the_record_gives(current: bool) -> None:
-    """The interface of the source, step(ξ_{k-1}, y_k), for both stages at once; an input told may vary."""
+    """The interface of the source, step(ξ_{k-1}, y_k), for both stages at once; a known input may vary."""
     both = stages(current)
     found, stepper = both.run(run()), both.stepper()
     names = ["encoder 1", "encoder 2", "acc1.y", "acc2.y", "t1", "t2", "weight"]
     for k in range(len(run())):
-        told = stepper.step({name: float(run()[name][k]) for name in names})
+        step = stepper.step({name: float(run()[name][k]) for name in names})
         for name in ("fx", "t1", "B.rate"):
-            assert told[name] == pytest.approx(found[name][k], abs=1e-8)
+            assert step[name] == pytest.approx(found[name][k], abs=1e-8)
     with raises(DataError, "missing-channel", "acc1.y", "acc2.y"):
         stepper.step({"encoder 1": 0.0, "t1": 0.0})
     assert np.isfinite(stepper.step({name: run()[name][-1] for name in names if name != "t1"})["fx"])  # not measured
@@ -187,7 +187,7 @@ def test_single_samples_give_what_the_record_gives(current: bool) -> None:
 @pytest.mark.spec("004-C23")
 @pytest.mark.parametrize("current", [False, True])
 def test_both_stages_sit_inside_a_simulation(current: bool) -> None:
-    """Sensors are read, torques told: what the record gives afterwards, and the force in the end."""
+    """Sensors are read, torques are known: what the record gives afterwards, and the force in the end."""
     both = stages(current)
     t = run().time
     inputs = da.Record(t, np.column_stack([run()[n] for n in arm().inputs.names]), arm().inputs.names)
@@ -227,7 +227,7 @@ def test_filters_that_do_not_go_together_are_refused() -> None:
 
 
 def test_both_stages_are_exported_for_a_microcontroller(tmp_path: Path) -> None:
-    """Named sensors in, both estimates out; no input of the machine but the measured and told forces."""
+    """Named sensors in, both estimates out; no input of the machine but the measured and known forces."""
     export = da.export_c(stages(True), tmp_path)
     header = (tmp_path / f"{export.name}.h").read_text(encoding="utf-8")
     for name in ("encoder 1", "acc2.y", "t2", "weight", "fx", "B.acceleration"):

@@ -88,7 +88,7 @@ def test_sensors_refuse_nonsense():
 
 
 @pytest.mark.spec("004-C10")
-def test_a_filter_told_the_sensors_own_variance_is_consistent():
+def test_a_filter_with_the_sensors_own_variance_is_consistent():
     t = 0.01 * np.arange(3000)
     truth = Record.from_channels(t, {"push": np.sin(3 * t), "seen": (3 * t - np.sin(3 * t)) / 9})
     sensor = da.estimate.Encoder(1000)

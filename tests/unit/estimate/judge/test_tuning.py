@@ -54,7 +54,7 @@ def swung(count: int = 1200) -> Record:
 def test_nonlinear_filters_find_the_variances_the_data_were_made_with(kind: Any, options: Any) -> None:
     given = {"Q": {"speed": 1.0}, "R": 1e-5, "P0": 1e-2, "dt": DT, **options}
     found = tune(kind(pendulum(), **given), swung())
-    # 1200 samples tell a variance of the noise to √(2/1200) = 4 %, through a filter a few times worse
+    # 1200 samples determine a variance of the noise to √(2/1200) = 4 %, through a filter a few times worse
     assert found.variances == pytest.approx({"Q.speed": TRUE_Q, "R.encoder": TRUE_R}, rel=0.2)
     assert found.at_bound == () and found.after < found.before
     assert found.filter.run(swung()).consistency(settle=2.0).consistent
@@ -74,7 +74,7 @@ def test_the_forms_of_the_kalman_filter_find_them_too_and_all_the_same() -> None
         for form in ("covariance", "square-root", "information")
     )
     assert first == pytest.approx({"Q.speed": TRUE_Q, "R.seen": TRUE_R}, rel=0.2)
-    for other in others:  # one optimum, sharper than what it tells of the truth
+    for other in others:  # one optimum, sharper than its distance from the truth
         assert other == pytest.approx(first, rel=1e-5)
 
 
@@ -115,7 +115,7 @@ def test_progress_grows_and_an_interruption_says_how_far_it_came() -> None:
         tune(ExtendedKalman(pendulum(), Q={"speed": 1.0}, R=1.0, P0=1e-2, dt=DT), swung(300), progress=stop)
 
 
-def test_a_record_too_short_to_tell_a_variance_is_refused() -> None:
+def test_a_record_too_short_to_determine_a_variance_is_refused() -> None:
     ekf = ExtendedKalman(pendulum(), Q={"speed": 1.0}, R=1.0, P0=1e-2, dt=DT)
     with raises(DataError, "too-few-samples"):
         tune(ekf, swung(3))

@@ -119,7 +119,7 @@ def test_switching_refuses_what_makes_no_sense(bad, code):
 
 
 @pytest.mark.spec("004-C15")
-def test_the_check_tells_where_the_inputs_are_blind(eqs):
+def test_the_check_reports_where_the_inputs_are_blind(eqs):
     found = observer(eqs).check()
     assert found.condition.max() > 100
     assert abs(np.cos(found.worst["A.angle"])) < 0.02  # crank and rod in line
@@ -214,7 +214,7 @@ def test_too_few_coordinates_and_too_few_sensors_are_refused():
 
 
 @pytest.mark.spec("004-C15")
-def test_inputs_that_all_tell_the_same_are_refused():
+def test_inputs_that_all_measure_the_same_are_refused():
     """Two accelerometers on the first link say nothing of the second joint."""
     m = two_link()
     m.add_sensor("acc0", da.accelerometer(m.bodies[0].at(0.05, 0)))
@@ -229,7 +229,7 @@ def test_inputs_that_all_tell_the_same_are_refused():
 
 
 @pytest.mark.spec("004-C15")
-def test_outputs_that_all_tell_the_same_are_refused():
+def test_outputs_that_all_measure_the_same_are_refused():
     model = model_kinematics(
         two_link(), independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"],
         outputs=["A.angle", "upper.x", "upper.y"],
@@ -246,7 +246,7 @@ def test_a_rolling_machine_is_refused():
         model_kinematics(m, independent=["wheel.x"], inputs="wheel.ax", outputs="wheel.x")
 
 
-def test_a_process_tells_every_joint_and_the_gap(eqs):
+def test_a_process_reports_every_joint_and_the_gap(eqs):
     p = process(observer(eqs))
     assert {"A.acceleration", "B.rate", "guide.displacement", "slider speed"} <= set(p.reported.names)
     assert "pin force.force.x" not in p.reported.names

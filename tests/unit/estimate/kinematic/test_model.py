@@ -123,9 +123,9 @@ def test_redundant_rows_of_a_loop_in_space_do_no_harm():
         relation = model.relation(x=x)
         measured = [run["imu.x"][k], run["imu.y"][k]]
         assert relation.S @ [4.0] + relation.bias == pytest.approx(measured, abs=1e-9)
-        told = np.array(p.functions["report"](x, measured, [], 0.0)).ravel()
+        output = np.array(p.functions["report"](x, measured, [], 0.0)).ravel()
         for name in ("D.angle", "D.rate", "C.acceleration", "gyro.z", "imu.x"):
-            assert told[p.reported.index[name]] == pytest.approx(run[name][k], abs=1e-9)
+            assert output[p.reported.index[name]] == pytest.approx(run[name][k], abs=1e-9)
 
 
 # --- steps --------------------------------------------------------------------------------------------------------
@@ -172,8 +172,8 @@ def test_more_speeds_than_freedoms_give_the_rates_by_least_squares(weights):
         np.testing.assert_allclose(model.relation(x=x).S, S, rtol=0, atol=1e-12)
         rates = np.linalg.lstsq(root[:, None] * S, root * u, rcond=None)[0]
         assert stepped(model, x, u) == pytest.approx([a, b] + DT * rates, abs=1e-13)
-        told = np.array(p.functions["report"](x, u, [], 0.0)).ravel()
-        assert told[[p.reported.index["A.rate"], p.reported.index["B.rate"]]] == pytest.approx(rates, abs=1e-11)
+        output = np.array(p.functions["report"](x, u, [], 0.0)).ravel()
+        assert output[[p.reported.index["A.rate"], p.reported.index["B.rate"]]] == pytest.approx(rates, abs=1e-11)
 
 
 @pytest.mark.spec("004-C13")

@@ -102,7 +102,7 @@ def test_a_start_that_is_no_start_is_refused_in_words() -> None:
 @pytest.mark.spec("004-C15")
 @pytest.mark.parametrize("start", [None, {"guide.displacement": 0.21}])
 def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> None:
-    """Crank and rod stretched: the slider's place does not tell the crank's angle."""
+    """Crank and rod stretched: the slider's place does not determine the crank's angle."""
     eqs = da.equations(da.read_model("slider-crank"))
     options = {"independent": "guide.displacement", "inputs": "A.acceleration", "outputs": "stroke"}
     with raises(da.errors.ModelError, "dead-point", "A.angle", "start"):
@@ -127,7 +127,7 @@ def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> N
         ({"outputs": "bearing.torque.z"}, ("unobservable", "'slider-crank'")),
     ],
 )
-def test_names_that_do_not_fit_are_told_as_the_reader_gave_them(options: dict, why: str) -> None:
+def test_names_that_do_not_fit_are_reported_as_the_reader_gave_them(options: dict, why: str) -> None:
     """The reaction torque of a hinge in its plane is zero, so it is no position to be measured."""
     eqs = da.equations(da.read_model("slider-crank"))
     with raises(da.errors.ModelError, *why):
@@ -159,14 +159,14 @@ def arm_filter(use_current: bool) -> ExtendedKalman:
 @pytest.mark.spec("004-C16")
 @pytest.mark.parametrize("use_current", [False, True])
 def test_record_and_single_samples_give_the_same_estimate(use_current: bool) -> None:
-    """With use_current the step to a sample takes the inputs of that sample, which a stepper is told with it."""
+    """With use_current the step to a sample takes the inputs of that sample, which a stepper gets with it."""
     _, run = arm()
     ekf = arm_filter(use_current)
     found, stepper = ekf.run(run), ekf.stepper()
     names = ekf.process.inputs.names, ekf.process.outputs.names
     for k in range(len(run)):
-        told = stepper.step(*([run[name][k] for name in group] for group in reversed(names)))
-        assert told["B.acceleration"] == pytest.approx(found["B.acceleration"][k], abs=1e-12)
+        step = stepper.step(*([run[name][k] for name in group] for group in reversed(names)))
+        assert step["B.acceleration"] == pytest.approx(found["B.acceleration"][k], abs=1e-12)
     settled = slice(20, None)
     error = np.abs(found["B.acceleration"] - kinematic_truth(run))[settled].max()
     lag = np.abs(np.diff(kinematic_truth(run)))[settled].max()

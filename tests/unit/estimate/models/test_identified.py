@@ -93,7 +93,7 @@ def test_noise_and_starts_speak_of_the_states_that_do_not_hold_inputs() -> None:
     assert begun["force[1]"][0] == pytest.approx(7.0)
 
 
-def test_a_delayed_input_the_filter_is_not_told_needs_no_states() -> None:
+def test_a_delayed_input_the_filter_does_not_know_needs_no_states() -> None:
     model = Identified(sway(), method="given", delays={"force": 4})
     assert Kalman(model, inputs=[], **GIVEN).process.carried.names == ("x1", "x2")
 

@@ -72,20 +72,20 @@ def test_internal_states_and_unknown_inputs_are_estimated() -> None:
     assert "voltage" in arm.reported.names
 
 
-def test_an_estimate_tells_every_channel_of_a_run_that_makes_sense() -> None:
+def test_an_estimate_reports_every_channel_of_a_run_that_makes_sense() -> None:
     eqs = four_bar()
     start = turned_at(eqs)
     run = da.simulate(eqs, until=0.02, start=start, every=0.01)
     model = process(eqs, at=start, report="all")
-    told = Kernel(model.functions["report"])(model.start, np.zeros(0), model.p, 0.0)[0]
+    output = Kernel(model.functions["report"])(model.start, np.zeros(0), model.p, 0.0)[0]
     left_out = {"energy", "energy.balance", "residual.position", "residual.velocity"}
     left_out |= {name for name, unit in run.units.items() if unit.endswith("/s^2") and name not in eqs.outputs.names}
     assert set(model.reported.names) == set(run.names) - left_out
-    for name, value in zip(model.reported.names, told, strict=True):
+    for name, value in zip(model.reported.names, output, strict=True):
         assert value == pytest.approx(run[name][0], rel=1e-9, abs=1e-9)
 
 
-def test_reactions_are_told_only_where_asked_for() -> None:
+def test_reactions_are_reported_only_where_asked_for() -> None:
     eqs = four_bar()
     assert "A.force.x" not in process(eqs, at=turned_at(eqs)).reported.names
     assert "A.force.x" in process(eqs, at=turned_at(eqs), report=["A.force.x"]).reported.names
@@ -352,7 +352,7 @@ def test_nees_of_a_projection_counts_the_freedoms_alone() -> None:
 # ---- mistakes
 
 
-def test_mistakes_are_told_in_plain_words() -> None:
+def test_mistakes_are_reported_in_plain_words() -> None:
     eqs = four_bar(motor=True)
     for options, words in (
         ({"outputs": "encodr"}, ("unknown-name", "'encoder'")),

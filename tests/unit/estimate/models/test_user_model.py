@@ -179,7 +179,7 @@ def test_columns_and_matrices_may_be_used_in_a_users_function() -> None:
     assert process(model).carried.units == ("m", "m/s")
 
 
-def test_inputs_a_filter_is_not_told_are_zero() -> None:
+def test_inputs_a_filter_does_not_know_are_zero() -> None:
     model = process(linear(), inputs=[])
     assert model.nu == 0
     free = np.array(model.functions["step"]([0.7, -1.2], [], [], 0.0, H)).ravel()
@@ -220,7 +220,7 @@ def test_a_function_that_needs_numbers_is_refused_by_its_name(f) -> None:
         ({"parameters": {"m": float("nan")}}, ("not-finite", "'m'")),
     ],
 )
-def test_mistakes_are_told(change: dict[str, Any], message: tuple[str, ...]) -> None:
+def test_mistakes_are_reported(change: dict[str, Any], message: tuple[str, ...]) -> None:
     given = {"f": lambda x, u: [x[1], -x[0]], "g": lambda x: [x[0]], "states": ["a", "b"], "outputs": ["y"], **change}
     f, g = given.pop("f"), given.pop("g")
     with raises((ModelError, DataError), *message):
@@ -239,6 +239,6 @@ def test_tableaux_that_are_none_are_refused(parts: Any) -> None:
         Tableau(*parts)
 
 
-def test_a_misspelt_option_of_a_filter_is_told() -> None:
+def test_a_misspelt_option_of_a_filter_is_reported() -> None:
     with raises(ModelError, "unknown-name", "'iterations'", "iterations"):
         ExtendedKalman(linear(), Q=1e-6, R=1e-4, iteratons=3)

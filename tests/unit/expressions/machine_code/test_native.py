@@ -125,7 +125,7 @@ print(codes)
 
 
 def python(text: str, timeout: float = 120) -> str:
-    """What a process of its own prints; a hang ends it."""
+    """What a process of its own prints; a time limit ends it."""
     root = str(Path(__file__).parents[4])
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
     ended = subprocess.run(

@@ -93,15 +93,15 @@ def test_a_predictor_can_drive_before_it_reads(tmp_path: Path) -> None:
 def test_matrix_algebra_and_conditions_go_to_c(tmp_path: Path) -> None:
     """A Kalman filter in MX with a factorization inside."""
     m, u0, u1, y = ca.MX.sym("m", 6), ca.MX.sym("u0"), ca.MX.sym("u1"), ca.MX.sym("y")
-    fresh, p, t, step = ca.MX.sym("fresh"), ca.MX.sym("p", 1), ca.MX.sym("t"), ca.MX.sym("dt")
+    measured, p, t, step = ca.MX.sym("measured"), ca.MX.sym("p", 1), ca.MX.sym("t"), ca.MX.sym("dt")
     x, P = m[:2], ca.reshape(m[2:], 2, 2)
     x1 = ca.if_else(step > 0, A @ x + B @ u0, x)
     P1 = ca.if_else(step > 0, A @ P @ A.T + p * ca.MX.eye(2), P)
     S = C @ P1 @ C.T + 0.1
     gain = ca.solve(S, C @ P1, "qr").T
-    x2 = x1 + gain @ (fresh * (y - C @ x1))
-    P2 = P1 - fresh * gain @ C @ P1
-    function = ca.Function("kf", [m, u0, u1, y, fresh, p, t, step], [ca.vertcat(x2, ca.vec(P2)), x2])
+    x2 = x1 + gain @ (measured * (y - C @ x1))
+    P2 = P1 - measured * gain @ C @ P1
+    function = ca.Function("kf", [m, u0, u1, y, measured, p, t, step], [ca.vertcat(x2, ca.vec(P2)), x2])
     observer_step = ObserverStep(
         "Kalman (x*/y)", ("y",), ("u",), Channels(["x", "v"], ["m", "m/s"]), function, 0.1, channels(list("abcdef")),
         (0.0, 0.0, 1.0, 0.0, 0.0, 1.0), (0.01,),
@@ -153,7 +153,7 @@ def test_what_has_no_c_code_is_refused(tmp_path: Path) -> None:
         export_c(law, tmp_path)
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_mistakes_are_reported(tmp_path: Path) -> None:
     law = integral_law(0.05)
     for wrong in ("1st", "a-b", "int", "", 3, "x" * 50):
         with raises(da.errors.DataError, "bad-name"):

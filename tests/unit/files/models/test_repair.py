@@ -1,4 +1,4 @@
-"""A file full of mistakes: every one is told in the first reading, and none that only follows from another."""
+"""A file full of mistakes: every one is reported in the first reading, and none that only follows from another."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_all_mistakes_of_all_layers_come_at_once() -> None:
     assert not missing, found
 
 
-def test_nothing_is_told_that_only_follows_from_another_mistake() -> None:
+def test_nothing_is_reported_that_only_follows_from_another_mistake() -> None:
     found = problems(FULL_OF_MISTAKES)
     extra = [one for one in found if not any(agree(one, other) for other in EXPECTED)]
     assert not extra
@@ -188,6 +188,6 @@ def test_a_file_that_cannot_be_included_leaves_its_names_known(tmp_path: Path) -
         da.read_model(tmp_path / "outer.toml")
 
 
-def test_a_misspelt_key_is_not_also_told_as_missing() -> None:
+def test_a_misspelt_key_is_not_also_reported_as_missing() -> None:
     found = problems(GOOD + '[drivers.d]\ncoordinat = "hinge"\nmotion = "t"\n')
     assert [one[:2] for one in found] == [(12, "unknown-argument")] and "'coordinate'" in found[0][2], found

@@ -343,9 +343,9 @@ def test_memory_of_a_hostile_file_stays_below_twice_max_bytes(tmp_path: Path, su
         [sys.executable, "-c", CHILD, str(small), str(LIMIT), *map(str, files)], capture_output=True, text=True,
         env=environment,
     )  # fmt: skip
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(told) == len(files), done.stderr
-    for file, grown, said in told:
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == len(files), done.stderr
+    for file, grown, said in lines:
         assert grown < 2 * LIMIT, (file, grown, said)
         assert said.startswith("read: " if Path(file).stem in ACCEPTED else "FileFormatError: "), said
         assert "page" in said if "parquet_page" in file else True, said

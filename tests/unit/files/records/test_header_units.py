@@ -175,7 +175,7 @@ def test_an_empty_status_stays_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last", ["1e308", "1.7e308"])
-def test_a_last_time_that_is_nonsense_is_told_and_stops_nothing(tmp_path: Path, last: str) -> None:
+def test_a_last_time_that_is_nonsense_is_reported_and_stops_nothing(tmp_path: Path, last: str) -> None:
     rows = [f"{0.1 * k!r},{k}" for k in range(12)]
     record = read(tmp_path, "time,a", *rows, f"{last},1")
     assert "longest after t = 1.1 s" in repr(record)

@@ -13,7 +13,6 @@ import dalembert as da
 from dalembert.errors import FileFormatError, ModelWarning
 from dalembert.files.models.values.mesh_mass import binary_stl
 from dalembert.files.robots import xml_tree
-from dalembert.files.robots.node_reader import THRESHOLDS
 from tests.helpers.findings import raises
 
 ARM = """<?xml version="1.0"?>
@@ -427,7 +426,7 @@ def test_every_published_robot_is_read_or_refused_for_a_reason() -> None:
     }
 
 
-@pytest.mark.parametrize(("length", "refused"), [(THRESHOLDS.offset, False), (THRESHOLDS.offset * 1.001, True)])
+@pytest.mark.parametrize(("length", "refused"), [(100.0, False), (100.1, True)])
 def test_offsets_of_a_robot_end_where_millimetres_begin(tmp_path: Path, length: float, refused: bool) -> None:
     path = written(tmp_path, ARM.replace('xyz="0 0 0.4"', f'xyz="0 0 {length!r}"'))
     if refused:
@@ -440,7 +439,7 @@ def test_offsets_of_a_robot_end_where_millimetres_begin(tmp_path: Path, length: 
 @pytest.mark.parametrize(("share", "refused"), [(0.9, False), (1.1, True)])
 def test_inertias_of_a_point_are_rounding(tmp_path: Path, share: float, refused: bool) -> None:
     """A point of 0.4 kg with an impossible inertia of the size m r², r the radius that counts as none."""
-    size = share * 0.4 * THRESHOLDS.point**2 / (1 - THRESHOLDS.triangle)
+    size = share * 0.4 * 1e-12
     own = f'<inertia ixx="{size!r}" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/>'
     text = ARM.replace('<inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/>', own)
     if refused:

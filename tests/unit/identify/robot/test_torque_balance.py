@@ -36,7 +36,7 @@ def test_the_drawing_explains_its_own_torques() -> None:
     for _, block in own.blocks(motions[0]):
         np.testing.assert_allclose(block.target, 0.0, atol=1e-10)
         np.testing.assert_allclose(block.gain, 1.0)
-    assert own.names == ("uA", "uB") and own.drawn().tolist() == [0.0] * 6
+    assert own.names == ("uA", "uB") and own.drawn_values().tolist() == [0.0] * 6
 
 
 def test_drawn_friction_and_motors_have_their_values() -> None:
@@ -44,7 +44,9 @@ def test_drawn_friction_and_motors_have_their_values() -> None:
     m.add_friction("fA", "A", viscous=0.7, effort=1.5)
     m.add_damper("dB", joint="B", damping=0.2)
     m.add_rotor("rB", "B", inertia=1e-4, ratio=50)
-    found = dict(zip([f"{j}.{t}" for j in "AB" for t in TERMS], balance_of(m, arm_record()).drawn(), strict=True))
+    found = dict(
+        zip([f"{j}.{t}" for j in "AB" for t in TERMS], balance_of(m, arm_record()).drawn_values(), strict=True)
+    )
     # the smooth law of 1e-3 rad/s is within 1e-10 of its limit at 100 rad/s
     assert found == pytest.approx(
         {"A.viscous": 0.7, "A.coulomb": 1.5, "A.rotor": 0.0, "B.viscous": 0.2, "B.coulomb": 0.0, "B.rotor": 0.25},

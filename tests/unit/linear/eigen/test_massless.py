@@ -190,7 +190,7 @@ def test_massless_directions_without_any_hold_are_refused():
         SecondOrder(np.zeros((2, 2)), np.eye(2)).state_space()
 
 
-def test_hysteretic_damping_has_no_state_space_and_a_large_sparse_system_is_told_to_reduce():
+def test_hysteretic_damping_has_no_state_space_and_a_large_sparse_system_gets_the_advice_to_reduce():
     with raises(DataError, "not-supported"):
         SecondOrder(1.0, 1.0, K_loss=0.1).state_space()
     import scipy.sparse

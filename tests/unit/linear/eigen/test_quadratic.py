@@ -162,7 +162,7 @@ def test_rayleigh_damping_keeps_the_undamped_shapes():
     np.testing.assert_allclose(modes.shapes, undamped.shapes, rtol=0, atol=1e-13)
 
 
-def test_different_dampers_on_repeated_frequencies_are_told_apart():
+def test_different_dampers_on_repeated_frequencies_are_distinguished():
     # Equal oscillators, axes turned by 30 degrees: only the damper decides the shapes.
     turn = np.array([[np.sqrt(3), -1], [1, np.sqrt(3)]]) / 2
     modes = SecondOrder(np.eye(2), 4 * np.eye(2), C=turn @ np.diag([0.4, 1.2]) @ turn.T).modes()

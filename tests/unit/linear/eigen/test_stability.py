@@ -210,7 +210,7 @@ def test_stability_prints_its_verdict_and_the_guilty():
     ],
 )
 @pytest.mark.parametrize("sparse", [False, True])
-def test_kinds_of_systems_are_told_apart(parts, kind, flags, sparse):
+def test_kinds_of_systems_are_distinguished(parts, kind, flags, sparse):
     system = SecondOrder(np.eye(2), 3 * chain(2), **parts)
     found = (system.sparse() if sparse else system).classify()
     assert found.kind == kind

@@ -209,10 +209,10 @@ def test_builders_that_change_their_mind_are_refused():
         sweep(lambda p: p, [0.0, 1.0], parameter="speed")
 
 
-def test_long_work_tells_how_far_it_is():
-    told = []
-    sweep(rotor, [0.0, 1.0, 2.0], progress=told.append)
-    assert told == pytest.approx([2 / 3, 1.0])
+def test_long_work_reports_how_far_it_is():
+    shares = []
+    sweep(rotor, [0.0, 1.0, 2.0], progress=shares.append)
+    assert shares == pytest.approx([2 / 3, 1.0])
 
 
 def test_unknown_ports_of_a_root_locus_are_refused():

@@ -22,7 +22,7 @@ def springs() -> Validity:
 
 
 @pytest.mark.spec("003-C04", "003-E1")
-def test_points_of_the_two_mass_chain_are_told_by_their_elongations():
+def test_points_of_the_two_mass_chain_are_named_by_their_elongations():
     points = {
         (0.0, 0.0): ("linear", ""),
         (1.0, 2.0): ("linear", ""),  # both at their limit, which still belongs to the region

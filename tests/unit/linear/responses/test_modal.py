@@ -200,7 +200,7 @@ def test_wrong_ratios_and_modes_are_refused(make, message):
         make(SecondOrder(np.eye(3), chain(3)))
 
 
-def test_modal_damping_of_a_large_sparse_system_is_told_to_reduce():
+def test_modal_damping_of_a_large_sparse_system_gets_the_advice_to_reduce():
     eye = scipy.sparse.eye_array(6000)
     with raises(DataError, "too-large"):
         modal_damping(SecondOrder(eye, eye), 0.02)

@@ -121,7 +121,7 @@ def test_a_free_mass_and_an_unstable_system_need_no_inverse():
     np.testing.assert_allclose(response(grow, {"u1": 1.0}, times=t)["x1"], np.expm1(t), rtol=1e-13)
 
 
-def test_growth_beyond_the_number_range_is_told_with_its_time():
+def test_growth_beyond_the_number_range_is_reported_with_its_time():
     with raises(DataError, "diverged"):
         response(StateSpace(1.0, 1.0), {"u1": 1.0}, times=np.arange(1000.0))
 

@@ -66,7 +66,7 @@ def test_names_units_and_provenance_travel_through_a_series():
     assert whole.provenance["parts"][1] == {"from": "cart"}
 
 
-def test_equal_state_names_are_told_apart():
+def test_equal_state_names_are_distinguished():
     assert (LAG + LAG).states == ("lag", "lag#2")
     odd = LAG.replace(states="lag#2")
     assert append([LAG, odd, LAG]).states == ("lag", "lag#2", "lag#3")
@@ -122,7 +122,7 @@ def test_one_input_name_in_two_systems_is_one_signal():
     np.testing.assert_allclose(both.dc_gain(), [[1.0], [1.0]])
 
 
-def test_connection_tells_all_that_is_wrong():
+def test_connection_reports_all_that_is_wrong():
     with raises(DataError, "unknown-name", "'y'"):
         connect([LAG, LAG])
     with raises(DataError, "unknown-name", "'force'"):
@@ -143,7 +143,7 @@ def test_connection_tells_all_that_is_wrong():
         (lambda: LAG.feedback(sign=2), "unknown-choice"),
     ],
 )
-def test_sizes_that_do_not_fit_are_told(act, message):
+def test_sizes_that_do_not_fit_are_reported(act, message):
     with raises(DataError, message):
         act()
 

@@ -207,9 +207,9 @@ def test_a_seed_makes_the_same_record_whatever_the_size_of_a_block(monkeypatch: 
     assert np.abs(a["y"] - other["y"]).max() > 0.1
     monkeypatch.setattr(sample_graph, "LARGEST_BLOCK", 500)
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
-    fresh = run(law, 10 * DT, noise=noisy(None))
-    again = run(law, 10 * DT, noise=noisy(fresh.provenance["seed"]))
-    assert np.array_equal(fresh.data, again.data)
+    first = run(law, 10 * DT, noise=noisy(None))
+    again = run(law, 10 * DT, noise=noisy(first.provenance["seed"]))
+    assert np.array_equal(first.data, again.data)
 
 
 def test_a_channel_keeps_its_noise_when_others_are_added() -> None:
@@ -260,15 +260,15 @@ def test_an_observer_may_act_more_seldom_than_the_law() -> None:
     M = np.array([[0.3, 0.02], [0.2, 0.1]])
     observer_step = luenberger(F2, G2, C, D, M, 2 * DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
     record = run(gain_law(K, ["x", "v"], ["u"], DT), observer=observer_step)
-    x, estimate, u, told = X0, np.zeros(2), np.zeros(1), np.zeros(1)
+    x, estimate, u, known = X0, np.zeros(2), np.zeros(1), np.zeros(1)
     for k in range(41):
         if k:
             x = F @ x + G @ u
         if k % 2 == 0:
-            estimate = F2 @ estimate + G2 @ told if k else estimate
+            estimate = F2 @ estimate + G2 @ known if k else estimate
             estimate = estimate + M @ (C @ (x - estimate))
         u = -K @ estimate  # held while the estimate is
-        told = u
+        known = u
         assert [record["x"][k], record["estimate.v"][k]] == pytest.approx([x[0], estimate[1]], abs=1e-12)
 
 
@@ -290,7 +290,7 @@ def test_a_law_that_cannot_know_it_is_off_waits_at_its_start() -> None:
 
 
 def test_a_predictor_watches_from_the_start_with_the_input_that_acts() -> None:
-    """A law that reads its own input is told what acts: nothing, before it is switched on."""
+    """A law that reads its own input receives what acts: nothing, before it is switched on."""
     import casadi as ca
 
     L = np.array([[0.4], [0.1]])
@@ -340,7 +340,7 @@ def test_noise_alone_needs_no_law() -> None:
         x = F @ x + [w, 0.0]
 
 
-def test_a_diverging_loop_is_told_and_its_record_kept() -> None:
+def test_a_diverging_loop_is_reported_and_its_record_kept() -> None:
     with raises(da.errors.ConvergenceError, "diverged") as caught:
         run(gain_law(-80 * K, ["x", "v"], ["u"], DT), 1000.0)
     record = caught.value.record

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -247,3 +249,27 @@ def test_products_of_many_full_modes_are_matrices_with_the_same_equations(
     ):
         for one, other in zip(chosen.kernel(name)(*given), flat.kernel(name)(*given), strict=True):
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * np.abs(other).max())
+
+
+def test_linear_deformations_are_trusted_to_a_tenth_of_the_size_and_a_twentieth_of_the_lowest_stiffness():
+    """Values of the two assumptions, which are broken above one."""
+    data = PointMasses.random(3, modes=MODES).data()
+    m = da.Mechanism("free", gravity=0)
+    m.add_flexible_body("body", data)
+    eqs = da.equations(m)
+    q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
+    q[-MODES], v[3:6] = 1e-3, (0.0, 0.3, 0.4)
+    deflection, turning = np.array(eqs.functions["assumptions"](q, v, eqs.p, 0.0)).ravel()
+    size = max(np.linalg.norm(node.place) for node in data.nodes)
+    moved = max(np.linalg.norm(node.translation[:, 0]) for node in data.nodes) * 1e-3
+    assert deflection == pytest.approx(moved / (0.1 * size), rel=1e-9)
+    lowest = 2 * np.pi * data.frequencies()[0]
+    assert turning == pytest.approx(0.25 / (0.05 * lowest**2), rel=1e-9)
+
+
+@pytest.mark.parametrize(("filled", "full"), [(0.45, False), (0.55, True)])
+def test_products_of_modes_are_matrices_where_most_of_them_are_not_zero(filled, full):
+    products = np.zeros(1000)
+    products[: round(1000 * filled)] = 1.0
+    assert floating.is_full(SimpleNamespace(modes=17, products=products)) == full
+    assert not floating.is_full(SimpleNamespace(modes=16, products=np.ones(10)))

@@ -65,7 +65,7 @@ def test_crossings_up_to_a_time_do_not_count(ball: da.EquationsOfMotion, method:
         da.Event("level", lambda s: s.t, after="noon")  # type: ignore[arg-type]
 
 
-def test_direction_tells_rising_from_falling(ball: da.EquationsOfMotion) -> None:
+def test_direction_distinguishes_rising_from_falling(ball: da.EquationsOfMotion) -> None:
     start = da.assemble(ball, velocity={"ball.vy": 5.0}, start=ball.state(da.assemble(ball).q))
     level = [
         da.Event(name, lambda s: s["height"] - 2.0, direction=direction, action="note")

@@ -365,7 +365,7 @@ def test_the_exponential_map_turns_by_the_given_vector() -> None:
         (lambda: da.Sundials(solver="ode45"), ("unknown-choice",)),
     ],
 )
-def test_wrong_options_are_told(make: Any, finding: tuple[str, ...]) -> None:
+def test_wrong_options_are_reported(make: Any, finding: tuple[str, ...]) -> None:
     with raises(da.errors.DataError, *finding):
         make()
 

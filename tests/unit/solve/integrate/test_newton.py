@@ -13,7 +13,7 @@ RATE = 0.1  # of convergence: each correction takes nine tenths of the error awa
 
 
 def iteration(multipliers: int = 0) -> ca.Function:
-    """x - target = 0 with a Jacobian that is too large, so that the error tells the number of corrections."""
+    """x - target = 0 with a Jacobian that is too large, so that the error shows the number of corrections."""
     n = 1 + multipliers
     x, target, right, factors = (ca.SX.sym(name, n) for name in ("x", "target", "right", "factors"))
     residual = ca.Function("residual", [x, target], [x - target])

@@ -34,9 +34,9 @@ def dead_points(count: int, end: float) -> list[float]:
 @pytest.mark.parametrize("count, method", [(1, None), (2, da.RK4(1e-2)), (1, da.GeneralizedAlpha(2e-3))])
 def test_a_run_through_dead_points_reports_each_of_them(count: int, method: Any) -> None:
     eqs, start = four_bars(count)
-    with warns(da.errors.SimulationWarning, "singular-pose", "4") as told:
+    with warns(da.errors.SimulationWarning, "singular-pose", "4") as caught:
         run = da.simulate(eqs, 3.5, start=start, every=0.5, method=method)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     found = run.statistics["singular poses"]
     # alpha at 2 ms is off by 1e-5 s, RK4 at 10 ms by 1e-6 s
     assert [one["time"] for one in found] == pytest.approx(dead_points(count, 3.5), abs=1e-4)
@@ -142,7 +142,7 @@ def test_a_tree_is_not_watched_and_a_loop_or_a_driver_is() -> None:
     assert may_lose_rank(da.equations(m))
 
 
-def test_the_command_and_the_report_tell_of_singular_poses() -> None:
+def test_the_command_and_the_report_report_singular_poses() -> None:
     from dalembert.app.commands.simulate import trust
     from dalembert.view.reports.run_words import singular_table
 

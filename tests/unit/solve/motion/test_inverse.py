@@ -177,7 +177,7 @@ def test_recorded_accelerations_that_contradict_the_rates_are_warned_of(planar, 
 
 @pytest.mark.parametrize("planar", [True, False])
 @pytest.mark.parametrize("channels", [("hinge",), ()], ids=["joint", "whole poses"])
-def test_a_resampled_run_tells_the_error_of_its_inputs(planar, channels):
+def test_a_resampled_run_reports_the_error_of_its_inputs(planar, channels):
     """Interpolated accelerations are not those of interpolated angles; torque is zero in truth."""
     eqs = da.equations(pendulum() if planar else spatial_pendulum())
     run = da.simulate(eqs, 4.0, every=0.05)
@@ -204,7 +204,7 @@ def test_kinematics_of_a_coarse_record_is_warned_of():
 
 
 def test_friction_that_holds_leaves_the_inputs_open_and_is_warned_of():
-    """Pushed by 10 sin(2 t) N against 0.4 * 2 kg * g: while the block rests, no motion tells the push."""
+    """Pushed by 10 sin(2 t) N against 0.4 * 2 kg * g: while the block rests, no motion determines the push."""
     m = da.Mechanism("block", planar=True)
     block = m.add_body("block", mass=2.0, inertia=0.1)
     m.add_prismatic("rail", m.ground.at(0, 0), block.at(0, 0), axis=(1, 0))

@@ -134,7 +134,7 @@ def test_a_parallelogram_passes_its_dead_points_on_its_branch(every):
     m.add_revolute("C", top.at(1, 0), right.at(0.5, 0))
     m.add_revolute("D", m.ground.at(2, 0), right.at(-0.5, 0))
     run = da.kinematics(da.equations(m), 20.0, motion={"A": lambda t: np.pi / 2 + t}, every=every)
-    # at a dead point the gap tells the pose to the root of rounding, 1e-8, and the rates follow from the pose before
+    # at a dead point the gap determines the pose to √ε = 1e-8, and the rates follow from the pose before
     assert run["D.angle"] == pytest.approx(run["A.angle"], abs=1e-7)
     assert run["D.rate"] == pytest.approx(1.0, abs=1e-4)
 

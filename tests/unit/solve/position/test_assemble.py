@@ -87,7 +87,7 @@ def test_prescribed_body_coordinates_are_met(four_bar: da.EquationsOfMotion) -> 
     assert state["rocker.y"] == pytest.approx(reference["rocker.y"], abs=CLOSED)
 
 
-def test_a_free_body_goes_where_it_is_told_and_nothing_else_moves() -> None:
+def test_a_free_body_goes_where_it_is_placed_and_nothing_else_moves() -> None:
     m = da.Mechanism("free", planar=True)
     m.add_body("stone", mass=1.0, inertia=1.0, position=(1.0, 2.0), angle=0.3)
     state = da.assemble(da.equations(m), {"stone.x": 5.0}, velocity={"stone.vy": -1.0})
@@ -247,7 +247,7 @@ def test_a_replaced_length_is_assembled_at_its_own_value() -> None:
     assert state["rod.x"] == pytest.approx(1.5, abs=CLOSED)
 
 
-def test_internal_states_start_where_they_are_told() -> None:
+def test_internal_states_start_at_the_given_values() -> None:
     m = crank_rocker()
     m.add_actuator("servo", "D", input="w", model=da.FirstOrderLag(0.1))
     state = da.assemble(da.equations(m), {"A": 1.0}, internal={"servo.effort": 7.0})

@@ -157,7 +157,7 @@ def test_a_moving_driver_cannot_be_at_rest() -> None:
         da.equilibrium(da.equations(m))
 
 
-def test_misspelt_names_are_told() -> None:
+def test_misspelt_names_are_reported() -> None:
     eqs = pendulum()
     with raises(ModelError, "unknown-name", "'hinj.angle'", "'hinge.angle'"):
         da.equilibrium(eqs, hold={"hinj.angle": 0.0})

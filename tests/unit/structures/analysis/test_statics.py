@@ -17,8 +17,7 @@ from dalembert.structures import (
     assemble,
     solve_static,
 )
-from dalembert.structures.analysis import statics
-from tests.helpers.findings import raises
+from tests.helpers.findings import assert_read_only, raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 
@@ -285,8 +284,7 @@ def test_solutions_survive_pickling_and_print():
     assert "M_z [N m]" in repr(again.beam("beam"))
     with pytest.raises(AttributeError):
         again.u = 0
-    with pytest.raises(ValueError, match="read-only"):
-        again.u[0] = 1.0
+    assert_read_only(again.u)
 
 
 @pytest.mark.parametrize("n", [500, 2000])
@@ -468,10 +466,10 @@ def idle_column(share: float) -> Frame:
     return f
 
 
-@pytest.mark.parametrize(("share", "stable"), [(0.5, True), (2.0, False)])
+@pytest.mark.parametrize(("share", "stable"), [(5e-10, True), (2e-9, False)])
 def test_a_structure_is_stable_up_to_its_limit(share: float, stable: bool):
     # stiffness 1 and -1 under forces 1 and b: work 1 - b², its terms 1 + b²
-    b = np.sqrt(1.0 + 2.0 * share * statics.LIMITS.work)
+    b = np.sqrt(1.0 + 2.0 * share)
     s = Structure("pair", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"], M=np.eye(2), K=np.diag([1.0, -1.0]))
     if stable:
         assert solve_static(s, [1.0, b]).displacement["B.x"] == pytest.approx(-1.0)
@@ -480,8 +478,8 @@ def test_a_structure_is_stable_up_to_its_limit(share: float, stable: bool):
             solve_static(s, [1.0, b])
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0.5, False), (2.0, True)])
+@pytest.mark.parametrize(("share", "shown"), [(5e-10, False), (2e-9, True)])
 def test_given_forces_are_mentioned_from_their_limit_on(share: float, shown: bool):
     s = assemble(idle_column(1.0))
-    solution = solve_static(s, {"weight": 1.0, "B.y": -1000 * share * statics.LIMITS.mention})
+    solution = solve_static(s, {"weight": 1.0, "B.y": -1000 * share})
     assert ("given forces" in solution.table()) == shown

@@ -7,7 +7,8 @@ import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Section, assemble, solve_static
-from dalembert.structures.assembly.free_motions import _axis, _echelon
+from dalembert.structures.assembly.free_motions import _axis, _echelon, rigid_freedom
+from dalembert.structures.assembly.structure import Structure
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
 
@@ -21,7 +22,7 @@ def frame():
     return f
 
 
-def test_parts_that_nothing_joins_are_told_with_the_points_at_one_place():
+def test_parts_that_nothing_joins_are_reported_with_the_points_at_one_place():
     f = frame()
     f.add_points(["B2", "D"], [[2, 0], [3, 0]])
     f.add_beam("eaves", "B2", "D", **BEAM)
@@ -32,7 +33,7 @@ def test_parts_that_nothing_joins_are_told_with_the_points_at_one_place():
     assert "B and B2 are at one place, but two points." in text
 
 
-def test_a_part_joined_by_a_rigid_link_is_not_told_as_apart():
+def test_a_part_joined_by_a_rigid_link_is_not_reported_as_apart():
     f = frame()
     f.add_points(["D", "E"], [[3, 0], [4, 0]])
     f.add_bar("tie", "D", "E", **BEAM)
@@ -57,3 +58,21 @@ def test_a_pivot_of_unit_motions_is_more_than_their_error(size: float, pivot: in
 @pytest.mark.parametrize(("part", "kept"), [(0.5e-12, 0.0), (2e-12, 2e-12)])
 def test_rounding_of_a_motion_is_removed(part: float, kept: float) -> None:
     assert _echelon(np.array([[1.0, part]]))[0, 1] == kept
+
+
+@pytest.mark.parametrize(("stiffness", "free"), [(1e-13, 1), (6e-13, 0)])
+def test_a_weak_spring_to_the_ground_holds_a_motion(stiffness: float, free: int) -> None:
+    """Two points joined by a spring of 1: the force of their common motion over the sum of its terms is half of k."""
+    K = np.array([[1.0 + stiffness, -1.0], [-1.0, 1.0]])
+    s = Structure("pair", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"], M=np.eye(2), K=K)
+    assert rigid_freedom(s, s.reduce(s.K)).shape[1] == free
+
+
+@pytest.mark.parametrize(("arm", "free"), [(5e-10, 1), (1e-8, 0)])
+def test_a_support_near_the_axis_holds_a_rotation(arm: float, free: int) -> None:
+    """A is held in both directions, C beside it across: the rotation moves C by its arm, in parts of the size."""
+    K = np.zeros((6, 6))
+    K[np.ix_([0, 2], [0, 2])] = [[1.0, -1.0], [-1.0, 1.0]]  # a bar from A to B along x
+    held = [True, True, False, False, False, True]
+    s = Structure("bar", ["A", "B", "C"], [[0, 0, 0], [1, 0, 0], [arm, 0, 0]], ["x", "y"], M=np.eye(6), K=K, held=held)
+    assert rigid_freedom(s, s.reduce(s.K)).shape[1] == free

@@ -8,8 +8,8 @@ import pytest
 from dalembert.structures.assembly import stiffness_factor as factors
 
 
-@pytest.mark.parametrize("limit", [factors.LIMITS.pivot, factors.LIMITS.sound_pivot])
-def test_a_matrix_is_definite_from_its_smallest_pivot_on(limit: float):
-    for share, definite in ((0.5, False), (2.0, True)):
-        c = np.sqrt(1.0 - share * limit)  # pivots 1 and 1 - c²
-        assert factors._definite(np.array([[1.0, c], [c, 1.0]]), limit) == definite
+@pytest.mark.parametrize(("name", "below", "above"), [("pivot", 5e-15, 2e-14), ("sound_pivot", 5e-11, 2e-10)])
+def test_a_matrix_is_definite_from_its_smallest_pivot_on(name: str, below: float, above: float):
+    for pivot, definite in ((below, False), (above, True)):
+        c = np.sqrt(1.0 - pivot)  # pivots 1 and 1 - c²
+        assert factors._definite(np.array([[1.0, c], [c, 1.0]]), getattr(factors.LIMITS, name)) == definite

@@ -72,6 +72,6 @@ def test_assumed_modes_read_deflections_and_take_forces():
         (lambda: assumed_modes(1.0, 1.0, 1.0, [Trial(lambda z: z, lambda z: 1.0, lambda z: 0.0)] * 2), ModelError),
     ],
 )
-def test_mistakes_in_assumed_modes_are_told(make, error):
+def test_mistakes_in_assumed_modes_are_reported(make, error):
     with pytest.raises(error):
         make()

@@ -17,7 +17,7 @@ from dalembert.structures import (
     Section,
     supported_branches,
 )
-from tests.helpers.findings import raises
+from tests.helpers.findings import assert_read_only, raises
 
 
 def unit(left="clamped", right="free", **rest):
@@ -156,8 +156,7 @@ def test_modes_are_frozen_copied_and_tabulated():
     found = unit().modes(3)
     with pytest.raises(AttributeError):
         found.length = 2.0
-    with pytest.raises(ValueError, match="read-only"):
-        found.frequencies[0] = 1.0
+    assert_read_only(found.frequencies)
     assert copy.deepcopy(found).shape(0.5) == pytest.approx(found.shape(0.5))
     assert "61.31 %" in found.table()
     assert found.table() in repr(found)
@@ -196,7 +195,7 @@ def test_a_place_beside_the_beam_is_refused():
         (lambda: supported_branches(unit()), ModelError),
     ],
 )
-def test_mistakes_are_told(make, error):
+def test_mistakes_are_reported(make, error):
     with pytest.raises(error):
         make()
 

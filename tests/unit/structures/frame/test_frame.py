@@ -1,4 +1,4 @@
-"""Wrong descriptions of frames: every mistake is told, with names, and all at once."""
+"""Wrong descriptions of frames: every mistake is reported, with names, and all at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_sound_frame_has_no_problems():
     assert frame().problems() == []
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     f = frame()
     f.add_beam("rafter", "A", "D", section="IPE", material="steal")
     f.add_mass("lump", "E", 1.0)
@@ -166,7 +166,7 @@ def moment_on_bars(f):
     (spring_without_line, ("zero-length", "'s'")),
     (moment_on_bars, ("ineffective-load", "'D'")),
 ])  # fmt: skip
-def test_a_mistake_is_told_by_name(mistake, words):
+def test_a_mistake_is_reported_by_name(mistake, words):
     f = frame()
     mistake(f)
     with raises(ModelError, *words):

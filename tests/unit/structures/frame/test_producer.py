@@ -61,7 +61,7 @@ def test_a_straight_truss_does_not_turn_about_itself(far):
     assert solve_static(s, {"B.x": 1e3}).displacement["B.x"] == pytest.approx(1e3 / (STEEL.E * area * 1.5), rel=1e-9)
 
 
-def test_every_mechanism_of_several_is_told_apart():
+def test_every_mechanism_of_several_is_distinguished():
     f = Frame("fingers", planar=True)
     f.add_points("p", [[0, 0], [1, 0], [2, 0], [3, 0]])
     f.add_points("q", [[0, 1], [1, 1], [2, 1], [3, 1]])

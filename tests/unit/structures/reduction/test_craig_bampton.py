@@ -54,7 +54,7 @@ def test_halves_of_a_frame_join_at_the_point_they_share():
     np.testing.assert_allclose(np.sort(found)[:10], np.sort(exact)[:10], rtol=1e-8)
 
 
-def test_a_structure_instead_of_its_system_is_told():
+def test_a_structure_instead_of_its_system_is_reported():
     for reduce in (lambda s: guyan(s, "B"), lambda s: truncate_modal(s, 3)):
         with raises(DataError, "wrong-type"):
             reduce(assemble(portal()))

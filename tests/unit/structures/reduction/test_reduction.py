@@ -24,7 +24,7 @@ def test_masters_are_coordinates_points_or_patterns_in_the_order_given():
     assert guyan(plane, ["*.y", "A.y"]).masters == ("A.y", "B[1].y")
 
 
-def test_an_unknown_master_is_told_with_the_nearest_name():
+def test_an_unknown_master_is_reported_with_the_nearest_name():
     with raises(DataError, "unknown-name", "'p33'", "'p3'"):
         guyan(chain(), "p33")
     with raises(DataError, "empty"):

@@ -245,7 +245,7 @@ def test_a_mistake_is_refused_where_it_is_made(what):
         action(bar())
 
 
-def test_all_contradictions_of_interfaces_are_told_at_once():
+def test_all_contradictions_of_interfaces_are_reported_at_once():
     solid = bar()
     solid.add_support("x=0", "xyz")
     solid.add_interface("root", "x=0")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dalembert as da
+from dalembert.tree.reach.inverse_kinematics import active_limits
 from tests.helpers.robot_arms import TIP, pose, random_arm, seven_joints, two_links
 
 CLOSE = 2e-10  # tolerance 1e-10 over 1 + the largest position, which is below 1 m
@@ -343,3 +346,23 @@ def test_absolute_coordinates_are_refused_with_the_way_to_joint_coordinates() ->
     with pytest.raises(da.errors.ModelError) as found:
         da.tree.inverse_kinematics(da.equations(m), {"rod": (0, 1)})
     assert found.value.code == "wrong-type" and found.value.advice
+
+
+@pytest.mark.parametrize(("beyond", "reached"), [(2e-10, True), (5e-10, False)])
+def test_a_target_counts_as_reached_within_a_tenth_of_a_nanometre(beyond: float, reached: bool) -> None:
+    """Gaps are measured over 1 + the largest position, here 3 m."""
+    eqs = two_links()
+    target = {TIP: (2.0 + beyond, 0.0)}  # both links in a line reach 2 m
+    if reached:
+        da.tree.inverse_kinematics(eqs, target, restarts=3)
+    else:
+        with pytest.raises(da.tree.OutOfReachError):
+            da.tree.inverse_kinematics(eqs, target, restarts=3)
+
+
+@pytest.mark.parametrize(("short", "named"), [(7e-10, True), (3e-9, False)])
+def test_a_coordinate_at_its_limit_is_named(short: float, named: bool) -> None:
+    """1.5e-9 rad from a limit of 0.5 rad: rounding of a bounded step."""
+    ranges: Any = SimpleNamespace(names=["elbow.angle"], low=[0.5], high=[2.0])
+    point: Any = SimpleNamespace(c=[0.5 + short])
+    assert active_limits(ranges, point) == ({"elbow.angle": "lower"} if named else {})

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert.tree.trajectories import time_scaling
+from tests.helpers.findings import raises
 from tests.helpers.robot_arms import seven_joints, two_links, wheel
 
 
@@ -166,3 +167,24 @@ def test_a_ball_turns_as_fast_as_its_speeds_allow() -> None:
     with pytest.raises(da.errors.DataError) as found:
         da.tree.scale_time(eqs, slow)
     assert found.value.code == "missing-argument"
+
+
+def test_a_speed_that_no_machine_reaches_is_no_limit() -> None:
+    eqs = wheel(inertia=0.5)
+    slow = da.tree.quintic(eqs, {"hinge": [0.0, 1.5]}, 10.0)
+    assert da.tree.scale_time(eqs, slow, speed=7e5, every=1e-6).statistics["duration"] > 0.0
+    with raises(da.errors.DataError, "missing-argument"):
+        da.tree.scale_time(eqs, slow, speed=1.5e6)
+
+
+@pytest.mark.parametrize(("back", "stops"), [(1.4e-9, False), (3e-9, True)])
+def test_samples_nearer_than_rounding_are_one_place(back: float, stops: bool) -> None:
+    """A small step back in the middle of the way, over 1 + the largest angle: a motion that turns back stops there."""
+    eqs = wheel(inertia=0.5, effort=2.0)
+    angle = np.array([0.0, 0.25, 0.5, 0.5 - back, 0.75, 1.0])
+    zero = np.zeros((6, 2))
+    names = ["hinge.angle", "hinge.rate", "hinge.acceleration"]
+    path = da.Record(np.arange(6.0), np.column_stack([angle, zero]), names, ["rad", "rad/s", "rad/s^2"])
+    found = da.tree.scale_time(eqs, path).statistics["duration"]
+    # two halves from rest to rest take √2 times as long as the whole
+    assert found == pytest.approx((math.sqrt(2.0) if stops else 1.0) * 2 * math.sqrt(0.5 / 2.0), rel=1e-3)

@@ -45,7 +45,7 @@ def test_small_turns_in_space_are_about_axes_of_the_world() -> None:
     assert moved == pytest.approx(np.cross(turned, [0.0, 0.0, -1.0]), abs=1e-9)
 
 
-def test_damped_modes_are_complex_and_tell_phases() -> None:
+def test_damped_modes_are_complex_and_report_phases() -> None:
     found = data_of(da.read_model("quarter-car"))
     assert found["turned"] is not None
     first = found["modes"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.equations.scene import SceneFlexible
 from dalembert.record import Record
-from dalembert.view.animation.machine_motion import joint_motions, machine_motion, picture_modes
+from dalembert.view.animation.machine_motion import joint_motions, machine_motion, node_at, picture_modes
 from dalembert.view.animation.machine_scene import machine_data
 from tests.helpers import flexible_parts
 from tests.helpers.findings import raises
@@ -132,3 +133,10 @@ def test_the_shortening_of_a_bent_body_is_drawn(planar: bool) -> None:
     last = int(np.argmax(np.array(flexible(run).points)[:, 0]))
     assert motion.picture_points("rod", [last])[:, 0] == pytest.approx(sensed(run, "tip"), abs=1e-7)
     assert motion.origins("bob") == pytest.approx(sensed(run, "tip"), abs=1e-6)
+
+
+@pytest.mark.parametrize(("away", "there"), [(7e-10, True), (1.5e-9, False)])
+def test_a_node_is_at_a_place_within_a_nanometre(away: float, there: bool) -> None:
+    node = SimpleNamespace(point=(0.5, 0.0, 0.0))
+    found = node_at(SimpleNamespace(nodes=[node]), np.array([0.5 + away, 0.0, 0.0]))  # type: ignore[arg-type]
+    assert (found is node) == there

@@ -41,7 +41,7 @@ def test_channels_at_one_place_move_one_spot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "told"),
+    ("places", "code"),
     [
         ({"a3": (0, 0, "x")}, "unknown-name"),
         ({"a1": (0, 0)}, "missing-argument"),
@@ -52,8 +52,8 @@ def test_channels_at_one_place_move_one_spot() -> None:
         ({"ground": (0, 0)}, "unknown-name"),
     ],
 )
-def test_wrong_places_are_told(places: Any, told: str) -> None:
-    with raises(da.errors.DataError, told):
+def test_wrong_places_are_refused(places: Any, code: str) -> None:
+    with raises(da.errors.DataError, code):
         read_places(places, CHANNELS)
 
 

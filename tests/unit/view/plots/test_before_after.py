@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.record import Record
 from dalembert.view import plot
-from dalembert.view.plots.before_after import control_effects
+from dalembert.view.plots.before_after import _change, control_effects
 from tests.helpers.findings import raises
 
 
@@ -54,3 +55,20 @@ def test_control_needs_a_time_or_a_second_record() -> None:
         plot(swing(), "force", view="control")
     with raises(DataError, "out-of-range", "10"):
         plot(swing(), "force", view="control", switched_on=11.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "text"),
+    [
+        (7e-10, 1.0, "peak 1 m"),  # nothing before: no percentage
+        (1.5e-9, 1.0, "peak ×6.67e+08"),
+        (1.0, 9.9, "peak +890 %"),
+        (1.0, 10.2, "peak ×10.2"),
+        (1.0, 1.094, "peak +9.4 %"),
+        (1.0, 1.106, "peak +11 %"),
+        (1.0, 0.005, "peak −99.5 %"),
+        (1.0, 0.014, "peak −99 %"),
+    ],
+)
+def test_changes_are_written_as_percentages_or_factors(one: float, two: float, text: str) -> None:
+    assert _change("peak", one, two, "m") == text

@@ -45,7 +45,7 @@ def test_innovations_are_drawn_per_output(estimate: da.estimate.Estimate) -> Non
     assert np.array_equal(figure.axes[0].lines[0].get_ydata(), estimate.innovations[:, 0])
 
 
-def test_mistakes_are_told(estimate: da.estimate.Estimate) -> None:
+def test_mistakes_are_reported(estimate: da.estimate.Estimate) -> None:
     with raises(DataError, "missing-argument"):
         da.plot(estimate, view="error")
     with raises(DataError, "unknown-name", "'speed'"):

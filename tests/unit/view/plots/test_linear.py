@@ -25,6 +25,7 @@ from dalembert.linear import (
 )
 from dalembert.structures import Bar, Beam, correlate, guyan
 from dalembert.view import plot
+from dalembert.view.plots.linear import loops, pole_map
 from tests.helpers.findings import raises
 
 
@@ -490,3 +491,19 @@ def test_a_response_of_rounding_is_named_and_does_not_stretch_the_axis() -> None
     assert figure.axes[0].get_ylim()[0] > 0.1
     assert figure.axes[0].get_ylabel() == "magnitude [m/(N m)]"
     assert figure.get_suptitle() == "response to torque"
+
+
+@pytest.mark.parametrize(("real", "growing"), [(7e-10, False), (1.5e-9, True)])
+def test_a_pole_grows_from_a_billionth_of_the_largest_on(real: float, growing: bool) -> None:
+    assert pole_map.grows(np.array([real + 1j, -1.0 + 0j]), None).tolist() == [growing, False]
+    assert pole_map.grows(np.array([1.0 + real + 0j]), 0.1).tolist() == [growing]
+
+
+@pytest.mark.parametrize(("width", "left"), [(7e-7, -0.224), (1.5e-6, -1.68e-6)])
+def test_a_map_of_undamped_poles_has_a_width_of_its_own(width: float, left: float) -> None:
+    assert pole_map.limits(np.array([-width + 1j, -width - 1j]))[0] == pytest.approx(left, rel=1e-3)
+
+
+def test_factors_of_gain_are_written_up_to_a_thousand() -> None:
+    assert [loops._factor(x) for x in (999.0, 1001.0)] == ["999", "over 1000"]
+    assert [loops._factor(x) for x in (1.1e-3, 0.9e-3)] == ["0.0011", "less than 0.001"]

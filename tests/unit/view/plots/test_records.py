@@ -123,7 +123,7 @@ def test_accelerations_of_rounding_beside_gravity_are_rest() -> None:
 
 
 @pytest.mark.parametrize(("middle", "swing"), [(1.0, 5e-4), (-0.3, 1e-5), (12345.678, 1.0), (1e9, 1e4), (0.0, 0.02)])
-def test_labels_of_ticks_tell_values_apart(middle: float, swing: float) -> None:
+def test_labels_of_ticks_distinguish_values(middle: float, swing: float) -> None:
     t = np.linspace(0.0, 1.0, 101)
     figure = plot(Record.from_channels(t, {"place.z": middle + swing * np.sin(9 * t)}, {"place.z": "m"}))
     figure.canvas.draw()
@@ -253,7 +253,7 @@ def swing(rate: str = "A.rate") -> Record:
     return Record(t, data, ["A.angle", rate, "force"], ["rad", "rad/s", "N"], name="swing")
 
 
-def test_many_channels_are_spread_over_axes_by_what_they_tell() -> None:
+def test_many_channels_are_spread_over_axes_by_what_they_show() -> None:
     names = [f"storey{i}.{axis}" for i in range(7) for axis in ("x", "y")]
     run = Record([0.0, 1.0], np.arange(28.0).reshape(2, 14), names, ["m"] * 14)
     assert [ax.get_ylabel() for ax in plot(run, *names).axes] == ["x [m]", "y [m]"]

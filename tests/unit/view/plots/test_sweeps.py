@@ -28,7 +28,7 @@ def test_a_sweep_over_one_axis_is_a_curve() -> None:
     assert np.all(np.diff(ax.lines[0].get_xdata()) > 0)
 
 
-def test_spreads_alone_are_told_in_numbers() -> None:
+def test_spreads_alone_are_reported_in_numbers() -> None:
     (ax,) = plot(swept(), view="histogram").axes
     assert "5–95 %" in ax.get_title(loc="left")
 

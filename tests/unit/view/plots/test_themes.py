@@ -83,7 +83,7 @@ def test_a_style_holds_inside_its_block_only() -> None:
     assert to_hex(plot(run()).get_facecolor()) == "#ffffff"
 
 
-def test_an_unknown_theme_is_told_by_name() -> None:
+def test_an_unknown_theme_is_reported_by_name() -> None:
     with raises(DataError, "unknown-name", "'drak'", "'dark'"):
         plot(run(), theme="drak")
     with raises(DataError, "unknown-name", "'night'"), themes.figure_style("night"):

@@ -159,7 +159,7 @@ class _Descriptor:
                 problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
                 raise self.fail(key, "wrong-shape", problem)
         if "shapes" in self.table:
-            return self.reduced(name, points, places, M, K, D, given)
+            return self.read_reduced(name, points, places, M, K, D, given)
         if "masses" in self.table:
             raise self.fail("masses", "ineffective-argument", "masses go with the shapes of reduced matrices.")
         return self.full(name, points, places, M, K, D, given)
@@ -186,7 +186,7 @@ class _Descriptor:
             arguments["modes"] = self.matrix("modes")
         return flexible_body(structure, name=name, **arguments)
 
-    def reduced(
+    def read_reduced(
         self, name: str, points: list[str], places: Any, M: Any, K: Any, D: Any, given: Mapping[str, Any]
     ) -> FlexibleBodyData:
         from dalembert.files.bodies.reduced_matrices import LIMITS, ReducedModel, reduced_body

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,21 @@ from dalembert.model.flexible_invariants import make_invariants, moments_from_ei
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of J
 TURNS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # of Ω in Oe
 HERE = (0, 1, 2, 3, 5, 4)  # where the entries of Ω stand in `Stiffening.centrifugal`, which has xz before yz
-# Disagreement between two statements of one number, relative to its size: files carry twelve digits or more.
-AGREE = 1e-6
-# Negative eigenvalue of the products of a body, relative to the largest: rounding of a sum of files with six digits.
-POSITIVE = 1e-6
 GEOMETRIC = ": its stiffening holds the symmetric part of its products"
 _GEOMETRIC = re.compile(r"geo_stiff\s*=\s*yes", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AgreementLimits:
+    """When the numbers of a file contradict each other."""
+
+    # Disagreement between two statements of one number, relative to its size: files carry six digits or more.
+    disagreement: float = 1e-6
+    # Negative eigenvalue of the products of a body, relative to the largest: rounding of files with six digits.
+    negative: float = 1e-6
+
+
+LIMITS = AgreementLimits()
 _HERTZ = re.compile(r".*?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*Hz\s*")
 
 
@@ -201,7 +211,7 @@ def _flexible_node(node: SidNode, name: str) -> FlexibleNode:
     if "AP" in node.matrices:
         axes = node.matrices["AP"].M0
         error = float(np.abs(axes @ axes.T - np.eye(3)).max())
-        if error > AGREE:
+        if error > LIMITS.disagreement:
             problem = f"AP of node {node.number} is not a rotation, by {error:.1e}."
             raise _wrong("not-orthonormal", problem, f"node {node.number}", error=error)
     return FlexibleNode(
@@ -237,7 +247,7 @@ def _mode_size(Me: Taylor) -> float:
 
 def _agree(name: str, one: FloatArray, other_name: str, other: FloatArray, size: float) -> None:
     part = float(np.abs(one - other).max()) / max(size, 1e-300)
-    if part > AGREE:
+    if part > LIMITS.disagreement:
         problem = f"{name} and {other_name} contradict each other, by {part:.1e} of their size."
         raise _wrong("damaged", problem, name.partition(" ")[0], part=part)
 
@@ -284,7 +294,7 @@ def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, s
                 whole[a, b] += 0.5 * turning[k]
                 whole[b, a] = whole[a, b].T
         values = np.linalg.eigvalsh(whole.transpose(0, 2, 1, 3).reshape(3 * m, 3 * m))
-        if values[0] >= -POSITIVE * max(values[-1], 1e-300):
+        if values[0] >= -LIMITS.negative * max(values[-1], 1e-300):
             return whole, None, ""
         why = "the masses of its first order of Oe are negative; it is kept whole as stiffening"
     else:

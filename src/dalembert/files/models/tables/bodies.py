@@ -35,7 +35,7 @@ def add_bodies(scope: Scope) -> None:
         with checked_part(scope, where, scope.full(name), table):
             if table.flexible is not None or table.beam is not None:
                 data = body_data(scope, scope.full(name), table, where)
-                given = {**drawn(scope, table, where), **factors(scope, table, where)}
+                given = {**read_drawn_pose(scope, table, where), **factors(scope, table, where)}
                 body = scope.m.add_flexible_body(scope.full(name), data, **given)
             else:
                 refuse_keys(scope, table, ("stiffness", "damping"), "a flexible body", where)
@@ -58,7 +58,7 @@ def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
         value = scope.get(table, key, where)
         if value is not None:
             given[key] = value
-    given |= drawn(scope, table, where)
+    given |= read_drawn_pose(scope, table, where)
     if isinstance(given["inertia"], _Mesh):
         given = _with_mesh(scope, given, where)
     if table.picture is not None:
@@ -67,7 +67,7 @@ def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
     return given
 
 
-def drawn(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
+def read_drawn_pose(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
     """Where the drawing shows a body."""
     given: dict[str, Any] = {}
     for key in ("position", "angle"):

@@ -27,6 +27,19 @@ from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 
 TIME, FRF = 1, 4  # kinds of function
+
+
+@dataclass(frozen=True)
+class AbscissaLimits:
+    """When frequencies are even, and when functions have the same abscissas."""
+
+    # Difference of two steps, or of two values near zero, relative to the last value: nine digits, rounding of sums.
+    even: float = 1e-9
+    # Relative difference of two values: a file in single precision has seven digits.
+    same: float = 1e-6
+
+
+ABSCISSAS = AbscissaLimits()
 _REAL, _COMPLEX = (2, 4), (5, 6)  # types of numbers: single, double precision
 DIRECTIONS = ("", "+X", "+Y", "+Z", "+RX", "+RY", "+RZ")
 # quantities of an axis and their SI units: general, displacement, velocity, acceleration, force, reaction, pressure ...
@@ -138,7 +151,7 @@ def write_frf(response: FrequencyResponse, path: Path) -> None:
     """
     f = response.frequencies / (2.0 * np.pi)
     steps = np.diff(f)
-    if len(f) > 1 and np.ptp(steps) > 1e-9 * f[-1]:
+    if len(f) > 1 and np.ptp(steps) > ABSCISSAS.even * f[-1]:
         raise FileFormatError("uneven-sampling", "universal files are written of even frequencies.")
     step = float(np.mean(steps)) if len(f) > 1 else 1.0
     outputs, inputs = _places(response.outputs), _places(response.inputs)
@@ -310,7 +323,7 @@ def _abscissa(found: Sequence[Function58]) -> Any:
     x = one.first + one.step * np.arange(len(one.values)) if one.x is None else one.x
     for other in found[1:]:
         own = other.first + other.step * np.arange(len(other.values)) if other.x is None else other.x
-        if len(own) != len(x) or not np.allclose(own, x, rtol=1e-6, atol=1e-9 * abs(x[-1])):
+        if len(own) != len(x) or not np.allclose(own, x, rtol=ABSCISSAS.same, atol=ABSCISSAS.even * abs(x[-1])):
             problem = f"functions have {len(x)} and {len(own)} numbers, or other abscissas."
             raise FileFormatError("wrong-shape", problem, line=other.line)
     return x

@@ -37,7 +37,7 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 
 @dataclass(frozen=True)
 class TextBody:
-    """Where the numbers of a table stand in a text, and how they are written.
+    """Place of the numbers of a table in a text, and how they are written.
 
     lines : of text above them.  cells : names of the columns.  width : cells of a row, with empty ones at its end.
     rows : at most.  stamps : column that holds times of day or dates.
@@ -92,7 +92,7 @@ def describe_ragged(found: int, cells: list[str], delimiter: str, what: str) -> 
 
 
 def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
-    """All numbers through Arrow, or None where it is not installed or a line is not what it should be."""
+    """All numbers, read by Arrow; None if Arrow is not installed or a line is malformed."""
     if body.delimiter == BLANKS:
         return None
     try:
@@ -101,7 +101,7 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
         return None
     names = [str(k) for k in range(body.width)]
     types = {name: arrow.float64() if k < len(body.cells) else arrow.null() for k, name in enumerate(names)}
-    # a null that stands quoted is a null too, as everywhere here
+    # a quoted null is a null too, as in all readers
     convert = reader.ConvertOptions(
         column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
     )
@@ -160,7 +160,7 @@ def _blocks(body: TextBody) -> Iterator[bytes]:
 
 
 def _by_numpy(body: TextBody) -> FloatArray | None:
-    """All numbers at once, or None where a line is not what it should be."""
+    """All numbers at once; None if a line is malformed."""
     if body.width != len(body.cells) or body.decimal != ".":
         return None
     try:

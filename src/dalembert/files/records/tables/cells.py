@@ -1,4 +1,4 @@
-"""Cells of a table: what is a number, a missing number or a time of day."""
+"""Cells of a table: numbers, missing numbers and times of day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 
 BLANKS = " "  # the delimiter of a table whose cells are separated by any white space
-# A number that a logger could not measure: what spreadsheets and loggers write instead.
+# Texts that spreadsheets and loggers write in place of a number that was not measured.
 MISSING = ("", "NaN", "nan", "NAN", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "-", "--")
 _MISSING = frozenset(word.lower() for word in MISSING)
 _COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")

@@ -17,7 +17,7 @@ NAMES = frozenset(
         "tijd", "aika", "čas", "cas", "czas", "zaman", "время", "时间", "時間", "시간", "x_value", "sampletimefine",
     )
 )  # fmt: skip
-# Clocks whose unit is fixed by the device and stands nowhere in the file, as numerator and denominator to seconds.
+# Clocks whose unit the device fixes and the file does not give; numerator and denominator of the factor to seconds.
 DEVICE_CLOCKS = {"sampletimefine": (1.0, 1e6)}
 
 

@@ -27,7 +27,7 @@ def read_headings(
     if units is not None:
         own = read_unit_cell if si else (lambda name, unit: ColumnHeading(name, unit))
         return [found[k] if k == clock else own(cell, units[k]) for k, cell in enumerate(cells)]
-    # where two columns differ by their unit alone, or would be called time, both keep it in their names
+    # columns that differ only in their unit, or would all be called time, keep the unit in their names
     short = Counter(heading.name for heading in found)
     taken = {cell for cell, heading in zip(cells, found, strict=True) if cell == heading.name} | {"time"}
     keep = {name for name, count in short.items() if count > 1 or name in taken}

@@ -1,4 +1,4 @@
-"""Where a table stands in a text: lines before it, delimiter, decimal mark, header, row of units.
+"""Layout of a table in a text: lines before it, delimiter, decimal mark, header, row of units.
 
 Loggers write lines about themselves above a table (``sep=,``, device, date), and none of them marks its end. The table
 is found from its numbers: the first two lines in a row that hold numbers only, as many in both. The header is the
@@ -99,7 +99,7 @@ def _table(
 
 
 def _first_numbers(rows: Sequence[list[str]], decimal: str) -> tuple[int, tuple[int, int]]:
-    """First row of numbers whose next row has as many, and how many such rows and cells there are."""
+    """First of two rows with equally many numbers; number of such rows, and of their cells."""
     widths = [_width_of_numbers(row, decimal) for row in rows]
     for k, width in enumerate(widths):
         if width and (k + 1 == len(rows) or widths[k + 1] == width):
@@ -108,7 +108,7 @@ def _first_numbers(rows: Sequence[list[str]], decimal: str) -> tuple[int, tuple[
 
 
 def _width_of_numbers(row: Sequence[str], decimal: str) -> int:
-    """Cells of a row that holds numbers and nothing else, without empty ones at its end; 0 for another row."""
+    """Number of cells of a row that holds only numbers, without empty cells at its end; 0 for any other row."""
     if not any(is_number(cell, decimal) for cell in row):
         return 0
     if not all(is_number(cell, decimal) or is_missing(cell) or is_stamp(cell) for cell in row):
@@ -133,7 +133,7 @@ def _header_above(rows: Sequence[list[str]], start: int, decimal: str) -> int:
 
 
 def _is_text(row: Sequence[str], decimal: str) -> bool:
-    """A row of names or units: no number, unless a name of time stands beside it."""
+    """Whether a row holds names or units: no cell is a number, or one cell is a name of time."""
     return not any(is_number(cell, decimal) for cell in row) or any(map(is_time_name, row))
 
 

@@ -1,4 +1,4 @@
-"""Meshes that an MJCF model names among its assets: files, or points whose convex hull is meant."""
+"""Meshes that an MJCF model names among its assets: files, or points that stand for their convex hull."""
 
 from __future__ import annotations
 

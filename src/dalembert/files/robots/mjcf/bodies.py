@@ -38,7 +38,7 @@ class MjcfBody:
     children: list[MjcfBody] = field(default_factory=list)
 
     def walk(self) -> Iterator[MjcfBody]:
-        """This body and all it carries, parents first, as the file has them."""
+        """This body and all bodies inside it, parents first, in the order of the file."""
         todo = [self]
         while todo:
             one = todo.pop()

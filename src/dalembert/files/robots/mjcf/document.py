@@ -19,7 +19,7 @@ from dalembert.files.robots.node_reader import NodeReader
 from dalembert.files.robots.xml_tree import LIMITS, XmlNode, read_xml
 
 SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator", "include")
-# of the motion nothing changes without these
+# elements that do not change the motion
 QUIET = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "texture", "material")
 COMPILER = (
     "angle", "autolimits", "boundmass", "boundinertia", "settotalmass", "balanceinertia", "coordinate", "eulerseq",
@@ -110,7 +110,7 @@ def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> 
         if child.tag != "include":
             found.append(child)
             continue
-        inner = _included(reader, child, read)
+        inner = _read_included(reader, child, read)
         if inner is not None:
             found += inner.children
     if len(found) > LIMITS.elements:
@@ -121,7 +121,7 @@ def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> 
         _include(reader, node, read, depth + 1)
 
 
-def _included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNode | None:
+def _read_included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNode | None:
     name = node.attributes.get("file", "")
     try:
         path = find_file(name, reader.meshes.folders)

@@ -20,16 +20,16 @@ def inertia_of(
     """Mass, centre of mass and inertia of a body, in its frame."""
     settings = reader.settings
     if inertial is not None and settings.from_geoms != "true":
-        found = _given(reader, name, *inertial)
+        found = _read_inertial(reader, name, *inertial)
     elif settings.from_geoms == "false":
         found = SolidMass(0.0, np.zeros(3), np.zeros((3, 3)))
     else:
         low, high = settings.groups
         found = add_masses([geom.solid(reader) for geom in geoms if low <= geom.group <= high])
-    return bound(found, settings)
+    return bound_masses(found, settings)
 
 
-def _given(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) -> SolidMass:
+def _read_inertial(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) -> SolidMass:
     reader.check_names(node, (), ("mass", "diaginertia", "fullinertia", *POSE))
     if "pos" not in node.attributes:
         reader.problem(node, "missing-argument", f"<inertial> of body {name!r} has no attribute 'pos'.")
@@ -48,7 +48,7 @@ def _given(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) -> Solid
     return SolidMass(mass, np.zeros(3), J).seen_from(origin)
 
 
-def bound(given: SolidMass, settings: CompilerSettings) -> SolidMass:
+def bound_masses(given: SolidMass, settings: CompilerSettings) -> SolidMass:
     """Least mass and principal inertias; principal inertias that break the triangle inequality become equal."""
     mass, J = max(given.mass, settings.bound_mass), given.inertia
     if settings.bound_inertia > 0 or settings.balance:
@@ -61,7 +61,7 @@ def bound(given: SolidMass, settings: CompilerSettings) -> SolidMass:
 
 
 def scale_masses(masses: dict[str, SolidMass], total: float) -> dict[str, SolidMass]:
-    """Masses and inertias of all bodies by one factor, so that the machine has a given mass."""
+    """Multiply masses and inertias of all bodies by one factor, so that the machine has a given mass."""
     sum_of_all = sum(one.mass for one in masses.values())
     factor = total / sum_of_all if total > 0 and sum_of_all > 0 else 1.0
     return {name: SolidMass(factor * one.mass, one.center, factor * one.inertia) for name, one in masses.items()}

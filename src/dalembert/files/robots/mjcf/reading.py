@@ -161,7 +161,7 @@ class MjcfModel:
         return found
 
     def _weighing(self, body: MjcfBody) -> list[Geom]:
-        """Geoms that give a body its mass; one that stands still needs no mesh that may not be at hand."""
+        """Geoms that give a body its mass; none for a body that does not move: its mesh files may be missing."""
         at: MjcfBody | None = body
         while at is not None and at.parent is not None and not self.joints[at.name]:
             at = at.parent
@@ -200,7 +200,7 @@ class MjcfModel:
                     free_name(f"{body.name}.{joint.name}", self.taken, "_body"), mass=0.0, inertia=0.0,
                     position=pose.place.tolist(), rotation=pose.axes.tolist(),
                 )  # fmt: skip
-                join(m, limited(joint, efforts), parent, near, between)
+                join(m, add_effort_limit(joint, efforts), parent, near, between)
                 near, parent = Origin(), between
             own = bodies[body.name] = m.add_body(
                 body.name if body.name != "ground" else free_name("ground", self.taken, "_body"), mass=solid.mass,
@@ -208,7 +208,7 @@ class MjcfModel:
                 position=(pose.place + pose.axes @ solid.center).tolist(), rotation=pose.axes.tolist(),
             )  # fmt: skip
             if self.joints[body.name]:
-                join(m, limited(self.joints[body.name][-1], efforts), parent, near, own)
+                join(m, add_effort_limit(self.joints[body.name][-1], efforts), parent, near, own)
             else:
                 m.add_fixed(free_name(f"{body.name}.weld", self.taken, "_joint"), frame_of(parent, near),
                             frame_of(own, Origin()))  # fmt: skip
@@ -232,7 +232,7 @@ class MjcfModel:
         return np.concatenate(found) if found else None
 
 
-def limited(joint: MjcfJoint, efforts: dict[str, float]) -> MjcfJoint:
+def add_effort_limit(joint: MjcfJoint, efforts: dict[str, float]) -> MjcfJoint:
     """The joint with the largest effort of its actuators, where it has none of its own."""
     if joint.name not in efforts or joint.kind not in ("hinge", "slide"):
         return joint

@@ -29,8 +29,8 @@ from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import cross_matrix, symmetric
 
 SX = ca.SX
-# Fewest speeds for which articulated bodies take less than composite bodies and a factor of M: chains of 9, 10 and 12
-# hinges in space take 1156, 1354, 1736 operations beside 1050, 1425, 2039.
+# Fewest speeds for which articulated bodies need fewer operations than composite bodies and a factor of M: chains of
+# 9, 10 and 12 hinges in space need 1156, 1354, 1736 against 1050, 1425, 2039.
 SHORTER_THAN_FACTOR = 10
 LARGEST_INVERSE = 3  # freedoms of a joint whose D is inverted by minors; a free body's is factored
 

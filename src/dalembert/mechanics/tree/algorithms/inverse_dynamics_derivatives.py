@@ -57,8 +57,9 @@ from dalembert.mechanics.tree.derivatives.world_motion import (
 )
 from dalembert.mechanics.tree.link_tree import PAYLOAD, LinkTree, tree_function
 
-# Speeds from which vectors take less than straight code. Chains of 7 and 12 hinges, µs on an AMD EPYC: derivatives of
-# inverse dynamics 1.01 and 2.39 straight, 1.00 and 1.68 on vectors; of forward dynamics 1.74 and 5.69, 1.91 and 4.95.
+# Number of speeds from which vectors take less time than straight code. Chains of 7 and 12 hinges, µs on an AMD EPYC:
+# derivatives of inverse dynamics 1.01 and 2.39 straight, 1.00 and 1.68 on vectors; of forward
+# dynamics 1.74 and 5.69, 1.91 and 4.95.
 SHORTEST_VECTOR = 10
 Parts: TypeAlias = "tuple[Expr, Sequence[tuple[int, Expr]]]"
 

@@ -47,7 +47,7 @@ class MovingLink:
 
 @dataclass
 class _Held:
-    """A `MovingLink` in the making, with what fixed joints hold to it.  above : the link that carries it."""
+    """A `MovingLink` while it is built, with the bodies that fixed joints hold to it.  above : its parent link."""
 
     link: Link
     above: _Held | None
@@ -165,7 +165,7 @@ def turn_in_space(R: Expr, planar: bool) -> Expr:
 
 
 def gather_moving_links(links: Sequence[Link], inertias: Sequence[BodyInertia]) -> MovingTree:
-    """Fixed links become part of what carries them; those on the ground have no part in the motion."""
+    """Fixed links become part of their parent link; those on the ground do not move."""
     held: list[_Held] = []
     carrier: dict[int, tuple[_Held | None, Expr, Expr]] = {}  # of a link, with the pose on it
     none: tuple[None, Expr, Expr] = (None, SX.eye(3), SX(3, 1))
@@ -201,7 +201,7 @@ def _moments(link: Link, inertia: LinkInertia) -> BodyMoments:
 
 
 def _in_one_piece(held: Sequence[_Held]) -> list[MovingLink]:
-    """Depth first: what a link carries follows it."""
+    """Order of the links, depth first: the descendants of a link follow it."""
     carried: dict[int, list[_Held]] = {}
     for one in held:
         carried.setdefault(id(one.above), []).append(one)

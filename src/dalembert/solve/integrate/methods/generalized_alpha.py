@@ -27,7 +27,7 @@ from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion, Symbols
 from dalembert.expressions import Array, Expr
 from dalembert.solve.constrained.block_elimination import BlockElimination
 from dalembert.solve.constrained.elimination import Elimination, SymmetricElimination, joint_row_weight
-from dalembert.solve.constrained.solve import LARGE, normalised, projection_function
+from dalembert.solve.constrained.solve import LARGE, normalise, projection_function
 from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.column import Column
 from dalembert.solve.integrate.explicit_step import CONTROL
@@ -134,7 +134,7 @@ def _turn(eqs: EquationsOfMotion, q: Any, change: Any, result: Any) -> Any:
         turn = change[rows]
         angle = ca.sqrt(ca.dot(turn, turn) + 1e-40)  # half the angle; exact to rounding also for no turn at all
         result[rows] = ca.cos(angle) * q[rows] + ca.sin(angle) / angle * turn
-    return normalised(eqs, result)
+    return normalise(eqs, result)
 
 
 def uses_tangent(eqs: EquationsOfMotion) -> bool:
@@ -161,7 +161,7 @@ class AlphaStepper:
         key = ("generalized alpha functions", index)
         make = self._shared_functions if shares_bodies(eqs) else self._functions
         self.place, self.residual, self.factor, self.solve = eqs.cached(key, make)
-        self.known = self._known()
+        self.known = self._make_known_function()
         self.limits = newton_limits(eqs, positions=index == 3 and bool(eqs.holonomic_rows))
         corrections = TANGENT_CORRECTIONS if uses_tangent(eqs) else CORRECTIONS
         self.newton = newton_iteration(self.residual, self.factor, self.solve, eqs.nz + eqs.nv, corrections)
@@ -169,7 +169,7 @@ class AlphaStepper:
     def start(self) -> ca.Function:
         return self.column.start(lambda a, zdot: ca.vertcat(a, zdot))
 
-    def _known(self) -> ca.Function:
+    def _make_known_function(self) -> ca.Function:
         """ξ, v₁, z₁, and α₁ with its counterpart for z, without their multiples of the unknowns; these multiples."""
         eqs = self.eqs
         s = eqs.symbols()

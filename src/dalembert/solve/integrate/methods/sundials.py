@@ -142,9 +142,9 @@ class SundialsSteps:
         if not len(times):
             times = np.array([end])
         gaps = np.diff(times, prepend=t)
-        if not _even(gaps) and _even(gaps[1:]):  # after an event, or after a first sample later than the start
+        if not _is_even(gaps) and _is_even(gaps[1:]):  # after an event, or after a first sample later than the start
             times, gaps = times[:1], gaps[:1]
-        elif not _even(gaps) and _even(gaps[:-1]):  # before an end that is no multiple of the interval
+        elif not _is_even(gaps) and _is_even(gaps[:-1]):  # before an end that is no multiple of the interval
             times, gaps = times[:-1], gaps[:-1]
         between = int(np.ceil(gaps.max() / self.longest * (1 - LIMITS.even))) if np.isfinite(self.longest) else 1
         if between > 1:
@@ -224,7 +224,7 @@ class SundialsSteps:
         """The solver with outputs at these times; kept for further pieces where they are evenly spaced."""
         method, count = self.method, len(times)
         power = 1.0 if method.solver == "cvodes" else 0.5
-        if not _even(np.diff(times, prepend=t0)):
+        if not _is_even(np.diff(times, prepend=t0)):
             return _integrator(self._problem, method, ((times - t0) / (times[-1] - t0)) ** power)
 
         def make() -> ca.Function:
@@ -233,7 +233,7 @@ class SundialsSteps:
         return self.eqs.cached((*self.key, "even", count), make)
 
 
-def _even(gaps: Array) -> bool:
+def _is_even(gaps: Array) -> bool:
     return bool(len(gaps)) and bool(np.ptp(gaps) <= LIMITS.even * gaps.max())
 
 

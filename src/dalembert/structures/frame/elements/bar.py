@@ -51,7 +51,7 @@ class BarMethods:
         loss_factor: float | None = None,
     ) -> None:
         """Many bars with the same properties; see :meth:`add_bar`."""
-        what = f"bar {arguments.shown(names)}"
+        what = f"bar {arguments.first_name(names)}"
         properties = BeamProperties(
             section, material, lumped=arguments.is_lumped(mass, what), loss_factor=arguments.loss_of(loss_factor, what)
         )

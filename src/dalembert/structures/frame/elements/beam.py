@@ -282,7 +282,7 @@ class BeamMethods:
 
         ``up`` may also be of shape (n, 3): a direction for each beam.
         """
-        what = f"beam {arguments.shown(names)}"
+        what = f"beam {arguments.first_name(names)}"
         properties = BeamProperties(
             section=section, material=material, elements=arguments.element_count(elements, what),
             end_section=end_section,
@@ -305,7 +305,7 @@ def add_members(
     up: Any = None,
 ) -> None:
     """Add beams or bars to the elements of a frame; those of equal properties, added one by one, share one record."""
-    what = f"{kind.kind} {arguments.shown(names)}"
+    what = f"{kind.kind} {arguments.first_name(names)}"
     if isinstance(starts, str) or isinstance(ends, str):
         problem = f"{what}: starts and ends must be lists of names, got {starts!r} and {ends!r}."
         raise ModelError("wrong-type", problem)

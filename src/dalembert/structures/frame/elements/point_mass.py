@@ -44,7 +44,7 @@ class PointMass(FrameElement):
         A[:, :3, 3:] = -cross_matrix(np.array([one.offset for one in elements]))
         blocks = assembly.congruent(A, inner)
         points = np.array([model.numbering.index[one.point] for one in elements])
-        kept = model.kept(0.5 * (blocks + blocks.transpose(0, 2, 1)))
+        kept = model.keep_directions(0.5 * (blocks + blocks.transpose(0, 2, 1)))
         model.blocks["M"].append(Blocks(points, points, np.arange(count), kept))
         extended = [any(map(any, one.inertia)) or any(one.offset) for one in elements]
         model.touched[points[np.array(extended)]] = True

@@ -86,7 +86,7 @@ class SpringElement(FrameElement):
             signs = np.ones((1, 1)) if grounded else np.array([[1.0, -1.0], [-1.0, 1.0]])
             for key, matrices in (("K", K), ("C", C), ("K_loss", loss * K)):
                 if matrices.any():
-                    model.blocks[key].append(assembly.blocks(ends, np.kron(signs, model.kept(matrices))))
+                    model.blocks[key].append(assembly.blocks(ends, np.kron(signs, model.keep_directions(matrices))))
 
 
 class SpringMethods:

@@ -23,7 +23,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
-from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, _known
+from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, require_label
 
 RANK = 1e-9
 """Singular values below this share of the largest are zero: rows of length one, rounding of assembled matrices."""
@@ -61,7 +61,7 @@ def orthogonal_complement(
                 independent = choose_independent(numbers[k], columns, prefer)
     else:
         for label in independent:
-            _known(label, columns, "column", "the variables of this part")
+            require_label(label, columns, "column", "the variables of this part")
     rank = max(rank_of(one) for one in numbers)
     _check_count(A, independent, len(columns) - rank)
     free = [columns.index(label) for label in independent]
@@ -126,7 +126,7 @@ def linear_complement(
     B0 : (m, n).  B1 : (m, n, nx).  weights : (m,) of the rows.  Returns (n, ν) and (n, ν, nx).
     """
     for label in independent:
-        _known(label, columns, "column", "the variables of this part")
+        require_label(label, columns, "column", "the variables of this part")
     n, free = len(columns), [list(columns).index(label) for label in independent]
     rest = [j for j in range(n) if j not in free]
     if weights is not None:

@@ -16,11 +16,26 @@ import numpy as np
 
 from dalembert.expressions import Array, Expr
 
-ZERO = 1e-9
-"""Entries below this share of the largest entry of their row count as zero: rounding of some hundred operations."""
-GOOD_PIVOT = 1e-2
-"""A pivot above this share of its row is taken for its short expression; below it, for its size."""
 
+@dataclass(frozen=True)
+class EliminationLimits:
+    """When numbers of expressions at poses of order one are zero, equal or good pivots."""
+
+    # Entry relative to the largest of its row, or difference of two computations relative to their size: rounding of
+    # some hundred operations at a pose of moderate condition.
+    difference: float = 1e-9
+    # Row relative to the longest, value that vanishes by definition, imaginary part of an eigenvalue: a few operations.
+    rounding: float = 1e-12
+    least: float = 1e-14  # length of a row that is zero in any case
+    # Singular value of constraint rows relative to the largest.
+    rank: float = 1e-10
+    # Entry of A S, which a complement S makes zero: at a pose where S exists, condition numbers up to 1e6 are allowed.
+    complement: float = 1e-6
+    # Pivot relative to its row: above it, the pivot with the shortest expression is taken; below it, the largest one.
+    good_pivot: float = 1e-2
+
+
+LIMITS = EliminationLimits()
 SMALL = 4
 """Size of a block that is inverted by its minors; their number grows with the factorial."""
 
@@ -135,7 +150,7 @@ def solve_square(matrix: Expr, right: Expr) -> Any:
 
 def _drop_zeros(row: dict[int, Any], values: Array, size: Array) -> None:
     for j in list(row):
-        if (np.abs(values[:, j]) <= ZERO * size).all():
+        if (np.abs(values[:, j]) <= LIMITS.difference * size).all():
             del row[j]
             values[:, j] = 0.0
 
@@ -153,9 +168,9 @@ def _best_pivot(
             if j not in allowed:
                 continue
             share = float((np.abs(values[:, i, j]) / size[:, i]).min())
-            if share <= ZERO:  # zero at one of the points: no pivot there
-                share = ZERO * float((np.abs(values[:, i, j]) / size[:, i]).max())
-            good = share >= GOOD_PIVOT
+            if share <= LIMITS.difference:  # zero at one of the points: no pivot there
+                share = LIMITS.difference * float((np.abs(values[:, i, j]) / size[:, i]).max())
+            good = share >= LIMITS.good_pivot
             constant = value.is_constant()
             cost = (len(work[i]) - 1) * (counts[j] - 1)
             rank = (levels[i], not good, not constant if good else -share, cost, -share, i, j)
@@ -167,11 +182,11 @@ def _best_pivot(
 def scale_rows(matrix: Array) -> Array:
     """Rows of length one; rows that are rounding beside the others are zero."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    small = lengths <= max(1e-12 * float(lengths.max(initial=0.0)), 1e-14)
+    small = lengths <= max(LIMITS.rounding * float(lengths.max(initial=0.0)), LIMITS.least)
     return np.asarray(np.where(small, 0.0, matrix / np.where(small, 1.0, lengths)))
 
 
-def rank_of(matrix: Array, tolerance: float = ZERO) -> int:
+def rank_of(matrix: Array, tolerance: float = LIMITS.difference) -> int:
     """Numerical rank of one matrix, its rows scaled to length one."""
     if not matrix.size:
         return 0

@@ -82,8 +82,8 @@ class LabelledMatrix:
         """The same entries on more labels, zero elsewhere; every label of this matrix must be among them."""
         place = {label: k for k, label in enumerate(rows)}
         across = {label: k for k, label in enumerate(columns)}
-        i = [place[_known(label, rows, "row")] for label in self.rows]
-        j = [across[_known(label, columns, "column")] for label in self.columns]
+        i = [place[require_label(label, rows, "row")] for label in self.rows]
+        j = [across[require_label(label, columns, "column")] for label in self.columns]
         shape = (len(rows), len(columns))
         result: Any = np.zeros(shape) if self.is_numeric else ca.SX(*shape)
         if i and j:
@@ -238,10 +238,10 @@ def evaluate(matrix: LabelledMatrix, symbols: Expr, values: Array) -> LabelledMa
 
 
 def _find(label: str, labels: Labels, side: str, where: str = "this matrix") -> int:
-    return labels.index(_known(label, labels, side, where))
+    return labels.index(require_label(label, labels, side, where))
 
 
-def _known(label: str, labels: Sequence[str], side: str, where: str = "this matrix") -> str:
+def require_label(label: str, labels: Sequence[str], side: str, where: str = "this matrix") -> str:
     if label not in labels:
         raise ModelError(
             "unknown-name", unknown_name(f"{side} label", label, labels, where),

@@ -24,6 +24,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array
 from dalembert.linear.state_space import StateSpace
 from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
+from dalembert.symbolic.modular.algebra.elimination import LIMITS
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import ModularMotion
@@ -74,7 +75,7 @@ class LinearModel:
         for matrix, columns, names in ((self.D, other, self.velocities), (self.K, rest, self.coordinates)):
             for k in columns:
                 size = float(np.abs((inv @ matrix)[i, k]).max(initial=0.0))
-                if size > 1e-9 * scale:
+                if size > LIMITS.difference * scale:
                     warnings.warn(
                         ModelWarning(
                             "dependent-coordinates", f"{names[k]!r} acts on {', '.join(velocities)} "
@@ -228,7 +229,7 @@ class _Worker:
 
     def node(self, part: ModularPart, path: str, nodes: Mapping[str, _Linear]) -> _Linear:
         inner = [nodes[f"{path}{one.name}."] for one in part.parts]
-        own = self.motion.owned(path)
+        own = self.motion.own_labels(path)
         columns = own + tuple(label for one in inner for label in one.columns)
         width, n, nx = len(columns), self.n, self.nx
         R, R_x = np.zeros((n, width)), np.zeros((n, width, nx))
@@ -281,7 +282,7 @@ class _Worker:
     def independent(self, part: ModularPart, path: str, columns: tuple[str, ...], B: Array) -> tuple[str, ...]:
         if part.own.independent is not None:
             return tuple(path + label for label in part.own.independent)
-        return choose_independent(B, columns, self.motion.owned(path))
+        return choose_independent(B, columns, self.motion.own_labels(path))
 
     def check_reference(self, root: _Linear, frozen: bool) -> None:
         size = max(1.0, *(float(np.abs(self.forces(path)[0]).max(initial=0.0)) for path in self.motion.paths.values()))
@@ -405,7 +406,7 @@ def _place(name: str, names: Sequence[str], kind: str) -> int:
     return list(names).index(name)
 
 
-def labelled(model: LinearModel) -> dict[str, LabelledMatrix]:
+def label_matrices(model: LinearModel) -> dict[str, LabelledMatrix]:
     """M, D and K with their labels."""
     v, q = model.velocities, model.coordinates
     return {"M": LabelledMatrix(model.M, v, v), "D": LabelledMatrix(model.D, v, v), "K": LabelledMatrix(model.K, v, q)}

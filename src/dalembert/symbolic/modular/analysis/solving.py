@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.model import ModularModel, affine_parts
 
 CONSISTENT = 1e-8
@@ -213,7 +213,7 @@ def _friction_root(N0: Array, N1: Array, mu: float, sign: float) -> float:
     if sign == 0.0 or mu == 0.0:
         return 0.0
     roots = np.roots([mu**2 * float(N1 @ N1) - 1.0, 2 * mu**2 * float(N0 @ N1), mu**2 * float(N0 @ N0)])
-    real = [float(root.real) for root in roots if abs(root.imag) < 1e-9 * max(1.0, abs(root))]
+    real = [float(root.real) for root in roots if abs(root.imag) < LIMITS.difference * max(1.0, abs(root))]
     fitting = sorted((root for root in real if root * sign >= 0), key=abs)
     if not fitting:
         raise ConvergenceError(
@@ -256,7 +256,7 @@ def _require_input(model: ModularModel, name: str) -> Any:
     return model.motion.inputs[name]
 
 
-def _cached(model: ModularModel, key: object, make: Any) -> ca.Function:
+def _cache(model: ModularModel, key: object, make: Any) -> ca.Function:
     if key not in model.functions:
         model.functions[key] = model.motion.function(make(), model.acceleration_order)
     return model.functions[key]
@@ -266,7 +266,7 @@ def _stack_at(model: ModularModel, order: int, point: list[Array]) -> Array:
     def make() -> list[Any]:
         return [ca.vertcat(ca.SX(0, 1), *(one.expression for one in model.motion.invariants_of(order)))]
 
-    return np.array(_cached(model, ("invariants", order), make)(*point)).ravel()
+    return np.array(_cache(model, ("invariants", order), make)(*point)).ravel()
 
 
 def _matrices(model: ModularModel, motion: Mapping[str, float], t: float) -> tuple[Array, Array, Array]:
@@ -280,7 +280,7 @@ def _matrices(model: ModularModel, motion: Mapping[str, float], t: float) -> tup
         )
         return [f, ca.jacobian(f, u), ca.jacobian(stack, model.motion.symbols(model.acceleration_order))]
 
-    values = _cached(model, "forces and rows", make)(*model.motion.point(motion, model.acceleration_order, t))
+    values = _cache(model, "forces and rows", make)(*model.motion.point(motion, model.acceleration_order, t))
     f, H, A = (np.array(one) for one in values)
     return f.ravel(), H.reshape(len(f), -1), A.reshape(-1, len(f))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import Array
+from dalembert.symbolic.modular.algebra.elimination import LIMITS
 from dalembert.symbolic.modular.analysis.linear import LinearModel
 
 FITS = 1e-8
@@ -41,9 +42,8 @@ class SpeedModel:
     def eigenvalues(self, v: float) -> Any:
         """Eigenvalues at one speed, sorted by real part, then imaginary part."""
         values = np.linalg.eigvals(self.state_matrix(v))
-        values[np.abs(values.imag) < 1e-12 * np.maximum(1.0, np.abs(values))] = values[
-            np.abs(values.imag) < 1e-12 * np.maximum(1.0, np.abs(values))
-        ].real
+        real = np.abs(values.imag) < LIMITS.rounding * np.maximum(1.0, np.abs(values))
+        values[real] = values[real].real
         return values[np.lexsort((values.imag, values.real))]
 
     def ratio(self, v: float, eigenvalue: complex, above: str, below: str) -> complex:

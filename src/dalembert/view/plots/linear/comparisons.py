@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 WRITTEN = 12  # rows up to which the numbers stand in the cells
 TICKED = 24
+LEAST_WRITTEN = 0.005  # value that two digits show
+DARK = 0.6  # value from which the cell is dark enough for white letters
+NO_SINGULAR_VALUE = 1e-17  # of the largest: below rounding, drawn at the end of the axis
 FLOOR = 1e-6  # percent: a smaller error of a frequency is drawn as this
 
 
@@ -47,9 +50,9 @@ def matrix(figure: Figure, ax: Axes, values: FloatArray, rows: FloatArray, colum
         ax.set_xticks(range(len(columns)), [str(j + 1) for j in range(len(columns))])
     if max(values.shape) <= WRITTEN:
         for (i, j), value in np.ndenumerate(values):
-            if value >= 0.005:
+            if value >= LEAST_WRITTEN:
                 ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8,
-                        color="white" if value > 0.6 else INK)  # fmt: skip
+                        color="white" if value > DARK else INK)  # fmt: skip
 
 
 def plot_fidelity(report: Fidelity, *, title: str | None = None) -> Figure:
@@ -94,7 +97,7 @@ def plot_truncation(reduced: BalancedTruncation, *, title: str | None = None) ->
     figure = new_figure(7.0, 3.8)
     ax: Axes = figure.subplots()
     numbers = np.arange(1, len(sigma) + 1)
-    floor = max(float(sigma[sigma > 0.0].min()), 1e-17 * float(sigma.max())) * 0.5
+    floor = max(float(sigma[sigma > 0.0].min()), NO_SINGULAR_VALUE * float(sigma.max())) * 0.5
     shown = np.maximum(sigma, floor)
     for chosen, color, label in ((numbers <= order, BLUE, f"kept ({order})"),
                                  (numbers > order, PALE, f"cut ({len(sigma) - order})")):  # fmt: skip

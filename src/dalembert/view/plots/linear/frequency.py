@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +29,24 @@ if TYPE_CHECKING:
 
 MOST = 16  # curves in one figure
 NAMED_PEAKS = 8
-# Peaks at least this high above the valleys beside them, as a fraction of their height, are marked.
-PROMINENT = 0.5
-ZERO = 1e-12  # of the largest magnitude of a unit: a response that is nothing but rounding
+
+
+@dataclass(frozen=True)
+class CurveLimits:
+    """Which responses are drawn, which peaks are marked, and how far an axis goes."""
+
+    # Height above the valleys beside it, as a fraction of its own, from which a peak is marked: twice as high as these.
+    prominent: float = 0.5
+    # Magnitude relative to the largest of its unit that is nothing but rounding: some thousand times 2⁻⁵².
+    zero: float = 1e-12
+    # Magnitude relative to the largest at which a logarithmic axis ends: exact zeros of a computed response are
+    # rounding and would stretch it over many empty decades.
+    shown: float = 1e-9
+    # Relative distance of frequencies whose labels stand side by side.
+    apart: float = 0.03
+
+
+LIMITS = CurveLimits()
 Pair = tuple[str, str]
 
 
@@ -103,7 +119,7 @@ def _zeros(response: FrequencyResponse, groups: dict[str, list[tuple[int, Pair]]
     for group in groups.values():
         sizes = {pair: float(np.nanmax(response.magnitude(*pair), initial=0.0)) for _, pair in group}
         most = max(sizes.values())
-        found |= {pair for pair, size in sizes.items() if size < ZERO * most or size == 0.0}
+        found |= {pair for pair, size in sizes.items() if size < LIMITS.zero * most or size == 0.0}
     return found
 
 
@@ -167,9 +183,8 @@ def _draw_magnitudes(
         values = np.concatenate([response.magnitude(*pair) for pair in drawn])
         if (values > 0.0).any():
             ax.set_yscale("log")
-            # exact zeros of a computed response are rounding: they would stretch the axis over many empty decades
             positive = values[values > 0.0]
-            ax.set_ylim(bottom=max(float(positive.min()) * 0.7, float(positive.max()) * 1e-9))
+            ax.set_ylim(bottom=max(float(positive.min()) * 0.7, float(positive.max()) * LIMITS.shown))
             log_ticks(ax.yaxis)
     ax.margins(y=0.15)
 
@@ -195,7 +210,7 @@ def _mark_peaks(ax: Axes, response: FrequencyResponse, pairs: list[Pair], how: s
     """A dot on every prominent peak; of peaks at one frequency the highest one is named."""
     found = []
     for pair in pairs:
-        for peak in response.peaks(*pair, prominence=PROMINENT):
+        for peak in response.peaks(*pair, prominence=LIMITS.prominent):
             at = peak.frequency_hz if unit == "Hz" else peak.frequency
             found.append((at, 20.0 * np.log10(peak.magnitude) if how == "dB" else peak.magnitude))
     if not found:
@@ -203,7 +218,7 @@ def _mark_peaks(ax: Axes, response: FrequencyResponse, pairs: list[Pair], how: s
     ax.plot(*zip(*found), "o", ms=4, mfc="white", mec=INK, mew=0.9, zorder=4, label="_peaks")
     named: list[tuple[float, float]] = []
     for at, height in sorted(found, key=lambda one: -one[1]):
-        if all(abs(at - other) > 0.03 * max(at, other) for other, _ in named):
+        if all(abs(at - other) > LIMITS.apart * max(at, other) for other, _ in named):
             named.append((at, height))
     for at, height in named[:NAMED_PEAKS]:
         ax.annotate(

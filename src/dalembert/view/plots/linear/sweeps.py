@@ -44,14 +44,16 @@ def plot_sweep(sweep: Sweep, *, view: str | None = None, frequency: str = "Hz", 
 def _growing(sweep: Sweep) -> Any:
     """(nv, nb) which branches grow; never where the whole system was found stable."""
     s = sweep.eigenvalues
-    return (s.real > pole_map.ROUNDING * np.abs(s).max(initial=0.0)) & ~np.asarray(sweep.stable, dtype=bool)[:, None]
+    still = pole_map.LIMITS.rounding * np.abs(s).max(initial=0.0)
+    return (s.real > still) & ~np.asarray(sweep.stable, dtype=bool)[:, None]
 
 
 def _campbell(sweep: Sweep, unit: str, title: str) -> Figure:
     factor = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
     heights, top, seen = _heights(sweep, factor)
     rates = np.array(sweep.growth_rates)
-    moving = np.abs(rates[:, seen]).max(initial=0.0) > pole_map.ROUNDING * np.abs(sweep.eigenvalues).max(initial=0.0)
+    still = pole_map.LIMITS.rounding * np.abs(sweep.eigenvalues).max(initial=0.0)
+    moving = np.abs(rates[:, seen]).max(initial=0.0) > still
     figure = new_figure(8.0, 6.4 if moving else 4.6)
     ratios = {"height_ratios": [1.5, 1.0]} if moving else None
     axes: list[Axes] = list(figure.subplots(1 + int(moving), 1, sharex=True, squeeze=False, gridspec_kw=ratios)[:, 0])
@@ -102,7 +104,7 @@ def _heights(sweep: Sweep, factor: float) -> tuple[FloatArray, float, Any]:
 
     With order lines the axis ends a little above the highest of them: what lies beyond no order can excite.
     """
-    still = pole_map.ROUNDING * np.abs(sweep.eigenvalues).max(initial=0.0)
+    still = pole_map.LIMITS.rounding * np.abs(sweep.eigenvalues).max(initial=0.0)
     heights = np.where(sweep.frequencies > still, sweep.frequencies * factor, np.nan)
     top = 1.08 * float(np.nanmax(heights, initial=0.0)) or 1.0
     fastest = float(np.abs(sweep.values).max()) * factor

@@ -27,7 +27,20 @@ from dalembert.structures.solid.meshes import Mesh
 from dalembert.structures.solid.stresses import SolidGroup
 
 # What is left of a matrix after a subtraction is rounding below this share of the diagonals it joins.
-ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class TieLimits:
+    """When what elements leave of a matrix is a spring or a mass of its own."""
+
+    # Entry relative to the root of its two diagonal entries: differences of equal sums leave 1e-16 times their number.
+    rounding: float = 1e-9
+    # Sum of a row relative to the sum of its sizes, from which a point is tied to the ground: springs between points
+    # cancel to rounding, and a stiffness below a millionth of them is not drawn.
+    tied: float = 1e-6
+
+
+LIMITS = TieLimits()
 SAMPLES = 13  # points of the curve of one element
 MANY = 2000  # elements beyond which they are drawn straight
 Pairs = NDArray[np.int64]
@@ -190,7 +203,7 @@ def _without_elements(structure: Structure, name: str) -> Any:
     entries = sp.csc_array(matrix).tocoo()
     size = np.sqrt(np.abs(getattr(structure, name).diagonal()))
     i, j = entries.coords
-    kept = np.abs(entries.data) > ROUNDING * size[i] * size[j]
+    kept = np.abs(entries.data) > LIMITS.rounding * size[i] * size[j]
     return sp.coo_array((entries.data[kept], (i[kept], j[kept])), shape=matrix.shape)
 
 
@@ -204,6 +217,6 @@ def _ground_points(structure: Structure, stiff: Any) -> Pairs:
     total, size = (np.bincount(i[same], weights=w[same], minlength=N) for w in (stiff.data, np.abs(stiff.data)))
     joined = np.bincount(i[i // d != j // d] // d, minlength=len(structure.points)) > 0
     turning = np.array([way[0] == "r" for way in structure.directions])
-    tied = (np.abs(total) > 1e-6 * np.maximum(size, 1e-300)).reshape(-1, d)
+    tied = (np.abs(total) > LIMITS.tied * np.maximum(size, 1e-300)).reshape(-1, d)
     tied[:, turning] &= ~joined[:, None]
     return np.flatnonzero(tied.any(axis=1)).astype(np.int64)

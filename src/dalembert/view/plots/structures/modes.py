@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from dalembert.core.errors import DataError
-from dalembert.linear.modes import Modes
+from dalembert.linear.modes import LIMITS as MOTION
+from dalembert.linear.modes import Modes, damping_text
 from dalembert.numerics import ties
 from dalembert.structures.continuous.continuous_modes import ContinuousModes
 from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, choose_modes, heading, line_of, new_figure
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMED = 48  # coordinates up to which each has its name
-SEEN = 0.02  # imaginary part of a shape, largest component 1, below which it is drawn as a real one
+STILL = 1e-9  # largest component of a part of a shape, of the whole shape, that is rounding
 FEW = 8  # coordinates up to which several modes stand side by side
 TURNS = ("angle", "angle1", "angle2", "rx", "ry", "rz")  # endings of coordinates in radians
 VIEWS = ("shapes", "mac", "poles")
@@ -109,7 +110,7 @@ def _bars(ax: Axes, modes: Modes, number: int, group: Any, unit: str) -> None:
     shape = (whole / largest if largest else whole)[group]
     place = np.arange(len(group))
     label = unit
-    if np.iscomplexobj(shape) and np.abs(shape.imag).max() > SEEN * max(np.abs(shape).max(), 1e-9):
+    if np.iscomplexobj(shape) and np.abs(shape.imag).max() > MOTION.in_step * max(np.abs(shape).max(), STILL):
         ax.bar(place - 0.2, shape.real, 0.4, color=colors)
         ax.bar(place + 0.2, shape.imag, 0.4, color=colors, alpha=0.4)
         label = f"re, im (pale) {unit}".strip()
@@ -118,15 +119,14 @@ def _bars(ax: Axes, modes: Modes, number: int, group: Any, unit: str) -> None:
     ax.set_ylabel(label)
     ax.axhline(0.0, color=INK, lw=0.8)
     size = float(np.abs(shape).max())
-    high = 1.15 * (size if unit and size > 1e-9 else 1.0)  # below: rounding
+    high = 1.15 * (size if unit and size > STILL else 1.0)
     ax.set_ylim(-high, high)
     ax.grid(axis="x", visible=False)
 
 
 def _words(modes: Modes, number: int) -> str:
     hertz, zeta = modes.frequencies_hz[number - 1], modes.damping_ratios[number - 1]
-    damped = f", damping {100.0 * zeta:.3g} %" if abs(zeta) > 1e-9 else ""
-    return f"mode {number}: {hertz:.4g} Hz{damped}"
+    return ", ".join(filter(None, [f"mode {number}: {hertz:.4g} Hz", damping_text(zeta)]))
 
 
 def plot_continuous_modes(modes: ContinuousModes, *, mode: object = None, title: str | None = None) -> Figure:

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.symbolic.modular import Leaf, linearize_parts, modular_model, speed_model
-from dalembert.symbolic.modular.analysis.linear import labelled
+from dalembert.symbolic.modular.analysis.linear import label_matrices
 from dalembert.symbolic.modular.analysis.speed import SpeedModel, find_changes
 from tests.helpers.findings import warns
 
@@ -42,7 +42,7 @@ def test_a_pendulum_in_redundant_coordinates() -> None:
     assert found.states == ("x", "x.rate")
     assert np.linalg.eigvals(found.A).imag.max() == pytest.approx(np.sqrt(GRAVITY / LENGTH))
     assert np.abs(lin.drift_modes()).max() < 1e-7  # the length of the rod and its rate: twice zero
-    assert labelled(lin)["M"]["x.rate", "x.rate"] == pytest.approx(MASS)
+    assert label_matrices(lin)["M"]["x.rate", "x.rate"] == pytest.approx(MASS)
 
 
 @pytest.mark.spec("002-G7")
