@@ -19,7 +19,10 @@ class PageHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         page = self._page()
-        build_data["artifacts"] += ["/src/dalembert/view/animation/page.html", "/src/dalembert/view/reports/workbench.js"]
+        build_data["artifacts"] += [
+            "/src/dalembert/view/animation/page.html",
+            "/src/dalembert/view/reports/workbench.js",
+        ]
         if page.is_current():
             return
         try:

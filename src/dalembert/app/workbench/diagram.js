@@ -24,7 +24,7 @@ export class Diagram extends Figure {
     this.last = Math.max(...orders);
     this.y = linear(Math.min(...orders) - 1.5, this.last + 1.5, top + high, top);
     this.top = top; this.foot = top + high;
-    const inner = this.panel(top, top + high, this.y, ticks(0, this.last, 7).filter(n => n >= Math.min(...orders)).map(n => [n, String(n)]), "order (number of states)");
+    const inner = this.panel(top, top + high, this.y, ticks(0, this.last, 7).filter(n => n >= Math.min(...orders)).map(n => [n, String(n)]), "order (number of states)", 6);
     this.backdrop(inner, top, high);
     this.columns(inner);
     for (const one of bench.poles) {

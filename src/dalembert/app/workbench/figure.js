@@ -36,8 +36,8 @@ export class Figure {
     return this.x;
   }
 
-  // frame of a panel: y ticks as [[value, text]], grid, label
-  panel(top, bottom, y, marks, label) {
+  // frame of a panel: y ticks as [[value, text]], grid, label; air: pixels that its contents may reach beyond it
+  panel(top, bottom, y, marks, label, air = 0) {
     const group = draw(this.svg, "g");
     for (const [value, text] of marks) {
       const at = y(value);
@@ -50,11 +50,10 @@ export class Figure {
     const middle = 0.5 * (top + bottom);
     draw(group, "text", { class: "name", transform: `translate(13 ${middle}) rotate(-90)`, "text-anchor": "middle" }, label);
     const id = `clip${(Figure.count = (Figure.count || 0) + 1)}`;
-    const clip = draw(draw(group, "clipPath", { id }), "rect", { x: this.left, y: top - 6, width: this.right - this.left, height: bottom - top + 12 });
-    clip.setAttribute("height", bottom - top + 12);
+    draw(draw(group, "clipPath", { id }), "rect", { x: this.left - air, y: top - air, width: this.right - this.left + 2 * air, height: bottom - top + 2 * air });
     return draw(this.svg, "g", { "clip-path": `url(#${id})` });
   }
-  marks() { return ticks(this.view.from, this.view.to, (this.right - this.left) / 90); }
+  marks() { return ticks(this.view.from, this.view.to, (this.right - this.left) / 72); }
   bottom(at, label = true) {
     for (const f of this.marks()) draw(this.svg, "text", { class: "tick", x: this.x(f), y: at + 15, "text-anchor": "middle" }, String(f));
     if (label) draw(this.svg, "text", { class: "name", x: 0.5 * (this.left + this.right), y: at + 31, "text-anchor": "middle" }, "frequency [Hz]");

@@ -32,7 +32,7 @@ function build(section) {
     html(left, "p", { class: "words" }, data.captions.frf || data.captions.spectra || "");
   }
   if (bench.poles.length) {
-    key(html(left, "div", { class: "legend poles" }), bench);
+    key(html(left, "div", { class: "legend poles" }), html(left, "div", { class: "legend" }), bench);
     bench.figures.push(new Diagram(html(left, "div", { class: "figure" }), bench, said));
     html(left, "p", { class: "words" }, data.captions.stabilization || "");
   }
@@ -55,13 +55,13 @@ function build(section) {
   }
   const table = html(html(right, "div", { class: "scroll" }), "table", { class: "modes" });
   const shape = html(right, "div", { class: "shape" });
-  const own = html(html(right, "div", { class: "scroll" }), "table", { class: "mac" }), other = html(html(right, "div", { class: "scroll" }), "table", { class: "mac" });
+  const own = html(right, "div", { class: "scroll" }), other = html(right, "div", { class: "scroll" });
   const fill = what => {
     if (what === "all") {
       fillTable(table, bench);
       const chosen = bench.chosenList(), several = data.outputs.length > 1;
-      fillMatrix(own, bench, several ? chosen : [], chosen, "MAC among the chosen");
-      fillMatrix(other, bench, several ? chosen : [], bench.secondList(), `MAC of the chosen (rows) with ${bench.secondName().replace(/ \(.*/, "")}`);
+      fillMatrix(own, bench, several ? chosen : [], chosen, "MAC among the chosen modes");
+      fillMatrix(other, bench, several ? chosen : [], bench.secondList(), `MAC of the chosen modes (rows) with ${bench.secondName().replace(/ \(.*/, "")}`);
       if (store) store.disabled = !chosen.length;
     }
     table.querySelectorAll("tbody tr").forEach(row => row.classList.toggle("pointed", Boolean(bench.pointed) && Number(row.dataset.pole) === bench.pointed.pole));
@@ -74,7 +74,7 @@ function build(section) {
   return bench;
 }
 
-function key(list, bench) {
+function key(list, signs, bench) {
   const items = [["sound", "of a sound mode"], ["uncertain", "of an uncertain mode"], ["spurious", "of the fit only"], ["none", "of no mode"]];
   const present = new Set(bench.poles.map(one => one.class));
   const judged = bench.modes.some(one => one.class);
@@ -86,7 +86,7 @@ function key(list, bench) {
     html(item, "i", { class: `dot ${look}` });
     item.append(look === "sound" && present.has("chosen") ? "of a mode of the model" : text);
   }
-  for (const [sign, text] of [["●", "stable"], ["■", "stable but for the shape"], ["▼", "stable in frequency"], ["·", "new"]]) { const item = html(list, "span"); html(item, "em", {}, sign); item.append(text); }
+  for (const [sign, text] of [["●", "stable"], ["■", "stable but for the shape"], ["▼", "stable in frequency"], ["·", "new"]]) { const item = html(signs, "span"); html(item, "em", {}, sign); item.append(text); }
   const item = html(list, "span");
   html(item, "i", { class: "ringed" });
   item.append("chosen");

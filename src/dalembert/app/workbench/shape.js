@@ -93,8 +93,17 @@ export class Shape {
     spots.forEach((spot, k) => {
       const [px, py] = moved[k];
       if (spot.moves.length) { this.dots[k].setAttribute("cx", px); this.dots[k].setAttribute("cy", py); } else { this.dots[k].setAttribute("x", px - 4); this.dots[k].setAttribute("y", py - 4); }
-      if (this.names[k]) { this.names[k].setAttribute("x", rest[k][0] + 9); this.names[k].setAttribute("y", rest[k][1] - 7); }
     });
+    // names stand beside their places at rest, further down where they would overprint another one
+    const taken = [];
+    for (const k of this.names.map((_, k) => k).sort((a, b) => rest[a][1] - rest[b][1])) {
+      const long = 6.6 * spots[k].name.length, x = Math.max(2, Math.min(rest[k][0] + 10, this.wide - long - 2));
+      let y = rest[k][1] - 8;
+      while (taken.some(one => Math.abs(one.y - y) < 13 && x < one.x + one.long + 4 && one.x < x + long + 4)) y += 3;
+      taken.push({ x, y, long });
+      this.names[k].setAttribute("x", x);
+      this.names[k].setAttribute("y", y);
+    }
     if (this.playing) this.frame = requestAnimationFrame(time => this.tick(time));
   }
 
@@ -103,13 +112,18 @@ export class Shape {
     const names = this.bench.data.outputs, high = 21, shown = names.slice(0, 40);
     if (measure) return high * shown.length + 24;
     const size = Math.max(...Array.from(one.shape.re, (re, k) => Math.hypot(re, one.shape.im[k])), 1e-300);
-    const left = Math.min(0.36 * wide, 8 + 7.2 * Math.max(...shown.map(name => name.length))), middle = 0.5 * (left + wide - 44), half = 0.5 * (wide - 44 - left) - 4;
-    shown.forEach((name, k) => {
-      const re = one.shape.re[k] / size, im = one.shape.im[k] / size, y = 8 + high * k, value = Math.hypot(re, im) * (re < 0 ? -1 : 1), off = (180 / Math.PI) * Math.atan2(re < 0 ? -im : im, Math.abs(re));
+    const parts = shown.map((name, k) => {
+      const re = one.shape.re[k] / size, im = one.shape.im[k] / size, value = Math.hypot(re, im) * (re < 0 ? -1 : 1), off = (180 / Math.PI) * Math.atan2(re < 0 ? -im : im, Math.abs(re));
+      return { name, value, text: value.toFixed(2).replace("-", "−") + (Math.abs(off) > 15 && Math.abs(value) > 0.05 ? ` ∠${Math.round(off)}°` : "") };
+    });
+    const room = 10 + 6.6 * Math.max(...parts.map(part => part.text.length));
+    const left = Math.min(0.36 * wide, 8 + 7.2 * Math.max(...shown.map(name => name.length))), middle = 0.5 * (left + wide - room), half = 0.5 * (wide - room - left) - 4;
+    parts.forEach(({ name, value, text: words }, k) => {
+      const y = 8 + high * k;
       const text = draw(this.svg, "text", { class: "tick", x: left - 8, y: y + 11, "text-anchor": "end" }, name.length > 18 ? `${name.slice(0, 17)}…` : name);
       draw(text, "title", {}, name);
       draw(this.svg, "rect", { class: value < 0 ? "component opposite" : "component", x: value < 0 ? middle + half * value : middle, y: y + 2, width: Math.abs(half * value), height: 11, rx: 1.5 });
-      draw(this.svg, "text", { class: "tick", x: wide - 40, y: y + 11 }, value.toFixed(2) + (Math.abs(off) > 15 && Math.abs(value) > 0.05 ? ` ∠${Math.round(off)}°` : ""));
+      draw(this.svg, "text", { class: "tick", x: wide - room + 6, y: y + 11 }, words);
     });
     draw(this.svg, "line", { class: "axis", x1: middle, x2: middle, y1: 4, y2: 8 + high * shown.length });
   }

@@ -28,11 +28,12 @@ export function fillTable(table, bench) {
 }
 
 // a matrix of numbers between 0 and 1, with the frequencies of its rows and columns
-export function fillMatrix(table, bench, rows, columns, words) {
-  table.replaceChildren();
-  table.hidden = !rows.length || !columns.length;
-  if (table.hidden) return;
-  html(table, "caption", {}, words);
+export function fillMatrix(holder, bench, rows, columns, words) {
+  holder.replaceChildren();
+  holder.hidden = !rows.length || !columns.length;
+  if (holder.hidden) return;
+  html(holder, "p", {}, words);
+  const table = html(holder, "table", { class: "mac", "aria-label": words });
   const values = bench.matrix(rows, columns), written = Math.max(rows.length, columns.length) <= WRITTEN;
   const head = html(html(table, "thead"), "tr");
   html(head, "td", {}, "Hz");

@@ -99,7 +99,10 @@ def build(page: Path = PAGE, script: Path = WORKBENCH) -> Path:
         for entry in ("main.js", "workbench/main.js"):
             esbuild = room / "node_modules" / "esbuild" / "bin" / "esbuild"
             how = ["--bundle", "--minify", "--format=iife", "--target=es2021", "--charset=utf8"]
-            _run([*node, str(esbuild), entry, *how, "--legal-comments=none", "--loader:.css=text", "--outfile=out.js"], room)
+            _run(
+                [*node, str(esbuild), entry, *how, "--legal-comments=none", "--loader:.css=text", "--outfile=out.js"],
+                room,
+            )
             made.append(_close_script((room / "out.js").read_text(encoding="utf-8")))
     _write(page, _fill_page(made[0]))
     _write(script, f"// made of {stamp(WORKBENCH_SOURCES)}\n{made[1]}\n")

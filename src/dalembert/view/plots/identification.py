@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 8  # axes above one another
 MOST_VIBRATIONS = 40  # that can be seen one by one across a figure
 VIEWS = ("stabilization", "frf", "spectra", "playback", "residuals", "shapes")
-LABEL_GAP = 11.0  # points between two labels that stand upright: a line of 8 points and some air
+LABEL_GAP = 12.0  # points between two labels that stand upright: a line of 8 points and some air
 ORANGE, VIOLET = "#c77700", "#a5639a"
 _GRADES = {"sound": GREEN, "chosen": GREEN, "uncertain": ORANGE, "of the fit only": VIOLET}
 # index of Stabilization.label_names -> marker, colour, size
@@ -90,7 +90,7 @@ def plot_stabilization(
     _name_columns(figure, ax, shown, grades, last * 1.02)
     ax.set_xlabel("frequency [Hz]")
     ax.set_ylabel("order (number of states)")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, borderaxespad=0.0)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, borderaxespad=0.0)
     heading(figure, f"Stabilization diagram, {drawn.method}" if title is None else title)
     return figure
 
@@ -100,7 +100,7 @@ def _name_columns(figure: Figure, ax: Axes, modes: Modes, grades: Sequence[str],
     low, high = ax.get_xlim()
     f = modes.frequencies_hz
     inside = [k for k in range(len(f)) if low <= f[k] <= high and (not grades or grades[k] != "of the fit only")]
-    width = 72.0 * 0.86 * float(figure.get_size_inches()[0])  # points of the axes, about
+    width = 72.0 * 0.8 * float(figure.get_size_inches()[0])  # points of the axes, or less
     most = int(width / LABEL_GAP)
     named = inside
     if len(inside) > most:
@@ -111,11 +111,10 @@ def _name_columns(figure: Figure, ax: Axes, modes: Modes, grades: Sequence[str],
         ax.axvline(f[k], color=color, lw=0.9, alpha=0.6, zorder=0)
     wanted = np.array([(f[k] - low) / (high - low) * width for k in named])
     for k, place in zip(named, spread_labels(wanted, LABEL_GAP, 0.0, width), strict=True):
-        at = low + place / width * (high - low)
         ax.annotate(
-            f"{f[k]:.4g} Hz, {100 * modes.damping_ratios[k]:.2g} %", (f[k], edge),
-            ((at - f[k]) / (high - low) * width, 13), textcoords="offset points", rotation=90, ha="center", va="bottom",
-            fontsize=8, color=INK, label=f"_mode{k + 1}", annotation_clip=False,
+            f"{f[k]:.4g} Hz, {100 * modes.damping_ratios[k]:.2g} %", (f[k], edge), (place / width, 13),
+            textcoords=("axes fraction", "offset points"), rotation=90, ha="center", va="bottom", fontsize=8, color=INK,
+            label=f"_mode{k + 1}", annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 0, "relpos": (0.5, 0.0)},
         )  # fmt: skip
 
@@ -233,7 +232,9 @@ def plot_output_spectra(
     made = None if model is None else model.output_spectra(measured.frequencies[lines])
     size = np.linalg.svd(measured.values[lines] / np.outer(power, power), compute_uv=False)
     for k in range(min(size.shape[1], 3)):
-        axes[0].semilogy(hertz[lines], size[:, k], color=(GREY, PALE, PALE)[k], lw=1.2, label="measured" if k == 0 else None)
+        axes[0].semilogy(
+            hertz[lines], size[:, k], color=(GREY, PALE, PALE)[k], lw=1.2, label="measured" if k == 0 else None
+        )
     if made is not None:
         largest = np.linalg.svd(made / np.outer(power, power), compute_uv=False)[:, 0]
         axes[0].semilogy(hertz[lines], largest, color=RED, lw=1.3, label="model")

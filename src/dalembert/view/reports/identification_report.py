@@ -130,9 +130,9 @@ def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
             f"The inputs explain the outputs at {100.0 * share:.0f} % of the lines of the band (coherence above "
             f"{COHERENT:g}).{rest}"
         )
-    counts = {grade: len(result.places(grade)) for grade in CLASSES}
+    counts = {grade: len(result.places(grade)) for grade in (CLASSES[3], *CLASSES[:3])}
     listed = [f"{count} {grade}" for grade, count in counts.items() if count]
-    words["stabilization"] = f"Of the modes of the model {list_names(listed)}." if listed else ""
+    words["stabilization"] = f"Modes of the model: {list_names(listed)}." if listed else ""
     kept = [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
     if len(kept) > 1 and len(result.identified.outputs) > 1:
         mac = result.modes.select([k + 1 for k in sorted(kept)]).mac()
@@ -165,7 +165,8 @@ ALIKE = 0.9  # MAC of two shapes that the sensors hardly distinguish: an angle o
 _MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
     "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
-    "spectra": "Singular values of the spectral densities of all outputs, then the density of each; the model in red.",
+    "spectra": "Spectral densities of the outputs, and the singular values of all of them (scaled to unit power), measured "
+    "and of the model.",
     "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
     "shapes": "Mode shapes at the outputs, largest component 1.",
     "playback": "Measured outputs and outputs of the model, on held-out data where there are any.",

@@ -151,12 +151,12 @@ def _poles(drawn: Stabilization, own: Any) -> dict[str, Any]:
 
 
 def _first_choice(drawn: Stabilization, evidence: ModalEvidence) -> list[int]:
-    """Places of the poles that are chosen at first: of every sound mode, the stable pole nearest to it."""
+    """Places of the poles that are chosen at first: of every sound mode, the pole nearest to it that the order before has too."""
     modes = evidence.model.underdamped_modes()
     own = assign_poles(drawn, modes)
     found = []
     for k, grade in enumerate(evidence.grades):
-        members = np.flatnonzero((own == k) & (drawn.labels == drawn.labels[own == k].max(initial=0)))
+        members = np.flatnonzero((own == k) & (drawn.labels > 0))
         if grade in ("uncertain", "of the fit only") or not len(members):
             continue
         w = 2.0 * np.pi * drawn.frequencies_hz[members]
