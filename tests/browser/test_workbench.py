@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,8 @@ class Open:
     def place_of(self, pole: int) -> tuple[float, float]:
         """Where a pole of the diagram is on the screen."""
         self.figure(1).scroll_into_view_if_needed()
-        script = f"""(() => {{ const d = {BENCH}.figures[1], one = {BENCH}.poles[{pole}], box = d.svg.getBoundingClientRect();
+        script = f"""(() => {{ const d = {BENCH}.figures[1], one = {BENCH}.poles[{pole}];
+            const box = d.svg.getBoundingClientRect();
             return [box.left + d.x(one.hz), box.top + d.y(one.order)]; }})()"""
         x, y = self.read(script)
         return x, y
@@ -83,8 +85,10 @@ class Open:
     def free_pole(self) -> int:
         """A pole in the band that is not chosen and whose neighbours are not nearer than the pointer reaches."""
         script = f"""(() => {{ const b = {BENCH}, d = b.figures[1], at = b.poles.map(p => [d.x(p.hz), d.y(p.order)]);
-            return b.poles.find(p => !b.chosen.has(p.pole) && !p.outside && p.damping > 0 && p.hz > b.view.from && p.hz < b.view.to &&
-            at.every((q, k) => k === p.pole || Math.hypot(q[0] - at[p.pole][0], q[1] - at[p.pole][1]) > 14)).pole; }})()"""
+            const alone = p => at.every((q, k) => k === p.pole ||
+                Math.hypot(q[0] - at[p.pole][0], q[1] - at[p.pole][1]) > 14);
+            return b.poles.find(p => !b.chosen.has(p.pole) && !p.outside && p.damping > 0 && p.hz > b.view.from &&
+                p.hz < b.view.to && alone(p)).pole; }})()"""
         return int(self.read(script))
 
     def view(self) -> list[float]:
@@ -147,7 +151,7 @@ def test_the_models_follow_the_measured_response(shared: Open) -> None:
     """Residues by least squares in the page, and the curve from Python, agree with the measured lines."""
     texts = shared.page.locator(".figure .legend span").all_inner_texts()
     agreement = [float(text.partition("FRAC ")[2]) for text in texts if "FRAC" in text]
-    # 5 % noise of the outputs leaves 0.25 % of the power; blocks of 512 samples flatten peaks of 0.7 % damping by a fifth
+    # 5 % noise of the outputs leaves 0.25 % of the power; blocks of 512 samples flatten peaks of 0.7 % damping
     assert len(agreement) == 2 and min(agreement) > 0.9
 
 
@@ -296,11 +300,10 @@ def test_narrow_and_dark_screens_show_all_of_it(open_page: Any, page_of_frame: P
     paper = seen.read("getComputedStyle(document.body).backgroundColor")
     assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 28)")
     # names of modes stand apart
-    boxes = seen.read(
-        "[...document.querySelectorAll('.workbench .mode')].map(e => { const b = e.getBoundingClientRect(); return [b.left, b.right]; })"
-    )
-    boxes.sort()
-    assert len(boxes) == 3 and all(a[1] <= b[0] for a, b in zip(boxes, boxes[1:], strict=False))
+    script = """[...document.querySelectorAll('.workbench .mode')].map(
+        e => { const b = e.getBoundingClientRect(); return [b.left, b.right]; })"""
+    boxes = sorted(seen.read(script))
+    assert len(boxes) == 3 and all(a[1] <= b[0] for a, b in pairwise(boxes))
     assert seen.said == []
 
 

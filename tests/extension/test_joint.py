@@ -165,9 +165,7 @@ def test_a_new_spatial_joint_turns_two_shafts_alike(guests):
 def test_the_method_of_a_new_joint_has_its_signature_and_its_mistakes(guests):
     m = da.Mechanism("m", planar=True)
     body = m.add_body("b", mass=1.0, inertia=1.0)
-    assert str(inspect.signature(m.add_parabola_slot)).startswith(
-        "(name, a, b, *, at=None, axis=None, curvature, limits=None)"
-    )
+    assert str(inspect.signature(m.add_parabola_slot)).startswith("(name, a, b, *, at=None, axis=None, curvature, limits=None)")
     assert "parabola" in m.add_parabola_slot.__doc__ and "add_parabola_slot" in dir(m)
     with raises(ModelError, "missing-argument", "'wire'", "curvature"):
         m.add_parabola_slot("wire", m.ground.at(0, 0), body.at(0, 0))

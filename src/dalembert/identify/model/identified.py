@@ -209,7 +209,7 @@ class Identified:
         return "\n".join([aligned(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)])
 
     def output_spectra(self, frequencies: ArrayLike) -> ComplexArray | None:
-        """One-sided spectral densities per Hz (nf, ny, ny) of the outputs that the innovations drive; None without gain.
+        """One-sided spectral densities per Hz (nf, ny, ny) of outputs that the innovations drive; None without gain.
 
         Parameters
         ----------

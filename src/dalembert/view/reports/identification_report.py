@@ -165,8 +165,8 @@ ALIKE = 0.9  # MAC of two shapes that the sensors hardly distinguish: an angle o
 _MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
     "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
-    "spectra": "Spectral densities of the outputs, and the singular values of all of them (scaled to unit power), measured "
-    "and of the model.",
+    "spectra": "Spectral densities of the outputs, and the singular values of all of them (scaled to unit power), "
+    "measured and of the model.",
     "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
     "shapes": "Mode shapes at the outputs, largest component 1.",
     "playback": "Measured outputs and outputs of the model, on held-out data where there are any.",
@@ -300,8 +300,8 @@ def _describe(model: Identified, fit: Any) -> str:
     return (
         f"A model with {model.order} states, {len(model.underdamped_modes())} of its modes oscillating, was "
         f"found from {list_names(model.inputs) or 'no inputs'} to {list_names(model.outputs)} by {model.method}. "
-        f"{describe_modes(model.underdamped_modes())}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no "
-        f"data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
+        f"{describe_modes(model.underdamped_modes())}It reproduces {fit.mean:.1f} % of the data it was found from "
+        f"({fit.kind}); no data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
     )
 
 

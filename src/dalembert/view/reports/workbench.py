@@ -144,8 +144,8 @@ def _finite(value: float) -> float | None:
 
 def _poles(drawn: Stabilization, own: Any) -> dict[str, Any]:
     return {
-        "order": drawn.orders.tolist(), "hz": np.array(drawn.frequencies_hz), "damping": np.array(drawn.damping_ratios),
-        "label": drawn.labels.tolist(), "mac": np.array(drawn.mac), "mpc": np.array(drawn.mpc), "mode": own.tolist(),
+        "order": drawn.orders.tolist(), "hz": np.array(drawn.frequencies_hz),
+        "damping": np.array(drawn.damping_ratios), "label": drawn.labels.tolist(), "mac": np.array(drawn.mac), "mpc": np.array(drawn.mpc), "mode": own.tolist(),
         "re": drawn.shapes.real.ravel(), "im": drawn.shapes.imag.ravel(),
     }  # fmt: skip
 
@@ -208,7 +208,8 @@ def _choose_lines(hertz: FloatArray, size: FloatArray, top: float) -> Any:
 
 def _log_sum(values: FloatArray) -> FloatArray:
     """Mean over pairs of log10 of sizes (nf, pairs)."""
-    result: FloatArray = np.mean(np.log10(np.maximum(values, 1e-12 * max(float(values.max(initial=0.0)), 1e-300))), 1)
+    least = 1e-12 * max(float(values.max(initial=0.0)), 1e-300)
+    result: FloatArray = np.mean(np.log10(np.maximum(values, least)), axis=1)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_labels_of_modes_close_together_do_not_overprint(count: int) -> None:
     boxes = [MatplotlibText.get_window_extent(text) for text in ax.texts]  # without the line to the mode
     boxes.sort(key=lambda box: box.x0)
     assert len(boxes) == min(count, 40)  # 72 · 0.8 · 8.5 points wide, 12 each
-    assert all(a.x1 <= b.x0 for a, b in zip(boxes, boxes[1:], strict=False))
+    assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
     assert ax.get_xlim() == (4.0, 20.0)
 
 
@@ -87,11 +88,7 @@ def test_the_density_of_a_model_has_the_variance_of_its_outputs() -> None:
     w = np.linspace(0.0, np.pi / 0.1, 4001)
     S = model.output_spectra(w)
     assert S is not None
-    area = (
-        np.trapezoid(S, w / (2.0 * np.pi), axis=0)
-        if hasattr(np, "trapezoid")
-        else np.trapz(S, w / (2.0 * np.pi), axis=0)
-    )
+    area = 0.5 * (S[1:] + S[:-1]).sum(axis=0) * (w[1] - w[0]) / (2.0 * np.pi)
     P = solve_discrete_lyapunov(A, K @ noise @ K.T)
     # the trapezoidal rule is exact for a periodic smooth function but for 4000 lines over the width of the peak
     assert np.allclose(area.real, C @ P @ C.T + noise, rtol=1e-6)
