@@ -17,7 +17,7 @@ QUICK := tests/unit/core tests/unit/numerics tests/unit/expressions tests/unit/r
 demo: .venv/.ready page
 	$(BIN)/dalembert study three-storey --out $(OUT)
 
-# The page of animations, one HTML file: built again where one of its sources has changed.
+# The page of animations and the script of the workbench: built again where one of their sources has changed.
 page: .venv/.ready
 	$(BIN)/python -m dalembert.view.animation.page_build
 
@@ -77,6 +77,6 @@ coverage: .venv/.ready page
 
 clean:
 	rm -rf .venv .venv-bench .venv-lowest build dist demo-output study-output bench-results.json
-	rm -f src/dalembert/view/animation/page.html
+	rm -f src/dalembert/view/animation/page.html src/dalembert/view/reports/workbench.js
 	rm -rf .coverage .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

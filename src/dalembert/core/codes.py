@@ -138,10 +138,12 @@ CODES: dict[str, str] = {
     "too-many-steps": "the number of steps allowed is used up",
     # identification
     "biased-estimate": "a choice of arguments that biases the result",
+    "changed-data": "data that differ from those a choice was made on",
     "channel-mismatch": "data and model with different channels",
     "lost-input": "an input that acts while the samples serve as past only",
     "no-free-decay": "a record that does not decay, where free motion is needed",
     "no-effect": "a parameter on which nothing depends",
+    "no-such-pole": "a chosen pole that the stabilization diagram does not have",
     "order-too-high": "more states than the data, the rows or the outputs can hold",
     "sample-time-mismatch": "data and models with different sample times",
     "poor-fit": "a model that explains next to nothing of its data",

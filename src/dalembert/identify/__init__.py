@@ -10,6 +10,7 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.identify.auto.auto import auto as auto
+    from dalembert.identify.auto.choice import choose as choose
     from dalembert.identify.auto.result import AutoIdentified as AutoIdentified
     from dalembert.identify.likelihood.cramer_rao import ModalBounds as ModalBounds
     from dalembert.identify.likelihood.cramer_rao import cramer_rao as cramer_rao

@@ -29,6 +29,7 @@ from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
     from dalembert.identify import AutoIdentified, Identified, MergedModes
+    from dalembert.identify.auto.choice import PoleChoice
     from dalembert.record import Record
 
 
@@ -62,6 +63,7 @@ class Merging(StrEnum):
 
 WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov, Way.fdd, Way.efdd)
 WITHOUT_MODEL = (Way.fdd, Way.efdd)
+LARGEST_CHOICE = 1_000_000  # bytes of a file of chosen poles: 200 poles take 25 000
 
 
 @command("Data", position=1)
@@ -138,6 +140,10 @@ def identify(
         ),
     ] = None,
     geometry: Places = None,
+    choice: Annotated[
+        Path | None,
+        typer.Option(help="Take exactly the poles of this file, saved in the report on the same data (.json)."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the model: .json, .npz or .mat.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -160,6 +166,9 @@ def identify(
     if (setups or method in WITHOUT_INPUTS) and option_values.names(inputs) not in ([], ["none"]):
         raise typer.BadParameter(f"{alone} takes no inputs.", param_hint="--inputs")
     refuse_options(setups, method, order, rows, references, out)
+    if choice is not None and method is not Way.auto:
+        raise typer.BadParameter("poles are chosen with the method auto.", param_hint="--choice")
+    wanted = None if choice is None else read_choice_file(choice, data)
     places = join_places(geometry, read_places(place))
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
@@ -175,6 +184,11 @@ def identify(
     if method in WITHOUT_MODEL:
         finish_modes(result, data, report, places, out, as_json)
         return
+    if wanted is not None:
+        from dalembert.identify import AutoIdentified, choose
+
+        assert isinstance(result, AutoIdentified)
+        result = choose.quiet(result, wanted)
     files = []
     document = describe(result, records)
     if report is not None:
@@ -188,6 +202,35 @@ def identify(
         terminal.give({**document, "files": files})
         return
     show(document)
+
+
+def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
+    """The choice in a file, checked; files of data that differ from those it was made on are reported."""
+    import hashlib
+    import json
+
+    from dalembert.core.errors import DataError, FileFormatError
+    from dalembert.identify.auto.choice import read_choice
+
+    try:
+        if path.stat().st_size > LARGEST_CHOICE:
+            raise FileFormatError("too-large", f"a choice has at most {LARGEST_CHOICE} bytes.", path=str(path))
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise typer.BadParameter(f"there is no file {str(path)!r}.", param_hint="--choice") from error
+    except OSError as error:
+        raise typer.BadParameter(f"{str(path)!r} cannot be read: {error.strerror}.", param_hint="--choice") from error
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError("bad-syntax", f"a choice is a JSON file: {error}.", path=str(path)) from error
+    try:
+        found = read_choice(document)
+    except DataError as error:
+        raise FileFormatError(error.code, error.finding.problem, path=str(path)) from error
+    now = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in data if one.is_file()}
+    other = sorted(name for name, digest in now.items() if found.files and found.files.get(name) != digest)
+    if other:
+        terminal.warn(f"{path.name} was made on other data than {', '.join(other)} (SHA-256 differs)")
+    return found
 
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
@@ -429,12 +472,9 @@ def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:
 
 def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: dict[str, Any]) -> None:
     """Write the page on an identification, with the origin of the data."""
-    import hashlib
-
     from dalembert.view import report as write
+    from dalembert.view.reports.origin import file_entries
 
-    origin: dict[str, Any] = {
-        f"file {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data
-    }
+    origin = file_entries(data)
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
     write(result, report, places=places or None, provenance=origin, **more)

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError
@@ -30,7 +31,7 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.machine_harmonics import find_machine_harmonics
 from dalembert.identify.subspace.projections import Projection, project
-from dalembert.identify.subspace.stabilization import Poles, Tolerances, find_poles
+from dalembert.identify.subspace.stabilization import Poles, Stabilization, Tolerances, find_poles
 from dalembert.identify.subspace.subspace import RANK
 from dalembert.linear.modes import Modes
 from dalembert.record import Record
@@ -132,6 +133,27 @@ def find_harmonics(hertz: FloatArray, strength: FloatArray) -> set[int]:
         if (near & (strength[k] < limit.weak * strength)).any():
             found.add(k)
     return found
+
+
+def assign_poles(drawn: Stabilization, modes: Modes) -> NDArray[np.intp]:
+    """Number of the mode, from 0, to which every pole of a diagram belongs, (P,); -1 for none.
+
+    A pole belongs to the mode nearest in frequency and shape, where both agree as evidence for a mode asks.
+    """
+    f = drawn.frequencies_hz
+    if not len(modes) or not len(f):
+        return np.full(len(f), -1, dtype=np.intp)
+    apart = np.abs(f[:, None] - modes.frequencies_hz) / modes.frequencies_hz
+    near = apart <= THRESHOLDS.frequency
+    if drawn.shapes.shape[1] > 1:
+        a = drawn.shapes / np.maximum(np.linalg.norm(drawn.shapes, axis=1), 1e-300)[:, None]
+        b = modes.shapes / np.maximum(np.linalg.norm(modes.shapes, axis=0), 1e-300)
+        mac = np.abs(a.conj() @ b) ** 2
+        near &= mac >= THRESHOLDS.mac
+        apart = apart + 1.0 - mac
+    near &= (drawn.damping_ratios > 0.0)[:, None]
+    best = np.argmin(np.where(near, apart, np.inf), axis=1)
+    return np.where(near[np.arange(len(f)), best], best, -1)
 
 
 def measure_strength(model: Identified, data: Data) -> FloatArray:

@@ -38,8 +38,8 @@ class OrderTrial:
     chosen: bool = False
 
 
-CLASSES = ("sound", "uncertain", "of the fit only")
-"""Classes of modes, the best first."""
+CLASSES = ("sound", "uncertain", "of the fit only", "chosen")
+"""Classes of modes, the best first; chosen ones were taken by hand (:func:`dalembert.identify.choose`)."""
 REASONS = {
     "not-excited": "nothing excites its frequency",
     "no-decay": "it does not decay within the record",
@@ -192,7 +192,7 @@ class AutoIdentified:
         return np.flatnonzero([judged.grade == grade for judged in self.judgements])
 
     def by_class(self) -> list[int]:
-        """Numbers of all modes from 0, sound ones first, then uncertain ones, then those of the fit only."""
+        """Numbers of all modes from 0, by class: sound ones first."""
         return [int(k) for grade in CLASSES for k in self.places(grade)]
 
     @property
@@ -254,7 +254,7 @@ class AutoIdentified:
         for grade in CLASSES:
             places = self.places(grade)
             if not len(places):
-                lines += ["no sound modes"] if grade == CLASSES[0] else []
+                lines += ["no sound modes"] if grade == CLASSES[0] and not len(self.places(CLASSES[3])) else []
                 continue
             rows = [
                 (
@@ -264,7 +264,8 @@ class AutoIdentified:
                 )
                 for k in places
             ]  # fmt: skip
-            head = ("mode", "frequency [Hz]", "damping ratio [%]", "" if grade == CLASSES[0] else "because")
+            why = {CLASSES[0]: "", CLASSES[3]: "against it"}.get(grade, "because")
+            head = ("mode", "frequency [Hz]", "damping ratio [%]", why)
             lines += [f"{grade}:", aligned(head, rows)]
         return "\n".join(lines)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of, square, whole_number
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import aligned
@@ -207,6 +207,25 @@ class Identified:
             row = [str(i + 1), f"{f:.6g}"] + ([f"{sd_f[i]:.2g}"] if sd_f is not None else []) + [f"{z:.5g}"]
             rows.append([*row, *([f"{sd_z[i]:.2g}"] if sd_z is not None else []), f"{mpc[i]:.3f}"])
         return "\n".join([aligned(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)])
+
+    def output_spectra(self, frequencies: ArrayLike) -> ComplexArray | None:
+        """One-sided spectral densities per Hz (nf, ny, ny) of outputs that the innovations drive; None without gain.
+
+        Parameters
+        ----------
+        frequencies : (nf,) [rad/s]
+
+        Notes
+        -----
+        S = 2 dt H Σ Hᴴ with H = C (z - A)⁻¹ K + 1 and z = exp(iω dt); S_ab = E[conj(a) b], as of measured densities.
+        """
+        if self.gain is None or self.innovation is None:
+            return None
+        z = np.exp(1j * np.asarray(frequencies, dtype=np.float64) * self.dt)
+        s = self.system
+        H = s.C @ np.linalg.solve(z[:, None, None] * np.eye(s.nx) - s.A, self.gain) + np.eye(s.ny)
+        S: ComplexArray = 2.0 * self.dt * (H @ self.innovation @ H.conj().transpose(0, 2, 1)).conj()
+        return S
 
     # ---- simulation and prediction
 

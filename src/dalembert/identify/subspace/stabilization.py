@@ -84,6 +84,7 @@ class Poles:
     shapes: ComplexArray
     label: NDArray[np.intp]
     before: FloatArray  # distance from the predecessor
+    mac: FloatArray  # with the predecessor
     kept: NDArray[np.bool_]  # whether it may belong to a cluster
 
 
@@ -95,6 +96,9 @@ class Stabilization:
     ----------
     orders : (P,) int, frequencies_hz : (P,), damping_ratios : (P,), labels : (P,) int, mpc : (P,)
         One entry per pole; ``labels`` index ``label_names``.
+    shapes : (P, ny) complex, mac : (P,)
+        Shape of every pole at the outputs, largest component 1; MAC with the nearest pole of the order before, 0 where
+        there is none.
     clusters : (P,) int
         Number of the mode from 1, 0 for none.
     modes : Modes
@@ -108,6 +112,8 @@ class Stabilization:
     damping_ratios: FloatArray
     labels: NDArray[np.intp]
     mpc: FloatArray
+    shapes: ComplexArray
+    mac: FloatArray
     clusters: NDArray[np.intp]
     modes: Modes
     frequency_means: FloatArray
@@ -210,7 +216,7 @@ def make_diagram(
 ) -> Stabilization:
     poles = find_poles(projection, orders, data.dt, limits)
     wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
-    poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "kept")))
+    poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "mac", "kept")))
     groups = cluster_poles(poles, orders, limits)
     sy = projection.hankel.scales[data.nu :]
     shapes = poles.shapes * sy
@@ -223,12 +229,14 @@ def make_diagram(
         middle.append(_find_middle(poles.s, group))
         figures.append((f[group].mean(), f[group].std(), zeta[group].mean(), zeta[group].std(), len(group)))
     table = np.array(figures).reshape(-1, 5)
+    if len(shapes):
+        largest = shapes[np.arange(len(shapes)), ties.first_largest(shapes.T)]
+        shapes = shapes / np.where(largest == 0.0, 1.0, largest)[:, None]
     columns = shapes[middle].T if middle else np.zeros((data.ny, 0), dtype=np.complex128)
-    largest = columns[ties.first_largest(columns), np.arange(columns.shape[1])] if middle else 1.0
-    modes = Modes(poles.s[middle], columns / largest, data.outputs)
+    modes = Modes(poles.s[middle], columns, data.outputs)
     return Stabilization(
         orders=poles.order, frequencies_hz=f, damping_ratios=zeta, labels=poles.label,
-        mpc=modal_phase_collinearity(shapes.T), clusters=cluster, modes=modes,
+        mpc=modal_phase_collinearity(shapes.T), shapes=shapes, mac=poles.mac, clusters=cluster, modes=modes,
         frequency_means=table[:, 0], frequency_spreads=table[:, 1], damping_means=table[:, 2],
         damping_spreads=table[:, 3], counts=table[:, 4].astype(np.intp), singular_values=projection.values.copy(),
         method=method, provenance=data.provenance, notes=(
@@ -245,7 +253,7 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
     n = orders[-1]
     Q, R = np.linalg.qr(gamma[:-1].reshape(-1, n))
     below = Q.T @ gamma[1:].reshape(-1, n)
-    columns: list[list[Any]] = [[], [], [], [], [], []]
+    columns: list[list[Any]] = [[] for _ in range(7)]
     last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, gamma.shape[1]), dtype=np.complex128)
     for m in orders:
         values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
@@ -254,8 +262,8 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
         shapes = (gamma[0, :, :m] @ psi[:, listed]).T
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
-        label, before, kept = _compare(s, shapes, last_s, last_shapes, limits)
-        for column, part in zip(columns, (np.full(len(s), m), s, shapes, label, before, kept), strict=True):
+        compared = _compare(s, shapes, last_s, last_shapes, limits)
+        for column, part in zip(columns, (np.full(len(s), m), s, shapes, *compared), strict=True):
             column.append(part)
         last_s, last_shapes = s, shapes
     return Poles(*(np.concatenate(column) for column in columns))
@@ -263,10 +271,12 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
 
 def _compare(
     s: ComplexArray, shapes: ComplexArray, last: ComplexArray, last_shapes: ComplexArray, limits: Tolerances
-) -> tuple[NDArray[np.intp], FloatArray, NDArray[np.bool_]]:
-    """Labels (k,), distances (k,) from the nearest pole of the order before, and which may belong to a cluster (k,)."""
+) -> tuple[NDArray[np.intp], FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Labels (k,), distances (k,) from the nearest pole of the order before, MAC with it (k,), and which may belong to
+    a cluster (k,)."""
     if not len(last) or not len(s):
-        return np.zeros(len(s), dtype=np.intp), np.full(len(s), np.inf), np.zeros(len(s), dtype=bool)
+        none = np.zeros(len(s))
+        return none.astype(np.intp), np.full(len(s), np.inf), none, none.astype(bool)
     mac = np.abs(shapes.conj() @ last_shapes.T) ** 2
     size = np.maximum(np.abs(s)[:, None], np.abs(last)[None, :])
     apart = np.abs(s[:, None] - last[None, :]) / np.where(size > 0.0, size, 1.0) + 1.0 - mac
@@ -275,10 +285,11 @@ def _compare(
     zeta, eta = -s.real / np.maximum(f, 1e-300), -last[near].real / np.maximum(g, 1e-300)
     in_f = np.abs(f - g) <= limits.frequency * g
     jump = np.abs(zeta - eta) / np.maximum(np.abs(eta), 1e-4)
-    same = 1.0 - mac[own, near] <= limits.shape
+    alike = np.minimum(mac[own, near], 1.0)
+    same = 1.0 - alike <= limits.shape
     in_z = in_f & (jump <= limits.damping)
     label = in_f.astype(np.intp) + in_z + (in_z & same)
-    return label, apart[own, near], in_f & same & (jump <= LOOSE * limits.damping)
+    return label, apart[own, near], alike, in_f & same & (jump <= LOOSE * limits.damping)
 
 
 def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[NDArray[np.intp]]:

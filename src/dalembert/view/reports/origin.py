@@ -6,6 +6,7 @@ import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def versions() -> dict[str, str]:
 
 HASH = "model hash (SHA-256)"
 MOST_RECORDS = 12
+_OF_FILE = " (SHA-256)"
 
 
 def model_hash(model: Any) -> str:
@@ -70,6 +72,17 @@ def data_hash(record: Record) -> str:
     digest.update(np.ascontiguousarray(record.time).tobytes())
     digest.update(np.ascontiguousarray(record.data).tobytes())
     return digest.hexdigest()
+
+
+def file_entries(paths: Sequence[Path]) -> dict[str, Any]:
+    """SHA-256 of files, as entries of a page."""
+    return {f"file {path.name}{_OF_FILE}": hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def find_files(entries: Mapping[str, Any]) -> dict[str, str]:
+    """Name and SHA-256 of the files among the entries of a page."""
+    named = {key: str(value) for key, value in entries.items() if key.startswith("file ") and key.endswith(_OF_FILE)}
+    return {key.removeprefix("file ").removesuffix(_OF_FILE): value for key, value in named.items()}
 
 
 def identified_origin(model: object, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:

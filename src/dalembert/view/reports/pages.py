@@ -10,6 +10,7 @@ import base64
 import copy
 import hashlib
 import io
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,8 +83,8 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 </body>
 </html>
 """
-# A report asks nobody for anything and runs no script of its own. A frame inherits this policy, so the one script of
-# the animations is named by its hash; a script that came in with a text would not run.
+# A report asks nobody for anything. Its scripts, that of the workbench and that of the animations (a frame inherits
+# this policy), are named by their hashes; a script that came in with a text would not run.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 _MOST_COLUMNS = 14
 _LEFT = ", ".join(f".t{k} th:nth-child({k}), .t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
@@ -163,7 +164,16 @@ class Moving:
     caption: str = ""
 
 
-Piece = Heading | Text | Verbatim | Formula | Listing | Table | Picture | Moving
+@dataclass(frozen=True)
+class Workbench:
+    """Figures of an identification that a reader can zoom and choose poles in; pictures stand for them in print and
+    where no script runs. ``data`` : plain values and arrays, as the script in ``app/workbench`` takes them."""
+
+    data: Mapping[str, Any]
+    pictures: tuple[Picture, ...]
+
+
+Piece = Heading | Text | Verbatim | Formula | Listing | Table | Picture | Moving | Workbench
 
 
 def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any] | None = None) -> str:
@@ -181,11 +191,16 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     >>> "<h1>Sway &lt; 1 mm</h1>" in page, "<p>It does not move.</p>" in page
     (True, True)
     """
-    body = [_html(piece) for piece in pieces]
-    policy = _POLICY + (_script_of_frames() if any("<iframe " in piece for piece in body) else "")
+    listed = list(pieces)
+    body = [_html(piece) for piece in listed]
+    scripts = [_script_of_frames()] if any("<iframe " in piece for piece in body) else []
+    more = _workbench_script() if any(isinstance(piece, Workbench) for piece in listed) else None
+    hashes = " ".join(_hash(script) for script in (*scripts, *([more] if more else [])))
+    policy = _POLICY + (f"; script-src {hashes}" if hashes else "")
     if provenance:
         rows = tuple((str(key), _plain(value)) for key, value in provenance.items())
         body += [_html(Heading("Provenance")), f'<div class="origin">{_table((), rows, "")}</div>']
+    body += [f"<script>{more}</script>"] if more else []
     return _PAGE.format(title=escape(title), left=_LEFT, words=_WORDS, policy=policy, body="\n".join(body))
 
 
@@ -216,6 +231,10 @@ def _html(piece: Piece) -> str:
             return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
         case Moving(name, animation, caption):
             return f"<figure>{frame(animation, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
+        case Workbench(data, pictures):
+            still = "".join(_html(one) for one in pictures)
+            words = f'<script type="application/json">{data_text(data)}</script>'
+            return f'<section class="workbench">{words}<div class="still">{still}</div></section>'
 
 
 def frame(animation: Animation, title: str) -> str:
@@ -230,12 +249,49 @@ def frame(animation: Animation, title: str) -> str:
 
 
 def _script_of_frames() -> str:
-    """The script of the animations, as a policy names it."""
+    """The script of the animations."""
     from dalembert.view.animation import page_build
 
-    script = page_build.template().rpartition("<script>")[2].partition("</script>")[0]
+    return page_build.template().rpartition("<script>")[2].partition("</script>")[0]
+
+
+def _workbench_script() -> str | None:
+    """The script of the workbench; None where it was not built, and the pictures stay."""
+    from dalembert.view.animation import page_build
+
+    try:
+        return page_build.workbench_script()
+    except page_build.PageError:
+        return None
+
+
+def _hash(script: str) -> str:
+    """A script, as a policy names it."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return f"; script-src 'sha256-{digest}'"
+    return f"'sha256-{digest}'"
+
+
+def data_text(data: Mapping[str, Any]) -> str:
+    """Plain values as JSON that no sign of can end its element; arrays as base64 of single precision.
+
+    Examples
+    --------
+    >>> data_text({"name": "</script>", "hz": [0.5]})
+    '{"name":"\\\\u003c/script\\\\u003e","hz":[0.5]}'
+    """
+    import numpy as np
+
+    def plain(value: object) -> Any:
+        if isinstance(value, np.ndarray):
+            return {"f4": base64.b64encode(np.ascontiguousarray(value, dtype="<f4").tobytes()).decode("ascii")}
+        if isinstance(value, Mapping):
+            return {str(key): plain(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return value.item() if isinstance(value, np.generic) else value
+
+    text = json.dumps(plain(data), separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:

@@ -219,7 +219,7 @@ def test_the_page_tells_modes_decisions_cross_validation_and_shows_six_pictures(
         "frf", "stabilization", "shapes", "mac", "playback", "residuals",
     ]  # fmt: skip
     assert isinstance(pieces[1], Picture)  # on the first screen, after a paragraph
-    assert {name: number for name, number, _ in tables[1].rows}["states"] == str(found.order)
+    assert {name: number for name, number, _ in tables[-2].rows}["states"] == str(found.order)
     shown, _, deviation = tables[0].rows[0][1].partition(" ± ")
     assert float(shown) == pytest.approx(found.frequencies_hz[0], abs=float(deviation))
     assert tables[-1].rows[-1] == ("mean", f"{found.training_fit.mean:.2f}", f"{found.fit.mean:.2f}")
