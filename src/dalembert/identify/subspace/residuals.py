@@ -306,7 +306,7 @@ def _whiten(u: FloatArray) -> FloatArray:
     U = scipy.fft.rfft(u - u.mean())
     power = np.abs(U) ** 2
     smooth = np.convolve(power, np.ones(9) / 9.0, mode="same")
-    U = U / np.sqrt(np.maximum(smooth, 1e-4 * smooth.max()))
+    U = U / np.sqrt(np.maximum(smooth, max(1e-4 * smooth.max(), 1e-300)))  # an input may rest in this stretch
     white: FloatArray = scipy.fft.irfft(U, len(u))
     return white / max(float(np.sqrt(np.mean(white**2))), 1e-300)
 
