@@ -98,3 +98,18 @@ def pyoma2(task: dict[str, Any], emit: Emit) -> None:
         return ssi.SSI_fast(H, rows, p.order)[1][-1]
 
     measured(task, lambda u, y: (u, y), run, lambda A: modes_of(A, p.dt), emit)
+
+
+def python_control(task: dict[str, Any], emit: Emit) -> None:
+    """python-control's Markov parameters by least squares, then its ERA."""
+    import control
+
+    p, lags = problem(task["problem"]), ROWS[task["problem"]]["python_control"]
+
+    def run(data: Any) -> Any:
+        u, y = data
+        H = control.markov(y.T, u.T, lags)
+        half = (lags - 1) // 2
+        return control.eigensys_realization(H, p.order, half, half)[0].A
+
+    measured(task, lambda u, y: (u, y), run, lambda A: modes_of(A, p.dt), emit)

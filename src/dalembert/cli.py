@@ -48,6 +48,10 @@ for one in COMMANDS.values():
 
 def main() -> None:
     """Run the command line."""
+    for library in ("OPENBLAS", "MKL"):
+        # Matrices here are small: threads of the linear algebra wait for each other, four times the CPU time of one in
+        # an identification. Studies use processes.
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     words = sys.argv[1:3]
     if len(words) == 2 and words[0] in COMPLETION and not words[1].startswith("-"):
         # the named shell need not be the one that runs: switch off typer's detection, which ignores the name

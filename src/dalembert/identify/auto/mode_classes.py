@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertError
 from dalembert.identify.auto.preparation import Setting
 from dalembert.identify.auto.result import CLASSES, ModeJudgement
@@ -209,17 +209,21 @@ def _find_shares(model: Identified, modes: Modes, projection: Projection) -> Flo
     poles = find_poles(projection, orders, model.dt, Tolerances())
     shapes = modes.shapes / hankel.scales[hankel.nu :, None]  # as scaled channels see them
     shapes = shapes / np.maximum(np.linalg.norm(shapes, axis=0), 1e-300)
-    return np.array(
-        [
-            _share_of_orders(model, modes, k, shapes[:, k], poles, len(orders), hankel.columns * model.dt)
-            for k in range(len(modes))
-        ]
-    )
+    size = np.maximum(np.abs(modes.eigenvalues), 1e-300)
+    apart = np.abs(poles.s[:, None] - modes.eigenvalues) / size - np.abs(poles.shapes.conj() @ shapes) ** 2
+    nearest = np.argmin(apart, axis=1) if len(modes) else np.zeros(len(poles.s), dtype=np.intp)
+    shares = []
+    for k in range(len(modes)):
+        own = nearest == k  # a pole speaks for one mode only
+        found = _same_mode(model, modes, k, shapes[:, k], poles.s[own], poles.shapes[own], hankel.columns * model.dt)
+        shares.append(len(np.unique(poles.order[own][found])) / len(orders))
+    return np.array(shares)
 
 
-def _share_of_orders(
-    model: Identified, modes: Modes, k: int, shape: FloatArray, poles: Poles, count: int, duration: float
-) -> float:
+def _same_mode(
+    model: Identified, modes: Modes, k: int, shape: FloatArray, s: ComplexArray, shapes: ComplexArray, duration: float
+) -> np.ndarray:
+    """Which poles s (p,) with their shapes (p, ny) are mode k, within tolerances and deviations."""
     limit = THRESHOLDS
     f, zeta = float(modes.frequencies_hz[k]), float(modes.damping_ratios[k])
     sd_f, sd_z = model.frequency_deviations, model.damping_deviations
@@ -227,9 +231,9 @@ def _share_of_orders(
     near_z = max(limit.damping * abs(zeta), 0.0 if sd_z is None else limit.deviations * float(sd_z[k]))
     # scatter of a damping ratio under random forces that were not measured: √(ζ/(2π f T))
     near_z = max(near_z, limit.scatter * np.sqrt(max(zeta, 0.0) / (2.0 * np.pi * max(f, 1e-300) * duration)))
-    size = np.abs(poles.s)
+    size = np.abs(s)
     same = np.abs(size / (2.0 * np.pi) - f) <= near_f
-    same &= np.abs(-poles.s.real / np.maximum(size, 1e-300) - zeta) <= near_z
+    same &= np.abs(-s.real / np.maximum(size, 1e-300) - zeta) <= near_z
     if len(shape) > 1:
-        same &= np.abs(poles.shapes.conj() @ shape) ** 2 >= limit.mac
-    return len(np.unique(poles.order[same])) / count
+        same &= np.abs(shapes.conj() @ shape) ** 2 >= limit.mac
+    return np.asarray(same)

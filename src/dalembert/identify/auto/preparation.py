@@ -11,6 +11,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.text import counted, listed
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit
+from dalembert.identify.physical.sensor_places import kind_of_unit
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.gaps import describe_gaps
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel
@@ -38,6 +39,9 @@ class PreparationThresholds:
     parts: int = 10
     # relative difference below which an output is a copy of another one: single precision of a logger
     copy: float = 1e-7
+    # ... and of its differences from the other output below which it is that one's integral, as strong-motion files hold
+    # beside each acceleration: 1e-3 in such files (five digits, filtered once more), 0.3 and more between two places
+    integral: float = 0.05
     # samples per unknown of a column of the data, at least, where the rows follow from the time scale
     columns: int = 6
 
@@ -124,12 +128,13 @@ def prepare(data: Data, rows: int | None) -> tuple[Setting, list[str]]:
 
 
 def _leave_out_copies(data: Data) -> tuple[tuple[str, ...], list[str]]:
-    """Outputs that are no copies of others, scaled or shifted, and decisions on those left out.
+    """Outputs that are no copies of others, scaled or shifted, nor their integrals, and decisions on those left out.
 
     A copy has no noise of its own: the order that explains it is far too large. The first samples of the longest
     record decide.
     """
     y = data.y[int(np.argmax(data.lengths))][:SAMPLES_COMPARED]
+    integrals = _find_integrals(data, y)
     y = y - y.mean(axis=0)
     y = y / np.maximum(np.sqrt(np.einsum("ij,ij->j", y, y)), 1e-300)
     kept: list[int] = []
@@ -139,9 +144,27 @@ def _leave_out_copies(data: Data) -> tuple[tuple[str, ...], list[str]]:
         same = [i for gap, i in gaps if gap < THRESHOLDS.copy and y[:, j].any()]
         if same:
             texts.append(f"left out {name}: it is a copy of {data.outputs[same[0]]}")
+        elif j in integrals:
+            texts.append(f"left out {name}: it is the integral of {data.outputs[integrals[j]]}")
         else:
             kept.append(j)
     return tuple(data.outputs[j] for j in kept), texts
+
+
+def _find_integrals(data: Data, y: FloatArray) -> dict[int, int]:
+    """Outputs y (N, ny) that are the integral of another one, by unit and by their differences from sample to sample."""
+    kinds = [kind_of_unit(data.units.get(name, "")) for name in data.outputs]
+    rates = np.diff(y, axis=0) - np.diff(y, axis=0).mean(axis=0)
+    means = 0.5 * (y[1:] + y[:-1])
+    means = means - means.mean(axis=0)
+    found = {}
+    for j, kind in enumerate(kinds):
+        for i in (i for i, other in enumerate(kinds) if kind is not None and other == kind + 1):
+            both = float(rates[:, j] @ means[:, i])
+            size = float((rates[:, j] @ rates[:, j]) * (means[:, i] @ means[:, i]))
+            if both > 0.0 and 1.0 - both**2 / max(size, 1e-300) < THRESHOLDS.integral**2:
+                found[j] = i
+    return found
 
 
 def _is_impact(u: FloatArray) -> bool:

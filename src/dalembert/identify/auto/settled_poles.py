@@ -37,6 +37,9 @@ class SettledThresholds:
     exact_fit: float = 100.0 - 1e-5
     # Largest further order of the innovations form: fifteen modes; a search takes seconds beyond.
     largest_order: int = 30
+    # Largest number of unknowns of a search (states times drives, records and one): 800 take 0.1 s per iteration, and
+    # the time grows with the third power.
+    largest_search: int = 800
     # Rounds of dropping.
     rounds: int = 3
 
@@ -64,6 +67,12 @@ def refine_inside(
         return found, []
     noise = "output" if setting.inputs else "innovations"
     longest = max(data.lengths)
+    if _count_unknowns(found.order, data, noise) > THRESHOLDS.largest_search:
+        decisions.append(
+            f"did not refine it: a search of {_count_unknowns(found.order, data, noise)} unknowns would take minutes. "
+            "It has no standard deviations; choose fewer outputs, or a lower order"
+        )
+        return found, []
     better = refine_once(found, training, noise, decisions)
     hertz = find_endless(better, longest)
     if not len(hertz) and better.system.is_stable:
@@ -71,6 +80,8 @@ def refine_inside(
     if noise == "output":
         best: Identified | None = None
         for order in sorted({found.order, *(k for k in larger if k <= THRESHOLDS.largest_order)}):
+            if _count_unknowns(order, data, "innovations") > THRESHOLDS.largest_search:
+                continue
             try:
                 begin = setting.identify(data, projection, order)
                 trial = refine.quiet(begin, training, noise="innovations")
@@ -96,6 +107,11 @@ def refine_inside(
         if not len(hertz):
             break
     return better, []
+
+
+def _count_unknowns(order: int, data: Data, noise: str) -> int:
+    """Unknowns of a search: initial states of every record, poles, and a drive per input (and output)."""
+    return order * (data.nu + (data.ny if noise == "innovations" else 0) + data.segments + 1)
 
 
 def _cost(model: Identified) -> float:

@@ -215,25 +215,30 @@ def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def find_late_input(shifted: ShiftedOutputs, data: Data, order: int, find_model: ModelFinder) -> list[Finding]:
-    """A residual that follows a much later input, or an output that responds at once after a long silence."""
+    """A residual that follows a much later input, or an output that responds at once after a long silence.
+
+    The silence counts where the residual is small too: a model of many states holds a delay, with wrong modes.
+    """
     rest, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
-    if share.max() < THRESHOLDS.large:
+    if share.max() < THRESHOLDS.noise:
         return []
     lags = min(LARGEST_LAG, len(rest) // 4)
     tried = False
     for q, name in enumerate(data.inputs):
         u = _whiten(shifted.u[:, q])
-        left, response = _correlate(rest, u, lags), _correlate(shifted.y, u, lags)
+        response = _correlate(shifted.y, u, lags)
+        left = _correlate(rest, u, lags) if share.max() >= THRESHOLDS.large else np.zeros_like(response)
+        onsets = [_find_onset(response[lags:, i], len(rest)) for i in range(data.ny)]
+        silent = all(late is None or late > 2 * FARTHEST for late in onsets)  # it is the input that is early
         for i in ties.largest_first(share):
-            if share[i] < THRESHOLDS.large:
-                break
-            k = int(np.abs(left[:, i]).argmax()) - lags
-            late = _find_onset(response[lags:, i], len(rest))
+            k = int(np.abs(left[:, i]).argmax()) - lags if share[i] >= THRESHOLDS.large else 0
+            late = onsets[i] or 0
             if k < -2 * FARTHEST and abs(left[k + lags, i]) > THRESHOLDS.late_input:
                 how, word = -k, "before"
             elif late > 2 * FARTHEST and not tried:
                 tried = True  # once: every trial is a model
-                if not _improves_shifted(data, int(i), late, order, find_model, float(share[i])):
+                moved = _delay_input(data, q, late) if silent else _advance_output(data, int(i), late)
+                if not _improves(moved, int(i), order, find_model, float(share[i])):
                     continue
                 how, word = late, "after"
             else:
@@ -252,14 +257,27 @@ def find_late_input(shifted: ShiftedOutputs, data: Data, order: int, find_model:
     return []
 
 
-def _improves_shifted(data: Data, place: int, late: int, order: int, find_model: ModelFinder, left: float) -> bool:
-    """Whether a model of the same order explains an output far better once it is shifted: one of waves does not."""
-    y = [part[: len(part) - late].copy() for part in data.y]
-    for column, part in zip(y, data.y, strict=True):
-        column[:, place] = part[late:, place]
-    shifted = shift_with_other_model(
-        data.replace(u=tuple(part[: len(part) - late] for part in data.u), y=tuple(y)), find_model, order
-    )
+def _delay_input(data: Data, place: int, late: int) -> Data:
+    """The records that are long enough, with one input delayed."""
+    long = [k for k, count in enumerate(data.lengths) if count > 2 * late]
+    u = [data.u[k][late:].copy() for k in long]
+    for part, k in zip(u, long, strict=True):
+        part[:, place] = data.u[k][:-late, place]
+    return data.replace(u=tuple(u), y=tuple(data.y[k][late:] for k in long))
+
+
+def _advance_output(data: Data, place: int, late: int) -> Data:
+    """The records that are long enough, with one output earlier."""
+    long = [k for k, count in enumerate(data.lengths) if count > 2 * late]
+    y = [data.y[k][:-late].copy() for k in long]
+    for part, k in zip(y, long, strict=True):
+        part[:, place] = data.y[k][late:, place]
+    return data.replace(u=tuple(data.u[k][:-late] for k in long), y=tuple(y))
+
+
+def _improves(moved: Data, place: int, order: int, find_model: ModelFinder, left: float) -> bool:
+    """Whether a model of the same order explains an output far better in shifted data: one of waves does not."""
+    shifted = shift_with_other_model(moved, find_model, order)
     return shifted is not None and bool(shifted.shares[FARTHEST, place] < THRESHOLDS.improved * left)
 
 
@@ -273,11 +291,14 @@ def _correlate(y: FloatArray, u: FloatArray, lags: int) -> FloatArray:
     return result
 
 
-def _find_onset(r: FloatArray, count: int) -> int:
-    """The lag at which a response begins, if it begins at once; 0 where it rises slowly, as waves do."""
+def _find_onset(r: FloatArray, count: int) -> int | None:
+    """The lag at which a response begins, if it begins at once; 0 where it rises slowly, as waves do; None where noise
+    hides it."""
     size = np.abs(r)
     clear = np.flatnonzero(size > THRESHOLDS.chance / np.sqrt(count))
-    return int(clear[0]) if len(clear) and size[clear[0]] > THRESHOLDS.onset * size.max() else 0
+    if not len(clear):
+        return None
+    return int(clear[0]) if size[clear[0]] > THRESHOLDS.onset * size.max() else 0
 
 
 def _whiten(u: FloatArray) -> FloatArray:
@@ -285,7 +306,7 @@ def _whiten(u: FloatArray) -> FloatArray:
     U = scipy.fft.rfft(u - u.mean())
     power = np.abs(U) ** 2
     smooth = np.convolve(power, np.ones(9) / 9.0, mode="same")
-    U = U / np.sqrt(np.maximum(smooth, 1e-4 * smooth.max()))
+    U = U / np.sqrt(np.maximum(smooth, max(1e-4 * smooth.max(), 1e-300)))  # an input may rest in this stretch
     white: FloatArray = scipy.fft.irfft(U, len(u))
     return white / max(float(np.sqrt(np.mean(white**2))), 1e-300)
 

@@ -86,3 +86,17 @@ def test_a_steady_sine_is_of_the_fit_only_without_inputs() -> None:
     sine = int(np.argmin(np.abs(found.frequencies_hz - 13.4)))
     assert "machine" in reasons[sine]
     assert sum("machine" in own for own in reasons) == 1
+
+
+def test_a_pole_speaks_for_one_mode_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two modes at nearly one frequency, of which models of other orders hold one."""
+    given = model(5.0, 5.02, ratio=0.01)
+    modes = given.underdamped_modes()
+    poles = SimpleNamespace(
+        order=np.array([4, 6]), s=np.repeat(modes.eigenvalues[1], 2), shapes=np.repeat(modes.shapes[:, 1:].T, 2, axis=0)
+    )
+    poles.shapes = poles.shapes / np.linalg.norm(poles.shapes, axis=1)[:, None]
+    monkeypatch.setattr(mode_classes, "find_poles", lambda *_: poles)
+    hankel = SimpleNamespace(rows=30, ny=len(modes.shapes), nu=0, scales=np.ones(len(modes.shapes)), columns=1000)
+    projection: Any = SimpleNamespace(hankel=hankel, values=np.ones(6))
+    assert mode_classes._find_shares(given, modes, projection).tolist() == [0.0, 1.0]

@@ -31,6 +31,8 @@ def test_an_unstable_order_is_not_taken() -> None:
 def test_a_larger_order_is_taken_where_it_leaves_clearly_less(factor: float, order: int) -> None:
     left = factor * THRESHOLDS.clearly_better * 20.0
     assert _choose(tried(n6=80.0, n8=100.0 - left), 6) == order
+    four = factor * 0.95**4 * 20.0  # five percent less for each of four modes more
+    assert _choose(tried(n6=80.0, n14=100.0 - four), 6) == (14 if order == 8 else 6)
 
 
 @pytest.mark.parametrize(("factor", "order"), [(0.999, 8), (1.001, 10)])

@@ -182,7 +182,17 @@ def test_a_response_begins_at_once_above_chance_and_half_of_its_largest(factor: 
 def test_a_delay_counts_where_its_removal_improves_the_model(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     better = outputs_with(shares=(factor * THRESHOLDS.improved * 0.4, 0.0))
     monkeypatch.setattr(residuals, "shift_with_other_model", lambda data, find_model, order: better)
-    assert residuals._improves_shifted(data(), 0, 30, 2, no_model, 0.4) == (factor < 1.0)
+    assert residuals._improves(data(), 0, 2, no_model, 0.4) == (factor < 1.0)
+
+
+def test_an_input_is_delayed_and_an_output_advanced_in_records_that_are_long_enough() -> None:
+    given = data()
+    short = given.replace(u=(*given.u, given.u[0][:50]), y=(*given.y, given.y[0][:50]))
+    late, early = residuals._delay_input(short, 0, 30), residuals._advance_output(short, 1, 30)
+    assert late.lengths == early.lengths == (N - 30,)
+    assert np.array_equal(late.u[0][:, 0], U[:-30, 0]) and np.array_equal(late.y[0], NOISE[30:])
+    assert np.array_equal(early.y[0], np.column_stack([NOISE[:-30, 0], NOISE[30:, 1]]))
+    assert np.array_equal(early.u[0], U[:-30])
 
 
 # ---- poor models and few data
