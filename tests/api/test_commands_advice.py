@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +27,16 @@ BEYOND = {"ValueError", "TypeError", "AttributeError", "KeyError", "RuntimeError
 BEYOND |= {"ArithmeticError", "LinAlgError", "PageError"}
 
 
-def calls() -> Iterator[tuple[str, str, ast.Call]]:
+@cache
+def calls() -> list[tuple[str, str, ast.Call]]:
     """Every call in the package, with its place and the name of what is called."""
+    found = []
     for file in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                yield f"{file.relative_to(SOURCE)}:{node.lineno}", name, node
+                found.append((f"{file.relative_to(SOURCE)}:{node.lineno}", name, node))
+    return found
 
 
 def written(node: ast.expr) -> str:

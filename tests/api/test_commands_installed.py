@@ -47,6 +47,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.slow
 def test_every_command_prints_one_json_document_and_nothing_else(folder):
     """Those that no other test runs through the entry point; two at a time, for a start costs half a second."""
     asked: dict[str, tuple[Any, ...]] = {

@@ -94,6 +94,7 @@ def test_another_xml_file_is_refused_with_its_line(tmp_path: Path) -> None:
     assert result.exit_code != 0 and "other.xml:1" in error_text(result) and "<mujoco>" in error_text(result)
 
 
+@pytest.mark.slow
 def test_functions_of_the_equations_are_exported(mjcf: Path, tmp_path: Path) -> None:
     found = document("export", mjcf, "--functions", "mass_matrix,forward", "--out", tmp_path / "c")
     assert (tmp_path / "c" / "pair.h").is_file() and found["name"] == "pair"

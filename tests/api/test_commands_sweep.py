@@ -66,6 +66,7 @@ def test_a_sweep_is_written_as_a_table_or_a_dataset(tmp_path, suffix):
             assert found["peak"].shape == (2,)
 
 
+@pytest.mark.slow
 def test_a_sweep_through_the_entry_point_on_two_processes(tmp_path):
     result = installed("sweep", "pendulum", "--over", "length=0.5:1:2", "--output", "peak=hinge.rate:peak", "--until",
                        "0.2", "--workers", "2")  # fmt: skip

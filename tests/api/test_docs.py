@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 ROOT = DOCS.parent
 SOURCE = ROOT / "src" / "dalembert"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")])
+LONG = {"flexible", "robots", "identify"}
 GUIDES = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def when_run(page: Path) -> Any:
+    """Pages that take some ten seconds run with the slow tests."""
+    return pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else [])
+
+
+@pytest.mark.parametrize("page", map(when_run, PAGES))
 def test_the_python_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": page.stem}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import dalembert as da
 from tests.extension.test_command import dalembert
 from tests.helpers.body_files import bent_link
@@ -31,6 +33,7 @@ FORMATS.register("backwards", BodyFormat((".back",), read, write))
 """
 
 
+@pytest.mark.slow
 def test_the_installed_command_writes_and_reads_a_new_format(tmp_path: Path):
     install(tmp_path, "guest_backwards", GUEST, "dalembert.body_formats")
     link = bent_link()

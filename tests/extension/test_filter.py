@@ -80,6 +80,7 @@ def test_it_observes_in_a_closed_loop(observer):
 
 
 @pytest.mark.skipif(shutil.which("make") is None or shutil.which("cc") is None, reason="no C compiler")
+@pytest.mark.slow
 def test_it_is_exported_to_c_which_computes_the_same(observer, tmp_path):
     da.export_c(observer, tmp_path, name="constant_gain", dt=DT)
     checked = subprocess.run(["make", "-C", str(tmp_path), "test"], capture_output=True, text=True, check=False)
@@ -99,6 +100,7 @@ def install(folder: Path) -> None:
     (about / "entry_points.txt").write_text("[dalembert.filters]\nconstant-gain = guest_filter\n")
 
 
+@pytest.mark.slow
 def test_commands_offer_it_once_its_package_is_installed(tmp_path, truth):
     install(tmp_path)
     da.write_record(da.estimate.measure(truth, {"encoder": 1e-3}, seed=1), tmp_path / "measured.csv")

@@ -220,6 +220,7 @@ def test_a_new_force_is_drawn(guests: ModuleType, tmp_path: Path) -> None:
     assert drawn["a"] == ["block", [0, 0, 0]] and drawn["b"] == [None, [AWAY, 0, 0]]
 
 
+@pytest.mark.slow
 def test_the_installed_command_reads_a_model_with_a_new_force(tmp_path: Path) -> None:
     install(tmp_path, "guest_forces", GUESTS, "dalembert.forces")
     model = tmp_path / "block.toml"

@@ -126,6 +126,7 @@ def test_two_packages_cannot_have_an_integrator_of_one_name():
         METHODS.register("RK4", METHODS["RK4"])
 
 
+@pytest.mark.slow
 def test_the_installed_command_finds_a_new_integrator(tmp_path: Path):
     (tmp_path / "guest_heun.py").write_text(HEUN)  # and what pip makes of it
     about = tmp_path / "guest_heun-1.0.dist-info"

@@ -153,6 +153,7 @@ def test_a_finding_of_a_reader_that_runs_apart_arrives_whole(formats: Path):
     assert caught.value.path == str(formats / "run.raw")
 
 
+@pytest.mark.slow
 def test_the_installed_command_writes_and_reads_a_new_format(tmp_path: Path):
     (tmp_path / "guest_lines.py").write_text(LINES)  # and what pip makes of it
     about = tmp_path / "guest_lines-1.0.dist-info"

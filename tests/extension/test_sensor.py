@@ -149,6 +149,7 @@ def test_a_model_file_keeps_a_new_sensor(guests: ModuleType, tmp_path: Path) -> 
     assert "'1 kg' is in kg; expected length [m]" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_installed_command_reads_a_model_with_a_new_sensor(tmp_path: Path) -> None:
     install(tmp_path, "guest_sensors", GUESTS, "dalembert.sensors")
     model = tmp_path / "pendulum.toml"

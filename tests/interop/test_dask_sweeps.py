@@ -17,6 +17,7 @@ distributed = pytest.importorskip("distributed")
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_a_killed_worker_costs_nothing_but_time() -> None:
     design = da.sweeps.Sobol({"x": (0.0, 1.0)}, samples=64, seed=9)
     with (

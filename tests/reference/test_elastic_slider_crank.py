@@ -43,6 +43,7 @@ def test_the_rod_bends_as_published_with_the_moduli_of_the_literature() -> None:
 
 
 @pytest.mark.spec("001-T2")
+@pytest.mark.slow
 def test_the_crank_bends_with_the_moduli_of_the_thesis() -> None:
     """The rod is 20 times stiffer than with those of the literature, the crank 20 times softer."""
     run, rigid = study.motion(study.mechanism(study.MODULI["thesis"])), study.motion(study.mechanism(None))
@@ -51,6 +52,7 @@ def test_the_crank_bends_with_the_moduli_of_the_thesis() -> None:
     assert np.abs(run["slider.x"] - rigid["slider.x"]).max() < 5e-3
 
 
+@pytest.mark.slow
 def test_steps_of_a_millisecond_pass_the_jump_of_the_torque() -> None:
     """Half an oscillation of the soft crank after the jump is a few steps: its phase moves the middle of the rod by
     up to a fifth of its range (0.55 mm), and the slider by 0.3 mm, 1e-3 of its path."""

@@ -99,6 +99,7 @@ def test_a_filter_follows_the_elastic_motion_from_encoder_and_accelerometer(run)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+@pytest.mark.slow
 def test_the_filter_of_a_flexible_machine_becomes_c(run, tmp_path):
     da.export_c(kalman(), tmp_path, example=run)
     flags = "CFLAGS=-std=c99 -O1 -Wall -Wextra -Werror"  # newer compilers refuse what older ones warn of
@@ -166,6 +167,7 @@ def test_bodies_of_one_data_pass_force_and_torque_through_their_nodes():
 
 
 @pytest.mark.filterwarnings("ignore::dalembert.core.errors.SimulationWarning")  # of the missing geometric stiffness
+@pytest.mark.slow
 def test_a_closed_loop_of_twenty_beams_whips_with_steps_of_a_millisecond():
     """Its speeds change by tens of 1/s within a step after 1.3 s: steps whose iteration fails are divided.
 

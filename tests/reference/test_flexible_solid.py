@@ -21,6 +21,7 @@ def check_run(run: object, page: Path) -> None:
     assert "<html" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_solid_link_goes_from_mesh_to_moving_machine_in_fifteen_lines(tmp_path: Path) -> None:
     lines = inspect.getsource(solid_link.move).split('"""')[2].strip().splitlines()
     written = [

@@ -67,6 +67,7 @@ def test_p5_governor_at_a_fixed_step(step: float) -> None:
     assert speed < 1e-5  # an error of s shows seventeenfold in w: 6e-6, 3e-9, 3e-10 rad/s measured
 
 
+@pytest.mark.slow
 def test_p5_governor_with_error_control() -> None:
     slider, speed = errors(da.Rosenbrock(rtol=1e-8, atol=1e-8))
     assert slider < 1e-8
@@ -80,6 +81,7 @@ def test_p5_smaller_steps_are_never_worse_down_to_the_digits_of_the_source() -> 
         assert fine < max(coarse, DIGITS)
 
 
+@pytest.mark.slow
 def test_p5_generalized_alpha_follows_at_second_order() -> None:
     coarse, fine = (errors(da.GeneralizedAlpha(step=h, rho=0.5))[0] for h in (2e-3, 1e-3))
     assert fine < 1e-2

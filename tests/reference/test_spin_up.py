@@ -34,6 +34,7 @@ def test_the_beam_in_pieces_lags_as_published(speed: float) -> None:
 
 
 @pytest.mark.spec("001-C16")
+@pytest.mark.slow
 def test_more_pieces_come_nearer_to_the_stiffened_beam() -> None:
     """4, 8 and 16 pieces at 4 rad/s: the published 8 have -0.5402 m; the error falls with the square of the number."""
     found = [
@@ -78,6 +79,7 @@ def test_the_turning_beam_in_pieces_rises_against_gravity(speed: float) -> None:
 
 
 @pytest.mark.spec("001-C16")
+@pytest.mark.slow
 def test_the_sagging_beam_in_pieces_tends_to_the_elastica() -> None:
     """EI θ'' = -ρA g (L - s) cos θ; the error of pieces falls with the square of their number.
 

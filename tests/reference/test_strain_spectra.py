@@ -47,6 +47,7 @@ def strain_run(modes: int, damping: float) -> da.Record:
 
 
 @pytest.mark.spec("001-C33")
+@pytest.mark.slow
 def test_measured_and_simulated_strain_have_the_same_spectrum_with_the_known_resonance() -> None:
     """The measurement has more modes, noise of 5 µm/m and an offset; normalised amplitudes of both agree.
 

@@ -32,6 +32,7 @@ def test_nine_formalisms_give_the_same_accelerations_and_those_of_the_machine(na
     assert machine < MACHINE
 
 
+@pytest.mark.slow
 def test_the_study_writes_operations_seconds_and_differences(tmp_path: Path) -> None:
     written = runner.run("nine-ways", tmp_path, progress=False)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ from dalembert.studies.quick_return import find_extremes
 
 
 @pytest.mark.spec("002-T17")
+@pytest.mark.slow
 def test_the_study_of_the_quick_return_writes_its_results_and_report(tmp_path: Path) -> None:
     written = runner.run("quick-return", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from dalembert.studies import runner
 
 
 @pytest.mark.spec("002-T18")
+@pytest.mark.slow
 def test_the_study_of_the_robot_writes_its_results_and_report(tmp_path: Path) -> None:
     written = runner.run("three-rrr", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

@@ -41,6 +41,7 @@ def test_any_executor_gives_the_same_to_the_bit() -> None:
         assert np.array_equal(alone[name], processes[name])
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_reported_and_what_was_done_is_kept(tmp_path: Path) -> None:
     with raises(DataError, "worker-died"):
         da.sweep(trials.dying, LINE, workers=1, store=tmp_path)

@@ -30,6 +30,7 @@ def test_a_finished_sweep_is_not_computed_again(tmp_path: Path, monkeypatch: pyt
     assert len((tmp_path / "notes").read_text().split()) == 3
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_and_gives_the_same_to_the_bit(tmp_path: Path) -> None:
     code = (
         "import dalembert as da\nfrom tests.helpers import sweep_trials\n"
@@ -142,6 +143,7 @@ def test_a_sweep_of_one_name_twice_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc")
+@pytest.mark.slow
 def test_memory_of_a_hostile_store_stays_below_twice_max_bytes(tmp_path: Path) -> None:
     """A thousand points, of which one says that every point has many results; and objects of three bytes each."""
     most = 20_000_000

@@ -254,6 +254,7 @@ def test_internal_states_start_at_the_given_values() -> None:
     assert state["servo.effort"] == 7.0
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_thousand_bodies_is_assembled_without_dense_matrices() -> None:
     m = da.Mechanism("chain", planar=True)
     place = m.ground.at(0, 0)
