@@ -54,7 +54,7 @@ def merge_setups(
     MergedModes
     """
     one_of("method", method, METHODS)
-    given = list(setups) if isinstance(setups, Sequence) and not isinstance(setups, str) else []
+    given: list[Any] = list(setups) if isinstance(setups, Sequence) else []
     if len(given) < 2:
         raise DataError(
             "empty", "merging needs at least two set-ups, one record (or a list of repeated tests) each.",
@@ -76,7 +76,7 @@ def merge_setups(
     if runs:
         common_sample_time(runs)
         common_units(runs, shared)
-    parts = [
+    parts: list[Any] = [
         one if model else read_data.quiet(_plain(one), (), (*shared, *own), detrend="mean")
         for one, model, own in zip(given, models, moved)
     ]

@@ -24,7 +24,11 @@ from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.output_only.poser import describe_node, find_nodes
 from dalembert.identify.realization.next_era import correlate
 from dalembert.identify.records.data import Data
-from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
+from dalembert.identify.spectral.machine_harmonics import (
+    MachineHarmonic,
+    describe_machine_harmonics,
+    find_machine_harmonics,
+)
 from dalembert.identify.subspace.hankel_factor import DEFAULT_ROWS, HankelFactor, order_too_high
 from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.stabilization import Tolerances, make_diagram
@@ -74,7 +78,7 @@ def identify_at_once(
     whole = Data((), (), parts[0].dt, (), names, units, None, provenance)
     drawn = make_diagram(projection, list(range(2, order + 1, 2)), whole, "preger", Tolerances())
     modes = drawn.modes
-    machines = {}
+    machines: dict[int, MachineHarmonic] = {}
     for part in reversed(parts):
         inside = [names.index(name) for name in part.outputs]
         own = type(modes)(modes.eigenvalues, modes.shapes[inside], part.outputs)
