@@ -38,7 +38,10 @@ from dalembert.identify.subspace.stabilization import Tolerances, make_diagram
 class MergeThresholds:
     """Orders and directions of merged covariances."""
 
-    # Largest order of the diagram by default: twenty modes.
+    # Largest order of the diagram by default, per reference and in all. More states than the covariances of few
+    # references hold split modes in two: with one reference on a frame of three modes, 600 s, all of 3 records are
+    # right up to order 16, one of 3 has false modes at 24, all at 40.
+    order_per_reference: int = 16
     order: int = 40
     # Smallest share of a direction of the states in a set-up: below, the set-up does not excite it, and the moved
     # sensors of the set-up would be divided by noise.
@@ -53,8 +56,8 @@ def identify_at_once(
     rows: int | None, findings: Sequence[Finding],
 ) -> MergedModes:  # fmt: skip
     """Modes of all set-ups as one; parts : the data of each, references first."""
-    wanted = most or THRESHOLDS.order
     count = len(references)
+    wanted = most or min(THRESHOLDS.order, THRESHOLDS.order_per_reference * count)
     i = rows or max(DEFAULT_ROWS, -(-wanted // count) + 1)
     for part in parts:
         part.require(20 * i, f"a set-up with covariances over {2 * i} samples", each=True)
