@@ -174,8 +174,8 @@ def identify(
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
     found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
-        records = [prepare([one], between, repair, detrend, []) for one in resample_each(found, resample)]
-        merged = merge(records, setups, option_values.names(references), option_values.names(outputs), order, rows)
+        each = prepare(resample_each(found, resample), between, repair, detrend, [])
+        merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
         finish_modes(merged, data, report, places, out, as_json)
         return
     driving, responding = choose_channels(found[0], option_values.names(inputs), option_values.names(outputs), method)
@@ -332,16 +332,15 @@ def resample_each(records: list[Record], resample: float | None) -> list[Record]
 
 
 def merge(
-    records: list[list[Record]], setups: Merging, references: list[str], outputs: list[str], order: int | None,
+    records: list[Record], setups: Merging, references: list[str], outputs: list[str], order: int | None,
     rows: int | None,
 ) -> MergedModes:  # fmt: skip
     """Modes of several set-ups, one record each; with --outputs only of these channels."""
     from dalembert import identify as room
 
-    each = [one for (one,) in records]
     if outputs:
-        each = [record.select(*(name for name in record.names if name in outputs)) for record in each]
-    return room.merge_setups(each, references=references or None, method=setups.value, most=order, rows=rows)
+        records = [record.select(*(name for name in record.names if name in outputs)) for record in records]
+    return room.merge_setups(records, references=references or None, method=setups.value, most=order, rows=rows)
 
 
 def finish_modes(

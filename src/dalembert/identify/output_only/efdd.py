@@ -205,7 +205,7 @@ def _correlate_window(window: FloatArray, finer: int) -> FloatArray:
     size = 2 * len(window)
     power = np.abs(scipy.fft.rfft(window, size)) ** 2
     whole = scipy.fft.irfft(power, size)[: len(window)]
-    return np.interp(np.arange(len(window) * finer) / finer, np.arange(len(window)), whole / whole[0])
+    return np.asarray(np.interp(np.arange(len(window) * finer) / finer, np.arange(len(window)), whole / whole[0]))
 
 
 def jackknife(

@@ -24,7 +24,11 @@ from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.output_only.poser import describe_node, find_nodes
 from dalembert.identify.realization.next_era import correlate
 from dalembert.identify.records.data import Data
-from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
+from dalembert.identify.spectral.machine_harmonics import (
+    MachineHarmonic,
+    describe_machine_harmonics,
+    find_machine_harmonics,
+)
 from dalembert.identify.subspace.hankel_factor import DEFAULT_ROWS, HankelFactor, order_too_high
 from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.stabilization import Tolerances, make_diagram
@@ -34,7 +38,10 @@ from dalembert.identify.subspace.stabilization import Tolerances, make_diagram
 class MergeThresholds:
     """Orders and directions of merged covariances."""
 
-    # Largest order of the diagram by default: twenty modes.
+    # Largest order of the diagram by default, per reference and in all. More states than the covariances of few
+    # references hold split modes in two: with one reference on a frame of three modes, 600 s, all of 3 records are
+    # right up to order 16, one of 3 has false modes at 24, all at 40.
+    order_per_reference: int = 16
     order: int = 40
     # Smallest share of a direction of the states in a set-up: below, the set-up does not excite it, and the moved
     # sensors of the set-up would be divided by noise.
@@ -49,8 +56,8 @@ def identify_at_once(
     rows: int | None, findings: Sequence[Finding],
 ) -> MergedModes:  # fmt: skip
     """Modes of all set-ups as one; parts : the data of each, references first."""
-    wanted = most or THRESHOLDS.order
     count = len(references)
+    wanted = most or min(THRESHOLDS.order, THRESHOLDS.order_per_reference * count)
     i = rows or max(DEFAULT_ROWS, -(-wanted // count) + 1)
     for part in parts:
         part.require(20 * i, f"a set-up with covariances over {2 * i} samples", each=True)
@@ -74,7 +81,7 @@ def identify_at_once(
     whole = Data((), (), parts[0].dt, (), names, units, None, provenance)
     drawn = make_diagram(projection, list(range(2, order + 1, 2)), whole, "preger", Tolerances())
     modes = drawn.modes
-    machines = {}
+    machines: dict[int, MachineHarmonic] = {}
     for part in reversed(parts):
         inside = [names.index(name) for name in part.outputs]
         own = type(modes)(modes.eigenvalues, modes.shapes[inside], part.outputs)

@@ -121,7 +121,8 @@ def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> t
     by_chance = limit.chance + limit.chance_rise * np.log(max(values, 1.0) / 8.0)
     # of a mode of the least damping ratio: decay rate times duration, half of it by the scatter of a periodogram
     least = np.pi * limit.damping * f * duration
-    line = values <= limit.values
+    # a band of so few lines holds few values of any motion
+    line = values <= limit.values * min(1.0, width * duration / limit.lines)
     sure = kurtosis < by_chance or (line and least >= limit.narrower * limit.values)
     return (kurtosis, sure) if sure or line else None
 
