@@ -105,7 +105,8 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
         "damping": columns.get(ModalQuantity.damping.value, 0),
     }
     return ModalValues(
-        f, values, names, damping, found.get(ModalQuantity.mass), spread, found.get(ModalQuantity.damping_deviation), notes=notes,
+        f, values, names, damping, found.get(ModalQuantity.mass), spread, found.get(ModalQuantity.damping_deviation),
+        notes=notes,
         place=lambda mode, quantity: table.line(mode, columns.get(quantity, 0)),
         is_ratio_sure=ModalQuantity.damping not in words or words[ModalQuantity.damping][1].has_unit or own is not None,
     )  # fmt: skip
