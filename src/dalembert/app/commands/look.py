@@ -72,8 +72,8 @@ def look(
         terminal.give({"records": shown, "modal_files": modes, "files": files})
         return
     for path, table in tables:
-        names = ", ".join(table.coordinates[:12])
-        terminal.show(f"{path.name}: no record of time, {len(table)} modes at {names}")
+        shown_at = ", ".join(table.coordinates[:12])
+        terminal.show(f"{path.name}: no record of time, {len(table)} modes at {shown_at}")
         terminal.show_table("modes", *mode_rows(table))
     for names, one in zip(sources, found, strict=True):
         even = "" if one.even else ", not evenly spaced"

@@ -16,7 +16,7 @@ from dalembert.core.findings import Advice
 from dalembert.files.records.header_units import read_unit_cell
 
 
-class Quantity(StrEnum):
+class ModalQuantity(StrEnum):
     """What a column of a modal table holds."""
 
     mode = "mode"
@@ -56,18 +56,18 @@ _ASIDE = (
     "eigenvalue", "pole", "motion", "description",
 )  # fmt: skip
 # word -> what it means, and its unit where none is given; a loss factor is twice the damping ratio
-WORDS: dict[str, tuple[Quantity, str]] = {
-    **dict.fromkeys(_MODES, (Quantity.mode, "")),
-    **dict.fromkeys(_FREQUENCIES, (Quantity.frequency, "hz")),
-    **dict.fromkeys(_CIRCULAR, (Quantity.frequency, "rad/s")),
-    **dict.fromkeys(("damped frequency", "damped natural frequency", "fd"), (Quantity.damped_frequency, "hz")),
-    **dict.fromkeys((*_DAMPINGS, *_LOSSES), (Quantity.damping, "")),
-    **dict.fromkeys(_MASSES, (Quantity.mass, "kg")),
-    **dict.fromkeys(_ASIDE, (Quantity.aside, "")),
+WORDS: dict[str, tuple[ModalQuantity, str]] = {
+    **dict.fromkeys(_MODES, (ModalQuantity.mode, "")),
+    **dict.fromkeys(_FREQUENCIES, (ModalQuantity.frequency, "hz")),
+    **dict.fromkeys(_CIRCULAR, (ModalQuantity.frequency, "rad/s")),
+    **dict.fromkeys(("damped frequency", "damped natural frequency", "fd"), (ModalQuantity.damped_frequency, "hz")),
+    **dict.fromkeys((*_DAMPINGS, *_LOSSES), (ModalQuantity.damping, "")),
+    **dict.fromkeys(_MASSES, (ModalQuantity.mass, "kg")),
+    **dict.fromkeys(_ASIDE, (ModalQuantity.aside, "")),
 }
 for _stem, _kind, _unit in (
-    *((word, Quantity.frequency_deviation, "hz") for word in ("frequency", "freq", "f")),
-    *((word, Quantity.damping_deviation, "") for word in ("damping", "damping ratio", "zeta", "ζ", "xi", "ξ")),
+    *((word, ModalQuantity.frequency_deviation, "hz") for word in ("frequency", "freq", "f")),
+    *((word, ModalQuantity.damping_deviation, "") for word in ("damping", "damping ratio", "zeta", "ζ", "xi", "ξ")),
 ):
     for _spread in _SPREADS:
         WORDS[f"{_stem} {_spread}"] = WORDS[f"{_spread} {_stem}"] = (_kind, _unit)
@@ -93,7 +93,7 @@ _BEHIND = re.compile(
 class ModalColumn:
     """What a column holds, its unit in lower case, whether the heading gave it, and whether it is a loss factor."""
 
-    quantity: Quantity
+    quantity: ModalQuantity
     unit: str
     has_unit: bool
     is_loss: bool = False
@@ -130,16 +130,16 @@ def _plain(text: str) -> str:
 
 def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
     """Factor from the unit of a column to Hz, a ratio or kg; "%" of a deviation of frequency is for the caller."""
-    if column.quantity is Quantity.mass:
+    if column.quantity is ModalQuantity.mass:
         read = read_unit_cell("mass", column.unit)
         return read.factor[0] / read.factor[1]
-    frequencies = (Quantity.frequency, Quantity.damped_frequency, Quantity.frequency_deviation)
+    frequencies = (ModalQuantity.frequency, ModalQuantity.damped_frequency, ModalQuantity.frequency_deviation)
     known = _HERTZ if column.quantity in frequencies else _RATIO
     if column.unit not in known:
         wanted = "Hz, kHz, rad/s or rpm" if known is _HERTZ else "a ratio or %"
         hint = (
             [Advice("Divide it by the frequency: whether Hz means the decay rate or the bandwidth differs by program.")]
-            if column.quantity is Quantity.damping and column.unit in _HERTZ
+            if column.quantity is ModalQuantity.damping and column.unit in _HERTZ
             else []
         )
         problem = f"column {heading!r:.80} is in {column.unit!r:.40}; expected {wanted}."

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
-from dalembert.files.modal.column_words import Quantity, read_word
+from dalembert.files.modal.column_words import ModalQuantity, read_word
 from dalembert.files.modal.format import LIMITS
 from dalembert.files.modal.formats.json_document import is_modal, load_document
 from dalembert.files.modal.table_layout import FREQUENCIES, find_heading
@@ -29,7 +29,7 @@ from dalembert.files.records.tables.header import plain_cell
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 _START = 1 << 18  # bytes of a table in which its heading is looked for
-_ONLY_MODAL = (Quantity.mode, Quantity.damping, Quantity.mass, Quantity.frequency_deviation)
+_ONLY_MODAL = (ModalQuantity.mode, ModalQuantity.damping, ModalQuantity.mass, ModalQuantity.frequency_deviation)
 
 
 def holds_modes(path: Path) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.modal.column_words import Quantity, read_word
+from dalembert.files.modal.column_words import ModalQuantity, read_word
 from dalembert.files.modal.format import LIMITS
 from dalembert.files.records.tables.body import describe_ragged
 from dalembert.files.records.tables.cells import BLANKS, has_comma, is_number, split_cells
@@ -18,7 +18,7 @@ from dalembert.files.records.tables.clock import is_time_name
 from dalembert.files.records.tables.header import plain_cell
 from dalembert.files.records.tables.layout import DELIMITERS
 
-FREQUENCIES = (Quantity.frequency, Quantity.damped_frequency)
+FREQUENCIES = (ModalQuantity.frequency, ModalQuantity.damped_frequency)
 _NAMES = ("coordinate", "coordinates", "channel", "sensor", "node", "dof", "name", "quantity", "")
 
 
@@ -44,7 +44,7 @@ class ModalTable:
 
 
 @dataclass(frozen=True)
-class Found:
+class FrequencyHeading:
     """A heading of frequencies: its row, the cells of all rows by a delimiter, and how many headings are known."""
 
     row: int
@@ -54,9 +54,9 @@ class Found:
     known: int
 
 
-def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None) -> Found | None:
+def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None) -> FrequencyHeading | None:
     """The heading of a modal table among the first lines, or None."""
-    best: Found | None = None
+    best: FrequencyHeading | None = None
     for candidate in [delimiter] if delimiter else [*DELIMITERS, BLANKS]:
         if candidate == BLANKS and best is not None:  # names may hold blanks
             break
@@ -67,7 +67,7 @@ def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None)
     return best
 
 
-def _look(rows: list[list[str]], delimiter: str) -> Found | None:
+def _look(rows: list[list[str]], delimiter: str) -> FrequencyHeading | None:
     for k, row in enumerate(rows[: LIMITS.preamble]):
         if len(row) < 2 or any(map(is_time_name, row)):
             continue
@@ -75,13 +75,13 @@ def _look(rows: list[list[str]], delimiter: str) -> Found | None:
         hits = [k for k, word in enumerate(words) if word is not None and word.quantity in FREQUENCIES]
         numbers = [is_number(cell, _decimal(delimiter, row)) for cell in row]
         if hits and not any(numbers):
-            return Found(k, rows, delimiter, False, sum(word is not None for word in words))
+            return FrequencyHeading(k, rows, delimiter, False, sum(word is not None for word in words))
         if hits[:1] == [0] and any(numbers[1:3]):
             first = k
             while first and len(rows[first - 1]) > 1 and _is_label(rows[first - 1][0]):
                 first -= 1
             below = [read_word(plain_cell(other[0])) for other in rows[first:] if other]
-            return Found(first, rows, delimiter, True, sum(word is not None for word in below))
+            return FrequencyHeading(first, rows, delimiter, True, sum(word is not None for word in below))
     return None
 
 
@@ -137,7 +137,7 @@ def _is_units(cells: Sequence[str]) -> bool:
 def _is_numbering(row: Sequence[str], decimal: str) -> bool:
     """A first row of a turned table that only numbers the modes: ``mode, 1, 2, 3`` or ``mode, mode 1, mode 2``."""
     word = read_word(plain_cell(row[0]))
-    return word is not None and word.quantity is Quantity.mode
+    return word is not None and word.quantity is ModalQuantity.mode
 
 
 def _stripped(row: Sequence[str]) -> Sequence[str]:

@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
-from dalembert.files.modal.column_words import ModalColumn, Quantity, factor_of, read_word
+from dalembert.files.modal.column_words import ModalColumn, ModalQuantity, factor_of, read_word
 from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
@@ -69,7 +69,7 @@ def read(path: Path, max_bytes: int) -> Modes:
 
 def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
     literal = _literal(table, own)
-    words: dict[Quantity, tuple[int, ModalColumn]] = {}
+    words: dict[ModalQuantity, tuple[int, ModalColumn]] = {}
     notes: list[str] = []
     shapes: list[int] = []
     for k, head in enumerate(table.heads):
@@ -79,19 +79,19 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
         word = None if k in literal else read_word(head, table.units[k])
         if word is None:
             shapes.append(k)
-        elif word.quantity in words or word.quantity is Quantity.aside:
+        elif word.quantity in words or word.quantity is ModalQuantity.aside:
             notes.append(f"column {head!r:.80} is left out")
         else:
             words[word.quantity] = (k, word)
-    found = {q: _numbers(table, *words[q]) for q in words if q is not Quantity.mode}
-    damping, f = found.get(Quantity.damping), found.get(Quantity.frequency)
+    found = {q: _numbers(table, *words[q]) for q in words if q is not ModalQuantity.mode}
+    damping, f = found.get(ModalQuantity.damping), found.get(ModalQuantity.frequency)
     if f is None:
         if damping is None:
             problem = "damped frequencies need damping ratios beside them."
             raise FileFormatError("missing-argument", problem, line=table.head_line)
-        f = found[Quantity.damped_frequency] / np.sqrt(np.maximum(1.0 - damping**2, 1e-300))
-    spread = found.get(Quantity.frequency_deviation)
-    if spread is not None and words[Quantity.frequency_deviation][1].unit in ("%", "percent"):
+        f = found[ModalQuantity.damped_frequency] / np.sqrt(np.maximum(1.0 - damping**2, 1e-300))
+    spread = found.get(ModalQuantity.frequency_deviation)
+    if spread is not None and words[ModalQuantity.frequency_deviation][1].unit in ("%", "percent"):
         spread = spread * f
     names, values = _shapes(table, shapes, literal, own, notes)
     if not names:
@@ -101,13 +101,14 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
         )  # fmt: skip
     columns = {**{q.value: k for q, (k, _) in words.items()}, **{table.heads[k]: k for k in shapes}}
     columns |= {
-        "frequency": columns.get(Quantity.frequency.value, 0),
-        "damping": columns.get(Quantity.damping.value, 0),
+        "frequency": columns.get(ModalQuantity.frequency.value, 0),
+        "damping": columns.get(ModalQuantity.damping.value, 0),
     }
     return ModalValues(
-        f, values, names, damping, found.get(Quantity.mass), spread, found.get(Quantity.damping_deviation), notes=notes,
+        f, values, names, damping, found.get(ModalQuantity.mass), spread, found.get(ModalQuantity.damping_deviation),
+        notes=notes,
         place=lambda mode, quantity: table.line(mode, columns.get(quantity, 0)),
-        is_ratio_sure=Quantity.damping not in words or words[Quantity.damping][1].has_unit or own is not None,
+        is_ratio_sure=ModalQuantity.damping not in words or words[ModalQuantity.damping][1].has_unit or own is not None,
     )  # fmt: skip
 
 
@@ -120,7 +121,7 @@ def _literal(table: ModalTable, own: re.Match[str] | None) -> range:
 
 def _numbers(table: ModalTable, column: int, word: ModalColumn) -> FloatArray:
     """A column of real numbers in Hz, as ratios or in kg; NaN where a cell is empty."""
-    relative = word.quantity is Quantity.frequency_deviation and word.unit in ("%", "percent")
+    relative = word.quantity is ModalQuantity.frequency_deviation and word.unit in ("%", "percent")
     factor = 0.01 if relative else factor_of(word, table.heads[column], table.line(0, column))
     cells = [_number(table, k, column) for k in range(len(table.cells))]
     if any(isinstance(cell, complex) for cell in cells):
