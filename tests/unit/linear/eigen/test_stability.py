@@ -255,6 +255,8 @@ def test_two_real_eigenvalues_nearer_than_a_double_one_is_found_are_critical(fac
     ("c", "words", "values"),
     [
         (0.0, ["undamped"], [1j]),
+        (1.4e-12, ["undamped"], [1j]),  # a ratio of 0.7e-12 is rounding of a companion form, 1.5e-12 is not
+        (3e-12, ["underdamped"], [1j]),
         (0.2, ["underdamped"], [-0.1 + 0.994987j]),
         (2.0, ["critically damped"] * 2, [-1, -1]),
         (3.0, ["overdamped"] * 2, [-0.381966, -2.618034]),
