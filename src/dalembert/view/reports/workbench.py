@@ -144,14 +144,14 @@ def _finite(value: float) -> float | None:
 
 def _poles(drawn: Stabilization, own: Any) -> dict[str, Any]:
     return {
-        "order": drawn.orders.tolist(), "hz": np.array(drawn.frequencies_hz),
-        "damping": np.array(drawn.damping_ratios), "label": drawn.labels.tolist(), "mac": np.array(drawn.mac), "mpc": np.array(drawn.mpc), "mode": own.tolist(),
+        "order": drawn.orders.tolist(), "hz": np.array(drawn.frequencies_hz), "damping": np.array(drawn.damping_ratios),
+        "label": drawn.labels.tolist(), "mac": np.array(drawn.mac), "mpc": np.array(drawn.mpc), "mode": own.tolist(),
         "re": drawn.shapes.real.ravel(), "im": drawn.shapes.imag.ravel(),
     }  # fmt: skip
 
 
 def _first_choice(drawn: Stabilization, evidence: ModalEvidence) -> list[int]:
-    """Places of the poles that are chosen at first: of every sound mode, the pole nearest to it that the order before has too."""
+    """Places of the poles that are chosen at first: of every sound mode the nearest one that the order before has."""
     modes = evidence.model.underdamped_modes()
     own = assign_poles(drawn, modes)
     found = []
