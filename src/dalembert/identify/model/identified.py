@@ -223,7 +223,7 @@ class Identified:
             return None
         z = np.exp(1j * np.asarray(frequencies, dtype=np.float64) * self.dt)
         s = self.system
-        H = s.C @ np.linalg.solve(z[:, None, None] * np.eye(s.nx) - s.A, self.gain) + np.eye(s.ny)
+        H: ComplexArray = s.C @ np.linalg.solve(z[:, None, None] * np.eye(s.nx) - s.A, self.gain) + np.eye(s.ny)
         S: ComplexArray = 2.0 * self.dt * (H @ self.innovation @ H.conj().transpose(0, 2, 1)).conj()
         return S
 
