@@ -336,8 +336,8 @@ def class_tables(result: AutoIdentified) -> list[Piece]:
     """Modes by class, the sound ones first, those of the fit only folded away: deviations, evidence, reasons."""
     found: list[Piece] = []
     for grade in (CLASSES[3], *CLASSES[:3]):
-        places = result.places(grade)
-        if not len(places):
+        places = result.places(grade).tolist()
+        if not places:
             continue
         head, rows = _class_rows(result, places)
         words = f"{grade.capitalize()} modes" if grade != CLASSES[2] else "Modes of the fit only"
@@ -379,7 +379,7 @@ def _class_rows(result: AutoIdentified, places: Sequence[int]) -> tuple[tuple[st
             row.append("–" if near is None else f"{mac[k, near]:.2f} ({near + 1})")
         row += [f"{100.0 * judged.shares[name]:.0f}" if name in judged.shares else "–" for name in shares]
         rows.append((*row, *([judged.text() or "–"] if because else [])))
-    head = ("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity")
+    head: tuple[str, ...] = ("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity")
     head += (("MAC, nearest (mode)",) if several else ()) + tuple(_SHARES[name] for name in shares)
     return (*head, *(["against it"] if because else [])), tuple(rows)
 

@@ -19,7 +19,7 @@ from dalembert.identify.auto.mode_classes import assign_poles
 from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import read_data
+from dalembert.identify.records.data import Detrend, read_data
 from dalembert.identify.spectral.frf import FrfEstimate, frf
 from dalembert.identify.spectral.spectra import Spectra, psd_unit
 from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS
@@ -82,7 +82,7 @@ def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvid
     method = str(model.provenance.get("method", ""))
     if method in (INPUT_METHODS if model.inputs else OUTPUT_METHODS):
         rows = int(model.provenance.get("rows", 0)) or None
-        level = "mean" if model.offsets else "none"
+        level: Detrend = "mean" if model.offsets else "none"
         data = read_data.quiet(list(records), model.inputs, model.outputs, detrend=level, offset_matters=False)
         try:
             drawn = stabilization(data.replace(findings=()), method=method, rows=rows)
