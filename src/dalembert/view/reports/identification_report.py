@@ -134,6 +134,15 @@ def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
     listed = [f"{count} {grade}" for grade, count in counts.items() if count]
     words["stabilization"] = f"Modes of the model: {list_names(listed)}." if listed else ""
     kept = [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
+    mpc = modal_phase_collinearity(result.modes.shapes)
+    turned = [str(k + 1) for k in sorted(kept) if mpc[k] < IN_PHASE]
+    if kept and len(result.identified.outputs) > 1:
+        words["shapes"] = (
+            f"Far from real (phase collinearity below {IN_PHASE:g}): mode {list_names(turned)}. Channels that are not "
+            "synchronous, modes close together or noise do that."
+            if turned
+            else f"All are nearly real (phase collinearity above {IN_PHASE:g}), as of a lightly damped structure."
+        )
     if len(kept) > 1 and len(result.identified.outputs) > 1:
         mac = result.modes.select([k + 1 for k in sorted(kept)]).mac()
         np.fill_diagonal(mac, 0.0)
@@ -161,6 +170,7 @@ def animate_shapes(
 
 
 COHERENT = 0.9  # multiple coherence of a line that the inputs explain, as a test engineer asks for
+IN_PHASE = 0.8  # phase collinearity of a shape that moves as one: phases scatter by some 13 degrees
 ALIKE = 0.9  # MAC of two shapes that the sensors hardly distinguish: an angle of 18 degrees
 _MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
