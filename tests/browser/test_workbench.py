@@ -185,7 +185,7 @@ def test_wheel_drag_and_double_click_zoom_all_figures(shared: Open) -> None:
     assert nearer[1] - nearer[0] == pytest.approx(
         0.2 * box["width"] / (box["width"] - 74) * (near[1] - near[0]), rel=0.05
     )
-    ticks = [float(text) for text in figure.locator("text.tick").all_inner_texts()[-3:]]
+    ticks = [float(text) for text in figure.locator("text.tick").all_text_contents()[-3:]]
     assert all(nearer[0] - 1e-9 <= tick <= nearer[1] + 1e-9 for tick in ticks)
     other.dblclick(position={"x": 0.5 * box["width"], "y": 50})
     assert shared.view() == pytest.approx(home)

@@ -71,14 +71,15 @@ def plot_stabilization(
     top = float(highest) if highest is not None else float(f.max()) * 1.02
     seen = (f >= lowest) & (f <= top)
     shown = drawn.modes if modes is None else modes
-    own = assign_poles(drawn, shown) if grades else np.full(len(f), -1)
-    colored = np.array([k >= 0 and grades[k] in _GRADES for k in own], dtype=bool)
+    own = assign_poles(drawn, shown).tolist() if grades else [-1] * len(f)
+    classes = np.array([grades[k] if k >= 0 else "" for k in own])
+    colored = np.isin(classes, list(_GRADES))
     for number, (marker, color, size) in _MARKS.items():
         plain = seen & (labels == number) & ~colored
         paint = color if not grades else PALE if number == 0 else GREY
         ax.plot(f[plain], drawn.orders[plain], marker, color=paint, ms=size, mew=0, label=drawn.label_names[number])
     for grade, color in _GRADES.items():
-        inside = seen & colored & np.array([k >= 0 and grades[k] == grade for k in own], dtype=bool)
+        inside = seen & (classes == grade)
         for number, (marker, _, size) in _MARKS.items():
             chosen = inside & (labels == number)
             words = f"of {'an' if grade[0] in 'aeiou' else 'a'} {grade} mode" if grade != "of the fit only" else grade

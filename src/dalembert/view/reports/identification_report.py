@@ -134,6 +134,15 @@ def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
     listed = [f"{count} {grade}" for grade, count in counts.items() if count]
     words["stabilization"] = f"Modes of the model: {list_names(listed)}." if listed else ""
     kept = [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
+    mpc = modal_phase_collinearity(result.modes.shapes)
+    turned = [str(k + 1) for k in sorted(kept) if mpc[k] < IN_PHASE]
+    if kept and len(result.identified.outputs) > 1:
+        words["shapes"] = (
+            f"Far from real (phase collinearity below {IN_PHASE:g}): mode {list_names(turned)}. Channels that are not "
+            "synchronous, modes close together or noise do that."
+            if turned
+            else f"All are nearly real (phase collinearity above {IN_PHASE:g}), as of a lightly damped structure."
+        )
     if len(kept) > 1 and len(result.identified.outputs) > 1:
         mac = result.modes.select([k + 1 for k in sorted(kept)]).mac()
         np.fill_diagonal(mac, 0.0)
@@ -161,6 +170,7 @@ def animate_shapes(
 
 
 COHERENT = 0.9  # multiple coherence of a line that the inputs explain, as a test engineer asks for
+IN_PHASE = 0.8  # phase collinearity of a shape that moves as one: phases scatter by some 13 degrees
 ALIKE = 0.9  # MAC of two shapes that the sensors hardly distinguish: an angle of 18 degrees
 _MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
@@ -336,8 +346,8 @@ def class_tables(result: AutoIdentified) -> list[Piece]:
     """Modes by class, the sound ones first, those of the fit only folded away: deviations, evidence, reasons."""
     found: list[Piece] = []
     for grade in (CLASSES[3], *CLASSES[:3]):
-        places = result.places(grade)
-        if not len(places):
+        places = result.places(grade).tolist()
+        if not places:
             continue
         head, rows = _class_rows(result, places)
         words = f"{grade.capitalize()} modes" if grade != CLASSES[2] else "Modes of the fit only"
@@ -379,7 +389,7 @@ def _class_rows(result: AutoIdentified, places: Sequence[int]) -> tuple[tuple[st
             row.append("–" if near is None else f"{mac[k, near]:.2f} ({near + 1})")
         row += [f"{100.0 * judged.shares[name]:.0f}" if name in judged.shares else "–" for name in shares]
         rows.append((*row, *([judged.text() or "–"] if because else [])))
-    head = ("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity")
+    head: tuple[str, ...] = ("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity")
     head += (("MAC, nearest (mode)",) if several else ()) + tuple(_SHARES[name] for name in shares)
     return (*head, *(["against it"] if because else [])), tuple(rows)
 

@@ -19,7 +19,7 @@ from dalembert.identify.auto.mode_classes import assign_poles
 from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import read_data
+from dalembert.identify.records.data import Detrend, read_data
 from dalembert.identify.spectral.frf import FrfEstimate, frf
 from dalembert.identify.spectral.spectra import Spectra, psd_unit
 from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS
@@ -82,7 +82,7 @@ def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvid
     method = str(model.provenance.get("method", ""))
     if method in (INPUT_METHODS if model.inputs else OUTPUT_METHODS):
         rows = int(model.provenance.get("rows", 0)) or None
-        level = "mean" if model.offsets else "none"
+        level: Detrend = "mean" if model.offsets else "none"
         data = read_data.quiet(list(records), model.inputs, model.outputs, detrend=level, offset_matters=False)
         try:
             drawn = stabilization(data.replace(findings=()), method=method, rows=rows)
@@ -144,14 +144,14 @@ def _finite(value: float) -> float | None:
 
 def _poles(drawn: Stabilization, own: Any) -> dict[str, Any]:
     return {
-        "order": drawn.orders.tolist(), "hz": np.array(drawn.frequencies_hz),
-        "damping": np.array(drawn.damping_ratios), "label": drawn.labels.tolist(), "mac": np.array(drawn.mac), "mpc": np.array(drawn.mpc), "mode": own.tolist(),
+        "order": drawn.orders.tolist(), "hz": np.array(drawn.frequencies_hz), "damping": np.array(drawn.damping_ratios),
+        "label": drawn.labels.tolist(), "mac": np.array(drawn.mac), "mpc": np.array(drawn.mpc), "mode": own.tolist(),
         "re": drawn.shapes.real.ravel(), "im": drawn.shapes.imag.ravel(),
     }  # fmt: skip
 
 
 def _first_choice(drawn: Stabilization, evidence: ModalEvidence) -> list[int]:
-    """Places of the poles that are chosen at first: of every sound mode, the pole nearest to it that the order before has too."""
+    """Places of the poles that are chosen at first: of every sound mode the nearest one that the order before has."""
     modes = evidence.model.underdamped_modes()
     own = assign_poles(drawn, modes)
     found = []
