@@ -25,8 +25,10 @@ SAMPLES = (10_000, 100_000, 1_000_000)
 NOISE = 0.05  # of each output's root mean square
 SEEDS = 20
 RECORDS = {10_000: 10, 100_000: 10, 1_000_000: 1}
-PATIENCE = 120.0
+PATIENCE = 10.0
 """CPU seconds after which no further record is begun."""
+PEER_LIMIT = 45.0
+"""Elapsed time given to a peer for one problem [s]: the slow ones give no figure of a million samples."""
 MEMORY_GOAL = 300.0
 SMALL = 0.03
 """CPU seconds below which a call is fast enough, whatever a peer needs."""
@@ -155,7 +157,7 @@ def measured(
         line |= {"cpu": min([cpu, *(cpu_time(lambda: run(data))[0] for _ in range(count - 1))]), "repeats": count}
     data = None
     for seed in range(2, RECORDS.get(task["samples"], 1) + 1):
-        if (seed - 1) * cpu > PATIENCE:
+        if seed * cpu > PATIENCE:
             break
         modes.append(_plain(found(run(prepare(*records(task["problem"], task["samples"], seed))))))
         emit(line | {"modes": modes})
@@ -297,10 +299,7 @@ def _oversampled() -> Row:
     """``auto`` as a whole beside one order at 150 block rows."""
     task = {"problem": "oversampled", "samples": OVERSAMPLED, "rows": 150}
     own = figure(ask("benchmarks.identify", "ours_alone", task, limit=SLOW))
-    peers = {
-        peer: figure(ask("benchmarks.peers.subspace", peer.lower(), task, python=peer_python(), limit=SLOW))
-        for peer in ("pyOMA2", "SLICOT")
-    }
+    peers = {peer: figure(_ask_peer(peer, task)) for peer in ("pyOMA2", "SLICOT")}
     errors = {who: _error("oversampled", found, 1) for who, found in ({"ours": own} | peers).items()}
     extra = {
         "details": {"ours": own, **peers},
@@ -311,6 +310,11 @@ def _oversampled() -> Row:
     return Row(f"identify/oversampled/{OVERSAMPLED}/auto", "s", own.get("cpu"), cpu, goal=1.0, extra=extra)
 
 
+def _ask_peer(peer: str, task: Mapping[str, Any]) -> Any:
+    function = peer.lower().replace("-", "_")
+    return ask("benchmarks.peers.subspace", function, task, python=peer_python(), limit=PEER_LIMIT)
+
+
 def _rows(name: str, count: int) -> list[Row]:
     task = {"problem": name, "samples": count}
     mine = {
@@ -319,10 +323,7 @@ def _rows(name: str, count: int) -> list[Row]:
             ("moesp", "moesp", False), ("n4sid", "n4sid", False), ("moesp, refined", "moesp", True),
         )
     }  # fmt: skip
-    peers = {
-        peer: figure(ask("benchmarks.peers.subspace", peer.lower(), task, python=peer_python(), limit=SLOW))
-        for peer in PEERS
-    }
+    peers = {peer: figure(_ask_peer(peer, task)) for peer in PEERS}
     common = min(len(found["modes"]) for found in (mine | peers).values() if "modes" in found)
     errors = {who: _error(name, found, common) for who, found in (mine | peers).items()}
     made = []

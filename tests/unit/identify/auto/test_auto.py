@@ -292,7 +292,9 @@ def test_a_copy_of_an_output_is_left_out(factor: float, kept: tuple[str, ...]) -
 @pytest.mark.parametrize(("factor", "kept"), [(0.8, ("a",)), (1.2, ("v", "a"))])
 def test_an_output_that_is_the_integral_of_another_is_left_out(factor: float, kept: tuple[str, ...]) -> None:
     a = np.random.default_rng(0).normal(size=(2001, 2))
-    noise = factor * preparation.THRESHOLDS.integral * np.sqrt(0.5) * a[:, 1]  # means of two samples have half the power
+    noise = (
+        factor * preparation.THRESHOLDS.integral * np.sqrt(0.5) * a[:, 1]
+    )  # means of two samples have half the power
     v = np.concatenate([[0.0], np.cumsum(0.5 * (a[1:, 0] + a[:-1, 0]) + noise[1:])])
     record = da.Record(DT * np.arange(2001), np.column_stack([v, a[:, 0]]), ["v", "a"], ["m/s", "m/s^2"])
     data = read_data.quiet(record)
