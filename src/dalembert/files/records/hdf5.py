@@ -93,9 +93,7 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
     def place(chunk: Any) -> None:
         starts = chunk.chunk_offset
         file.seek(chunk.byte_offset)
-        content = file.read(
-            min(chunk.size, size + size // 1000 + 64)
-        )  # data that deflate cannot shrink grow by block headers
+        content = file.read(min(chunk.size, size + size // 1000 + 64))  # data that deflate cannot shrink grow by block headers
         if len(content) != chunk.size:
             raise FileFormatError("damaged", f"a chunk of {label!r} is cut off.")
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]
