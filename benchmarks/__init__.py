@@ -27,9 +27,12 @@ solid      a cube of linear hexahedra with 50 700 coordinates, reduced to 10 poi
 
 identify   a three-storey frame (1 input, 3 outputs) and a chain of 20 masses (4 inputs, 10 outputs), white forces, 5 %
            noise, 10 000 to 1 000 000 samples: time, memory above the data and error of the damping ratios of our
-           subspace methods, with and without refinement, beside pyOMA2, nfoursid, SIPPY and SLICOT (`ctrlsys`). The
-           goal of time is 1, where SLICOT is fastest 2 or 10 ms; ``bound`` is the error over 20 records against the
-           least that any method can have, goal 1.2.
+           subspace methods, with and without refinement, beside pyOMA2, nfoursid, SIPPY, python-control (Markov
+           parameters and ERA) and SLICOT (`ctrlsys`), each with 45 s. The goal of time is 1, or 30 ms; ``bound`` is the
+           error of refined models over 20 records (frame: 100) of 100 000 samples against the least that any method can
+           have, goal 1.05, and ``coverage off 95 %`` how far the share of their 95 % intervals that hold the truth is
+           from that, at most 2 %. ``oversampled`` is a structure of four modes below 16 Hz in 70 000 samples at 400 Hz:
+           our automatic identification as a whole beside one order at 150 block rows.
 
 filters    extended and sigma-point Kalman filters of a chain of Duffing oscillators with 6, 10 and 20 states, in
            microseconds per sample over 100 000 of them, beside filterpy, pykalman, Stone Soup (2000 samples) and

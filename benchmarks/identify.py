@@ -23,10 +23,12 @@ from benchmarks.structures import figure
 
 SAMPLES = (10_000, 100_000, 1_000_000)
 NOISE = 0.05  # of each output's root mean square
-SEEDS = 20
+SEEDS = {"frame": 100, "chain": 20}  # records: 600 and 800 intervals of frequencies and damping ratios
 RECORDS = {10_000: 10, 100_000: 10, 1_000_000: 1}
-PATIENCE = 120.0
+PATIENCE = 10.0
 """CPU seconds after which no further record is begun."""
+PEER_LIMIT = 45.0
+"""Elapsed time given to a peer for one problem [s]: the slow ones give no figure of a million samples."""
 MEMORY_GOAL = 300.0
 SMALL = 0.03
 """CPU seconds below which a call is fast enough, whatever a peer needs."""
@@ -37,8 +39,8 @@ PEERS = ("pyOMA2", "nfoursid", "SIPPY", "python-control", "SLICOT")
 ACCURACY = 100_000
 """Samples of the records whose errors are compared with the Cramér-Rao bound."""
 LEVEL, OFF = 95.0, 2.0
-"""Level of the intervals [%], and how far their coverage may be off: 800 intervals cover 95 % within 2 % but once in
-100 runs."""
+"""Level of the intervals [%], and how far their coverage may be off: 2.2 and 2.6 standard deviations of 600 and 800
+independent ones."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def measured(
         line |= {"cpu": min([cpu, *(cpu_time(lambda: run(data))[0] for _ in range(count - 1))]), "repeats": count}
     data = None
     for seed in range(2, RECORDS.get(task["samples"], 1) + 1):
-        if (seed - 1) * cpu > PATIENCE:
+        if seed * cpu > PATIENCE:
             break
         modes.append(_plain(found(run(prepare(*records(task["problem"], task["samples"], seed))))))
         emit(line | {"modes": modes})
@@ -282,13 +284,13 @@ def _covers(found: Any, p: Problem) -> list[bool]:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def rows(samples: tuple[int, ...] = SAMPLES, seeds: int = SEEDS) -> list[Row]:
+def rows(samples: tuple[int, ...] = SAMPLES) -> list[Row]:
     """Time, memory and damping error for every problem and length; then accuracy over many records."""
     made = []
     for name in ("frame", "chain"):
         for count in samples:
             made += _rows(name, count)
-        made += _accuracy(name, seeds)
+        made += _accuracy(name, SEEDS[name])
     made.append(_oversampled())
     return made
 
@@ -297,10 +299,7 @@ def _oversampled() -> Row:
     """``auto`` as a whole beside one order at 150 block rows."""
     task = {"problem": "oversampled", "samples": OVERSAMPLED, "rows": 150}
     own = figure(ask("benchmarks.identify", "ours_alone", task, limit=SLOW))
-    peers = {
-        peer: figure(ask("benchmarks.peers.subspace", peer.lower(), task, python=peer_python(), limit=SLOW))
-        for peer in ("pyOMA2", "SLICOT")
-    }
+    peers = {peer: figure(_ask_peer(peer, task, SLOW)) for peer in ("pyOMA2", "SLICOT")}
     errors = {who: _error("oversampled", found, 1) for who, found in ({"ours": own} | peers).items()}
     extra = {
         "details": {"ours": own, **peers},
@@ -311,6 +310,11 @@ def _oversampled() -> Row:
     return Row(f"identify/oversampled/{OVERSAMPLED}/auto", "s", own.get("cpu"), cpu, goal=1.0, extra=extra)
 
 
+def _ask_peer(peer: str, task: Mapping[str, Any], limit: float = PEER_LIMIT) -> Any:
+    function = peer.lower().replace("-", "_")
+    return ask("benchmarks.peers.subspace", function, task, python=peer_python(), limit=limit)
+
+
 def _rows(name: str, count: int) -> list[Row]:
     task = {"problem": name, "samples": count}
     mine = {
@@ -319,10 +323,7 @@ def _rows(name: str, count: int) -> list[Row]:
             ("moesp", "moesp", False), ("n4sid", "n4sid", False), ("moesp, refined", "moesp", True),
         )
     }  # fmt: skip
-    peers = {
-        peer: figure(ask("benchmarks.peers.subspace", peer.lower(), task, python=peer_python(), limit=SLOW))
-        for peer in PEERS
-    }
+    peers = {peer: figure(_ask_peer(peer, task)) for peer in PEERS}
     common = min(len(found["modes"]) for found in (mine | peers).values() if "modes" in found)
     errors = {who: _error(name, found, common) for who, found in (mine | peers).items()}
     made = []

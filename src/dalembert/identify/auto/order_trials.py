@@ -162,7 +162,8 @@ def _describe(decisions: list[str], trials: Sequence[OrderTrial], proposed: int,
         others = ", ".join(f"{trial.order}: {_percent(trial)}" for trial in trials if trial is not now)
         decisions.append(
             f"kept order {order}: on a part of the training data kept aside it fits {_percent(now)}; no lower order "
-            f"fits better, and no larger one leaves {100 * (1 - THRESHOLDS.clearly_better):.0f} % less per mode ({others})"
+            f"fits better, and no larger one leaves {100 * (1 - THRESHOLDS.clearly_better):.0f} % less per mode "
+            f"({others})"
         )
 
 

@@ -39,8 +39,8 @@ class PreparationThresholds:
     parts: int = 10
     # relative difference below which an output is a copy of another one: single precision of a logger
     copy: float = 1e-7
-    # ... and of its differences from the other output below which it is that one's integral, as strong-motion files hold
-    # beside each acceleration: 1e-3 in such files (five digits, filtered once more), 0.3 and more between two places
+    # ... and of its differences between samples, below which it is the integral of another one, as strong-motion files
+    # hold beside each acceleration: 0.006 at most in those of a bridge, 0.22 at least between two places of it
     integral: float = 0.05
     # samples per unknown of a column of the data, at least, where the rows follow from the time scale
     columns: int = 6
@@ -152,7 +152,7 @@ def _leave_out_copies(data: Data) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _find_integrals(data: Data, y: FloatArray) -> dict[int, int]:
-    """Outputs y (N, ny) that are the integral of another one, by unit and by their differences from sample to sample."""
+    """Outputs y (N, ny) that are the integral of another one: by unit, and by their differences between samples."""
     kinds = [kind_of_unit(data.units.get(name, "")) for name in data.outputs]
     rates = np.diff(y, axis=0) - np.diff(y, axis=0).mean(axis=0)
     means = 0.5 * (y[1:] + y[:-1])

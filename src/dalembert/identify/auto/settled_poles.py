@@ -37,8 +37,8 @@ class SettledThresholds:
     exact_fit: float = 100.0 - 1e-5
     # Largest further order of the innovations form: fifteen modes; a search takes seconds beyond.
     largest_order: int = 30
-    # Largest number of unknowns of a search (states times drives, records and one): 800 take 0.1 s per iteration, and
-    # the time grows with the third power.
+    # Largest number of unknowns of a search (states times drives, records and one): 800 take 0.07 s per linear system,
+    # and the time grows with the third power.
     largest_search: int = 800
     # Rounds of dropping.
     rounds: int = 3
