@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -344,7 +345,7 @@ def merge(
 
 
 def finish_modes(
-    result: Any, data: list[Path], report: Path | None, places: dict[str, Any], out: Path | None, as_json: bool
+    result: Any, data: list[Path], report: Path | None, places: Mapping[str, Any], out: Path | None, as_json: bool
 ) -> None:
     """Write and show modes that have no model: of a frequency domain decomposition, or of several set-ups."""
     zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations, result.damping_deviations
@@ -469,7 +470,7 @@ def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:
     return found
 
 
-def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: dict[str, Any]) -> None:
+def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: Mapping[str, Any]) -> None:
     """Write the page on an identification, with the origin of the data."""
     from dalembert.view import report as write
     from dalembert.view.reports.origin import file_entries

@@ -31,7 +31,7 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.machine_harmonics import find_machine_harmonics
 from dalembert.identify.subspace.projections import Projection, project
-from dalembert.identify.subspace.stabilization import Poles, Stabilization, Tolerances, find_poles
+from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, find_poles
 from dalembert.identify.subspace.subspace import RANK
 from dalembert.linear.modes import Modes
 from dalembert.record import Record
