@@ -206,7 +206,7 @@ def test_the_integral_of_jacobi_is_not_named_an_energy_and_is_simplified_too() -
     s.add_particle("bead", 1.0, bead)
     (one,) = lagrange(s).conserved
     assert one.name == "h" and "Jacobi" in one.reason
-    text = lagrange(s).simplify().markdown().partition("Conserved")[2]
+    text = lagrange(s).simplify(seconds=600).markdown().partition("Conserved")[2]  # also on a loaded machine
     assert "h = " in text and "6 t" not in text
 
 
