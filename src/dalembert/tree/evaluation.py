@@ -152,7 +152,8 @@ def evaluate(
     numbers : values of the symbols `a`, `tau` and `wrench`.
     """
     require_tree(eqs)
-    if not isinstance(payload, Payload | None):
+    given: object = payload
+    if not isinstance(given, Payload | None):
         advice = Advice("Make one with {}.", Call("da.tree.Payload", Argument("place", "tip"), Argument("mass", 2.0)))
         raise ModelError("wrong-type", f"a payload has a place and a mass, got {payload!r:.80}.", advice)
     at = read_states(eqs, state)

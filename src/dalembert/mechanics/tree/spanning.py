@@ -105,11 +105,11 @@ def describe_tree(
         held += [driver.name for driver in m.drivers if driver.coordinate.startswith(f"{body.name}.")]
         rows = f"; rows of {', '.join(map(repr, held))} hold it" if held else ""
         problem = f"Body {body.name!r} has coordinates of its own: no joint of the tree reaches it{rows}."
-        advice = (
+        remedies = (
             Advice("Join it with {}.", Call("m.add_planar" if m.planar else "m.add_free")),
             Advice("If that is meant, name it in {}.", Argument("absolute", [body.name])),
         )
-        found.append(Finding("body-by-itself", problem, {"body": body.name, "rows": held}, advice=advice))
+        found.append(Finding("body-by-itself", problem, {"body": body.name, "rows": held}, advice=remedies))
     return found
 
 
