@@ -68,7 +68,7 @@ function build(section) {
   };
   bench.listeners.push(fill);
   fill("all");
-  if (data.outputs.length > 1) new Shape(shape, bench);
+  if (data.outputs.length > 1) bench.shape = new Shape(shape, bench);
   section.classList.add("live");
   bench.tell();
   return bench;
