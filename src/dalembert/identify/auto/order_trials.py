@@ -43,6 +43,7 @@ class OrderThresholds:
 
 
 THRESHOLDS = OrderThresholds()
+LEAST = 1e-6  # percent of an output that counts as nothing left: rounding of its measurement
 
 
 class _Trials:
@@ -73,11 +74,13 @@ class _Trials:
             return self.found.get(order)
         try:
             model = self.setting.identify(self.data, self.projection, order)
-            percent = self.setting.fit(model, self.last).mean
+            fit = self.setting.fit(model, self.last)
         except (DalembertError, np.linalg.LinAlgError):
             return None
-        if np.isfinite(percent):
-            self.found[order] = OrderTrial(order, percent, bool(model.system.is_stable))
+        if np.isfinite(fit.mean):
+            # the geometric mean, as in a likelihood: an output that no model explains does not hide the others
+            left = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, LEAST)))))
+            self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=left)
         return self.found.get(order)
 
 
@@ -134,9 +137,9 @@ def identify_stable(
 def _choose(trials: _Trials, proposed: int) -> int:
     """The order that holds up, near the one proposed."""
     limit = THRESHOLDS
-    left = {trial.order: 100.0 - trial.percent for trial in trials.found.values() if trial.stable}
+    left = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
     if not left:
-        return min(trials.found, key=lambda order: 100.0 - trials.found[order].percent, default=proposed)
+        return min(trials.found, key=lambda order: trials.found[order].left, default=proposed)
     lower = [order for order in left if order <= proposed]
     own = min(lower or left, key=lambda order: (left[order], order))
     better = [k for k in left if k > own and left[k] < limit.clearly_better ** max(1.0, 0.5 * (k - own)) * left[own]]

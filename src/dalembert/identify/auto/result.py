@@ -36,6 +36,8 @@ class OrderTrial:
     """Fit [%], mean of the outputs."""
     stable: bool
     chosen: bool = False
+    left: float = 0.0
+    """Root mean square that is left [%], geometric mean of the outputs: by this orders are compared."""
 
 
 CLASSES = ("sound", "uncertain", "of the fit only", "chosen")

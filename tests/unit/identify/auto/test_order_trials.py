@@ -13,7 +13,7 @@ from dalembert.identify.auto.result import OrderTrial
 
 def tried(**percents: float) -> Any:
     """Trials named n4=90.0, or u4=90.0 where the model is unstable."""
-    made = [OrderTrial(int(name[1:]), percent, name[0] == "n") for name, percent in percents.items()]
+    made = [OrderTrial(int(name[1:]), p, name[0] == "n", left=100.0 - p) for name, p in percents.items()]
     return SimpleNamespace(found={trial.order: trial for trial in made})
 
 

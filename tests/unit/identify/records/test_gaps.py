@@ -91,7 +91,7 @@ def test_parts_too_short_are_left_out_and_told() -> None:
     "more",
     [
         pytest.param((), id="as measured", marks=pytest.mark.slow),
-        pytest.param(("--resample", "0.01"), id="resampled"),
+        pytest.param(("--resample", "0.01"), id="resampled", marks=pytest.mark.slow),
         pytest.param(("--method", "moesp"), id="another method"),
     ],
 )
