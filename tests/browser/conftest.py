@@ -21,8 +21,9 @@ def missing(reason: str) -> None:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """A browser that ends with its file of tests: a page that a failed test left open goes on drawing."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
