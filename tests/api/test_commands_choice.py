@@ -12,7 +12,7 @@ import pytest
 
 import dalembert as da
 from tests.helpers.commands import document, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import error_text as said
 from tests.unit.identify.auto.test_auto import frame, measured
 
 

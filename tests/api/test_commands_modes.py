@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.helpers.commands import document, run, told
+from tests.helpers.commands import document, error_text, run
 from tests.helpers.storey_frame import FLOORS, played, sampled_frame, storey_frame, white
 
 MACHINE = "building-pendulum"
@@ -52,7 +52,7 @@ def test_sensors_of_a_machine_are_compared_by_a_map(files: Path, tmp_path: Path)
     assert pair["partner"] == 1 and pair["mac"] == pytest.approx(1.0)
     assert pair["error_percent"] == pytest.approx(100 * (1 - 1 / 1.1))
     refused = run("modes", "double-pendulum", "--compare", tmp_path / "m.csv")
-    assert refused.exit_code != 0 and "--map" in told(refused)
+    assert refused.exit_code != 0 and "--map" in error_text(refused)
 
 
 def test_a_file_of_modes_is_shown_and_its_shapes_move_on_the_geometry(files: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_places_that_do_not_fit_are_warned_of(files: Path, tmp_path: Path) -> No
     (tmp_path / "p.csv").write_text("name,x,y,z,direction\na1,0,0,0.2,x\na9,0,0,1,x\n")
     shown = run("modes", files / "frame.csv", "--places", tmp_path / "p.csv", "--out", tmp_path / "m.html")
     assert shown.exit_code == 0
-    assert "a9" in told(shown) and "a2, a3" in told(shown)
+    assert "a9" in error_text(shown) and "a2, a3" in error_text(shown)
     refused = run("identify", files / "record.csv", "--places", files / "places.csv")
     assert refused.exit_code == 2
 
@@ -103,4 +103,4 @@ def test_look_names_a_modal_file_and_identify_refuses_it(files: Path) -> None:
     found = document("look", files / "frame.csv", files / "record.csv")
     assert found["modal_files"][0]["coordinates"] == FLOORS and len(found["records"]) == 1
     refused = run("identify", files / "frame.csv", "--dt", 0.01)
-    assert refused.exit_code != 0 and "dalembert modes FILE" in told(refused)
+    assert refused.exit_code != 0 and "dalembert modes FILE" in error_text(refused)

@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from tests.helpers.ambient_chain import ambient, truth
 from tests.helpers.commands import document, run
-from tests.helpers.commands import told as said
+from tests.helpers.commands import error_text as said
 
 OWN = (("m1", "m2"), ("m5", "m6"))
 

@@ -24,7 +24,7 @@ def when_run(page: Path) -> Any:
     return pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else [])
 
 
-@pytest.mark.parametrize("page", map(when_run, PAGES))
+@pytest.mark.parametrize("page", [when_run(page) for page in PAGES])
 def test_the_python_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": page.stem}

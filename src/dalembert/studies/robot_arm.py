@@ -15,7 +15,7 @@ import dalembert as da
 from dalembert.core.progress import step
 from dalembert.identify import AutoIdentified, auto
 from dalembert.studies.runner import Outcome
-from dalembert.view.reports.identification_report import identification_pieces
+from dalembert.view.reports.identification.identification_report import identification_pieces
 from dalembert.view.reports.pages import Piece, Text
 
 STEPS = {"identification": 5.0}

@@ -25,7 +25,7 @@ from dalembert.core.progress import Setting, Steps, step
 from dalembert.equations import EquationsOfMotion
 from dalembert.identify.model.identified import Identified
 from dalembert.model import Mechanism
-from dalembert.view.reports.identification_report import identified_summary
+from dalembert.view.reports.identification.identification_report import identified_summary
 from dalembert.view.reports.machine_tables import bodies_table, model_summary
 from dalembert.view.reports.origin import HASH, model_hash, versions
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Text, html_page, png

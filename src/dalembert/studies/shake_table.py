@@ -29,7 +29,7 @@ from dalembert.studies.runner import Outcome
 from dalembert.view.animation.shape_scene import Spot, shape_animation
 from dalembert.view.plots.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
 from dalembert.view.plots.identification import plot_playback
-from dalembert.view.reports.identification_report import identification_pieces
+from dalembert.view.reports.identification.identification_report import identification_pieces
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 
 if TYPE_CHECKING:

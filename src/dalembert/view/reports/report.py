@@ -17,10 +17,13 @@ _WRITERS: dict[str, tuple[str, str]] = {
     "estimate.engine.estimate.Estimate": ("estimate_report", "estimate_report"),
     "estimate.forces.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
     "model.flexible.FlexibleBodyData": ("flexible_report", "flexible_report"),
-    "identify.auto.result.AutoIdentified": ("identification_report", "identification_report"),
-    "identify.model.identified.Identified": ("identification_report", "identified_report"),
-    "identify.output_only.frequency_domain_modes.FrequencyDomainModes": ("output_only_report", "output_only_report"),
-    "identify.output_only.merged_modes.MergedModes": ("output_only_report", "output_only_report"),
+    "identify.auto.result.AutoIdentified": ("identification.identification_report", "identification_report"),
+    "identify.model.identified.Identified": ("identification.identification_report", "identified_report"),
+    "identify.output_only.frequency_domain_modes.FrequencyDomainModes": (
+        "identification.output_only_report",
+        "output_only_report",
+    ),
+    "identify.output_only.merged_modes.MergedModes": ("identification.output_only_report", "output_only_report"),
 }
 
 

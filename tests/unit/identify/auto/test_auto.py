@@ -15,7 +15,7 @@ from dalembert.identify.auto import preparation
 from dalembert.identify.records.data import read_data
 from dalembert.view import report
 from dalembert.view.plots.identification import plot_playback
-from dalembert.view.reports.identification_report import identification_pieces
+from dalembert.view.reports.identification.identification_report import identification_pieces
 from dalembert.view.reports.pages import Listing, Picture, Table
 from tests.helpers.findings import raises, warns
 

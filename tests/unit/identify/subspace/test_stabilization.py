@@ -148,6 +148,6 @@ def test_damping_may_jump_more_inside_a_cluster_than_for_a_label(factor: float, 
     limits = Tolerances()
     zeta = 0.01 * (1.0 + factor * LOOSE * limits.damping)
     s, last = (np.array([10.0 * (-z + 1j * np.sqrt(1.0 - z**2))]) for z in (zeta, 0.01))
-    label, _, inside = _compare(s, np.ones((1, 1), complex), last, np.ones((1, 1), complex), limits)
+    label, _, _, inside = _compare(s, np.ones((1, 1), complex), last, np.ones((1, 1), complex), limits)
     assert label[0] == 1  # stable in frequency only
     assert inside[0] == clustered

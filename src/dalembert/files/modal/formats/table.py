@@ -149,7 +149,7 @@ def read_complex(cell: str, decimal: str = ".") -> complex | None:
     Examples
     --------
     >>> read_complex("0.3 - 1e-2i"), read_complex("-2j"), read_complex("up")
-    ((0.3-0.01j), (-0-2j), None)
+    ((0.3-0.01j), -2j, None)
     """
     text = cell.replace(" ", "").replace("*", "").replace("(", "").replace(")", "")
     text = text.replace(decimal, ".")

@@ -10,9 +10,13 @@ import pytest
 
 import dalembert as da
 from dalembert.view.reports import origin
-from dalembert.view.reports.identification_report import add_workbench, class_tables, identification_pieces
+from dalembert.view.reports.identification.identification_report import (
+    add_workbench,
+    class_tables,
+    identification_pieces,
+)
+from dalembert.view.reports.identification.workbench import evidence_of_auto, evidence_of_model, workbench_data
 from dalembert.view.reports.pages import Heading, Moving, Picture, Table, Text, Workbench, data_text, html_page
-from dalembert.view.reports.workbench import evidence_of_auto, evidence_of_model, workbench_data
 from tests.unit.identify.auto.test_auto import measured
 
 PLACES = {"ground": (0, 0), "a1": (0, 1, "x"), "a2": (0, 2, "-x")}

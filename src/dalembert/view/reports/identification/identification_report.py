@@ -25,8 +25,13 @@ from dalembert.view.plots.figures import draw_figure, list_names, with_unit
 from dalembert.view.plots.identification import plot_output_spectra, plot_playback
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
+from dalembert.view.reports.identification.workbench import (
+    ModalEvidence,
+    evidence_of_auto,
+    evidence_of_model,
+    workbench_data,
+)
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Workbench, write_page
-from dalembert.view.reports.workbench import ModalEvidence, evidence_of_auto, evidence_of_model, workbench_data
 
 
 def identification_report(

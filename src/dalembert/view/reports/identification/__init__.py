@@ -1,0 +1,1 @@
+"""Reports on identified models and modes, and their workbench."""
