@@ -198,8 +198,8 @@ def find_unexplained_output(shifted: ShiftedOutputs) -> list[Finding]:
             problem = (
                 f"output {shifted.outputs[i]!r} spoils the model: {100 * share[i]:.0f} % of its power is driven by no "
                 f"input, while {list_names([shifted.outputs[j] for j in np.flatnonzero(others)], {})} has residuals "
-                "that inputs do drive. The sensor is dead, noisy, clipped or jumps, has another clock, or a larger order "
-                "is needed. Leave the output out and compare."
+                "that inputs do drive. The sensor is dead, noisy, clipped or jumps, has another clock, or a larger "
+                "order is needed. Leave the output out and compare."
             )
             where, numbers = {"channel": shifted.outputs[i]}, {"share": float(share[i])}
             return [Finding("unexplained-output", problem, where, numbers)]
