@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arguments import matrix as real_matrix
-from dalembert.core.arguments import names_asked, real_number
+from dalembert.core.arguments import real_number, take_names
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import symmetric
@@ -88,7 +88,7 @@ def choose_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> t
 
 
 def _choose(kind: str, known: tuple[str, ...], given: str | Iterable[str] | None) -> tuple[str, ...]:
-    names = known if given is None else names_asked(kind, given)
+    names = known if given is None else take_names(kind, given)
     for name in names:
         require_name(kind, name, known, "this system")
     if len(set(names)) < len(names):
@@ -117,7 +117,7 @@ def weight(
             )
         matrix = np.diag(diagonal)
     else:
-        why = f"one row and column per {kind}, in the order {listed(names, {})}"
+        why = f"one row and column per {kind}, in the order {list_names(names, {})}"
         if hasattr(given, "toarray"):
             given = given.toarray()
         try:
@@ -151,7 +151,8 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
     wanted = "positive definite" if positive else "positive semidefinite"
     raise DataError(
         "not-positive-definite",
-        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of {listed(at, {})}.",
+        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of "
+        f"{list_names(at, {})}.",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, require_name, unknown_name
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 
 
 def matrix(
@@ -84,20 +84,20 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
         )
     if len(set(names)) < len(names):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        raise DataError("taken-name", f"{kind} names must differ; given twice in {where}: {listed(twice, {})}.")
+        raise DataError("taken-name", f"{kind} names must differ; given twice in {where}: {list_names(twice, {})}.")
     return names
 
 
-def names_or_numbered(
+def name_or_number(
     kind: str, given: str | Iterable[str] | None, letter: str, count: int, where: str
 ) -> tuple[str, ...]:
     """The given names, checked, or ``letter`` with a number each; no numbers are made in vain."""
     if given is None:
-        return numbered(letter, count)
+        return number_names(letter, count)
     return unique_names(kind, given, ("",) * count, where)
 
 
-def numbered(letter: str, count: int) -> tuple[str, ...]:
+def number_names(letter: str, count: int) -> tuple[str, ...]:
     """``("u1", "u2", ...)``."""
     return tuple(f"{letter}{i + 1}" for i in range(count))
 
@@ -139,12 +139,12 @@ def matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> l
     return places
 
 
-def names_asked(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
+def take_names(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
     """One name or several as a tuple; what they name is checked by the caller.
 
     Examples
     --------
-    >>> names_asked("input", "force")
+    >>> take_names("input", "force")
     ('force',)
     """
     if isinstance(given, str):

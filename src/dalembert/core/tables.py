@@ -11,12 +11,12 @@ import scipy.sparse
 from dalembert.core.arrays import Matrix
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def align_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Right-aligned columns under their heads.
 
     Examples
     --------
-    >>> print(aligned(["mode", "Hz"], [["1", "2.5"], ["10", "31"]]))
+    >>> print(align_columns(["mode", "Hz"], [["1", "2.5"], ["10", "31"]]))
     mode   Hz
        1  2.5
       10   31

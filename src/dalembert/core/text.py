@@ -9,7 +9,7 @@ from html import escape
 OPEN = 10  # rows that are seen at once; the rest opens on a click and leaves the screen to the plot below
 
 
-def counted(number: int, word: str) -> str:
+def count_noun(number: int, word: str) -> str:
     """``"1 input"``, ``"2 inputs"``, ``"no inputs"``."""
     return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
@@ -25,7 +25,7 @@ def to_option(name: str) -> str:
     return name.lower() if name.isupper() or name[-1].isdigit() else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def listed(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) -> str:
+def list_names(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) -> str:
     """``"angle [rad], torque [N m], ..."``."""
     shown = [f"{name} [{units[name]}]" if units.get(name) else name for name in names[:most]]
     return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > most else "")

@@ -195,7 +195,7 @@ class EquationsOfMotion:
     @property
     def scene_data(self) -> dict[str, Any] | None:
         """The scene as a record keeps it; the same for all parameter values."""
-        return None if self.scene is None else self.cached("scene", self.scene.to_json)
+        return None if self.scene is None else self.cache("scene", self.scene.to_json)
 
     @property
     def is_holonomic(self) -> bool:
@@ -275,7 +275,7 @@ class EquationsOfMotion:
                     used.update(function.jac_sparsity(k, where).get_col())
             return frozenset(used)
 
-        return self.cached("parameters in use", find)  # type: ignore[no-any-return]
+        return self.cache("parameters in use", find)  # type: ignore[no-any-return]
 
     def has_inertia(self, p: Array) -> Any:
         """For every row of parameters, whether no mass or inertia is negative."""
@@ -305,16 +305,16 @@ class EquationsOfMotion:
         state.pop("content_hash", None)  # of this version of CasADi
         return state
 
-    def cached(self, key: object, make: Callable[[], Any]) -> Any:
+    def cache(self, key: object, make: Callable[[], Any]) -> Any:
         """Something built from these expressions, built once (kernels, step functions)."""
         key = (threading.get_ident(), key)  # a kernel has buffers of its own: one per thread
         if key not in self._kernels:
             self._kernels[key] = make()
         return self._kernels[key]
 
-    def cached_family(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
+    def cache_family(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
         """One of the things of a kind (a closed loop), kept for its next use; only the newest eight are kept."""
-        family: dict[Any, Any] = self.cached(("family", kind), dict)
+        family: dict[Any, Any] = self.cache(("family", kind), dict)
         if key not in family:
             while len(family) >= 8:
                 family.pop(next(iter(family)))
@@ -325,7 +325,7 @@ class EquationsOfMotion:
         """The named function, evaluated natively on arrays."""
         if name not in self.functions:
             raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
-        return self.cached(name, lambda: Kernel(self.functions[name], MATRICES.get(name, ())))  # type: ignore[no-any-return]
+        return self.cache(name, lambda: Kernel(self.functions[name], MATRICES.get(name, ())))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
         sym = ca.SX.sym

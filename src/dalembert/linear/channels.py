@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -38,7 +38,7 @@ def places(kind: str, names: Sequence[str], known: Sequence[str], where: str) ->
 def place(kind: str, name: str | None, known: Sequence[str], where: str) -> int:
     """Place of one name; a name left out is that of the only channel there is."""
     if name is None and len(known) != 1:
-        problem = f"{where} has {len(known) or 'no'} {kind}s: {listed(known, {}) or '(none)'}."
+        problem = f"{where} has {len(known) or 'no'} {kind}s: {list_names(known, {}) or '(none)'}."
         raise DataError("missing-argument", problem, Advice("Name one: {}.", Argument(kind)))
     return 0 if name is None else places(kind, [name], known, where)[0]
 

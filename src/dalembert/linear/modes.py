@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matching, names_or_numbered
+from dalembert.core.arguments import matching, name_or_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.tables import columns as table_columns
-from dalembert.core.text import complex_text, counted, listed, small_table
+from dalembert.core.text import complex_text, count_noun, list_names, small_table
 from dalembert.linear.channels import places
 from dalembert.numerics import ties
 
@@ -115,7 +115,7 @@ class Modes:
             )
         if not (np.isfinite(values).all() and np.isfinite(columns).all()):
             raise DataError("not-finite", "eigenvalues and shapes must be finite.")
-        names = names_or_numbered("coordinate", coordinates, "x", len(columns), "these Modes")
+        names = name_or_number("coordinate", coordinates, "x", len(columns), "these Modes")
         products = {"_momenta": momenta, "_restoring": restoring}
         own = {name: None if value is None else _numbers(value) for name, value in products.items()}
         for name, value in own.items():
@@ -438,12 +438,12 @@ class Modes:
 
     def _repr_html_(self) -> str:
         head, rows = self._cells()
-        title = f"Modes: {len(self)} on {counted(len(self.coordinates), 'coordinate')}"
+        title = f"Modes: {len(self)} on {count_noun(len(self.coordinates), 'coordinate')}"
         return small_table(title, head, rows[:40], max(len(rows) - 40, 0))
 
     def __repr__(self) -> str:
-        size = counted(len(self.coordinates), "coordinate")
-        head = f"Modes: {len(self)} on {size} ({listed(self.coordinates, {})})"
+        size = count_noun(len(self.coordinates), "coordinate")
+        head = f"Modes: {len(self)} on {size} ({list_names(self.coordinates, {})})"
         return f"{head}\n{self.table()}"
 
 

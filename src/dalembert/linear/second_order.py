@@ -20,12 +20,12 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, names_or_numbered, numbered, real_number, unique_names, whole_number
+from dalembert.core.arguments import known_units, name_or_number, number_names, real_number, unique_names, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import matrix_lines
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.linear import storage
 from dalembert.linear.eigen import arnoldi, massless, quadratic, stability
 from dalembert.linear.eigen.classify import Classification
@@ -116,7 +116,7 @@ class SecondOrder(Responding):
         where = "this SecondOrder"
         sparse = storage.is_sparse(M, K)
         n = storage.square("M", M)
-        names = names_or_numbered("coordinate", coordinates, "x", n, where)
+        names = name_or_number("coordinate", coordinates, "x", n, where)
         B_ = (
             storage.zeros(n, 0, sparse=sparse)
             if B is None
@@ -126,8 +126,8 @@ class SecondOrder(Responding):
         read = {"Y_position": Y_position, "Y_velocity": Y_velocity, "Y_acceleration": Y_acceleration, "D": D}
         given = any(value is not None for value in read.values())
         outs = _outputs(read if given else {"Y_position": storage.identity(n, sparse=sparse)}, n, nu, sparse)
-        input_names = names_or_numbered("input", inputs, "u", nu, where)
-        default = numbered("y", outs["D"].shape[0]) if given else names
+        input_names = name_or_number("input", inputs, "u", nu, where)
+        default = number_names("y", outs["D"].shape[0]) if given else names
         output_names = unique_names("output", outputs, default, where)
         parts = (("M", M, +1), ("C", C, +1), ("G", G, -1), ("K", K, +1), ("H", H, -1), ("K_loss", K_loss, +1))
         assign(
@@ -346,12 +346,12 @@ class SecondOrder(Responding):
         terms = [symbol for symbol, part in (("H", self.H), ("i K_loss", self.K_loss)) if storage.nonzero(part)]
         stiffness = f"({' + '.join(['K', *terms])})" if terms else "K"
         damping_term = f" + {f'({damping})' if '+' in damping else damping} x′" if damping else ""
-        sizes = [counted(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
+        sizes = [count_noun(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
         kind = "sparse SecondOrder" if self.is_sparse else "SecondOrder"
         lines = [f"{kind}: {', '.join(sizes)}; M x″{damping_term} + {stiffness} x = {'B u' if self.nu else '0'}"]
         for kind, names in (("coordinates", self.coordinates), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
-                lines.append(f"  {kind.ljust(11)}  {listed(names, self.units)}")
+                lines.append(f"  {kind.ljust(11)}  {list_names(names, self.units)}")
         for symbol in MATRICES:
             array = getattr(self, symbol)
             if 0 not in array.shape and (symbol in "MK" or storage.nonzero(array)):

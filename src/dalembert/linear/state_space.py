@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, matrix, numbered, unique_names
+from dalembert.core.arguments import known_units, matrix, number_names, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.tables import matrix_lines
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.linear.eigen import roots
 from dalembert.linear.eigen.stability import Stability, judge_state_space
 from dalembert.linear.modes import Modes
@@ -96,9 +96,9 @@ class StateSpace(Responding):
                 "D", D, ny, nu, "one row per output, one column per input", vector="column" if nu == 1 else "row"
             )
         )
-        state_names = unique_names("state", states, numbered("x", nx), where)
-        input_names = unique_names("input", inputs, numbered("u", nu), where)
-        default = state_names if C is None else numbered("y", ny)
+        state_names = unique_names("state", states, number_names("x", nx), where)
+        input_names = unique_names("input", inputs, number_names("u", nu), where)
+        default = state_names if C is None else number_names("y", ny)
         output_names = unique_names("output", outputs, default, where)
         assign(
             self, A=A_, B=B_, C=C_, D=D_, dt=sampling.sample_time(dt),
@@ -410,11 +410,11 @@ class StateSpace(Responding):
 
     def __repr__(self) -> str:
         time = "continuous" if self.dt is None else f"discrete, dt = {self.dt:g} s"
-        sizes = ", ".join(counted(*size) for size in ((self.nx, "state"), (self.nu, "input"), (self.ny, "output")))
+        sizes = ", ".join(count_noun(*size) for size in ((self.nx, "state"), (self.nu, "input"), (self.ny, "output")))
         lines = [f"StateSpace: {sizes}; {time}"]
         for kind, names in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
-                lines.append(f"  {kind.ljust(10)}  {listed(names, self.units)}")
+                lines.append(f"  {kind.ljust(10)}  {list_names(names, self.units)}")
         for symbol, array, rows in (("A", self.A, self.states), ("B", self.B, self.states),
                                     ("C", self.C, self.outputs), ("D", self.D, self.outputs)):  # fmt: skip
             if array.size and (symbol == "A" or np.any(array)):

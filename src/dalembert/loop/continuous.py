@@ -115,7 +115,7 @@ def close_equations(
 ) -> ClosedLoop:
     """`close_loop` with everything read; `before` names driven inputs that somebody else drives until the switch."""
     given = (eqs, tuple(laws), observer_step, dict(actuators), switch, tuple(before), waits)
-    return eqs.cached_family("closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
+    return eqs.cache_family("closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
 
 
 def _key(eqs: EquationsOfMotion, laws: tuple[Law, ...], observer_step: ObserverStep | None, *rest: Any) -> str:

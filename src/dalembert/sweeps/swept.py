@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 
 
 @frozen(init=False)
@@ -80,7 +80,7 @@ class Swept:
             good = values[np.isfinite(values)] if values.ndim == 1 else np.asarray(values)[np.isfinite(values)]
             if len(good):
                 rows.append([name, *(f"{f(good):.5g}" for f in (np.min, np.mean, np.std, np.max))])
-        return aligned(["", "smallest", "mean", "deviation", "largest"], rows)
+        return align_columns(["", "smallest", "mean", "deviation", "largest"], rows)
 
     def __repr__(self) -> str:
         counts = {kind: self.status.count(kind) for kind in ("done", "failed", "missing")}

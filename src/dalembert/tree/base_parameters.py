@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError, require_name
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.tree.regressor import Names, dynamic_parameters, regressor
@@ -96,7 +96,7 @@ class BaseParameters:
 
     def table(self) -> str:
         """One line per combination."""
-        return aligned(("base parameter", "unit"), list(zip(self.names, self.units, strict=True)))
+        return align_columns(("base parameter", "unit"), list(zip(self.names, self.units, strict=True)))
 
     def __repr__(self) -> str:
         return f"{self.count} base parameters of {len(self.parameters)}\n{self.table()}"

@@ -110,7 +110,7 @@ def find_kernel(eqs: EquationsOfMotion, name: str, *choices: Any, place: Any = N
     def make() -> Kernel:
         return Kernel((tree if place is None else tree.load(place)).function(name, *choices))
 
-    return eqs.cached(("tree", name, *choices, PAYLOAD, place), make)  # type: ignore[no-any-return]
+    return eqs.cache(("tree", name, *choices, PAYLOAD, place), make)  # type: ignore[no-any-return]
 
 
 def kernel(eqs: EquationsOfMotion, name: str, *choices: Any, calls: int = 0) -> Kernel:

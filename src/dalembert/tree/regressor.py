@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.arguments import one_of, real_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError, require_name
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.mechanics.tree.algorithms.regressor import FRICTION_TERMS, INERTIAL, PLANAR_INERTIAL, ROTOR
@@ -40,7 +40,7 @@ class DynamicParameters:
     def table(self) -> str:
         """One line per parameter."""
         rows = [(n, f"{x:.6g}", u) for n, x, u in zip(self.names, self.values, self.units, strict=True)]
-        return aligned(("parameter", "value", "unit"), rows)
+        return align_columns(("parameter", "value", "unit"), rows)
 
     def __repr__(self) -> str:
         return self.table()
@@ -113,7 +113,7 @@ def dynamic_parameters(
     A tree knows bodies alone: friction and rotors of the machine are zero here.
     """
     own = read_joint_columns(eqs, friction, rotors, joints)
-    kernel: Kernel = eqs.cached(
+    kernel: Kernel = eqs.cache(
         ("tree", "inertial_parameters"), lambda: Kernel(require_tree(eqs).function("inertial_parameters"))
     )
     values = np.ravel(kernel(eqs.p, 0.0)[0])

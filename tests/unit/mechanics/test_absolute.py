@@ -114,7 +114,7 @@ def test_equations_and_states_survive_pickling(eqs: da.EquationsOfMotion) -> Non
 def test_something_built_once_is_kept(eqs: da.EquationsOfMotion) -> None:
     calls = []
     for _ in range(3):
-        assert eqs.cached("test of cached", lambda: calls.append(1) or "made") == "made"
+        assert eqs.cache("test of cached", lambda: calls.append(1) or "made") == "made"
     assert len(calls) == 1
     assert eqs.kernel("rows") is eqs.kernel("rows")
 

@@ -26,7 +26,7 @@ import scipy.linalg
 from dalembert.control.plant import THRESHOLDS
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.linear import StateSpace
 from dalembert.linear.eigen.roots import solve
 from dalembert.linear.transforms.interconnect import close
@@ -137,7 +137,7 @@ class Margins(DiskMargins):
             peaks = [_number(self.disk), _number(self.sensitivity.gain), _number(self.complementary.gain)]
             phase = _number(math.degrees(self.disk_phase))
             rows.append(["all at once", _range(self.disk_gain), phase, "-", *peaks])
-        return aligned(head, rows)
+        return align_columns(head, rows)
 
     def __repr__(self) -> str:
         return f"Margins\n{self.table()}"

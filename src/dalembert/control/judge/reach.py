@@ -18,7 +18,7 @@ from dalembert.control.plant import choose_inputs, choose_outputs, plant
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear.eigen.roots import balance_matrix, continuous
 from dalembert.linear.transforms.forms import reachable
 
@@ -92,7 +92,7 @@ class Reach:
     def words(self) -> str:
         """One sentence."""
         missed = [mode.words() for mode in self.modes if mode.missed]
-        by = listed(self.by, {}) or "nothing"
+        by = list_names(self.by, {}) or "nothing"
         if not missed:
             return f"every mode is {self.verb} by {by}."
         return f"not {self.verb} by {by}: {'; '.join(missed)}."
@@ -220,7 +220,7 @@ def require_stabilizable(
     """Refuse a pair with a mode that neither decays nor is reached."""
     missed = [mode for mode in _modes(A, B, dt, states, degree, every=False) if mode.missed]
     if missed:
-        _refuse(missed, f"is not reached by {listed(inputs, {})}", "stabilizable", degree,
+        _refuse(missed, f"is not reached by {list_names(inputs, {})}", "stabilizable", degree,
                 "Add an input that moves it, some damping, or take it out of the model: system.minimal().")  # fmt: skip
 
 

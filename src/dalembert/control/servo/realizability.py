@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Realizability:
         margin, condition = self.singularity_margin.min(), self.condition.max()
         worst = f"smallest singularity margin {margin:.3g}, largest condition number {condition:.3g}"
         return "\n".join([
-            aligned(["constraint", "largest residual"], rows),
-            aligned(["input", "required peak", "median", "unit", "at t [s]"], needed),
+            align_columns(["constraint", "largest residual"], rows),
+            align_columns(["input", "required peak", "median", "unit", "at t [s]"], needed),
             f"{self.verdict()}; {worst}",
         ])  # fmt: skip
 

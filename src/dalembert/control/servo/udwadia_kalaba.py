@@ -288,7 +288,7 @@ class ServoConstraints:
         eqs = self.eqs
         free = np.array(u, dtype=float).reshape(-1, eqs.nu)
         free[:, [eqs.inputs.index[name] for name in self.actuated]] = 0.0
-        kernel = eqs.cached(("servo", self._terms.serialize()), lambda: Kernel(self._terms))  # type: ignore[attr-defined]
+        kernel = eqs.cache(("servo", self._terms.serialize()), lambda: Kernel(self._terms))  # type: ignore[attr-defined]
         times = np.asarray(t, dtype=float).reshape(-1, 1)
         k, m, n = len(times), len(self.constraints), len(self.actuated)
         q, v, z = (np.asarray(x, dtype=float).reshape(k, size) for x, size in ((q, eqs.nq), (v, eqs.nv), (z, eqs.nz)))

@@ -42,8 +42,8 @@ from dalembert.core.arguments import matrix, real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.tables import aligned
-from dalembert.core.text import listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import list_names
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
@@ -147,7 +147,7 @@ class LinearObserver:
         rows = [
             [name, *(f"{value:.6g}" for value in row)] for name, row in zip(self.system.states, self.L, strict=True)
         ]
-        body = aligned(["L", *self.outputs], rows)
+        body = align_columns(["L", *self.outputs], rows)
         return "\n".join(line.rstrip() for line in f"{head}\n{body}\nerror\n{self.poles.table()}".split("\n"))
 
     def __repr__(self) -> str:
@@ -188,7 +188,7 @@ def observer_gain(
     C = model.C[[model.outputs.index(name) for name in read]]
     given = plant(system, what="observer_gain")
     wanted = read_poles(poles, model.nx, model.dt if given.dt is None else None)
-    L = place_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {listed(read, {})}").T
+    L = place_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {list_names(read, {})}").T
     M = None
     if model.dt is not None and form == "current":
         M = _filter_gain(model, L)
@@ -335,7 +335,7 @@ def check_noise(
 ) -> None:
     """A sensor must see every mode that does not decay; noise must excite those on the stability boundary."""
     require_detectable(
-        model.A, C, model.dt, model.states, what=f"is not seen by {listed(read, {})}", border=False,
+        model.A, C, model.dt, model.states, what=f"is not seen by {list_names(read, {})}", border=False,
         advice="Add a sensor that sees it, some damping, or leave it out of the model (system.minimal()).",
     )  # fmt: skip
     RN = scipy.linalg.solve(R, N.T, assume_a="pos")
@@ -395,7 +395,7 @@ def first_estimate(system: StateSpace, start: object, x0: FloatArray) -> FloatAr
         values = x0.copy()
         for name, value in start.items():
             if name not in names and name not in system.states:
-                raise DataError("unknown-name", f"start: there is no state {name!r}. Known: {listed(names, {})}.")
+                raise DataError("unknown-name", f"start: there is no state {name!r}. Known: {list_names(names, {})}.")
             values[names.index(name) if name in names else system.states.index(name)] = real_number(name, value)
         return values
     return matrix("start", np.reshape(np.asarray(start, dtype=float), (-1, 1)), system.nx, 1, "one per state")[:, 0]

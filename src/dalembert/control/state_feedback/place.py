@@ -27,7 +27,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import complex_text as text
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def place(
     A, B = with_integrals(sampled, drives, integrals)
     wanted = read_poles(poles, len(A), sampled.dt if model.dt is None else None)
     states = (*sampled.states, *(f"integral({name})" for name in integrals))
-    K = place_gain(A, B, wanted, method, sampled.dt, states, f"reached by {listed(drives, {})}")
+    K = place_gain(A, B, wanted, method, sampled.dt, states, f"reached by {list_names(drives, {})}")
     n = sampled.nx
     return StateFeedback(K[:, :n], sampled, drives, method=f"pole placement ({method})", K_integral=K[:, n:],
                          integral=integrals, tracking=followed, limits=limits)  # fmt: skip
@@ -98,7 +98,7 @@ def read_poles(poles: object, n: int, dt: float | None) -> ComplexArray:
         raise DataError("not-a-number", f"poles must be numbers, got {poles!r}: {error}") from None
     if len(values) != n:
         raise DataError(
-            "wrong-shape", f"{len(values)} poles were given for {counted(n, 'state')}; one is needed for each."
+            "wrong-shape", f"{len(values)} poles were given for {count_noun(n, 'state')}; one is needed for each."
         )
     if not np.all(np.isfinite(values)):
         raise DataError("not-finite", f"poles must be finite, got {poles!r}.")

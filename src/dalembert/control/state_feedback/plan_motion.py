@@ -27,7 +27,7 @@ from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import StateSpace
 from dalembert.numerics import doubling
@@ -122,7 +122,7 @@ def _read_end(
     rows, values = [], []
     for name, value in end.items():
         if name not in names and name not in model.states:
-            raise DataError("unknown-name", f"end: there is no state {name!r}. Known: {listed(names, {})}.")
+            raise DataError("unknown-name", f"end: there is no state {name!r}. Known: {list_names(names, {})}.")
         row = names.index(name) if name in names else model.states.index(name)
         rows.append(row)
         values.append(real_number(f"end[{name!r}]", value) - reference[row])
@@ -154,8 +154,8 @@ def _last_adjoint(
     if rows and values[-1] <= OUT_OF_REACH * values[0]:
         raise DataError(
             "not-reachable",
-            f"the inputs cannot bring {listed([names[i] for i in rows], {})} to given values within the horizon, at "
-            "least not independently.",
+            f"the inputs cannot bring {list_names([names[i] for i in rows], {})} to given values within the horizon, "
+            "at least not independently.",
             Advice(
                 "Prescribe fewer states, take a longer horizon, or drive more inputs ({} lists the modes they reach).",
                 Call("da.control.controllability"),

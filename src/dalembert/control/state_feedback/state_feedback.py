@@ -20,7 +20,7 @@ from dalembert.control.plant import reference_values, remove_reference, replace_
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
@@ -149,7 +149,7 @@ class StateFeedback:
         if self.residual is not None:
             lines[0] += f"; relative residual {self.residual:.1e}"
         rows = [[name, *(f"{value:.6g}" for value in gains[:, j])] for j, name in enumerate(columns)]
-        lines.append(aligned(["K", *self.drives], rows))
+        lines.append(align_columns(["K", *self.drives], rows))
         if self.schedule is None:
             lines += ["closed loop", self.poles.table()]
         return "\n".join(line.rstrip() for text in lines for line in text.split("\n"))

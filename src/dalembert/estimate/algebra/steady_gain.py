@@ -16,7 +16,7 @@ import scipy.linalg
 
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.expressions import Array
 from dalembert.linear.transforms.riccati import dare
 from dalembert.numerics import ties
@@ -59,7 +59,7 @@ class SteadyGain:
             for i, (name, row) in enumerate(zip(self.states, self.L, strict=True))
         ]
         head = ["state", *(f"L[:, {j}]" for j in range(self.L.shape[1])), "deviation"]
-        return aligned(head, rows)
+        return align_columns(head, rows)
 
     def __repr__(self) -> str:
         slowest = self.poles.real.max(initial=-np.inf) if self.continuous else np.abs(self.poles).max(initial=0.0)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.stats
 
 from dalembert.core.errors import DataError
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.estimate.engine.tangent import shares_of_errors
 from dalembert.expressions import Array
 
@@ -106,7 +106,7 @@ class Consistency:
             [name, f"{self.bias[j]:+.3f}", *(f"{self.autocorrelations[k, j]:+.3f}" for k in self._shown)]
             for j, name in enumerate(self.outputs)
         ]
-        return aligned(["output", "mean/σ", *(f"lag {k + 1}" for k in self._shown)], rows)
+        return align_columns(["output", "mean/σ", *(f"lag {k + 1}" for k in self._shown)], rows)
 
     @property
     def _shown(self) -> list[int]:

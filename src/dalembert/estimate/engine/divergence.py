@@ -129,7 +129,7 @@ def explain_failure(filter_: Filter, m: Array, row: Array) -> Finding:
 def find_cause(filter_: Filter, m: Array, row: Array) -> Finding | None:
     """Q or R that is no covariance there, or S that is singular; None where it is neither."""
     model = filter_.process
-    kernel = filter_.cached("cause", lambda: _kernel(filter_))
+    kernel = filter_.cache("cause", lambda: _kernel(filter_))
     sizes = np.cumsum([model.nu, model.nu, model.ny, model.ny, 1])
     u0, u1, y, measured, t, dt = np.split(np.asarray(row, dtype=float), sizes)
     S, R, Q = kernel(m, u0, u1, y, measured, filter_.model.numbers, t, dt)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import require_name
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.estimate.algebra.matrices import unpack_numbers
 from dalembert.estimate.engine.consistency import Consistency, consistency
 from dalembert.estimate.engine.metrics import Comparison, compare
@@ -156,7 +156,7 @@ class Estimate:
             [name, f"{self.record.data[-1, k]:.6g}", f"{self.deviations.data[-1, k]:.3g}", self.record.units[name]]
             for k, name in enumerate(self.record.names[:20])
         ]
-        return aligned(["estimate", "at the end", "deviation", "unit"], rows)
+        return align_columns(["estimate", "at the end", "deviation", "unit"], rows)
 
     def __repr__(self) -> str:
         used = self.measured.sum()

@@ -94,10 +94,10 @@ class Filter(engine.Recursion):
     @property
     def native(self) -> engine.FilterCode:
         """The kernels of a sample, built once."""
-        code: engine.FilterCode = self.cached("code", lambda: engine.FilterCode(self))
+        code: engine.FilterCode = self.cache("code", lambda: engine.FilterCode(self))
         return code
 
-    def cached(self, key: str, make: Callable[[], Any]) -> Any:
+    def cache(self, key: str, make: Callable[[], Any]) -> Any:
         """Something built from this filter's expressions, built once."""
         if key not in self._made:
             self._made[key] = make()
@@ -121,7 +121,7 @@ class Filter(engine.Recursion):
             m = ca.MX.sym("m", self.state_size)
             return Kernel(ca.Function("covariance", [m], [ca.densify(pack(self.covariance(m)))]))
 
-        kernel = self.cached("covariance", make)
+        kernel = self.cache("covariance", make)
         entries = kernel.many(filter_states)[0].reshape(len(filter_states), triangle(self.process.ne))
         return unpack_numbers(entries, self.process.ne)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.errors import DataError, require_name, unknown_name
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.estimate.engine.consistency import chi_square_band, freedoms, nees, same_times
 from dalembert.expressions import Array
 from dalembert.record import Record
@@ -101,7 +101,7 @@ class Comparison:
                 [name, f"{self.rms[name]:.4g}", share, f"{self.largest[name]:.4g}", f"{self.mean[name]:+.3g}",
                  f"{self.deviation_rms[name]:.4g}", self.errors.units[name]]
             )  # fmt: skip
-        return aligned(["channel", "RMS error", "of signal", "largest", "mean", "deviation", "unit"], rows)
+        return align_columns(["channel", "RMS error", "of signal", "largest", "mean", "deviation", "unit"], rows)
 
     def __repr__(self) -> str:
         more = "" if self.nees is None else f", NEES {self.nees_mean:.3g} per state"

@@ -75,7 +75,7 @@ def shares_of_errors(filter_: Filter, states: Array, times: Array) -> Array | No
     model = filter_.process
     if model.flat:
         return None
-    kernel = filter_.cached("shares of errors", lambda: projector(model))
+    kernel = filter_.cache("shares of errors", lambda: projector(model))
     T = kernel(states[0], model.p, times[0])[0].reshape(1, model.ne, model.ne)
     if np.abs(T[0] - np.eye(model.ne)).max() < SAME:
         return None

@@ -30,7 +30,7 @@ class ConvergedFilter:
 
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.process = filter_, filter_.process
-        self.kernel: Kernel = filter_.cached("converged", lambda: _kernel(filter_))
+        self.kernel: Kernel = filter_.cache("converged", lambda: _kernel(filter_))
         self.measured = engine.measured_columns(filter_)
         self.row: Array | None = None  # results of a sample, but for x, e and NIS
         self.numbers: Array = np.empty(0)

@@ -172,7 +172,7 @@ class ExtendedKalmanBucy(Filter):
         model = self.process
         sizes = [model.nx, triangle(model.ne), model.ny, model.ny, model.nu, model.nu, 1, 1]
         x, entries, y0, measured0, u0, held, dt, passed = ca.vertsplit(m, np.cumsum([0, *sizes]).tolist())
-        going = self.cached("interval", self._interval)
+        going = self.cache("interval", self._interval)
         x, entries = going(passed, x, entries, held, u0, y0, u, y, measured * measured0, p, t - dt, dt)
         P = unpack(entries, model.ne)
         expected, C = self.model.sensing(x, u, p, t)

@@ -193,7 +193,7 @@ class ForceModel:
         """B at poses all over the workspace, and per input the largest sum of what its entries are made of."""
         eqs, r = self.eqs, self.balance.relations
         q = explore_rays(r, self._leading[0](r.begin, eqs.p, 0.0)[1], r.begin, None, 100)[1]
-        kernel = eqs.cached(("acting", r.targets), lambda: Kernel(self.balance.acting))
+        kernel = eqs.cache(("acting", r.targets), lambda: Kernel(self.balance.acting))
         B, summed = (x.reshape(len(q), -1, eqs.nu) for x in kernel.many(q, eqs.p, 0.0))
         return B, summed.max(axis=(0, 1))
 
@@ -209,7 +209,7 @@ class ForceModel:
     def _leading(self) -> tuple[Kernel, Kernel]:
         """Where the coordinates of a pose stand, and the pose led to given coordinates."""
         r = self.balance.relations
-        return self.eqs.cached(("leading", r.coordinates.names), r.closing.numbers)  # type: ignore[no-any-return]
+        return self.eqs.cache(("leading", r.coordinates.names), r.closing.numbers)  # type: ignore[no-any-return]
 
     # -- numbers -------------------------------------------------------------------------------------------------------
     @property
@@ -221,7 +221,7 @@ class ForceModel:
 
     def _terms(self, q: Array, zd: Array, zdd: Array, t: Array) -> tuple[Array, Array]:
         eqs, n = self.eqs, self.balance.n
-        kernel = eqs.cached(("balance kernel", self.balance.relations.coordinates.names),
+        kernel = eqs.cache(("balance kernel", self.balance.relations.coordinates.names),
                             lambda: Kernel(self.balance.function))  # fmt: skip
         h, B = kernel.many(q, zd, zdd, eqs.p, t.reshape(-1, 1))
         return h.reshape(len(q), n), B.reshape(len(q), n, eqs.nu)
@@ -417,7 +417,7 @@ class Balance:
             )
         self.eqs = eqs
         self.relations = MachineRelations(eqs, independent, at)
-        self.function, self.acting = eqs.cached(("force balance", self.relations.targets), self._make)
+        self.function, self.acting = eqs.cache(("force balance", self.relations.targets), self._make)
 
     @property
     def n(self) -> int:

@@ -17,7 +17,7 @@ from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.estimate.algebra.noise import covariance, root
 from dalembert.estimate.engine.tangent import SAME, projector
@@ -172,7 +172,7 @@ class LocalObservability:
             row = [name, f"{hidden:.2f}" if hidden > 5e-3 else "-", f"{self.left[name]:.3g}"]
             rows.append([*row, *([f"{self.deviations[name]:.3g}"] if self.deviations else [])])
         values = " ".join(f"{value:.2e}" for value in self.singular_values)
-        return f"{aligned(head, rows)}\nsingular values (signal over noise): {values}\n{self.assumed}".rstrip()
+        return f"{align_columns(head, rows)}\nsingular values (signal over noise): {values}\n{self.assumed}".rstrip()
 
     def __repr__(self) -> str:
         return f"{self.verdict}\n{self.table()}"

@@ -50,7 +50,7 @@ def smooth(estimate: Estimate, *, progress: object = None) -> Estimate:
         raise DataError("not-supported", "the estimate must be complete and not smoothed already.")
     began = clock.process_time()
     filter_: Filter = estimate.filter
-    kernel = filter_.cached("smoother", lambda: _kernel(filter_))
+    kernel = filter_.cache("smoother", lambda: _kernel(filter_))
     results = _back(filter_, kernel, estimate, progress)
     m, nr = filter_.process, len(filter_.native.reported)
     report, variance, states, packed = np.split(results, np.cumsum([nr, nr, m.nx]), axis=1)

@@ -24,7 +24,7 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.estimate.algebra.noise import Covariance
 from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.consistency import same_times
@@ -103,7 +103,7 @@ class Tuned:
             ]
             for name, v in self.variances.items()
         ]
-        return aligned(["variance", "before", "after", "deviation", ""], rows)
+        return align_columns(["variance", "before", "after", "deviation", ""], rows)
 
     def __repr__(self) -> str:
         return (

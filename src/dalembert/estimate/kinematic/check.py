@@ -23,7 +23,7 @@ import numpy as np
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
@@ -91,7 +91,7 @@ class KinematicCheck:
             ["rank of the outputs' gradient", f"{self.output_rank} of {c['n']}"],
             ["rank of the observability matrix", f"{self.observable_rank} of {c['states']}"],
         ]
-        return "\n".join([aligned(["", ""], rows).lstrip("\n"), *self.remarks])
+        return "\n".join([align_columns(["", ""], rows).lstrip("\n"), *self.remarks])
 
     def __repr__(self) -> str:
         return f"KinematicCheck\n{self.table()}"

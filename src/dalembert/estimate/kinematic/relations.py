@@ -73,8 +73,8 @@ class MachineRelations:
                 Advice("Use a filter on the equations of motion."),
             )
         self.targets = self._targets(independent)
-        self.closing: Closing = eqs.cached(("closing", self.targets), lambda: Closing(eqs, self.targets))
-        self._stack, self._lead = eqs.cached(("closing numbers", self.targets), self.closing.numbers)
+        self.closing: Closing = eqs.cache(("closing", self.targets), lambda: Closing(eqs, self.targets))
+        self._stack, self._lead = eqs.cache(("closing numbers", self.targets), self.closing.numbers)
         rates, units = [], []
         for name, k in zip(self.targets.names, self.targets.measures, strict=True):
             rates.append(f"{name}.rate" if k < 0 else eqs.measure_rates.names[k])
@@ -144,7 +144,7 @@ class MachineRelations:
         """As many coordinates as degrees of freedom, independent at some pose near the drawing."""
         eqs, n = self.eqs, len(self.targets.names)
         random = np.random.default_rng(0)
-        project = eqs.cached("projection kernel", lambda: Kernel(projection_function(eqs, 4)))
+        project = eqs.cache("projection kernel", lambda: Kernel(projection_function(eqs, 4)))
         still, q = np.zeros(eqs.nv), self.begin
         found, freedom = 0, eqs.nv
         for _ in range(3):  # it may be a dead point: look beside it too
@@ -232,7 +232,7 @@ class MachineRelations:
     def read(self, state: State) -> dict[str, float]:
         eqs = self.eqs
         _own(eqs, state)
-        kernel = eqs.cached(("reading", self.targets), lambda: Kernel(target_function(eqs, self.targets)))
+        kernel = eqs.cache(("reading", self.targets), lambda: Kernel(target_function(eqs, self.targets)))
         z, zd = kernel(state.q, state.v, eqs.p, state.t)[:2]
         return {n: float(x) for c, values in ((self.coordinates, z), (self.rates, zd))
                 for n, x in zip(c.names, values.ravel(), strict=True)}  # fmt: skip

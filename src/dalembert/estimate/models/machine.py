@@ -112,7 +112,7 @@ def machine_process(
     return Process(
         eqs.name, machine.errors(), machine.state_channels(),
         Channels([eqs.inputs.names[k] for k in free], [eqs.inputs.units[k] for k in free]), Channels(names, units),
-        eqs.cached(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
+        eqs.cache(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
         Channels([c[2] for c in channels], [c[3] for c in channels]), _find_angles(wrapped, names, units),
         source=eqs, placed=partial(place, machine, None if drawn else at),
     )  # fmt: skip

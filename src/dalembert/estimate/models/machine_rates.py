@@ -96,7 +96,7 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
         values, _ = rates(eqs, s)
         return build_function("rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], values)
 
-    return eqs.cached("rates of a filter", make)
+    return eqs.cache("rates of a filter", make)
 
 
 def landing_function(eqs: EquationsOfMotion) -> ca.Function:
@@ -114,7 +114,7 @@ def landing_function(eqs: EquationsOfMotion) -> ca.Function:
         q, v = _onto(eqs, replace(s, q=q, v=v, z=z), held)
         return build_function("landing", [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t], [q, v, z])
 
-    return eqs.cached("landing of a filter", make)
+    return eqs.cache("landing of a filter", make)
 
 
 def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
@@ -132,7 +132,7 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
         q, v = _onto(eqs, resting, held)
         return build_function("project", [s.q, s.v, s.p, s.t], [q, v])
 
-    return eqs.cached("projection of a filter", make)
+    return eqs.cache("projection of a filter", make)
 
 
 def _onto(eqs: EquationsOfMotion, s: Symbols, held: FactoredRows) -> tuple[Expr, Expr]:

@@ -102,9 +102,9 @@ def find_modal_table(lines: Sequence[tuple[int, str]]) -> ModalTable | None:
     numbers = [number for number, _ in lines]
     rows, place = [*found.rows[found.row :]], numbers[found.row :]
     decimal = _decimal(found.delimiter, [cell for row in rows for cell in row])
-    width = len(_stripped(rows[0]))
+    width = len(_strip(rows[0]))
     if found.is_turned:
-        width = max(len(_stripped(row)) for row in rows)
+        width = max(len(_strip(row)) for row in rows)
         if rows[0][0].casefold() in _NAMES or _is_numbering(rows[0], decimal):
             rows, place = rows[1:], place[1:]
     for row, line in zip(rows, place, strict=True):
@@ -140,7 +140,7 @@ def _is_numbering(row: Sequence[str], decimal: str) -> bool:
     return word is not None and word.quantity is ModalQuantity.mode
 
 
-def _stripped(row: Sequence[str]) -> Sequence[str]:
+def _strip(row: Sequence[str]) -> Sequence[str]:
     """A row without empty cells at its end."""
     width = len(row)
     while width > 1 and not row[width - 1]:

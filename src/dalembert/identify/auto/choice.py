@@ -23,7 +23,7 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.auto.mode_classes import judge_modes
 from dalembert.identify.auto.nonlinearity import decide_nonlinearity
 from dalembert.identify.auto.preparation import Setting
@@ -136,8 +136,8 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     findings += find_doubts(model, every, drawn, fit_in, fit_out, residuals, data.duration)
     listing = ", ".join(f"{drawn.frequencies_hz[k]:.5g} Hz (order {drawn.orders[k]})" for k in places)
     text = (
-        f"set the automatic model aside and took {counted(len(places), 'pole')} of the diagram as chosen: {listing}; "
-        "their shapes are those of the diagram, everything else follows by least squares"
+        f"set the automatic model aside and took {count_noun(len(places), 'pole')} of the diagram as chosen: {listing}"
+        "; their shapes are those of the diagram, everything else follows by least squares"
     )
     return replace(
         result, identified=model, trials=(), fit=fit_out, training_fit=fit_in, residuals=residuals,

@@ -21,7 +21,7 @@ import scipy.linalg
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertError
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.identify.auto.result import Backbone, Nonlinearity
 from dalembert.identify.likelihood.refine import refine
 from dalembert.identify.model.identified import Identified
@@ -275,4 +275,4 @@ def table_of_backbones(curves: Sequence[Backbone]) -> str:
          f"{100 * c.change:+.2g}", "yes" if c.significant else "no")
         for c in curves
     ]  # fmt: skip
-    return aligned(("mode", "frequency [Hz]", "level (rms)", "change [%]", "significant"), rows)
+    return align_columns(("mode", "frequency [Hz]", "level (rms)", "change [%]", "significant"), rows)

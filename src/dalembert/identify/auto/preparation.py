@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit
 from dalembert.identify.physical.sensor_places import kind_of_unit
@@ -112,15 +112,15 @@ def prepare(data: Data, rows: int | None) -> tuple[Setting, list[str]]:
     """Whether means are taken off, which outputs are copies, and the first decisions."""
     impacts = bool(data.nu) and all(_is_impact(u[:, j]) for u in data.u for j in range(data.nu))
     shifted = [] if impacts else _find_offsets(data)
-    ways = f"{data.nu} in, {data.ny} out" if data.nu else f"{counted(data.ny, 'output')} without inputs"
+    ways = f"{data.nu} in, {data.ny} out" if data.nu else f"{count_noun(data.ny, 'output')} without inputs"
     text = (
-        f"read {data.samples} samples in {counted(data.segments, 'record')} at {1.0 / data.dt:.6g} Hz "
+        f"read {data.samples} samples in {count_noun(data.segments, 'record')} at {1.0 / data.dt:.6g} Hz "
         f"({data.duration:.4g} s), {ways}; {describe_gaps(data.provenance)}, even time, no dead channel"
     )
     if impacts:
         why = "kept the levels of all channels: the inputs are impacts from rest, whose means are no offsets"
     elif shifted:
-        why = f"took the mean off every channel: {listed(shifted, {})} have offsets that are no motion"
+        why = f"took the mean off every channel: {list_names(shifted, {})} have offsets that are no motion"
     else:
         why = "kept the levels of all channels: their means are no larger than chance gives"
     kept, left_out = _leave_out_copies(data)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned, spread
+from dalembert.core.tables import align_columns, spread
 from dalembert.identify.auto.time_scale import TimeScale
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
@@ -230,7 +230,7 @@ class AutoIdentified:
             (str(t.order), f"{t.percent:.2f}", "yes" if t.stable else "no", "chosen" if t.chosen else "")
             for t in self.trials
         ]
-        return aligned(("order", "fit of unseen part [%]", "stable", ""), rows)
+        return align_columns(("order", "fit of unseen part [%]", "stable", ""), rows)
 
     def explain(self) -> str:
         """Steps and their reasons, modes, fit, and reasons for doubt."""
@@ -268,7 +268,7 @@ class AutoIdentified:
             ]  # fmt: skip
             why = {CLASSES[0]: "", CLASSES[3]: "against it"}.get(grade, "because")
             head = ("mode", "frequency [Hz]", "damping ratio [%]", why)
-            lines += [f"{grade}:", aligned(head, rows)]
+            lines += [f"{grade}:", align_columns(head, rows)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

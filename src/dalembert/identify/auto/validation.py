@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Advice, Call, Finding
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.auto.result import CLASSES, ModeJudgement, OrderTrial
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
@@ -105,7 +105,7 @@ def find_no_sound_mode(judgements: Sequence[ModeJudgement]) -> list[Finding]:
     count = sum(judged.grade == CLASSES[1] for judged in judgements)
     problem = (
         "no mode is sound: none appears over orders, methods and both halves of the record with small deviations. "
-        f"{counted(count, 'mode')} may be right. Measure longer, excite more, or measure the forces that act."
+        f"{count_noun(count, 'mode')} may be right. Measure longer, excite more, or measure the forces that act."
     )
     return [Finding("no-sound-mode", problem, evidence={"uncertain": count})]
 

@@ -17,7 +17,7 @@ from dalembert.core.arguments import matrix, one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
@@ -65,7 +65,7 @@ class ModalBounds:
                     strict=True)
             )
         ]  # fmt: skip
-        return aligned(("mode", "frequency [Hz]", "± %", "damping ratio", "± %"), rows)
+        return align_columns(("mode", "frequency [Hz]", "± %", "damping ratio", "± %"), rows)
 
     def __repr__(self) -> str:
         return f"Cramér-Rao bounds\n{self.table()}"

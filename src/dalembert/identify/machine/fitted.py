@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.identify.likelihood.identifiability import correlation_of, judge_information
 from dalembert.identify.machine.records import MeasuredTests
@@ -111,7 +111,7 @@ class FittedMachine:
             share = f"{100 * deviation / abs(value):.2g}" if value and np.isfinite(deviation) else "-"
             shown = f"{deviation:.2g}" if np.isfinite(deviation) else "unknown"
             rows.append((name, f"{value:.6g}", shown, share, f"{self.first[k]:.6g}"))
-        return aligned(("parameter", "value", "deviation", "[%]", "first value"), rows)
+        return align_columns(("parameter", "value", "deviation", "[%]", "first value"), rows)
 
     def __repr__(self) -> str:
         head = f"FittedMachine {self.equations.name!r}: {self.status}, {self.fit.mean:.2f} % fit on average"

@@ -12,7 +12,13 @@ from dataclasses import replace
 import casadi as ca
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.solve.constrained.solve import Evaluation, depends_on_reactions, forward_function, refinements, steered
+from dalembert.solve.constrained.solve import (
+    Evaluation,
+    depends_on_reactions,
+    forward_function,
+    refinements,
+    steer_speeds,
+)
 
 SX = ca.SX
 PASSES = 3
@@ -29,7 +35,7 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
             return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < 600})
         s = eqs.symbols()
         at = Evaluation(eqs, s)
-        s = replace(s, v=steered(eqs, at, s.v))
+        s = replace(s, v=steer_speeds(eqs, at, s.v))
         here = Evaluation(eqs, s, factor=at.factor)
         count = refinements(eqs)
         felt = sorted(set(eqs.functions["forces"].jac_sparsity(0, 6).get_col()))
@@ -50,4 +56,4 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
         inputs = [at.s.q, at.s.v, at.s.z, at.s.u, at.s.p, at.s.t, at.s.lam]
         return ca.Function("rates", inputs, [ca.densify(x) for x in (N @ s.v + n, a, zdot, lam)], {"cse": True})
 
-    return eqs.cached("differentiable rates", make)
+    return eqs.cache("differentiable rates", make)

@@ -178,7 +178,7 @@ def find_reactions(s: ShootingSteps, x: Array, u: Array, p: Array, t: float) -> 
     if not s.nl:
         return np.zeros(0)
     eqs = s.eqs
-    kernel = eqs.cached("shooting find_reactions", lambda: Kernel(forward_function(eqs)))
+    kernel = eqs.cache("shooting find_reactions", lambda: Kernel(forward_function(eqs)))
     a, b = eqs.nq, eqs.nq + eqs.nv
     return np.asarray(kernel(x[:a], x[a:b], x[b : s.nx], u, p, t, np.zeros(s.nl))[4])
 

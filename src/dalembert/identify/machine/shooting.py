@@ -56,8 +56,8 @@ class ShootingSteps:
     def with_substeps(self, substeps: int) -> ShootingSteps:
         return ShootingSteps(self.eqs, self.outputs, self.chosen, self.n, substeps)
 
-    def _cached(self, key: str, make: Any, *rest: Any) -> Any:
-        return self.eqs.cached(("shooting", key, self.outputs, tuple(self.chosen), self.n, self.substeps, *rest), make)
+    def _cache(self, key: str, make: Any, *rest: Any) -> Any:
+        return self.eqs.cache(("shooting", key, self.outputs, tuple(self.chosen), self.n, self.substeps, *rest), make)
 
     def _split(self, x: Any) -> tuple[Any, Any, Any, Any]:
         a, b = self.eqs.nq, self.eqs.nq + self.eqs.nv
@@ -94,7 +94,7 @@ class ShootingSteps:
         _, _, _, _, q, v, z, _, _, _, _, lam, _ = close(*last, k[2][3], *base, MX(0), h * weights[-1], u1, p, t + h)
         return flatten(ca.Function("step", symbols, [self._join(q, v, z, lam)]), F)
 
-    def observed(self) -> ca.Function:
+    def observe(self) -> ca.Function:
         """(x, p, u, t) -> the matched outputs."""
         eqs = self.eqs
         x, p, u, _, t, _ = self._symbols()
@@ -127,7 +127,7 @@ class ShootingSteps:
 
     def sample(self, *, sensitive: bool) -> ca.Function:
         """(x, S; p, u0, u1, t, h) -> (x, S) one sample later; without S where not ``sensitive``."""
-        step = self._cached("step", self.sensitive if sensitive else self.step, sensitive)
+        step = self._cache("step", self.sensitive if sensitive else self.step, sensitive)
         x, p, u0, u1, t, h = self._symbols()
         S = MX.sym("S", self.size, self.n + self.m)
         short = h / self.substeps
@@ -143,14 +143,14 @@ class ShootingSteps:
         """`count` samples in one call."""
 
         def make() -> Kernel:
-            sample = self._cached("sample", lambda: self.sample(sensitive=sensitive), sensitive)
+            sample = self._cache("sample", lambda: self.sample(sensitive=sensitive), sensitive)
             return Kernel(sample.mapaccum("chain", count, 2 if sensitive else 1))
 
-        return self._cached("chain", make, count, sensitive)  # type: ignore[no-any-return]
+        return self._cache("chain", make, count, sensitive)  # type: ignore[no-any-return]
 
     def outputs_kernel(self, *, sensitive: bool) -> Kernel:
         def make() -> Kernel:
-            function = self.observed()
+            function = self.observe()
             if sensitive:
                 x, p, u, _, t, _ = self._symbols()
                 S = MX.sym("S", self.size, self.n + self.m)
@@ -160,7 +160,7 @@ class ShootingSteps:
                 function = ca.Function("observed", [x, S, p, u, t], [y, ca.densify(dy)])
             return Kernel(function)
 
-        return self._cached("outputs", make, sensitive)  # type: ignore[no-any-return]
+        return self._cache("outputs", make, sensitive)  # type: ignore[no-any-return]
 
     def projection(self) -> tuple[Kernel, Kernel]:
         """(q,v,p,t) -> q, v on the joints; and its derivative by the chosen parameters, each (nq or nv, m)."""
@@ -174,7 +174,7 @@ class ShootingSteps:
             slope = ca.Function("slope", [q, v, p, t], [ca.densify(ca.vertcat(dq, dv))])
             return Kernel(far), Kernel(slope)
 
-        return self._cached("projection", make)  # type: ignore[no-any-return]
+        return self._cache("projection", make)  # type: ignore[no-any-return]
 
 
 def flatten(function: ca.Function, kernel: ca.Function) -> ca.Function:
@@ -202,7 +202,7 @@ def tangent_kernel(eqs: EquationsOfMotion) -> Kernel:
         function = ca.Function("tangents", [s.q, s.v, s.p, s.t], [ca.densify(x) for x in (N, A, slope)])
         return Kernel(function)
 
-    return eqs.cached("shooting tangents", make)  # type: ignore[no-any-return]
+    return eqs.cache("shooting tangents", make)  # type: ignore[no-any-return]
 
 
 def find_tangents(
@@ -329,7 +329,7 @@ class Shooter:
         """States (S, L + 1, size) and outputs (S, L + 1, ny)."""
         g, s = self.segments, self.steps
         S, L = g.h.shape
-        (ends,) = s.chain(L, sensitive=False).many(x, *self._driven(p))
+        (ends,) = s.chain(L, sensitive=False).many(x, *self._repeat_inputs(p))
         states = np.concatenate((x[:, None], _columns(ends, S, L, s.size)), axis=1)
         (y,) = s.outputs_kernel(sensitive=False).many(
             states.reshape(-1, s.size), p, g.u.reshape(S * (L + 1), -1), g.t.reshape(-1, 1)
@@ -341,7 +341,9 @@ class Shooter:
         g, s = self.segments, self.steps
         S, L = g.h.shape
         nd = s.n + s.m
-        ends, slopes = s.chain(L, sensitive=True).many(x, seeds.transpose(0, 2, 1).reshape(S, -1), *self._driven(p))
+        ends, slopes = s.chain(L, sensitive=True).many(
+            x, seeds.transpose(0, 2, 1).reshape(S, -1), *self._repeat_inputs(p)
+        )
         states = np.concatenate((x[:, None], _columns(ends, S, L, s.size)), axis=1)
         slopes = slopes.reshape(S, s.size, L, nd).transpose(0, 2, 1, 3)
         slopes = np.concatenate((seeds[:, None], slopes), axis=1)
@@ -352,7 +354,7 @@ class Shooter:
         )  # fmt: skip
         return states, y.reshape(S, L + 1, -1), slopes, dy.reshape(S, L + 1, -1, nd)
 
-    def _driven(self, p: Array) -> tuple[Array, ...]:
+    def _repeat_inputs(self, p: Array) -> tuple[Array, ...]:
         g = self.segments
         S, L = g.h.shape
         return np.tile(p, L), g.u[:, :-1].reshape(S, -1), g.u_end.reshape(S, -1), g.t[:, :-1], g.h

@@ -17,8 +17,8 @@ from dalembert.core.arguments import matrix, one_of, square, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.tables import aligned
-from dalembert.core.text import counted
+from dalembert.core.tables import align_columns
+from dalembert.core.text import count_noun
 from dalembert.identify.model import playback
 from dalembert.identify.model.quality import Fit, Residuals, examine, measure_fit
 from dalembert.identify.records.checks import find_name, list_records
@@ -206,7 +206,9 @@ class Identified:
         for i, (f, z) in enumerate(zip(modes.frequencies_hz, modes.damping_ratios, strict=True)):
             row = [str(i + 1), f"{f:.6g}"] + ([f"{sd_f[i]:.2g}"] if sd_f is not None else []) + [f"{z:.5g}"]
             rows.append([*row, *([f"{sd_z[i]:.2g}"] if sd_z is not None else []), f"{mpc[i]:.3f}"])
-        return "\n".join([aligned(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)])
+        return "\n".join(
+            [align_columns(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)]
+        )
 
     def output_spectra(self, frequencies: ArrayLike) -> ComplexArray | None:
         """One-sided spectral densities per Hz (nf, ny, ny) of outputs that the innovations drive; None without gain.
@@ -295,7 +297,7 @@ class Identified:
         return "\n".join([self.modal_table(), *(["notes:"] if notes else []), *notes])
 
     def __repr__(self) -> str:
-        sizes = ", ".join(counted(*size) for size in ((self.system.nu, "input"), (self.system.ny, "output")))
+        sizes = ", ".join(count_noun(*size) for size in ((self.system.nu, "input"), (self.system.ny, "output")))
         head = f"Identified by {self.method}: order {self.order}, {sizes}, dt = {self.dt:g} s"
         return f"{head}\n{self.table()}"
 

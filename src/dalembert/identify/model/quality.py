@@ -22,7 +22,7 @@ import scipy.linalg
 import scipy.special
 
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 
 
 @frozen
@@ -59,7 +59,7 @@ class Fit:
             (name, f"{p:.2f}", f"{r:.4g}" + (f" {self.units[name]}" if self.units.get(name) else ""))
             for name, p, r in zip(self.outputs, self.percent, self.rms, strict=True)
         ]
-        return aligned(("output", "fit [%]", "rms error"), rows)
+        return align_columns(("output", "fit [%]", "rms error"), rows)
 
     def __repr__(self) -> str:
         return f"Fit by {self.kind}: {self.mean:.2f} % on average\n{self.table()}"
@@ -146,7 +146,7 @@ class Residuals:
                 worst = f"{self.independence[i, j]:.3f} ({self.inputs[j]})"
             rows.append((name, f"{np.sqrt(self.covariance[i, i]):.4g}", f"{100 * beyond.mean():.0f}",
                          f"{self.whiteness[i]:.3f}", worst))  # fmt: skip
-        return aligned(("output", "rms", "lags beyond 95 % band [%]", "p white", "p independent of inputs"), rows)
+        return align_columns(("output", "rms", "lags beyond 95 % band [%]", "p white", "p independent of inputs"), rows)
 
     def __repr__(self) -> str:
         return f"Residuals of {self.kind}: {self.verdict()}\n{self.table()}"

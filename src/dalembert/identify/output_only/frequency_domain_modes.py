@@ -9,8 +9,8 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, IntArray, frozen
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned, spread
-from dalembert.core.text import counted
+from dalembert.core.tables import align_columns, spread
+from dalembert.core.text import count_noun
 from dalembert.identify.spectral.machine_harmonics import MachineHarmonic
 from dalembert.linear.modes import Modes
 
@@ -89,13 +89,14 @@ class FrequencyDomainModes:
                 row.append(spread(100.0 * self.damping_ratios[k], _pick(self.damping_deviations, k, 100.0)))
             rows.append([*row, "harmonic of a machine" if k in self.machines else "mode"])
         head = ["mode", "frequency [Hz]", *([] if self.damping_ratios is None else ["damping ratio [%]"]), "kind"]
-        return aligned(head, rows) if rows else "no modes"
+        return align_columns(head, rows) if rows else "no modes"
 
     def __repr__(self) -> str:
         width = float(self.frequencies[1]) / (2.0 * np.pi)
         return (
-            f"FrequencyDomainModes by {self.method}: {counted(len(self.modes), 'peak')} of "
-            f"{counted(len(self.outputs), 'output')}, lines every {width:.4g} Hz, {self.blocks} blocks\n{self.table()}"
+            f"FrequencyDomainModes by {self.method}: {count_noun(len(self.modes), 'peak')} of "
+            f"{count_noun(len(self.outputs), 'output')}, lines every {width:.4g} Hz, {self.blocks} blocks\n"
+            f"{self.table()}"
         )
 
 

@@ -17,7 +17,7 @@ import scipy.optimize
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.output_only.decomposition import THRESHOLDS, decompose
 from dalembert.identify.output_only.fdd import choose_peaks
 from dalembert.identify.records.checks import list_records
@@ -49,7 +49,7 @@ def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> Witho
         return WithoutSines(runs, (), ())
     cleaned = tuple(_subtract(run, data.outputs, list(found.values())) for run in runs)
     words = ", ".join(f"{one.frequency_hz:.4g}" for one in found.values())
-    decision = f"took out {counted(len(found), 'steady sine')} of a machine: {words} Hz"
+    decision = f"took out {count_noun(len(found), 'steady sine')} of a machine: {words} Hz"
     return WithoutSines(cleaned, tuple(describe_machine_harmonics(found)), (decision,))
 
 

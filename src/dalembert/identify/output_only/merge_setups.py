@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.identify.model.identified import Identified, take_identified
 from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.output_only.poser import SetupModes, identify_setup, join_setups, modes_of_model
@@ -112,7 +112,7 @@ def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] |
                 raise DataError(
                     "missing-channel",
                     f"set-up {k + 1} has no channel {name!r}, which is a reference. All set-ups share: "
-                    f"{listed(shared, {}) or 'none'}.",
+                    f"{list_names(shared, {}) or 'none'}.",
                     where={"record": k + 1, "channel": name},
                 )
     if not wanted:

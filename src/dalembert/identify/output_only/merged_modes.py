@@ -7,8 +7,8 @@ from typing import Any
 
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned, spread
-from dalembert.core.text import counted, listed
+from dalembert.core.tables import align_columns, spread
+from dalembert.core.text import count_noun, list_names
 from dalembert.identify.spectral.machine_harmonics import MachineHarmonic
 from dalembert.identify.subspace.stabilization import Stabilization
 from dalembert.linear.modes import Modes
@@ -92,11 +92,13 @@ class MergedModes:
         ]  # fmt: skip
         agreement = [] if mac is None else ["least MAC at references"]
         return (
-            aligned(("mode", "frequency [Hz]", "damping ratio [%]", *agreement, "kind"), rows) if rows else "no modes"
+            align_columns(("mode", "frequency [Hz]", "damping ratio [%]", *agreement, "kind"), rows)
+            if rows
+            else "no modes"
         )
 
     def __repr__(self) -> str:
         return (
-            f"MergedModes by {self.method}: {counted(len(self.modes), 'mode')} of {len(self.setups)} set-ups, "
-            f"{counted(len(self.outputs), 'sensor')}, references {listed(self.references, {})}\n{self.table()}"
+            f"MergedModes by {self.method}: {count_noun(len(self.modes), 'mode')} of {len(self.setups)} set-ups, "
+            f"{count_noun(len(self.outputs), 'sensor')}, references {list_names(self.references, {})}\n{self.table()}"
         )

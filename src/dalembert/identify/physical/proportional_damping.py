@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.modes import Modes
@@ -52,7 +52,7 @@ class ProportionalDamping:
             [f"{w / (2.0 * np.pi):.5g}", f"{z:.5g}", f"{f:.5g}", f"{z - f:.2g}"]
             for w, z, f in zip(self.frequencies, self.ratios, self.fitted, strict=True)
         ]
-        return aligned(["frequency [Hz]", "ratio", "fitted", "difference"], rows)
+        return align_columns(["frequency [Hz]", "ratio", "fitted", "difference"], rows)
 
     def __repr__(self) -> str:
         return f"ProportionalDamping: alpha = {self.alpha:.6g} 1/s, beta = {self.beta:.6g} s\n{self.table()}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion
 from dalembert.identify.records.checks import find_name
 from dalembert.linear import SecondOrder
@@ -94,7 +94,7 @@ class Updated:
         mode_head = ["mode", "measured [Hz]", "error before [%]", "after [%]", "MAC before", "after"]
         if self.damping_counts:
             mode_head += ["damping", "before", "after"]
-        return aligned(head, rows) + "\n" + aligned(mode_head, modes)
+        return align_columns(head, rows) + "\n" + align_columns(mode_head, modes)
 
     def __repr__(self) -> str:
         worst = float(np.abs(self.errors_after).max())

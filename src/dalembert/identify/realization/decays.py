@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import numbered, real_number, whole_number
+from dalembert.core.arguments import number_names, real_number, whole_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.hankel import LARGEST_SIDE, decompose, find_order, hankel, unstable_model
@@ -69,7 +69,7 @@ class Decays:
         return Record(self.times, self.values.reshape(len(self.values), -1), names, name=self.kind)
 
     def __repr__(self) -> str:
-        sizes = f"{counted(len(self.outputs), 'output')}, {counted(len(self.columns), 'column')}"
+        sizes = f"{count_noun(len(self.outputs), 'output')}, {count_noun(len(self.columns), 'column')}"
         return f"Decays ({self.kind}): {len(self.values)} samples, {sizes}, dt = {self.dt:g} s"
 
 
@@ -153,7 +153,7 @@ def _read_decays(
         )
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
     decays = Decays(
-        values=values, dt=data.dt, outputs=data.outputs, columns=numbered("test", data.segments),
+        values=values, dt=data.dt, outputs=data.outputs, columns=number_names("test", data.segments),
         kind="free decays", units=dict(data.units), notes=(), provenance=dict(data.provenance),
     )  # fmt: skip
     return decays, _find_forcing(values)

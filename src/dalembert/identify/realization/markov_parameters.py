@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import names_or_numbered, real_number, whole_number
+from dalembert.core.arguments import name_or_number, real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
@@ -75,8 +75,8 @@ def read_markov(markov: MarkovSource, dt: float | None, inputs: Names, outputs: 
     names_out = getattr(markov, "outputs", None) if outputs is None else outputs
     where = "these Markov parameters"
     return MarkovParameters(
-        values, real_number("dt", step), names_or_numbered("input", names_in, "u", values.shape[2], where),
-        names_or_numbered("output", names_out, "y", values.shape[1], where),
+        values, real_number("dt", step), name_or_number("input", names_in, "u", values.shape[2], where),
+        name_or_number("output", names_out, "y", values.shape[1], where),
         dict(getattr(markov, "units", {}) or {}), tuple(getattr(markov, "notes", ())),
         dict(getattr(markov, "provenance", {}) or {}),
     )  # fmt: skip

@@ -22,11 +22,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, names_or_numbered, one_of, whole_number
+from dalembert.core.arguments import matrix, name_or_number, one_of, whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
@@ -110,8 +110,8 @@ class ObserverMarkov:
                 f"forward has shape {ahead.shape} and backward {back.shape}; expected (p, ny, nu) and (p, ny, ny).",
             )
         p, ny, nu = ahead.shape
-        names_in = names_or_numbered("input", inputs, "u", nu, "this ObserverMarkov")
-        names_out = names_or_numbered("output", outputs, "y", ny, "this ObserverMarkov")
+        names_in = name_or_number("input", inputs, "u", nu, "this ObserverMarkov")
+        names_out = name_or_number("output", outputs, "y", ny, "this ObserverMarkov")
         size = nu + (nu + ny) * p if unknowns is None else unknowns
         assign(
             self, D=matrix("D", D, ny, nu, "outputs by inputs"), forward=ahead, backward=back,
@@ -152,7 +152,7 @@ class ObserverMarkov:
     def table(self) -> str:
         """Residual of every output, and the notes."""
         rows = [[name, f"{100 * left:.3g}"] for name, left in zip(self.outputs, self.relative_residual, strict=True)]
-        return "\n".join([aligned(["output", "residual [%]"], rows), *(f"  - {note}" for note in self.notes)])
+        return "\n".join([align_columns(["output", "residual [%]"], rows), *(f"  - {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
         return f"ObserverMarkov: order {self.order}, {self.samples} samples, dt = {self.dt:g} s\n{self.table()}"

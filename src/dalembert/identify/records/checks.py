@@ -12,7 +12,7 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
 
@@ -110,18 +110,19 @@ def read_channels(
         names_out = _expand(runs, outputs, "outputs")
     if not names_out:
         raise DataError(
-            "empty", f"there is no output channel: all of {listed(runs[0].names, {})} are inputs, or none was named."
+            "empty",
+            f"there is no output channel: all of {list_names(runs[0].names, {})} are inputs, or none was named.",
         )
     both = sorted(set(names_in) & set(names_out))
     if both:
-        raise DataError("conflicting-arguments", f"{listed(both, {})} cannot be input and output at once.")
+        raise DataError("conflicting-arguments", f"{list_names(both, {})} cannot be input and output at once.")
     for k, run in enumerate(runs):
         for name in (*names_in, *names_out):
             if name not in run.names:
                 raise DataError(
                     "unknown-name",
                     f"{name_record(runs, k)} has no channel {name!r}, which record 1 has. Repeated tests need the same "
-                    f"channels; known here: {listed(run.names, {})}.",
+                    f"channels; known here: {list_names(run.names, {})}.",
                     where={"record": k + 1, "channel": name},
                 )
     return names_in, names_out
@@ -135,12 +136,12 @@ def _expand(runs: Sequence[Record], wanted: object, what: str) -> tuple[str, ...
     for name in given:
         if not isinstance(name, str):
             raise DataError(
-                "wrong-type", f"{what} must be channel names, got {name!r}. Known: {listed(runs[0].names, {})}."
+                "wrong-type", f"{what} must be channel names, got {name!r}. Known: {list_names(runs[0].names, {})}."
             )
         names += runs[0].expand(name)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise DataError("duplicate", f"{listed(twice, {})} named twice in {what}.")
+        raise DataError("duplicate", f"{list_names(twice, {})} named twice in {what}.")
     return tuple(names)
 
 
@@ -520,5 +521,5 @@ def _find_dependence(gram: FloatArray, names: Sequence[str], what: str) -> list[
         if what == "inputs"
         else "they hold no more than fewer channels would, or are more outputs than the order of the system allows"
     )
-    problem = f"{what} {listed(involved, {})} are linearly dependent: {why}."
+    problem = f"{what} {list_names(involved, {})} are linearly dependent: {why}."
     return [Finding("dependent-channels", problem, {"channels": tuple(involved)})]

@@ -19,7 +19,7 @@ from dalembert.core.arguments import one_of
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.identify.records import checks as check
 from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
@@ -142,12 +142,12 @@ add records of repeated tests, or ask for less.
         for kind, names, parts in (("input", self.inputs, self.u), ("output", self.outputs, self.y)):
             for i, name in enumerate(names):
                 size = np.sqrt(sum(float(part[:, i] @ part[:, i]) for part in parts) / self.samples)
-                rows.append(f"  {kind:<6}  {listed([name], self.units)}  rms {size:.5g}")
+                rows.append(f"  {kind:<6}  {list_names([name], self.units)}  rms {size:.5g}")
         return "\n".join(rows)
 
     def __repr__(self) -> str:
         return (
-            f"Data: {self.samples} samples in {counted(self.segments, 'segment')}, every {self.dt:.6g} s "
+            f"Data: {self.samples} samples in {count_noun(self.segments, 'segment')}, every {self.dt:.6g} s "
             f"({1.0 / self.dt:.6g} Hz)\n{self.table()}"
         )
 

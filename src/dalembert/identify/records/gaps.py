@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.records.checks import list_records
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
@@ -61,7 +61,7 @@ def find_parts(record: Record | Sequence[Record]) -> tuple[tuple[Record, ...], l
                 ),
             )
         left = len(run) - sum(map(len, long))
-        problem = f"{label} was cut into {counted(len(long), 'part')}: {'; '.join(parts[0].provenance['parted'])}."
+        problem = f"{label} was cut into {count_noun(len(long), 'part')}: {'; '.join(parts[0].provenance['parted'])}."
         if left:
             problem += f" {left} samples in parts shorter than {FEWEST_IN_PART} were left out."
         where = {"record": run.name} if run.name else {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.identify.records.checks import find_runs
 from dalembert.identify.records.drivers import Drivers, find_drivers
 from dalembert.record import Record
@@ -82,7 +82,7 @@ class Survey:
              ", ".join(f"{f:.4g}" for f in one.peaks), ", ".join(one.faults))
             for one in self.channels
         ]  # fmt: skip
-        return aligned(("channel", "unit", "min", "max", "rms", "band [Hz]", "peaks [Hz]", "faults"), rows)
+        return align_columns(("channel", "unit", "min", "max", "rms", "band [Hz]", "peaks [Hz]", "faults"), rows)
 
     def to_plain(self) -> dict[str, Any]:
         """Plain values with fixed keys."""

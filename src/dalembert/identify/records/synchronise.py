@@ -22,7 +22,7 @@ from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import columns
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.identify.records.checks import common_sample_time, list_records, name_record
 from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
 from dalembert.record import Record
@@ -244,14 +244,14 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
     names = [on] * len(runs) if isinstance(on, str) else list(on)
     if len(names) != len(runs):
         raise DataError(
-            "wrong-shape", f"on must be one channel name, or {len(runs)}, one per record; got {listed(names, {})}."
+            "wrong-shape", f"on must be one channel name, or {len(runs)}, one per record; got {list_names(names, {})}."
         )
     shared = []
     for k, (run, name) in enumerate(zip(runs, names)):
         if name not in run.names:
             raise DataError(
                 "unknown-name",
-                f"{name_record(runs, k)} has no channel {name!r} to synchronise on: {listed(run.names, {})}.",
+                f"{name_record(runs, k)} has no channel {name!r} to synchronise on: {list_names(run.names, {})}.",
                 where={"record": k + 1, "channel": name},
             )
         refuse_gaps(run, range(len(run.names)), "interpolation")

@@ -248,7 +248,7 @@ class _Search:
             slopes = [ca.densify(ca.gradient(total, x)) for x in (s.q, s.v, s.a)]
             return Kernel(ca.Function("regressor_gradient", [s.q, s.v, s.a, G, s.p, s.t], slopes, {"cse": True}))
 
-        return eqs.cached(("regressor gradient", own, tuple(self.kept)), make)  # type: ignore[no-any-return]
+        return eqs.cache(("regressor gradient", own, tuple(self.kept)), make)  # type: ignore[no-any-return]
 
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """W (samples · joints, columns), rows weighted; q, v, a in the order of the joints."""

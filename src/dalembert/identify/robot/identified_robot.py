@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Finding
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion
 from dalembert.identify.machine.records import Names
 from dalembert.identify.model.quality import Fit, Residuals, examine
@@ -172,7 +172,7 @@ class IdentifiedRobot:
             share = f"{100 * deviation / abs(value):.2g}" if value and np.isfinite(deviation) else "-"
             shown = f"{deviation:.2g}" if np.isfinite(deviation) else "unknown"
             rows.append((name, f"{value:.5g}", shown, share, f"{self.base_first[k]:.5g}", self.base.units[k]))
-        return aligned(("base parameter", "value", "deviation", "[%]", "drawing", "unit"), rows)
+        return align_columns(("base parameter", "value", "deviation", "[%]", "drawing", "unit"), rows)
 
     def __repr__(self) -> str:
         head = (

@@ -16,7 +16,7 @@ from dalembert.core.arguments import positive_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.progress import Progress, Setting
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.records import Names
@@ -350,7 +350,7 @@ def _judge_data(
         findings.append(Finding(
             "undetermined-parameters",
             f"the motion does not determine {len(loose)} of {base.count} base parameters (those of {shown}); "
-            f"{counted(len(found.directions), 'combination')} of them left as drawn.",
+            f"{count_noun(len(found.directions), 'combination')} of them left as drawn.",
             {"parameters": tuple(loose)}, {"combinations": len(found.directions)},
             (Advice("Move all joints at once, such as by {}.", Call("da.identify.excitation")),),
         ))  # fmt: skip

@@ -24,8 +24,8 @@ from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.core.tables import aligned
-from dalembert.core.text import listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import list_names
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
@@ -84,10 +84,10 @@ class Coherence:
             (name, f"{g.min():.3f}", f"{g.mean():.3f}", f"{100.0 * np.mean(g > 0.9):.0f} %")
             for name, g in zip(self.outputs, self.multiple.T)
         ]
-        return aligned(("output", "smallest", "mean", "above 0.9"), rows)
+        return align_columns(("output", "smallest", "mean", "above 0.9"), rows)
 
     def __repr__(self) -> str:
-        return f"Coherence with {listed(self.inputs, {})}: {len(self.frequencies)} frequencies\n{self.table()}"
+        return f"Coherence with {list_names(self.inputs, {})}: {len(self.frequencies)} frequencies\n{self.table()}"
 
 
 @frozen
@@ -278,7 +278,7 @@ class _Scaled:
         self.findings: list[Finding] = []
         if dependent.any():
             problem = (
-                f"inputs {listed(data.inputs, {})} are not independent at {int(dependent.sum())} of {len(values)} "
+                f"inputs {list_names(data.inputs, {})} are not independent at {int(dependent.sum())} of {len(values)} "
                 "frequencies: their effects cannot be separated there."
             )
             where, count = {"channels": data.inputs}, {"frequencies": int(dependent.sum())}

@@ -29,8 +29,8 @@ from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.tables import aligned
-from dalembert.core.text import listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import list_names
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
@@ -128,12 +128,12 @@ class Markov:
                 cells = [f"{cell} ± {self.deviations[k, b, c]:.2g}" for cell, (b, c) in zip(cells, pairs)]
             rows.append((str(k), *cells))
         more = f"\n({len(rows)} of {len(self)})" if len(rows) < len(self) else ""
-        return aligned(head, rows) + more
+        return align_columns(head, rows) + more
 
     def __repr__(self) -> str:
         lines = [
-            f"Markov ({self.method}): {len(self)} parameters every {self.dt:.6g} s, {listed(self.outputs, self.units)} "
-            f"per {listed(self.inputs, self.units)}",
+            f"Markov ({self.method}): {len(self)} parameters every {self.dt:.6g} s, "
+            f"{list_names(self.outputs, self.units)} per {list_names(self.inputs, self.units)}",
             *(f"  {note}" for note in self.notes),
         ]
         return "\n".join([*lines, self.table()])
@@ -144,7 +144,7 @@ class Markov:
         if given is None and len(self.inputs) > 1:
             raise DataError(
                 "missing-argument",
-                f"name output and input, one of {listed(self.inputs, {})}: there are several.",
+                f"name output and input, one of {list_names(self.inputs, {})}: there are several.",
             )
         return b, 0 if given is None else find_name("input", given, self.inputs, "these Markov parameters")
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.fft
 
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.identify.records.data import Data
 
 
@@ -93,7 +93,7 @@ class PeriodicLines:
                for k, level in enumerate((self.even_level, self.odd_level))))
             for j, name in enumerate(self.outputs)
         ]  # fmt: skip
-        return aligned(("output", "response rms", "noise [%]", "even distortion [%]", "odd distortion [%]"), rows)
+        return align_columns(("output", "response rms", "noise [%]", "even distortion [%]", "odd distortion [%]"), rows)
 
     def __repr__(self) -> str:
         return (

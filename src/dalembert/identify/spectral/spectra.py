@@ -20,8 +20,8 @@ from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.tables import aligned
-from dalembert.core.text import listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import list_names
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import DETRENDS, Data, Detrend, read_data
 from dalembert.record import Record
@@ -104,12 +104,12 @@ class Spectra:
             (f"{self.frequencies_hz[k]:.6g}", *(f"{self.values[k, i, i].real:.5g}" for i in range(len(head) - 1)))
             for k in rows
         ]
-        return aligned(head, cells)
+        return align_columns(head, cells)
 
     def __repr__(self) -> str:
         hertz = self.frequencies_hz
         return (
-            f"Spectra of {listed(self.names, self.units)}: {len(hertz)} frequencies, {hertz[0]:.6g} to "
+            f"Spectra of {list_names(self.names, self.units)}: {len(hertz)} frequencies, {hertz[0]:.6g} to "
             f"{hertz[-1]:.6g} Hz, {self.blocks} blocks worth {self.averages:.3g} averages\n{self.table()}"
         )
 

@@ -16,12 +16,12 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core import progress as progress_
-from dalembert.core.arguments import names_or_numbered, one_of
+from dalembert.core.arguments import name_or_number, one_of
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.tables import aligned
-from dalembert.core.text import listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import list_names
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
@@ -106,7 +106,7 @@ class StructuredFit:
             known = np.isfinite(spread)
             share = f"{100.0 * spread / abs(value):.2g}" if known and value else "-"
             rows.append((f"{value:.6g}", f"{spread:.2g}" if known else "unknown", share, name))
-        lines = [aligned(("value", "±", "± %", "unknown"), rows)]
+        lines = [align_columns(("value", "±", "± %", "unknown"), rows)]
         return "\n".join([*lines, *(f"  - {text}" for text in self.undetermined)])
 
     def __repr__(self) -> str:
@@ -199,7 +199,7 @@ def _read_model(
         theta = np.array([float(value) for value in theta0.values()])
     else:
         theta = np.array(theta0, dtype=np.float64).reshape(-1)
-        labels = names_or_numbered("unknown", names, "theta", len(theta), "build")
+        labels = name_or_number("unknown", names, "theta", len(theta), "build")
     if not theta.size:
         raise DataError("empty", "theta0 must hold at least one number.", where={"argument": "theta0"})
     if not np.isfinite(theta).all():
@@ -371,8 +371,8 @@ def _find_undetermined(
             more = " ..." if len(ratio) > MOST_NAMED else ""
             parts = " : ".join(f"{value:.3g}" for value in ratio[:MOST_NAMED]) + more
             problem = (
-                f"the data do not determine {listed([repr(name) for name in members], {}, most=MOST_NAMED)} separately:"
-                f" relative changes in the ratio {parts} leave the outputs unchanged."
+                f"the data do not determine {list_names([repr(name) for name in members], {}, most=MOST_NAMED)} "
+                f"separately: relative changes in the ratio {parts} leave the outputs unchanged."
             )
             evidence = {"direction": tuple(map(float, ratio))}
             findings.append(Finding("undetermined-parameters", problem, {"parameters": members}, evidence, (remedy,)))

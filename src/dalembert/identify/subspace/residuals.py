@@ -23,7 +23,7 @@ import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.input_matrices import powers
 from dalembert.identify.subspace.synchrony import (
@@ -197,9 +197,9 @@ def find_unexplained_output(shifted: ShiftedOutputs) -> list[Finding]:
         if share[i] > limit.large and parts[i] < limit.unexplained and others.any():
             problem = (
                 f"output {shifted.outputs[i]!r} spoils the model: {100 * share[i]:.0f} % of its power is driven by no "
-                f"input, while {listed([shifted.outputs[j] for j in np.flatnonzero(others)], {})} has residuals that "
-                "inputs do drive. The sensor is dead, noisy, clipped or jumps, has another clock, or a larger order is "
-                "needed. Leave the output out and compare."
+                f"input, while {list_names([shifted.outputs[j] for j in np.flatnonzero(others)], {})} has residuals "
+                "that inputs do drive. The sensor is dead, noisy, clipped or jumps, has another clock, or a larger "
+                "order is needed. Leave the output out and compare."
             )
             where, numbers = {"channel": shifted.outputs[i]}, {"share": float(share[i])}
             return [Finding("unexplained-output", problem, where, numbers)]
@@ -244,8 +244,8 @@ def find_late_input(shifted: ShiftedOutputs, data: Data, order: int, find_model:
             else:
                 continue
             problem = (
-                f"channels are not synchronous: output {shifted.outputs[i]!r} responds about {counted(how, 'sample')} "
-                f"({how * data.dt:.4g} s) {word} {name!r}."
+                f"channels are not synchronous: output {shifted.outputs[i]!r} responds about "
+                f"{count_noun(how, 'sample')} ({how * data.dt:.4g} s) {word} {name!r}."
             )
             where = {"channel": shifted.outputs[i], "input": name}
             advice = (
@@ -342,7 +342,7 @@ def find_few_data(data: Data, system: StateSpace, shifted: ShiftedOutputs | None
     unknowns = system.nx * (data.nu + data.ny) + data.nu * data.ny
     if data.samples * data.ny < THRESHOLDS.few * unknowns:
         problem = (
-            f"{data.samples} samples of {counted(data.ny, 'output')} are few for the {unknowns} unknowns of order "
+            f"{data.samples} samples of {count_noun(data.ny, 'output')} are few for the {unknowns} unknowns of order "
             f"{system.nx}, with noise: damping is a guess. Measure longer, or ask for a lower order."
         )
         return [Finding("few-samples", problem, evidence={"samples": data.samples, "unknowns": unknowns})]

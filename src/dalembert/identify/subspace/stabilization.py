@@ -33,8 +33,8 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.tables import aligned
-from dalembert.core.text import counted
+from dalembert.core.tables import align_columns
+from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
@@ -135,12 +135,12 @@ class Stabilization:
              f"{self.damping_means[k]:.5g}", f"{self.damping_spreads[k]:.2g}", f"{mpc[k]:.3f}", str(self.counts[k]))
             for k in range(len(self.modes))
         ]  # fmt: skip
-        return aligned(("mode", "frequency [Hz]", "spread", "damping ratio", "spread", "MPC", "orders"), rows)
+        return align_columns(("mode", "frequency [Hz]", "spread", "damping ratio", "spread", "MPC", "orders"), rows)
 
     def __repr__(self) -> str:
         low, high = (int(self.orders.min()), int(self.orders.max())) if len(self.orders) else (0, 0)
         head = f"Stabilization by {self.method}: orders {low} to {high}, {len(self.orders)} poles"
-        return "\n".join([f"{head}, {counted(len(self.modes), 'mode')}", self.table(),
+        return "\n".join([f"{head}, {count_noun(len(self.modes), 'mode')}", self.table(),
                           *(f"  - {note}" for note in self.notes)])  # fmt: skip
 
 

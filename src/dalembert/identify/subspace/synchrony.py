@@ -26,7 +26,7 @@ from numpy.lib.stride_tricks import as_strided
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.input_matrices import powers
 from dalembert.linear.recursions import march
@@ -127,7 +127,7 @@ def describe_asynchronous(found: Sequence[AsynchronousOutput], data: Data) -> li
         by_move.setdefault(one.samples, []).append(one.output)
     rest = 100.0 * max(one.ratio for one in found)
     texts = [
-        f"{listed(names, {})} seem{'s' if len(names) == 1 else ''} to be about {counted(abs(move), 'sample')} "
+        f"{list_names(names, {})} seem{'s' if len(names) == 1 else ''} to be about {count_noun(abs(move), 'sample')} "
         f"{'late' if move > 0 else 'early'}"
         for move, names in sorted(by_move.items())
     ]

@@ -41,8 +41,6 @@ class DampingLimits:
 
     # Misfit up to which a matrix counts as α M + β K: far above rounding of the sum, far below a modelling difference.
     fit: float = 1e-11
-    # Singular value of the scaled normal equations of α and β at which M and K are proportional: 5000 roundings.
-    proportional: float = 1e-12
     # Misfit of CΦ = MΦD after one inverse: shapes come out of Lanczos to 1e-10 or better.
     uncoupled: float = 1e-8
     # Discriminant of s² + d s + μ, relative to its terms, of a double root: 500 roundings.
@@ -113,10 +111,11 @@ def rayleigh_fit(matrix: Any, M: Any, K: Any) -> tuple[float, float] | None:
     else:
         inner = [[float((a * b).sum()) for b in (M, K, matrix)] for a in (M, K)]
     (mm, mk, mx), (_, kk, kx) = inner
-    # Scaled normal equations: M and K differ by ten orders of magnitude, and may be proportional.
+    # Scaled normal equations: M and K differ by ten orders of magnitude. Where they are proportional, any α and β on
+    # one line fit, and rounding along it changes nothing.
     scale = np.array([np.sqrt(mm) or 1.0, np.sqrt(kk) or 1.0])
     normal = np.array([[mm, mk], [mk, kk]]) / np.outer(scale, scale)
-    alpha, beta = np.linalg.lstsq(normal, np.array([mx, kx]) / scale, rcond=LIMITS.proportional)[0] / scale
+    alpha, beta = np.linalg.lstsq(normal, np.array([mx, kx]) / scale, rcond=None)[0] / scale
     rest = matrix - alpha * M - beta * K
     if abs(rest).max() <= LIMITS.fit * abs(matrix).max():
         return float(alpha), float(beta)

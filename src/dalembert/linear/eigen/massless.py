@@ -31,7 +31,7 @@ import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.numerics import ties
 
 # A scaled pivot (or reciprocal condition number) below this is singular: 2⁻⁵² with room for a hundred coordinates.
@@ -112,7 +112,7 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
         W = W_b if W is None else W @ W_b
         C[np.ix_(q, b)], C[np.ix_(b, q)] = 0.0, 0.0
     if q and (not a) and (not p):
-        shown = listed(names, {}, most=6)
+        shown = list_names(names, {}, most=6)
         raise DataError("no-mass", f"no coordinate has mass or damping ({shown}): the system has no motion.")
     scale = np.abs(C).max(initial=0.0)
     for block in (np.ix_(a, q), np.ix_(q, a)):  # zero for every damping matrix ≥ 0, up to rounding
@@ -278,6 +278,6 @@ def _refuse_undetermined_motion(
     if is_singular(inner):
         raise DataError(
             "singular-matrix",
-            f"the coordinates {listed([names[i] for i in q], {}, most=6)} have no mass and no damping, and their "
+            f"the coordinates {list_names([names[i] for i in q], {}, most=6)} have no mass and no damping, and their "
             "stiffness block is singular: their motion is not determined. Give them mass, a spring, or remove them.",
         )

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.tables import aligned
-from dalembert.core.text import complex_text, counted
+from dalembert.core.tables import align_columns
+from dalembert.core.text import complex_text, count_noun
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 
@@ -117,11 +117,11 @@ class Roots:
         head = (self.kind, "frequency [rad/s]", "damping ratio", "time constant [s]")
         columns = (self.frequencies, self.damping_ratios, self.time_constants)
         rows = [(complex_text(root), *(f"{column[i]:.5g}" for column in columns)) for i, root in enumerate(self.values)]
-        return aligned(head, rows)
+        return align_columns(head, rows)
 
     def __repr__(self) -> str:
         time = "" if self.dt is None else f"; sampled, dt = {self.dt:g} s"
-        return f"{counted(len(self), self.kind)}{time}" + (f"\n{self.table()}" if len(self) else "")
+        return f"{count_noun(len(self), self.kind)}{time}" + (f"\n{self.table()}" if len(self) else "")
 
 
 def eigenvalues(A: FloatArray) -> ComplexArray:

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.progress import Progress, Setting
-from dalembert.core.tables import aligned
-from dalembert.core.text import counted
+from dalembert.core.tables import align_columns
+from dalembert.core.text import count_noun
 from dalembert.linear.channels import place
 from dalembert.linear.families.tracking import TrackedSpectra, jumps
 from dalembert.linear.second_order import SecondOrder
@@ -149,7 +149,7 @@ class Sweep:
              "yes" if self.stable[i] else "no"]
             for i in shown
         ]  # fmt: skip
-        lines = [aligned(head, cells)]
+        lines = [align_columns(head, cells)]
         sizes = ((len(cells), len(self), "values"), (branches, self.eigenvalues.shape[1], "branches"))
         cut = [f"{shown} of {count} {what}" for shown, count, what in sizes if shown < count]
         if cut:
@@ -168,7 +168,7 @@ class Sweep:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        branches = counted(self.eigenvalues.shape[1], "branch").replace("branchs", "branches")
+        branches = count_noun(self.eigenvalues.shape[1], "branch").replace("branchs", "branches")
         return f"Sweep: {len(self)} values of {self._label()}, {branches}\n{self.table()}"
 
     def _label(self) -> str:

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.core.arguments import known_units, real_number, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import aligned
-from dalembert.core.text import counted, listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import count_noun, list_names
 from dalembert.linear.channels import places
 from dalembert.record import Record
 from dalembert.record.checks import numbers
@@ -138,11 +138,11 @@ class Validity:
             unit = self.units.get(name, "")
             spans = [f"{low:g} to {high:g}" for low, high in (self.linear[i], self.failure[i])]
             rows.append([name, unit, *spans])
-        return aligned(["measure", "unit", "linear", "failure"], rows)
+        return align_columns(["measure", "unit", "linear", "failure"], rows)
 
     def __repr__(self) -> str:
-        size = counted(len(self.names), "measure")
-        return f"Validity: {size} of {listed(self.coordinates, {})}\n{self.table()}"
+        size = count_noun(len(self.names), "measure")
+        return f"Validity: {size} of {list_names(self.coordinates, {})}\n{self.table()}"
 
     def _points(self, points: Any) -> FloatArray:
         if isinstance(points, Record):
@@ -209,10 +209,10 @@ class Regions:
                 moment = f"t = {self.times[i]:.6g} s" if self.times is not None else f"point {i + 1}"
                 first = f"{moment}, {self.names[self.worst[i]]} = {self.values[i, self.worst[i]]:.6g}"
             rows.append([name, str(len(here)), first])
-        return aligned(["region", "points", "first"], rows)
+        return align_columns(["region", "points", "first"], rows)
 
     def __repr__(self) -> str:
-        return f"Regions: {counted(len(self), 'configuration')}, worst {self.worst_region}\n{self.table()}"
+        return f"Regions: {count_noun(len(self), 'configuration')}, worst {self.worst_region}\n{self.table()}"
 
 
 def _use(values: FloatArray, limits: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from dalembert.core.arguments import one_of, positive_number, real_number, whole
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.linear import storage
 from dalembert.linear.channels import is_second_order, is_state_space, places
 from dalembert.linear.modes import Modes
@@ -114,7 +114,7 @@ class FourierSeries:
         shown = shown[size[shown] > NEGLIGIBLE * size.max()]
         head = ("harmonic", "frequency [Hz]", "amplitude", "phase [deg]")
         rows = [(str(n), f"{n / self.period:.6g}", f"{size[n]:.5g}", f"{angle[n] + 0.0:.5g}") for n in shown]
-        return aligned(head, rows)
+        return align_columns(head, rows)
 
     def __repr__(self) -> str:
         return f"FourierSeries: period {self.period:.6g} s, {len(self.amplitudes) - 1} harmonics\n{self.table()}"
@@ -232,7 +232,7 @@ class PeriodicResponse:
         names = (f"{name} [{units[name]}]" if units.get(name) else name for name in self.outputs[:6])
         head = ("harmonic", "frequency [Hz]", *names)
         rows = [(str(n), f"{n / self.period:.6g}", *(f"{x:.5g}" for x in size[n, :6])) for n in shown]
-        return aligned(head, rows)
+        return align_columns(head, rows)
 
     def __repr__(self) -> str:
         kept = "" if self.kept is None else f", {len(self.kept)} modes"

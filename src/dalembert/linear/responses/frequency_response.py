@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, names_asked, names_or_numbered
+from dalembert.core.arguments import known_units, name_or_number, take_names
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name
-from dalembert.core.tables import aligned
-from dalembert.core.text import listed
+from dalembert.core.tables import align_columns
+from dalembert.core.text import list_names
 from dalembert.linear.channels import place, places
 
 KINDS = ("receptance", "mobility", "accelerance", "output")
@@ -103,8 +103,8 @@ class FrequencyResponse:
             k = int(np.argwhere(~np.isfinite(H))[0, 0])
             raise DataError("not-finite", f"the response at {both_units(w[k])} is not finite.")
         require_name("kind of frequency response", kind, KINDS)
-        names_in = names_or_numbered("input", inputs, "u", H.shape[2], where)
-        names_out = names_or_numbered("output", outputs, "y", H.shape[1], where)
+        names_in = name_or_number("input", inputs, "u", H.shape[2], where)
+        names_out = name_or_number("output", outputs, "y", H.shape[1], where)
         assign(
             self, frequencies=w, values=H, inputs=names_in, outputs=names_out, kind=kind,
             input_units=known_units(input_units, names_in, where),
@@ -160,8 +160,8 @@ class FrequencyResponse:
 
     def select(self, outputs: Iterable[str] | None = None, inputs: Iterable[str] | None = None) -> FrequencyResponse:
         """The same response for some outputs and inputs only."""
-        rows = self.outputs if outputs is None else names_asked("output", outputs)
-        columns = self.inputs if inputs is None else names_asked("input", inputs)
+        rows = self.outputs if outputs is None else take_names("output", outputs)
+        columns = self.inputs if inputs is None else take_names("input", inputs)
         i = places("output", rows, self.outputs, "this FrequencyResponse")
         j = places("input", columns, self.inputs, "this FrequencyResponse")
         return FrequencyResponse(
@@ -217,7 +217,7 @@ class FrequencyResponse:
         for k in rows:
             value, hertz = self.values[k, i, j], self.frequencies_hz[k]
             cells.append((f"{hertz:.6g}", f"{abs(value):.5g}", f"{np.degrees(np.angle(value)) + 0.0:.5g}"))
-        lines = [f"{self.outputs[i]} per {self.inputs[j]}", aligned(head, cells)]
+        lines = [f"{self.outputs[i]} per {self.inputs[j]}", align_columns(head, cells)]
         if len(cells) < count:
             lines.append(f"({len(cells)} of {count} frequencies)")
         return "\n".join(lines)
@@ -227,8 +227,8 @@ class FrequencyResponse:
         frequencies = "1 frequency" if len(self) == 1 else f"{len(self)} frequencies"
         lines = [
             f"FrequencyResponse ({self.kind}): {frequencies}, {hertz.min():.6g} to {hertz.max():.6g} Hz",
-            f"  outputs  {listed(self.outputs, self.output_units) or 'none'}",
-            f"  inputs   {listed(self.inputs, self.input_units) or 'none'}",
+            f"  outputs  {list_names(self.outputs, self.output_units) or 'none'}",
+            f"  inputs   {list_names(self.inputs, self.input_units) or 'none'}",
         ]
         return "\n".join([*lines, self.table()] if self.values.size else lines)
 

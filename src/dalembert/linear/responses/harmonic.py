@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import names_asked, unique_names
+from dalembert.core.arguments import take_names, unique_names
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -96,7 +96,7 @@ def _usual_kind(system: SecondOrder, outputs: Names) -> str:
     """``"output"`` where the names are outputs of the system and not coordinates, else ``"receptance"``."""
     if outputs is None:
         return "receptance" if system.outputs == system.coordinates else "output"
-    names = set(names_asked("output", outputs))
+    names = set(take_names("output", outputs))
     return "output" if names <= set(system.outputs) and not names <= set(system.coordinates) else "receptance"
 
 
@@ -251,5 +251,5 @@ def _choose_names(given: Names, default: Sequence[str], what: str) -> tuple[str,
             )
         return tuple(default)
     kind = what.removesuffix("s")
-    names = names_asked(kind, given)
+    names = take_names(kind, given)
     return unique_names(kind, names, ("",) * len(names), "the call")

@@ -21,7 +21,7 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import numbered, one_of, real_number, whole_number
+from dalembert.core.arguments import number_names, one_of, real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
@@ -147,7 +147,7 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
     names = {*system.inputs, *system.outputs}
     reduced = type(system)(
         project.pop("M"), project.pop("K"), **project, B=np.asarray((system.B.T @ V).T), **read,
-        D=storage.dense(system.D), coordinates=numbered("mode", V.shape[1]), inputs=system.inputs,
+        D=storage.dense(system.D), coordinates=number_names("mode", V.shape[1]), inputs=system.inputs,
         outputs=system.outputs, units={name: unit for name, unit in system.units.items() if name in names},
         provenance=system.provenance,
     )  # fmt: skip

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arguments import numbered, real_number
+from dalembert.core.arguments import number_names, real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.linear.eigen.roots import EPS, solve
 from dalembert.linear.transforms import gramians
 from dalembert.linear.transforms.norms import PeakGain
@@ -94,7 +94,12 @@ class BalancedTruncation:
         more = [f"... {len(sigma) - shown} more"] if len(sigma) > shown else []
         error = [f"H-infinity error {self.error.gain:.5g}"] if "error" in self.__dict__ else []
         return "\n".join(
-            [aligned(("state", "hankel value", "relative", ""), rows), *more, f"error bound {self.bound:.5g}", *error]
+            [
+                align_columns(("state", "hankel value", "relative", ""), rows),
+                *more,
+                f"error bound {self.bound:.5g}",
+                *error,
+            ]
         )
 
     def __repr__(self) -> str:
@@ -133,7 +138,7 @@ def balanced_form(system: StateSpace) -> StateSpace:
 def _project(system: StateSpace, T: FloatArray, T_left: FloatArray, how: str) -> StateSpace:
     return system.replace(
         A=T_left @ system.A @ T, B=T_left @ system.B, C=system.C @ T,
-        states=numbered("balanced", T.shape[1]), provenance={**system.provenance, "states": how},
+        states=number_names("balanced", T.shape[1]), provenance={**system.provenance, "states": how},
     )  # fmt: skip
 
 

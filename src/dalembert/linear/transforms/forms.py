@@ -17,11 +17,11 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix as real_matrix
-from dalembert.core.arguments import numbered, real_number, square, whole_number
+from dalembert.core.arguments import number_names, real_number, square, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text
 from dalembert.linear.eigen.roots import (
@@ -85,7 +85,7 @@ class ModalForm:
             source = self.inputs[int(np.argmax(np.abs(self.B[i])))] if self.inputs else "-"
             seen = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
             rows.append((complex_text(value), source, seen))
-        return aligned(("eigenvalue", "strongest input", "strongest output"), rows)
+        return align_columns(("eigenvalue", "strongest input", "strongest output"), rows)
 
     def __repr__(self) -> str:
         return f"ModalForm: {len(self.eigenvalues)} states\n{self.table()}"
@@ -158,7 +158,7 @@ def similarity(system: StateSpace, T: ArrayLike, states: object, how: str = "sim
     return system.replace(
         A=solve(E, system.A @ T_ / r[:, None]) / c[:, None], B=solve(E, system.B / r[:, None]) / c[:, None],
         C=system.C @ T_,
-        states=numbered("z", nx) if states is None else states,
+        states=number_names("z", nx) if states is None else states,
         provenance={**system.provenance, "states": how},
     )  # fmt: skip
 
@@ -239,7 +239,7 @@ def schur_form(system: StateSpace) -> StateSpace:
         return system
     T, U = scipy.linalg.schur(system.A)
     return system.replace(
-        A=T, B=U.T @ system.B, C=system.C @ U, states=numbered("z", system.nx),
+        A=T, B=U.T @ system.B, C=system.C @ U, states=number_names("z", system.nx),
         provenance={**system.provenance, "states": "real Schur"},
     )  # fmt: skip
 
@@ -262,12 +262,12 @@ def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     B, C = U.T @ (system.B / scale[:, None]), system.C * scale @ U
     provenance = system.provenance
     stable = system.replace(
-        A=T[:k, :k], B=B[:k] - Y @ B[k:], C=C[:, :k], states=numbered("z", k),
+        A=T[:k, :k], B=B[:k] - Y @ B[k:], C=C[:, :k], states=number_names("z", k),
         provenance={**provenance, "states": "stable part"},
     )  # fmt: skip
     rest = system.replace(
         A=T[k:, k:], B=B[k:], C=C[:, k:] + C[:, :k] @ Y, D=np.zeros_like(system.D),
-        states=numbered("w", system.nx - k), provenance={**provenance, "states": "rest"},
+        states=number_names("w", system.nx - k), provenance={**provenance, "states": "rest"},
     )  # fmt: skip
     return stable, rest
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arguments import names_asked
+from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
-from dalembert.core.text import counted, listed
+from dalembert.core.text import count_noun, list_names
 from dalembert.linear.channels import places
 from dalembert.linear.eigen.roots import EPS, solve
 
@@ -120,7 +120,7 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
             at = [name for name, size in zip(whole.inputs, part, strict=True) if size > 1e-6 * part.max()]
             raise DataError(
                 "algebraic-loop",
-                f"algebraic loop: the direct terms close a loop with gain 1 through {listed(at, {})}, so its "
+                f"algebraic loop: the direct terms close a loop with gain 1 through {list_names(at, {})}, so its "
                 "signals are not determined. Add a lag (or a delay of one sample) to the loop.",
             )
     X, Y = solve(loop, K @ whole.C), solve(loop, E)
@@ -135,8 +135,8 @@ def series(first: StateSpace, second: StateSpace) -> StateSpace:
     if first.ny != second.nu:
         raise DataError(
             "wrong-shape",
-            f"series: the first system has {counted(first.ny, 'output')} "
-            f"and the second {counted(second.nu, 'input')}; select(...) picks among them.",
+            f"series: the first system has {count_noun(first.ny, 'output')} "
+            f"and the second {count_noun(second.nu, 'input')}; select(...) picks among them.",
         )
     _same_units(first, second)
     whole = append([first, second], "series")
@@ -222,8 +222,8 @@ def _same_units(first: StateSpace, second: StateSpace) -> None:
 
 def select(system: StateSpace, inputs: Any, outputs: Any) -> StateSpace:
     """See :meth:`StateSpace.select`."""
-    into = system.inputs if inputs is None else names_asked("input", inputs)
-    out = system.outputs if outputs is None else names_asked("output", outputs)
+    into = system.inputs if inputs is None else take_names("input", inputs)
+    out = system.outputs if outputs is None else take_names("output", outputs)
     columns = places("input", into, system.inputs, "this StateSpace")
     rows = places("output", out, system.outputs, "this StateSpace")
     return system.replace(
@@ -274,8 +274,8 @@ def connect(
     _check_signals(parts, out)
     whole = append(parts, "connect")
     free = list(dict.fromkeys(name for name in into if name not in out))
-    given = free if inputs is None else names_asked("input", inputs)
-    shown = out if outputs is None else names_asked("output", outputs)
+    given = free if inputs is None else take_names("input", inputs)
+    shown = out if outputs is None else take_names("output", outputs)
     for kind, names, known in (("input", given, into), ("output", shown, out)):
         places(kind, names, known, "the connected systems")
     K = np.array([[float(a == b) for b in out] for a in into]).reshape(len(into), len(out))

@@ -22,7 +22,7 @@ from dalembert.core.arguments import matrix, one_of, square
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError
 from dalembert.core.findings import Advice
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.linear import storage
 from dalembert.linear.eigen.roots import Roots, balance_matrix
 from dalembert.numerics import doubling
@@ -77,7 +77,7 @@ class RiccatiSolution:
         return f"relative residual {self.residual:.1e} by {self.method}\n{self.poles.table()}"
 
     def __repr__(self) -> str:
-        return f"RiccatiSolution: {counted(len(self.X), 'state')}, {self.table()}"
+        return f"RiccatiSolution: {count_noun(len(self.X), 'state')}, {self.table()}"
 
 
 def care(
@@ -161,7 +161,7 @@ def _solve(
     if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
         try:
             X, steps = refine(problem, solve_by_doubling(problem))
-            found = finish(problem, X, f"doubling and {counted(steps, 'Newton step')}")
+            found = finish(problem, X, f"doubling and {count_noun(steps, 'Newton step')}")
             if method == "doubling" or found.residual <= LIMITS.doubling:
                 return found
             tried = f" after doubling (residual {found.residual:.1e})"
@@ -172,7 +172,7 @@ def _solve(
                 ) from None
             tried = " after doubling failed"
     X, steps = refine(problem, by_schur(problem))
-    newton = f" and {counted(steps, 'Newton step')}" if steps else ""
+    newton = f" and {count_noun(steps, 'Newton step')}" if steps else ""
     return finish(problem, X, f"Schur{newton}{tried}")
 
 

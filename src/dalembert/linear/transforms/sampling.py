@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DalembertWarning, DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.linear.eigen.roots import eigenvalues, solve
 from dalembert.linear.recursions import compute_exact_step
 
@@ -162,7 +162,7 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
     near = np.abs(np.angle(z)) > np.pi * (1.0 - LIMITS.nyquist)
     if aliases or near.any():
         what = (
-            f"{counted(aliases, 'pole pair')} above the Nyquist frequency before sampling, returned as aliases"
+            f"{count_noun(aliases, 'pole pair')} above the Nyquist frequency before sampling, returned as aliases"
             if aliases
             else f"{np.count_nonzero(near)} of {len(z)} poles within {100 * LIMITS.nyquist:g} % of the Nyquist "
             "frequency may be aliases"
@@ -187,7 +187,7 @@ def _refuse_negative(z: ComplexArray) -> None:
     if len(bad):
         raise DataError(
             "no-solution",
-            f"{counted(len(bad), 'pole')} on the negative real axis or at 0 (z = {bad[0].real:.4g}): no continuous "
+            f"{count_noun(len(bad), 'pole')} on the negative real axis or at 0 (z = {bad[0].real:.4g}): no continuous "
             "system, sampled with a zero-order hold, has them.",
             Advice("Use {}, or sample faster.", Argument("method", "tustin")),
         )

@@ -106,7 +106,7 @@ class MachineHost:
 
     def column(self, begin: State, span: float) -> Array:
         """The column a run starts from."""
-        start = self.eqs.cached(("loop start", self.plant.key), lambda: Kernel(self.plant.start_function()))
+        start = self.eqs.cache(("loop start", self.plant.key), lambda: Kernel(self.plant.start_function()))
         h = self.method.initial_step(span)
         constants = self.plant.acting.constants
         begin = convert(begin, self.eqs)
@@ -383,7 +383,7 @@ class MachineHost:
         return self.steps.to(left, wanted, constants), constants
 
     def inputs_at(self, times: Array, c: Array) -> Array:
-        kernel = self.eqs.cached(
+        kernel = self.eqs.cache(
             ("held inputs kernel", self.plant.acting.key),
             lambda: Kernel(self.plant.acting.function),
         )

@@ -25,7 +25,7 @@ from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
 from dalembert.numerics.sample_times import TOLERANCES, count_multiple
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
-from dalembert.solve.constrained.solve import LARGE, Evaluation, close_joints, normalise, steered
+from dalembert.solve.constrained.solve import LARGE, Evaluation, close_joints, normalise, steer_speeds
 from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
@@ -176,7 +176,7 @@ class MachinePlant:
         if jumps:
             at = self._change_rates(at, [(i, rate[i] + w[k]) for i, k in jumps])
         resting = Evaluation(eqs, replace(at, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
-        v = steered(eqs, resting, steered(eqs, resting, at.v))
+        v = steer_speeds(eqs, resting, steer_speeds(eqs, resting, at.v))
         outputs = [ca.densify(e) for e in (q, v, z)]
         return ca.Function("disturb", [s.q, s.v, s.z, s.p, s.t, w], outputs, {"cse": eqs.nv < LARGE})
 
@@ -270,7 +270,7 @@ def held_inputs(eqs: EquationsOfMotion, base: Inputs, driven: Sequence[str]) -> 
                 entries[i] = entries[i] + gate * values[i]
         return ca.Function("inputs", [t, c], [ca.densify(ca.vertcat(*entries)) if entries else MX(0, 1)])
 
-    function = eqs.cached(("held inputs", key), make)
+    function = eqs.cache(("held inputs", key), make)
     constants = np.concatenate((base.constants, np.zeros(len(gated))))
     return Inputs(key, constants, function, base.span, base.given)
 

@@ -390,7 +390,7 @@ class Chunks:
             return Kernel(ca.Function("sample", given, [self._tail(row), row]))
 
         eqs = getattr(plant, "eqs", None)
-        self.kernel: Kernel = _remember(key, make) if eqs is None else eqs.cached_family("samples", key, make)
+        self.kernel: Kernel = _remember(key, make) if eqs is None else eqs.cache_family("samples", key, make)
         self.largest_block = max(LARGEST_BLOCK // (self.size + self.graph.row.size), 1)
         self.theta = self.graph.parameters()
 

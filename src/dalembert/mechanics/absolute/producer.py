@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import casadi as ca
@@ -24,13 +23,11 @@ from dalembert.equations import (
     DryFriction,
     EquationsOfMotion,
     FunctionSource,
-    JointInfo,
-    LazyFunctions,
     Placement,
     QuaternionBlock,
-    TurnCounter,
 )
 from dalembert.expressions import Expr, Quantity
+from dalembert.mechanics.absolute.build_equations import build_equations, scatter_blocks
 from dalembert.mechanics.absolute.constraints import (
     add_coupler,
     add_driver,
@@ -38,19 +35,17 @@ from dalembert.mechanics.absolute.constraints import (
     add_user_constraint,
     general_rows,
 )
-from dalembert.mechanics.absolute.idle import Spin, find_spins, massless_spins, spin_directions
+from dalembert.mechanics.absolute.idle import Spin, find_spins, massless_spins
 from dalembert.mechanics.absolute.placement import place_mechanism
-from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.bodies.body_kernels import CallList, SharedBody, repeats_bodies
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.bodies.rigid import Ground, RigidBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
-from dalembert.mechanics.joints.reactions import all_reactions, joint_axes, reaction_of_rows
+from dalembert.mechanics.joints.reactions import reaction_of_rows
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rows import Form, Measured, RowSet
-from dalembert.mechanics.sensors.output import build_outputs
 from dalembert.mechanics.user_view import StateView
 from dalembert.model import Body, BodyFrame, Mechanism, Point
 from dalembert.model.bodies import Place
@@ -60,9 +55,6 @@ from dalembert.model.joints import Joint
 
 SX = ca.SX
 
-
-# measures of a carried body's orientation that are no channels of a body with coordinates of its own either
-UNRECORDED_TURNS = ("rx", "ry", "rz", *(f"e{k}.{rate}" for k in range(4) for rate in ("rate", "acceleration")))
 ROUNDING = 4e-15  # components below this share of the largest are zeros that a few rotations have rounded
 
 
@@ -70,30 +62,6 @@ def without_rounding(values: Sequence[Any]) -> list[Any]:
     """Components of a vector, with zero for those that only rounding keeps from it: a zero needs no operations."""
     largest = max((abs(x) for x in values if isinstance(x, float)), default=0.0)
     return [0.0 if isinstance(x, float) and abs(x) <= ROUNDING * largest else x for x in values]
-
-
-def share(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
-    """A function whose common expressions are evaluated once.
-
-    They are searched for among the entries that are not zero: CasADi's own option makes sparse matrices full.
-    """
-    entries = ca.vertcat(*(SX(x.nnz(), 1) if not x.nnz() else ca.vertcat(*x.nonzeros()) for x in outputs))
-    parts = ca.vertsplit(ca.cse(ca.densify(entries)), [0, *accumulate(x.nnz() for x in outputs)])
-    return ca.Function(name, inputs, [SX(x.sparsity(), part) for x, part in zip(outputs, parts, strict=True)])
-
-
-def scatter_blocks(blocks: Sequence[tuple[Sequence[int], Any]], size: int) -> Any:
-    """The square matrix with these blocks on the given rows and columns."""
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[Any] = []
-    for index, block in blocks:
-        block = ca.sparsify(SX(block))
-        i, j = block.sparsity().get_triplet()
-        rows += [index[k] for k in i]
-        columns += [index[k] for k in j]
-        values += block.nonzeros()
-    return SX.triplet(rows, columns, ca.vertcat(*values) if values else SX(0, 1), size, size)
 
 
 def dry_friction(m: Mechanism) -> list[DryFriction]:
@@ -477,12 +445,6 @@ class Absolute:
         """An expression of coordinates and speeds alone, for derivatives by them."""
         return expression if self.calls is None else self.calls.flat(expression)
 
-    def _function(self, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
-        if self.calls is None:
-            plain = name in ("kinematics", "inertia")  # of bodies apart from each other: nothing in common
-            return ca.Function(name, inputs, outputs) if plain else share(name, inputs, outputs)
-        return self.calls.function(share, name, inputs, outputs)
-
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
         blocks = [(own.columns, own.mass_block()) for own in self.bodies]
@@ -523,127 +485,7 @@ class Absolute:
         )
 
     def build(self) -> EquationsOfMotion:
-        m = self.m
-        forces = self.collect()
-        A, b = self.rows.matrix(), self.rows.right_hand_side()
-        M = self.mass_matrix()
-        internal_rates = [*forces.internal_rates, *(self.lam[row] for row, _ in self.sticking.values())]
-        f = forces.potential_part + forces.other_part
-        T = self.kinetic_energy(M)
-        power = ca.dot(self.v, forces.other_part)
-        still = {j.name for j in m.joints} | {c.name for c in m.couplers}  # ideal: their reactions do no work
-        sticking = {row for row, _ in self.sticking.values()}
-        moving = [k for k, row in enumerate(self.rows.tags) if row.owner not in still and k not in sticking]
-        if moving:
-            power = power + ca.dot(A[moving, :] @ self.v, self.lam[moving])
-        outputs = build_outputs(self, forces, T)
-        reactions = all_reactions(self, forces.efforts)
-        q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a
-        names = list(self.measured)
-        measures = [self.measured[n] for n in names]
-
-        def column(xs: list[Any]) -> Any:
-            return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
-
-        F = self._function
-
-        def all_measures() -> ca.Function:
-            value, rate, bias = (column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias"))
-            return F("measures", [q, v, p, t], [value, rate, Form.stack([x.form for x in measures], self.nv), bias])
-
-        functions = {
-            "kinematics": F("kinematics", [q, p, t], [self.N, SX.zeros(self.nq)]),
-            "inertia": F("inertia", [q, p, t], [M]),
-            "forces": F("forces", [q, v, z, u, p, t, lam], [f]),
-            "position": F("position", [q, p, t], [self.rows.positions()]),
-            "rates": F("rates", [q, v, p, t], [self.rows.velocities()]),
-            "rows": F("rows", [q, v, z, u, p, t], [A, b]),
-            "internal": F("internal", [q, v, z, u, p, t, lam], [column(internal_rates)]),
-            "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value]),
-            "energy": F("energy", [q, v, z, p, t], [T, forces.potential]),
-            "power": F("power", [q, v, z, u, p, t, lam], [power]),
-            "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)]),
-        }
-        if self.calls is not None:  # together, so that what they have in common is evaluated once
-            sums = [M @ a - f - A.T @ lam, self.rows.positions(), self.rows.velocities(), A @ a - b]
-            functions["balance"] = F("balance", [q, v, a, lam, z, u, p, t], sums)
-            functions["matrices"] = F("matrices", [q, v, z, u, p, t], [M, A])
-        if forces.limits:
-            limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
-            functions["friction"] = F("friction", [q, v, p, t, lam], limits)
-        elastic = [own.tangent() for own in self.bodies if isinstance(own, FloatingBody) and own.data.modes]
-        if elastic:
-            K = scatter_blocks([(modes, K) for modes, K, _ in elastic], self.nv)
-            D = scatter_blocks([(modes, D) for modes, _, D in elastic], self.nv)
-            applied = self.flat(forces.applied)
-            K = K - ca.jacobian(applied, q) @ self.flat(self.N)
-            D = D - ca.jacobian(applied, v)
-            K, D = ca.substitute([K, D], [lam], [SX.zeros(lam.shape)])  # friction without its load
-            functions["tangent"] = F("tangent", [q, v, z, u, p, t], [ca.sparsify(K), ca.sparsify(D)])
-        assumptions = [one for own in self.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
-        if assumptions:
-            functions["assumptions"] = F("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
-        later = self.own_functions()
-        later["reactions"] = lambda: F("reactions", [q, v, a, lam, z, u, p, t], [reactions.value()])
-        later["measures"] = all_measures  # of all bodies of a tree by all joints: long, and no function of a tree's
-        if self.tree is None:
-            functions |= {name: later.pop(name)() for name in ("measures", "reactions")}
-        if self.spins:
-            functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)))
-        carried = self.carried_orientations()
-        counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
-        infos = [
-            JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
-            for (j, rows, _), first in zip(self.joints.values(), reactions.first, strict=True)
-        ]
-        return EquationsOfMotion(
-            name=m.name,
-            coordinates=self.coordinates,
-            speeds=self.speeds,
-            internal=self.internal,
-            inputs=self.inputs,
-            parameters=self.parameters,
-            parameter_values=(*m.parameters.values(), *(0.0 for _ in self.exact)),
-            measures=Channels(names, [x.unit for x in measures]),
-            measure_rates=Channels([x.rate_name for x in measures], [f"{x.unit or 1}/s" for x in measures]),
-            outputs=Channels(outputs.names, outputs.units),
-            rows=tuple(self.rows.tags),
-            joints=tuple(infos),
-            functions=LazyFunctions(functions, later),
-            placement=self.place_bodies(),
-            quaternions=tuple(self.quaternion_blocks()),
-            counters=tuple(
-                TurnCounter(self.nq - len(self.turning) + k, names.index(name)) for k, name in enumerate(counted)
-            ),
-            carried_orientations=carried,
-            unrecorded=frozenset(
-                (
-                    *(f"{name}.turned" for name in counted),
-                    *(f"{d.sliding}.holding" for d in self.exact),
-                    *(f"{one.owner}.{part}" for one in carried for part in UNRECORDED_TURNS),
-                )
-            ),
-            shorthands={short: full for short, full in self.names.items() if short != full},
-            reaction_channels=Channels(reactions.names, reactions.units),
-            recorded_measures=tuple(k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints),
-            carried_measures=tuple(k for k, name in enumerate(names) if self.is_carried(name)),
-            friction_joints=tuple(j for f in m.forces for j in FORCE_EQUATIONS[f.kind].reactions(f)),
-            dry=tuple(
-                replace(
-                    d,
-                    measure=names.index(d.coordinate) if d.coordinate else -1,
-                    row=self.sticking[d.name, d.coordinate][0] if d in self.exact else -1,
-                )
-                for d in self.dry
-            ),
-            drivers=tuple(d.name for d in m.drivers),
-            limits=m.limits(),
-            findings=tuple(self.remarks),
-            scene=describe_scene(m, self.inputs.names),
-            spins=tuple(str(spin) for spin in self.spins),
-            assumptions=tuple(finding for finding, _ in assumptions),
-            tree=self.tree,
-        )
+        return build_equations(self)
 
 
 def absolute_equations(m: Mechanism) -> EquationsOfMotion:

@@ -26,7 +26,7 @@ import casadi as ca
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.registry import Registry
 from dalembert.expressions import Expr, Quantity
-from dalembert.mechanics.absolute.producer import share
+from dalembert.mechanics.absolute.build_equations import share
 from dalembert.mechanics.joints.motion import RelativeMotion, weld
 from dalembert.mechanics.poses import Space
 from dalembert.mechanics.tree.fixed_links import merge_fixed_links

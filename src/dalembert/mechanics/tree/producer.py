@@ -17,8 +17,9 @@ import numpy as np
 
 from dalembert.equations import CarriedOrientation, EquationsOfMotion, Placement, QuaternionBlock
 from dalembert.expressions import Expr
+from dalembert.mechanics.absolute.build_equations import share
 from dalembert.mechanics.absolute.idle import Spin, massless_spins
-from dalembert.mechanics.absolute.producer import Absolute, share, without_rounding
+from dalembert.mechanics.absolute.producer import Absolute, without_rounding
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames

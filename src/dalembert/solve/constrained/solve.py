@@ -145,7 +145,7 @@ def state_function(eqs: EquationsOfMotion) -> ca.Function:
         results = [A, *(ca.densify(x) for x in (b, f, N @ s.v + n, zdot, power))]
         return ca.Function("state", _arguments(s), results, {"cse": eqs.nv < LARGE})
 
-    return eqs.cached("state function", make)
+    return eqs.cache("state function", make)
 
 
 def forward_expressions(
@@ -188,7 +188,7 @@ def refinements(eqs: EquationsOfMotion) -> int:
                 return REFINEMENTS
         return 2
 
-    return int(eqs.cached("refinements", count))
+    return int(eqs.cache("refinements", count))
 
 
 def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> Any:
@@ -218,7 +218,7 @@ def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Constrain
     this is what counts: Runge-Kutta 4 at 1 ms takes 40 four-bars in a row through it to 5e-9 m instead of 6e-6 m.
     """
     at = Evaluation(eqs, s)
-    s = replace(s, v=steered(eqs, at, s.v))
+    s = replace(s, v=steer_speeds(eqs, at, s.v))
     final = Evaluation(eqs, s, factor=at.factor)
     a, lam, zdot, power, change = final.solve()
     return [final.qdot, a, zdot, power, lam, change], at.factor, s.v
@@ -241,7 +241,7 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
             rates = [at.qdot, a, zdot, power, lam, change]
         return build_function("forward", _arguments(s), rates)
 
-    return eqs.cached(("forward function", baumgarte), make)
+    return eqs.cache(("forward function", baumgarte), make)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def stage_function(eqs: EquationsOfMotion) -> StageFunctions | None:
         q = close_joints(eqs, s, factor.with_numbers(numbers))
         return StageFunctions(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
 
-    stage: StageFunctions | None = eqs.cached("stage function", make)
+    stage: StageFunctions | None = eqs.cache("stage function", make)
     return stage
 
 
@@ -297,14 +297,14 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         rough = replace(s, q=q, v=v, z=z, lam=lam)
         q = close_joints(eqs, rough, factor)
         at = Evaluation(eqs, replace(rough, q=q))
-        v = steered(eqs, at, v)
+        v = steer_speeds(eqs, at, v)
         final = Evaluation(eqs, replace(rough, q=q, v=v), factor=at.factor)
         a1, lam1, zdot1, power1, change = final.solve()
         inputs = [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t]
         outputs = [*last, q, v, z, work, a1, zdot1, power1, lam1, change]
         return build_function("closing", inputs, outputs)
 
-    return eqs.cached("closing function", make)
+    return eqs.cache("closing function", make)
 
 
 def _closing_by_stages(eqs: EquationsOfMotion, stage: StageFunctions) -> ca.Function:
@@ -329,14 +329,14 @@ def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Funct
         q, v = project_state(eqs, s, iterations)
         return build_function("project", [s.q, s.v, s.p, s.t], [q, v])
 
-    return eqs.cached(("projection function", iterations), make)
+    return eqs.cache(("projection function", iterations), make)
 
 
 def project_state(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[Any, Any]:
     """q and v on the constraints, by the smallest change in the mass metric."""
     q = close_joints(eqs, s, None, iterations)
     at = Evaluation(eqs, replace(s, q=q, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
-    return q, steered(eqs, at, s.v)
+    return q, steer_speeds(eqs, at, s.v)
 
 
 def close_joints(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | None, iterations: int = 1) -> Any:
@@ -358,7 +358,7 @@ def close_joints(eqs: EquationsOfMotion, s: Symbols, factor: ConstraintFactor | 
     return q
 
 
-def steered(eqs: EquationsOfMotion, at: Evaluation, v: object) -> Any:
+def steer_speeds(eqs: EquationsOfMotion, at: Evaluation, v: object) -> Any:
     """v with the residuals at velocity level removed."""
     if not eqs.rate_rows:
         return v

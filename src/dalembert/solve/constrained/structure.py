@@ -46,7 +46,7 @@ def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
             exact += [fixed] * vectors.shape[1]
         return Massless(tuple(directions), tuple(inertia), tuple(exact)) if directions else None
 
-    return eqs.cached("massless directions", find)  # type: ignore[no-any-return]
+    return eqs.cache("massless directions", find)  # type: ignore[no-any-return]
 
 
 def _changing_columns(eqs: EquationsOfMotion) -> set[int]:
@@ -61,7 +61,7 @@ def independent_rows(eqs: EquationsOfMotion) -> list[int]:
     A body held by one joint alone, whose rows have full rank on the body's own speeds, adds independent rows to those
     of the rest. The rank is that of a few poses around the drawing; a joint of given axes has the same at every pose.
     """
-    return eqs.cached("independent rows", lambda: _peel_branches(eqs))  # type: ignore[no-any-return]
+    return eqs.cache("independent rows", lambda: _peel_branches(eqs))  # type: ignore[no-any-return]
 
 
 def _peel_branches(eqs: EquationsOfMotion) -> list[int]:

@@ -164,7 +164,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
         keep = [k for k, name in enumerate(names) if first[name] == k and name not in eqs.unrecorded]
         return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
 
-    return eqs.cached("observation", make)  # type: ignore[no-any-return]
+    return eqs.cache("observation", make)  # type: ignore[no-any-return]
 
 
 def channel_values(eqs: EquationsOfMotion, samples: Samples, u: Array, p: Array, *, runs: int = 1) -> Array:

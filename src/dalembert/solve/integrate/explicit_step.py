@@ -34,7 +34,6 @@ class StepControl:
     rejected: float = 0.2  # smallest factor after a rejection
     nothing: float = 1e-10  # added to the error: with order 8 it still lets steps grow by 6, above `longest`
     remembered: float = 1e-4  # smallest error before that counts (as in DOPRI5): an easy step does not shorten the next
-    lost: float = 1e10  # error from which the estimate means nothing: a stage left the domain of a force law
     stretch: float = 1e-6  # a step of fixed length that would leave less than this share of itself goes to the end
     sliver: float = 1e-9  # likewise a controlled one, which may not grow past its error
 
@@ -46,7 +45,7 @@ def propose_steps(size: Any, before: Any, h: Any, order: int) -> tuple[Any, Any]
     """The next step after an accepted one of length h with the error `size` (at most 1), and after a rejected one."""
     c, k = CONTROL, 1 / order
     smooth = c.safety * (size + c.nothing) ** (-c.proportional * k) * before ** (c.integral * k)
-    shrink = ca.if_else(size <= c.lost, ca.fmax(c.rejected, c.safety * (size + c.nothing) ** -k), c.rejected)
+    shrink = ca.fmax(c.rejected, c.safety * (size + c.nothing) ** -k)
     return h * ca.fmax(c.shortest, ca.fmin(c.longest, smooth)), h * shrink
 
 

@@ -38,7 +38,7 @@ class Inputs:
         """u at many times, (batch, nu)."""
         if all(kind == "constant" for kind in self.key):
             return np.tile(self.constants, (len(times), 1))
-        kernel = eqs.cached(("inputs", self.key), lambda: Kernel(self.function))
+        kernel = eqs.cache(("inputs", self.key), lambda: Kernel(self.function))
         result: Array = kernel.many(times.reshape(-1, 1), self.constants)[0]
         return result
 
@@ -90,7 +90,7 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
         column = ca.vertcat(*(entry(t, constants) for entry in entries)) if entries else MX(0, 1)
         return ca.Function("inputs", [t, constants], [ca.densify(column)])
 
-    function = eqs.cached(("input function", tuple(key)), make)
+    function = eqs.cache(("input function", tuple(key)), make)
     return Inputs(tuple(key), values, function, (float(first), float(last)), given)
 
 

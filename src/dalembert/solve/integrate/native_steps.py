@@ -45,7 +45,7 @@ class NativeSteps:
         self.layout: Layout
         self.starting: Kernel
         self.kernel: Kernel
-        self.layout, self.starting, self.kernel = eqs.cached(key, make)
+        self.layout, self.starting, self.kernel = eqs.cache(key, make)
         self.largest_block = max(LARGEST_BLOCK // self.layout.size, 1)
 
     def plan(self, times: Array, span: float) -> None:

@@ -60,7 +60,7 @@ class SingularPoses:
     def restart(self, eqs: EquationsOfMotion) -> None:
         """Other parameters from here on: other rows."""
         self.eqs = eqs
-        watched = eqs.nv <= LIMITS.large and eqs.cached("may lose rank", lambda: may_lose_rank(eqs))
+        watched = eqs.nv <= LIMITS.large and eqs.cache("may lose rank", lambda: may_lose_rank(eqs))
         self.kernel = _volume(eqs) if watched else None
         self.states = np.zeros((0, 0))  # the last two
         self.values = np.zeros(0)
@@ -225,4 +225,4 @@ def _volume(eqs: EquationsOfMotion) -> Kernel:
         function = ca.Function("volume", [s.q, s.v, s.z, s.p, s.t], [value], {"cse": True})
         return Kernel(function)
 
-    return eqs.cached("volume of the rows", make)  # type: ignore[no-any-return]
+    return eqs.cache("volume of the rows", make)  # type: ignore[no-any-return]

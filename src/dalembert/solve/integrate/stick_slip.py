@@ -211,7 +211,7 @@ class _Judge:
         self, run: StickSlip, eqs: EquationsOfMotion, state: State, u: Array, free: list[int], reached: set[int]
     ) -> None:
         self.run, self.eqs, self.state, self.u, self.free, self.reached = run, eqs, state, u, free, reached
-        self.forward: Kernel = eqs.cached("friction at an instant", lambda: Kernel(forward_function(eqs)))
+        self.forward: Kernel = eqs.cache("friction at an instant", lambda: Kernel(forward_function(eqs)))
         _, _, S, self.bias = eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)
         self.S = S.reshape(len(eqs.measures), eqs.nv)[run.measures]
         self.bias = self.bias[run.measures]
@@ -299,14 +299,14 @@ def fix_modes(eqs: EquationsOfMotion, state: State, u: Array, *, without: bool =
     full = exact(eqs)
     run = StickSlip(full)
     if without:
-        made = full.cached(("modes fixed", ()), lambda: _with_fixed_modes(full, eqs, run, ()))
+        made = full.cache(("modes fixed", ()), lambda: _with_fixed_modes(full, eqs, run, ()))
         free = replace(made, parameter_values=full.parameter_values)  # no direction of sliding, and no row
         object.__setattr__(free, "_kernels", made._kernels)
         return FixedModes(free, free.state(state.q, state.v, state.z, state.t, lam=state.lam), {}, {})
     here = convert(state, full)
     found = run.decide(full, here, u)
     sticking = tuple(k for k, mode in enumerate(found.sliding) if mode == 0)
-    made = full.cached(("modes fixed", sticking), lambda: _with_fixed_modes(full, eqs, run, sticking))
+    made = full.cache(("modes fixed", sticking), lambda: _with_fixed_modes(full, eqs, run, sticking))
     s = full.kernel("measures")(state.q, state.v, full.p, state.t)[0]
     held = [float(s[run.dry[k].measure]) for k in sticking]
     copy = replace(made, parameter_values=(*run._with(full, found.sliding).parameter_values, *held))

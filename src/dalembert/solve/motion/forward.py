@@ -341,7 +341,7 @@ def _feedback(eqs: EquationsOfMotion, state: State, baumgarte: Baumgarte) -> Arr
         added = ca.densify(stabilisation(eqs, s, baumgarte)) if eqs.rows else ca.SX(0, 1)
         return Kernel(ca.Function("feedback", [s.q, s.v, s.p, s.t], [added]))
 
-    kernel = eqs.cached(("feedback", baumgarte), make)
+    kernel = eqs.cache(("feedback", baumgarte), make)
     return np.reshape(kernel(state.q, state.v, eqs.p, state.t)[0], -1)
 
 

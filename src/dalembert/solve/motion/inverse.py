@@ -205,7 +205,7 @@ class _ForceBalance:
             function = build_function("balance", inputs, [residual, W, L])
             return Kernel(function), affine
 
-        return eqs.cached(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
+        return eqs.cache(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
 
     def solve(self, poses: Poses) -> _Solution:
         size = max(1, min(BLOCK, NUMBERS // (1 + self.eqs.nv**2)))
@@ -339,7 +339,7 @@ class _ForceBalance:
             outputs = [ca.densify(g), ca.densify(ca.jacobian(g, s.u[self.behind]))]
             return Kernel(ca.Function("internal_rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], outputs))
 
-        kernel = eqs.cached(("inverse internal", tuple(self.behind)), make)
+        kernel = eqs.cache(("inverse internal", tuple(self.behind)), make)
         for _ in range(LIMITS.iterations):
             g, G = kernel.many(poses.q, poses.v, z, u, eqs.p, poses.t.reshape(-1, 1), lam)
             gap = wanted - g.reshape(wanted.shape)
@@ -358,7 +358,7 @@ class _ForceBalance:
             wanted = ca.densify((A @ s.a - b)[rows])
             return Kernel(build_function("prescribed", [s.q, s.v, s.a, s.z, s.p, s.t], [wanted]))
 
-        kernel = eqs.cached(("inverse prescribed", tuple(rows)), make)
+        kernel = eqs.cache(("inverse prescribed", tuple(rows)), make)
         (found,) = kernel.many(poses.q, poses.v, poses.a, z, eqs.p, poses.t.reshape(-1, 1))
         u[:, list(self.prescribed)] = found.reshape(len(poses.t), -1)
 

@@ -149,7 +149,7 @@ class Analysis:
 
 
 def analysis(eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = ()) -> Analysis:
-    return eqs.cached(("kinematics", targets, held), lambda: Analysis(eqs, targets, held))  # type: ignore[no-any-return]
+    return eqs.cache(("kinematics", targets, held), lambda: Analysis(eqs, targets, held))  # type: ignore[no-any-return]
 
 
 def stack_rows(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
@@ -163,4 +163,4 @@ def stack_rows(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
         outputs = [J, h, target_gap(eqs, targets, h, x.q, s)]
         return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs), matrices=(0,))
 
-    return eqs.cached(("kinematic stack", targets), make)  # type: ignore[no-any-return]
+    return eqs.cache(("kinematic stack", targets), make)  # type: ignore[no-any-return]

@@ -62,7 +62,7 @@ def force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> 
         slopes = ca.densify(ca.jacobian(f, s.lam))
         return Kernel(ca.Function("force_slopes", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], [slopes]))
 
-    kernel = eqs.cached("force slopes", make)
+    kernel = eqs.cache("force slopes", make)
     (slopes,) = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
     return np.reshape(slopes, (eqs.nv, len(eqs.rows)))
 
@@ -121,7 +121,7 @@ def solve_by_graph(
 ) -> tuple[Array, Array, float]:
     """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
     key = ("forward kernel", stabilise)
-    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise)))
+    kernel = eqs.cache(key, lambda: Kernel(forward_function(eqs, stabilise)))
     lam = np.array(state.lam)
     change = 0.0
     for _ in range(FRICTION.passes):

@@ -38,7 +38,7 @@ def accelerations_along(
     v, z = (_block(record, group.names) for group in (eqs.speeds, eqs.internal))
     known = {name: record for name in eqs.inputs.names if name in record}
     u = read_inputs(eqs, known if inputs is None else inputs).values(eqs, record.time)
-    a, change = eqs.cached("accelerations", lambda: _kernel(eqs)).many(q, v, z, u, eqs.p, record.time[:, None])
+    a, change = eqs.cache("accelerations", lambda: _kernel(eqs)).many(q, v, z, u, eqs.p, record.time[:, None])
     if depends_on_reactions(eqs) and float(np.max(change, initial=0.0)) > THRESHOLDS.friction:
         worst = int(np.argmax(change))
         raise ConvergenceError(

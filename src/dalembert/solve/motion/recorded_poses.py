@@ -161,4 +161,4 @@ def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
         settle = ca.Function("settle", [s.q, s.v, s.a, s.p, s.t], [ca.densify(v), ca.densify(a)])
         return Kernel(close), Kernel(settle)
 
-    return eqs.cached("inverse closers", make)  # type: ignore[no-any-return]
+    return eqs.cache("inverse closers", make)  # type: ignore[no-any-return]

@@ -69,7 +69,7 @@ def positional_outputs(eqs: EquationsOfMotion) -> list[str]:
         still = set(h.jac_sparsity(0, 0).row()) - moving
         return [name for k, name in enumerate(eqs.outputs.names) if k in still]
 
-    return eqs.cached("positional outputs", find)  # type: ignore[no-any-return]
+    return eqs.cache("positional outputs", find)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
         empty = [SX.zeros(0, 1), SX.zeros(0, 1), SX(0, eqs.nv), SX.zeros(0, 1)]
         return ca.Function("targets", [x.q, x.v, x.p, x.t], columns or empty, {"cse": True})
 
-    return eqs.cached(("targets", targets), make)
+    return eqs.cache(("targets", targets), make)
 
 
 def target_gap(eqs: EquationsOfMotion, targets: Targets, h: Any, q: Any, s: Any) -> Any:

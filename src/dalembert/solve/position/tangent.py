@@ -85,18 +85,18 @@ class Instant:
 
 def terms(eqs: EquationsOfMotion, x: Instant) -> Terms:
     """Derivatives of everything at one instant (dense)."""
-    kernel = eqs.cached("tangent terms", lambda: _terms_kernel(eqs))
+    kernel = eqs.cache("tangent terms", lambda: _terms_kernel(eqs))
     values = kernel(x.q, x.v, x.z, x.u, eqs.p, x.t, x.a, x.lam)
-    shaped = [value.reshape(shape) for value, shape in zip(values, eqs.cached("tangent shapes", list), strict=True)]
+    shaped = [value.reshape(shape) for value, shape in zip(values, eqs.cache("tangent shapes", list), strict=True)]
     return Terms(*shaped)
 
 
 def terms_together(eqs: EquationsOfMotion, points: Sequence[Instant], p: Array) -> list[Terms]:
     """`terms` at many instants, each with parameters of its own.  p : (n, parameters)."""
-    kernel = eqs.cached("tangent terms", lambda: _terms_kernel(eqs))
+    kernel = eqs.cache("tangent terms", lambda: _terms_kernel(eqs))
     q, v, z, u, a, lam = (np.stack([getattr(x, part) for x in points]) for part in ("q", "v", "z", "u", "a", "lam"))
     values = kernel.many(q, v, z, u, p, np.array([[x.t] for x in points]), a, lam)
-    shapes = eqs.cached("tangent shapes", list)
+    shapes = eqs.cache("tangent shapes", list)
     return [Terms(*[v[k].reshape(shape) for v, shape in zip(values, shapes, strict=True)]) for k in range(len(points))]
 
 
@@ -125,7 +125,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
     outputs += [phi, rates, by_x(rates), value, rate, by_x(rate), S, acc, by_x(acc), jac(acc, s.v)]
     outputs += [g, by_x(g), jac(g, s.v), jac(g, s.z), jac(g, s.u), jac(g, s.lam)]
     vectors = {2, 4, 9, 14, 15, 17, 18, 21, 24}
-    shapes = eqs.cached("tangent shapes", list)
+    shapes = eqs.cache("tangent shapes", list)
     for k, x in enumerate(outputs):
         shapes.append((x.shape[0],) if k in vectors else x.shape)
     inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]

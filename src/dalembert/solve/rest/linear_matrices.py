@@ -104,7 +104,7 @@ def _output_rows(
     rows: list[Array] = []
     sensors = np.zeros((0, dx.shape[1]))
     if any(kind == "sensor" for kind, _ in wanted):
-        kernel = eqs.cached("output derivatives", lambda: _output_kernel(eqs))
+        kernel = eqs.cache("output derivatives", lambda: _output_kernel(eqs))
         parts = kernel(x.q, x.v, x.a, x.lam, x.z, x.u, eqs.p, x.t)
         sizes = (eqs.nv, eqs.nv, eqs.nv, len(eqs.rows), eqs.nz, eqs.nu)
         sensors = sum(

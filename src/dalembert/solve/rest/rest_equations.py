@@ -106,7 +106,7 @@ class Rest:
         self.held = [eqs.measures.index[name] for name in held]
         self.values = np.array(list(held.values()))
         self.still = np.zeros(eqs.nv)
-        self.kernel: Kernel = eqs.cached("rest terms", lambda: _rest_kernel(eqs))
+        self.kernel: Kernel = eqs.cache("rest terms", lambda: _rest_kernel(eqs))
         self.limits = np.full(eqs.nv, LIMITS.step)
 
     def measure_size(self, q: Array) -> None:

@@ -14,7 +14,7 @@ import scipy.sparse.csgraph
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.numerics import ties
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure
@@ -140,7 +140,7 @@ def _parts_words(structure: Structure) -> list[str]:
     if number == 1:
         return []
     names = [[structure.points[i] for i in np.flatnonzero(part == k)] for k in range(min(number, 4))]
-    shown = " | ".join(listed(group, {}, most=6) for group in names) + (" | ..." if number > 4 else "")
+    shown = " | ".join(list_names(group, {}, most=6) for group in names) + (" | ..." if number > 4 else "")
     words = [f"It falls into {number} parts that nothing joins: {shown}."]
     order = np.lexsort(structure.positions.T)
     near = (
@@ -164,7 +164,7 @@ def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -
     words = []
     for shape in shapes[:, np.argsort(pivots)].T[:most]:
         largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > LIMITS.named * shape.max()]
-        words.append(f"a mechanism that moves {listed(largest, {})}")
+        words.append(f"a mechanism that moves {list_names(largest, {})}")
     return words + ([f"{count - most} more mechanisms"] if count > most else [])
 
 

@@ -22,7 +22,7 @@ import scipy.sparse
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear import storage
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.numerics import ties
@@ -166,7 +166,7 @@ def factor_regular(
         raise DataError(
             "singular-matrix",
             f"{what} is singular: {count} motion{'s' if count > 1 else ''} of the coordinates "
-            f"{listed(free, {}, most=8)} cost{'' if count > 1 else 's'} no force.",
+            f"{list_names(free, {}, most=8)} cost{'' if count > 1 else 's'} no force.",
             advice,
         )
     if not factor.exists:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.structures.assembly.places import is_on
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -167,4 +167,5 @@ class ContinuousModes(ABC):
              f"{self.participation[i] + 0.0:.5g}", f"{self.effective_masses[i]:.5g}", f"{100.0 * share[i]:.2f} %")
             for i in range(len(self))
         ]  # fmt: skip
-        return f"{aligned(head, rows)}\neffective masses so far: {100.0 * share.sum():.2f} % of {self.moving_mass:.6g}"
+        masses = f"effective masses so far: {100.0 * share.sum():.2f} % of {self.moving_mass:.6g}"
+        return f"{align_columns(head, rows)}\n{masses}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.structures.reduction.master_coordinates import Indices, by_point
 
 Place = tuple[str, int]  # part, number of its coordinate
@@ -108,7 +108,7 @@ class BoundaryCoordinates:
         if set(ours) != set(theirs):
             odd = sorted(set(ours) ^ set(theirs))
             self._problems.append(
-                f"{left!r} and {right!r} have different coordinates: {listed(odd, {})} on one side only."
+                f"{left!r} and {right!r} have different coordinates: {list_names(odd, {})} on one side only."
             )
             return
         for component, place in ours.items():
@@ -127,7 +127,7 @@ class BoundaryCoordinates:
                 known = [*self._at[part], *self._points[part]]
                 self._problems.append(unknown_name("coordinate or point", rest, known, f"part {part!r}"))
                 return None
-        self._problems.append(f"{name!r} must begin with the name of a part: {listed(sorted(self.parts), {})}.")
+        self._problems.append(f"{name!r} must begin with the name of a part: {list_names(sorted(self.parts), {})}.")
         return None
 
     def _merge(self, a: Place, b: Place) -> None:
@@ -157,7 +157,7 @@ class BoundaryCoordinates:
             twice = sorted({name for name in names if names.count(name) > 1})
             raise ModelError(
                 "taken-name",
-                f"coordinates of the joined system would have one name: {listed(twice, {})}.",
+                f"coordinates of the joined system would have one name: {list_names(twice, {})}.",
                 Advice("Rename a part."),
             )
         self.names = tuple(names)

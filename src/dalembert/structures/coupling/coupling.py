@@ -19,7 +19,7 @@ import scipy.sparse
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear import storage
 from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
@@ -121,7 +121,7 @@ class Coupled:
         for name, part in self.parts.items():
             what = part.table().splitlines()[0] if isinstance(part, Reduction) else f"{system_of(part).nq} coordinates"
             lines.append(f"  {name}: {what}")
-        lines.append(f"  shared  {listed(self.joined, self.system.units) or 'none'}")
+        lines.append(f"  shared  {list_names(self.joined, self.system.units) or 'none'}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -181,7 +181,7 @@ def couple(
         raise ModelError(
             "not-connected",
             "no coordinate is shared by two parts: "
-            + "; ".join(f"{name} has {listed(s.coordinates, {}, most=6)}" for name, s in systems.items())
+            + "; ".join(f"{name} has {list_names(s.coordinates, {}, most=6)}" for name, s in systems.items())
             + ".",
             Advice("Use equal names, or {}.", Argument("join", {"left.A": "right.B"})),
         )

@@ -23,7 +23,7 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray, Matrix, frozen
 from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.tables import aligned
+from dalembert.core.tables import align_columns
 from dalembert.linear.modes import Modes
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
@@ -111,7 +111,7 @@ class Fidelity:
             for i, (f, g, partner, error, nco, mac) in enumerate(zip(
                 self.frequencies, self.partner_frequencies, self.partners, self.frequency_errors, self.nco, self.mac))
         ]  # fmt: skip
-        return aligned(head, rows)
+        return align_columns(head, rows)
 
     def __repr__(self) -> str:
         return f"Fidelity of {self.method}\n{self.table()}"

@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError, ModelWarning
 from dalembert.core.findings import Advice, Call
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear import storage
 from dalembert.linear.eigen import massless
 from dalembert.linear.second_order import SecondOrder
@@ -123,7 +123,7 @@ def judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray, 
     alike = [name for name, part in zip(split.names, np.abs(U[:, -1]) > LIMITS.named * np.abs(U[:, -1]).max()) if part]
     condition = values[0] / values[-1] if values[-1] > 0.0 else np.inf
     words = (
-        f"{method}: the masters do not distinguish the kept modes: {listed(alike, {})} move nearly alike in them "
+        f"{method}: the masters do not distinguish the kept modes: {list_names(alike, {})} move nearly alike in them "
         f"(condition number {condition:.1e}), and rounding "
     )
     advice = Advice(

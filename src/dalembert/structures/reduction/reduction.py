@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear import storage
 from dalembert.linear.channels import places
 from dalembert.linear.modes import Modes
@@ -151,7 +151,7 @@ class Reduction:
             raise DataError(
                 "wrong-shape",
                 f"x has shape {values.shape}; expected ({self.system.nq},) or ({self.system.nq}, k), one row per "
-                f"reduced coordinate: {listed(self.system.coordinates, {})}.",
+                f"reduced coordinate: {list_names(self.system.coordinates, {})}.",
             )
         result = T @ values
         return result if inputs is None else result + self.residual[rows] @ input_values(self.system, inputs)
@@ -192,9 +192,9 @@ class Reduction:
     def table(self) -> str:
         """Method, sizes and masters in a few lines."""
         sizes = f"{self.full.nq} -> {self.system.nq} coordinates ({len(self.masters)} masters, {len(self.modal)} modal)"
-        lines = [f"{self.method}: {sizes}", f"  masters  {listed(self.masters, self.full.units) or 'none'}"]
+        lines = [f"{self.method}: {sizes}", f"  masters  {list_names(self.masters, self.full.units) or 'none'}"]
         if self.modal:
-            lines.append(f"  modal    {listed(self.modal, {})}")
+            lines.append(f"  modal    {list_names(self.modal, {})}")
         if self.interior is not None and len(self.interior.omega):
             kept = self.interior.omega[self.interior.kept]
             shown = ", ".join(f"{value / (2 * np.pi):.5g}" for value in kept[:8])

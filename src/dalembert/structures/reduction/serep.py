@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.reduction.partition import Names, Partition, judge_rounding, make_reduction
@@ -59,7 +59,7 @@ def serep(system: SecondOrder, masters: Names, *, modes: Sequence[int] | None = 
     if still:
         raise DataError(
             "rank-deficient",
-            f"SEREP: {listed(still, {})} do not move in the kept modes {', '.join(map(str, numbers))}.",
+            f"SEREP: {list_names(still, {})} do not move in the kept modes {', '.join(map(str, numbers))}.",
             Advice("Choose masters that move in them: {}.", Call("da.structures.choose_masters")),
             Advice("Or choose other modes: {}.", Argument("modes")),
         )

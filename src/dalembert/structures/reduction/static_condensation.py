@@ -17,7 +17,7 @@ import scipy.sparse.csgraph
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.core.text import listed
+from dalembert.core.text import list_names
 from dalembert.linear import storage
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
@@ -159,7 +159,7 @@ def _groups(split: Partition, groups: Mapping[str, Names] | Sequence[Names] | No
         owner[inside] = k
     if (owner == -1).any():
         left = [system.coordinates[i] for i in np.flatnonzero(owner == -1)]
-        raise DataError("missing-coordinates", f"neither masters nor in any part: {listed(left, {})}.")
+        raise DataError("missing-coordinates", f"neither masters nor in any part: {list_names(left, {})}.")
     entries = scipy.sparse.coo_array(system.K)  # coupling in M alone leaves statics exact
     i, j = entries.coords
     wrong = (owner[i] >= 0) & (owner[j] >= 0) & (owner[i] != owner[j]) & (entries.data != 0.0)

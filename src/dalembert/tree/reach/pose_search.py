@@ -310,5 +310,5 @@ def _task_kernel(eqs: EquationsOfMotion, tasks: tuple[ReachTask, ...], limited: 
         outputs = [ca.vertcat(*values), ca.vertcat(*rows), A, s[chosen], S[chosen, :] if chosen else SX(0, eqs.nv)]
         return Kernel(ca.Function("tasks", [x.q, x.p, x.t], [ca.densify(part) for part in outputs], {"cse": True}))
 
-    found: Kernel = eqs.cached_family("reach", (tasks, limited), make)
+    found: Kernel = eqs.cache_family("reach", (tasks, limited), make)
     return found

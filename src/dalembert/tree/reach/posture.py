@@ -185,7 +185,7 @@ def _dexterity_kernel(eqs: EquationsOfMotion, tasks: tuple[ReachTask, ...]) -> K
         dJ = ca.densify(ca.jacobian(ca.vec(J), x.q) @ N)
         return Kernel(ca.Function("dexterity", [x.q, x.p, x.t], [J, dJ], {"cse": True}))
 
-    found: Kernel = eqs.cached_family("dexterity", tasks, make)
+    found: Kernel = eqs.cache_family("dexterity", tasks, make)
     return found
 
 

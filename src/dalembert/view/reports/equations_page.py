@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.symbolic.derivation import Derivation
 from dalembert.symbolic.text.printing import equations_in_latex, latex_name
 from dalembert.view.reports.pages import Formula, Heading, Math, Piece, Table, Text, html_page
@@ -22,9 +22,9 @@ def equations_page(derivation: Derivation) -> str:
 def _pieces(d: Derivation) -> Iterator[Piece]:
     count = d.operations["all"]
     yield Text(
-        f"By {d.formalism}. {counted(len(d.system.coordinate_names), 'coordinate')}, "
-        f"{counted(len(d.names), 'speed')}, {counted(len(d.rows), 'constraint row')}; {counted(count, 'operation')} to "
-        "evaluate M, f, A and b together. SI units and radians. "
+        f"By {d.formalism}. {count_noun(len(d.system.coordinate_names), 'coordinate')}, "
+        f"{count_noun(len(d.names), 'speed')}, {count_noun(len(d.rows), 'constraint row')}; "
+        f"{count_noun(count, 'operation')} to evaluate M, f, A and b together. SI units and radians. "
         f"Names {d.stem}₁, {d.stem}₂, ... of common parts hold within their section."
     )
     yield Heading("Symbols")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -334,3 +336,29 @@ def test_a_much_weaker_input_direction_is_not_used_for_a_pair(weaker: float, dir
     gain = _small_gain(A, np.diag([1.0, weaker]), poles)
     assert np.linalg.matrix_rank(gain, tol=1e-9) == directions
     assert np.linalg.eigvals(A - np.diag([1.0, weaker]) @ gain) == pytest.approx(poles, abs=1e-9)
+
+
+@pytest.mark.parametrize(("gain", "rank"), [(0.5e-12, 1), (2e-12, 2)])
+def test_an_input_below_1e_12_gives_a_pole_no_second_eigenvector(
+    gain: float, rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[A - λ 1, B] with A = 0 and λ = -1: the eigenvectors of the null space are as long as the gains in B."""
+
+    def count(spaces: list[np.ndarray], poles: np.ndarray) -> None:
+        raise LookupError([space.shape[1] for space in spaces])
+
+    monkeypatch.setattr(place_module, "_best_directions", count)
+    with pytest.raises(LookupError) as found:
+        place_module.null_space_gain(np.zeros((2, 2)), np.diag([1.0, gain]), np.array([-1.0 + 0.0j]))
+    assert found.value.args[0] == [rank]
+
+
+@pytest.mark.parametrize(("share", "corrected"), [(0.009, True), (0.011, False)])
+def test_a_correction_above_a_hundredth_of_the_gain_is_left_out(
+    share: float, corrected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    K = np.diag([1.0, 2.0])
+    monkeypatch.setattr("scipy.signal.place_poles", lambda A, B, poles: SimpleNamespace(gain_matrix=K))
+    monkeypatch.setattr(place_module, "one_by_one", lambda A, B, poles: share * K)
+    found = place_module._gain(np.zeros((2, 2)), np.eye(2), np.array([-1.0 + 0.0j, -2.0]), "robust", 1e9)
+    assert found == pytest.approx((1.0 + share if corrected else 1.0) * K)

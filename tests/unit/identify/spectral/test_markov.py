@@ -300,8 +300,7 @@ def test_the_result_is_frozen():
     found = identify.markov(two_modes(), 5)
     with pytest.raises(AttributeError):
         found.rank = 3
-    with pytest.raises(ValueError, match="read-only"):
-        found.values[0] = 1.0
+    assert not found.values.flags.writeable
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.eigen.stability import judge
 from tests.helpers.findings import raises
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
@@ -348,3 +349,22 @@ def test_damping_that_rounding_hides_counts_as_none():
     assert lightly.is_stable
     assert lightly.stability().is_asymptotic
     assert not StateSpace([[0.0, 1.0], [-1.0, -2e-17]]).is_stable
+
+
+def largest_cluster(order: int, radius: float) -> int:
+    """Of the roots of sⁿ = rⁿ: how many count as one eigenvalue."""
+    A = np.diag(np.ones(order - 1), 1)
+    A[-1, 0] = radius**order
+    return max(one.algebraic for one in judge(A).guilty)
+
+
+def test_eigenvalues_within_a_hundred_times_their_bound_are_one() -> None:
+    """s² = r² has |yᴴx| = 2 r: the disc of 100 ε √2 / (2 r) holds r up to 1.25e-7."""
+    assert largest_cluster(2, 1.1e-7) == 2
+    assert largest_cluster(2, 1.4e-7) == 1
+
+
+def test_no_disc_of_doubt_is_wider_than_a_thousandth() -> None:
+    """Of s⁵ = r⁵ the bound alone would hold r up to 1.6e-3."""
+    assert largest_cluster(5, 0.9e-3) == 5
+    assert largest_cluster(5, 1.1e-3) < 5

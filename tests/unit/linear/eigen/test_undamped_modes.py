@@ -5,6 +5,8 @@ Tolerance: shift-invert returns θ = 1/(μ - σ) to some ε times the condition 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -295,3 +297,63 @@ def test_a_band_of_more_than_two_thousand_modes_is_refused() -> None:
     ones = scipy.sparse.eye_array(2001).tocsc()
     with raises(DataError, "too-large", "2001"):
         lanczos.in_band(ones, ones, 0.5, 1.5)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def diagonal(*values: float) -> scipy.sparse.csc_array:
+    return scipy.sparse.diags_array(np.array(values)).tocsc()
+
+
+@pytest.mark.parametrize(("ratio", "searches"), [(0.9e-4, 3), (1.1e-4, 1), (0.9e8, 1), (1.1e8, 3)])
+def test_the_lowest_mode_lies_between_1e_4_and_1e8_shifts_and_the_first_is_1e_9(
+    ratio: float, searches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time as far from the new shift. The first shift is relative to the local stiffness, 1."""
+    shifts: list[float] = []
+
+    def solve(M: object, K: object, count: int, factor: object, shift: float) -> lanczos.Undamped:
+        shifts.append(shift)
+        return lanczos.Undamped(np.array([-ratio * shift]), np.ones((1, 1)), None, shift)
+
+    monkeypatch.setattr(lanczos, "_solve", solve)
+    monkeypatch.setattr(lanczos, "_clean", lambda modes, K: modes)
+    monkeypatch.setattr(lanczos, "_maker", lambda M, K: lambda shift: object() if shift else None)
+    lanczos.nearest(diagonal(1.0), diagonal(1.0), 1)
+    assert len(shifts) == searches
+    assert shifts[0] == pytest.approx(-1e-9, abs=0.0)
+
+
+@pytest.mark.parametrize(("beyond", "count"), [(0.9e-9, 2), (1.1e-9, 1)])
+def test_a_band_includes_frequencies_a_billionth_outside(beyond: float, count: int) -> None:
+    K = diagonal(1.0, 4.0, 9.0, 16.0, 25.0, 36.0)
+    assert len(lanczos.in_band(diagonal(*np.ones(6)), K, 2.0 * (1.0 + beyond), 3.1).mu) == count
+    assert len(lanczos.in_band(diagonal(*np.ones(6)), K, 1.9, 3.0 * (1.0 - beyond)).mu) == count
+
+
+@pytest.mark.parametrize(("count", "refused"), [(2000, False), (2001, True)])
+def test_a_band_has_two_thousand_modes_at_most(count: int, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanczos, "_count_below", lambda M, K, mu: (count, None))
+    monkeypatch.setattr(lanczos, "nearest", lambda M, K, wanted: None)
+    with raises(DataError, "too-large") if refused else nullcontext():
+        lanczos.in_band(diagonal(1.0), diagonal(1.0), 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("gain", "missed"), [(0.9e-6, False), (1.1e-6, True)])
+def test_a_mode_is_missed_from_a_gain_of_1e_6_on(gain: float, missed: bool) -> None:
+    """The mode of the first coordinate was kept; that of the second is nearer to the shift by the gain."""
+    K = diagonal(1.0, 1.0 / (1.0 + gain), 50.0)
+    modes = lanczos.Undamped(np.ones(1), np.eye(3)[:, :1], Factor(K), 0.0)
+    assert (lanczos._find_missed_mode(modes, diagonal(1.0, 1.0, 1.0)) is not None) is missed
+
+
+@pytest.mark.parametrize(("error", "kept"), [(0.8e-14, True), (1.2e-14, False)])
+def test_shapes_orthonormal_to_1e_14_stay_as_they_are(error: float, kept: bool) -> None:
+    shapes = np.array([[np.sqrt(1.0 + error)]])
+    modes = lanczos.Undamped(np.ones(1), shapes, None, 0.0)
+    assert (lanczos._orthonormal(modes, diagonal(1.0)).shapes is shapes) is kept
+
+
+def test_a_target_that_is_an_eigenvalue_is_left_by_a_millionth() -> None:
+    assert lanczos._factor_near(diagonal(1.0, 1.0), diagonal(1.0, 4.0), 1.0)[1] == pytest.approx(1.0 + 1e-6, rel=1e-12)

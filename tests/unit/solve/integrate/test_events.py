@@ -275,3 +275,39 @@ def test_speeds_after_a_jump_fit_the_joints_to_eight_digits(off: float, refused:
             speeds_after(eqs, state, wanted, "test")
     else:
         assert speeds_after(eqs, state, wanted, "test")[2] == pytest.approx(1.0, abs=2.0 * off)
+
+
+def armed(value: float, change: float = 1.0, ahead: float = 0.0) -> float:
+    """Side of an event function of this value whose next instants, from `ahead` seconds on, differ by a change."""
+    monitor = EventMonitor([da.Event("one", lambda s: s.t)], SimpleNamespace(starts={"events": (2, 3)}))
+    reach = lambda x, t: np.array([t, x[1], x[2] + (change if t >= ahead else 0.0)])  # noqa: E731
+    monitor.arm(SimpleNamespace(reach=reach), np.array([0.0, 1.0, value]))
+    return float(monitor.side[0])
+
+
+@pytest.mark.parametrize(("value", "side"), [(0.9e-12, -1.0), (1.1e-12, 1.0)])
+def test_an_event_function_below_1e_12_starts_on_zero_and_goes_where_it_changes_to(value: float, side: float) -> None:
+    assert armed(value, change=-1e-3) == side
+
+
+@pytest.mark.parametrize(("change", "side"), [(0.9e-14, 0.0), (1.1e-14, 1.0)])
+def test_a_change_of_1e_14_of_an_event_function_is_rounding(change: float, side: float) -> None:
+    assert armed(0.0, change=change) == side
+
+
+@pytest.mark.parametrize(("ahead", "side"), [(0.9e-3, 1.0), (1.1e-3, 0.0)])
+def test_the_side_of_an_event_on_zero_is_sought_for_a_millisecond(ahead: float, side: float) -> None:
+    assert armed(0.0, ahead=ahead) == side
+
+
+@pytest.mark.parametrize(("apart", "which"), [(0.5e-12, [0, 1]), (2e-12, [0])])
+def test_events_within_ten_times_the_accuracy_of_their_time_happen_together(apart: float, which: list[int]) -> None:
+    """Near t = 0, where the time has no rounding: 1e-13 s each."""
+    events = [da.Event(name, lambda s: s.t) for name in ("one", "two")]
+    monitor = EventMonitor(events, SimpleNamespace(starts={"events": (2, 4)}))
+    zeros = np.array([1e-3, 1e-3 + apart])
+    reach = lambda x, t: np.array([t, 1.0, *(t - zeros)])  # noqa: E731
+    before, after = reach(None, 0.0), reach(None, 2e-3)
+    monitor.side = np.array([-1.0, -1.0])
+    found = monitor.find(SimpleNamespace(reach=reach), before, after[None, :])
+    assert found is not None and found.which == which

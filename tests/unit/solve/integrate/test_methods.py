@@ -13,6 +13,7 @@ import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.constrained.elimination import Elimination
 from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.integrate.methods import sundials
 from dalembert.solve.integrate.methods.generalized_alpha import AlphaStepper, move
 from tests.helpers.findings import raises
 
@@ -400,3 +401,8 @@ def test_the_work_of_a_damper_is_booked_to_second_order_as_the_motion_is():
         missing.append(abs(run["energy.balance"][-1]))
     assert missing[0] / missing[1] == pytest.approx(4.0, rel=0.1)
     assert missing[1] < 1e-4 * 0.5  # of the kinetic energy at the start
+
+
+@pytest.mark.parametrize(("difference", "even"), [(0.9e-9, True), (1.1e-9, False)])
+def test_sample_intervals_are_even_to_a_billionth(difference: float, even: bool) -> None:
+    assert sundials._is_even(np.array([1.0, 1.0 - difference])) is even

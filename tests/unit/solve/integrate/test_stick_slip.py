@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
+from dalembert.solve.integrate.events import event_function
+from dalembert.solve.integrate.stick_slip import StickSlip, _Judge, exact
 from tests.helpers.findings import raises, warns
 from tests.helpers.loops import gain_law
 
@@ -376,3 +379,71 @@ def test_friction_whatever_the_load_stops_a_hinge_evenly(coordinates: str) -> No
     run = da.simulate(eqs, 2.0, start=da.assemble(eqs, velocity={"A": 2.0}), every=0.01)
     assert run["A.angle"][-1] == pytest.approx(0.3 * 2.0**2 / (2 * 0.6), abs=1e-9)  # tolerance of the method
     assert abs(run["A.rate"][-1]) < 1e-10
+
+
+# --- limits of the decision: the friction on the level block is at most 0.4 · 2 kg · 9.81 m/s² ------------------------
+
+LIMIT = MU * MASS * G
+
+
+def decide(
+    eqs: da.EquationsOfMotion, push: float, speed: float = 0.0, *, fired: bool = False, sliding: float = 0.0
+) -> float:
+    """+1, -1, or 0 where the block sticks."""
+    full = exact(eqs)
+    run = StickSlip(full)
+    full = run._with(full, np.array([sliding]))
+    state = full.state(np.zeros(full.nq), [speed, 0.0, 0.0])
+    return float(run.decide(full, state, np.array([push]), (0,) if fired else ()).sliding[0])
+
+
+@pytest.mark.parametrize(("over", "sliding"), [(0.5e-9, 0.0), (2e-9, 1.0)])
+def test_a_load_slips_a_billionth_beyond_its_limit(level: Any, over: float, sliding: float) -> None:
+    assert decide(level, LIMIT * (1 + over)) == sliding
+
+
+@pytest.mark.parametrize(("short", "sliding"), [(0.5e-7, 1.0), (2e-7, 0.0)])
+def test_a_load_at_its_event_slips_within_1e_7_of_its_limit(short: float, sliding: float) -> None:
+    """Friction that falls when it slides: the acceleration does not decide."""
+    sticky = block(0.0, coulomb=MU, static=1.5 * MU)
+    assert decide(sticky, 1.5 * LIMIT * (1 - short), fired=True) == sliding
+
+
+@pytest.mark.parametrize(("speed", "sliding"), [(0.5e-10, 0.0), (2e-10, 1.0)])
+def test_a_speed_below_1e_10_is_rest(level: Any, speed: float, sliding: float) -> None:
+    assert decide(level, 0.0, speed) == sliding
+
+
+@pytest.mark.parametrize(("speed", "sliding"), [(0.5e-7, 0.0), (2e-7, -1.0)])
+def test_to_stop_more_than_1e_7_takes_an_impact_and_friction_has_none(level: Any, speed: float, sliding: float) -> None:
+    assert decide(level, 0.0, speed, fired=True, sliding=1.0) == sliding
+
+
+@pytest.mark.parametrize(("short", "back"), [(0.5e-7, -1), (2e-7, 0)])
+def test_sliding_is_contradicted_by_1e_7_of_the_limit_backwards(level: Any, short: float, back: int) -> None:
+    full = exact(level)
+    run = StickSlip(full)
+    judge = _Judge(run, full, full.state(np.zeros(full.nq)), np.array([LIMIT * (1 - short)]), [0], set())
+    assert judge.verdict(np.array([1.0]))[3] == back
+
+
+@pytest.mark.parametrize(("speed", "goes_on"), [(-0.9e-12, True), (-1.1e-12, False)])
+def test_a_sliding_block_turns_at_1e_12_backwards(level: Any, speed: float, goes_on: bool) -> None:
+    full = exact(level)
+    run = StickSlip(full)
+    margin = event_function(full, run.events())
+    assert margin is not None
+    full = run._with(full, np.array([1.0]))
+    at = full.state(np.zeros(full.nq), [speed, 0.0, 0.0])
+    value = margin(at.q, at.v, np.zeros(full.nv), np.zeros(len(full.rows)), at.z, np.zeros(full.nu), full.p, 0.0)
+    assert (float(value) > 0) is goes_on
+
+
+@pytest.mark.parametrize(("before", "ends"), [(59, False), (60, True)])
+def test_sixty_changes_at_one_instant_will_not_end(level: Any, before: int, ends: bool) -> None:
+    full = exact(level)
+    run = StickSlip(full)
+    run.last, run.repeats = 0.0, before
+    state = full.state(np.zeros(full.nq))
+    with raises(da.errors.ConvergenceError, "stick-slip-cycle") if ends else nullcontext():
+        run.change(full, state, np.zeros(1), (0,))

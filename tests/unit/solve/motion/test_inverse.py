@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.motion.inverse import lexicographic
+from dalembert.solve.motion.inverse import _ForceBalance, lexicographic
 from dalembert.solve.position.prescribed_motion import MotionWarning, differentiate
 from tests.helpers.findings import raises, warns
 
@@ -421,3 +424,11 @@ def test_the_error_of_a_second_derivative_is_estimated_at_every_sample():
     true = np.abs(found + np.sin(times))[20:-20].max()
     for first in (20, 21):
         assert 0.5 * true < np.abs(error[first:-20:2]).max() < 4 * true
+
+
+@pytest.mark.parametrize(("share", "unique"), [(0.5e-8, True), (2e-8, False)])
+def test_a_reaction_with_1e_8_of_a_null_vector_is_not_unique(share: float, unique: bool) -> None:
+    joint = SimpleNamespace(name="hinge", rows=(0,))
+    state: Any = SimpleNamespace(rows=[0, 1], eqs=SimpleNamespace(joints=(joint,), friction_joints=("hinge",)))
+    with nullcontext() if unique else raises(da.errors.ModelError, "not-unique"):
+        _ForceBalance._unique_friction(state, np.array([[1.0, share]]))

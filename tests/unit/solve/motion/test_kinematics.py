@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.solve.motion.kinematics import _MotionAnalysis
 from tests.helpers.findings import raises
 
 
@@ -250,3 +253,13 @@ def test_a_trailer_follows_the_tractrix():
     run = da.kinematics(eqs, np.linspace(0, 3, 31), motion=hitch, start=start)
     expected = 2 * np.arctan(np.tan(1.0) * np.exp(-run.time / length))
     assert np.abs(run["trailer.angle"] - expected).max() < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("gap", "rate", "sound"), [(1.9e-10, 2.9e-8, True), (2.1e-10, 0.0, False), (0.0, 3.1e-8, False)]
+)
+def test_a_pose_is_found_to_1e_10_and_its_rates_to_1e_8(gap: float, rate: float, sound: bool) -> None:
+    """Times 1 + the largest coordinate, 1, and 1 + the largest speed, 2."""
+    state: Any = SimpleNamespace(eqs=SimpleNamespace(nq=1, nv=1))
+    x = np.array([[1.0, 2.0, 0.0, 0.0]])
+    assert bool(_MotionAnalysis._sound(state, x, np.array([[gap, rate, 0.0, 0.0]]))[0]) is sound

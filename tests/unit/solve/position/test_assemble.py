@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
-from dalembert.solve.position.assemble import check_start
+from dalembert.solve.position.assemble import check_start, check_weightless
 from dalembert.studies.crank_rocker import mechanism as crank_rocker
 from tests.helpers.findings import raises
 
@@ -288,3 +289,45 @@ def test_an_initial_state_may_be_open_by_six_digits_and_no_more(share: float, cl
     else:
         with raises(da.errors.AssemblyError, "joint-open", "hinge"):
             check_start(eqs, opened)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def held_body(at=0.0):
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_constraint("stop", lambda s: s["body.x"] - at)
+    return da.equations(m)
+
+
+@pytest.mark.parametrize("apart, closes", [(1.6e-12, True), (2.4e-12, False)])
+def test_joints_count_as_closed_to_1e_12(apart, closes):
+    """Two values of x that differ: least squares leave a half of it on each."""
+    with nullcontext() if closes else raises(da.errors.AssemblyError, "joint-open"):
+        da.assemble(held_body(apart), {"body.x": 0.0}, restarts=0)
+
+
+@pytest.mark.parametrize("apart, found", [(1.6e-9, True), (2.4e-9, False)])
+def test_speeds_agree_with_what_is_asked_to_1e_9(apart, found):
+    """A speed asked for where the constraint allows none: the half that is left is below 1e-9 of 1 + the speeds."""
+    with nullcontext() if found else raises(da.errors.AssemblyError, "no-solution"):
+        da.assemble(held_body(), velocity={"body.x": apart})
+
+
+@pytest.mark.parametrize("gap, refused", [(0.9e-6, False), (1.1e-6, True)])
+def test_a_start_is_closed_to_six_digits_in_position_and_speed(gap, refused):
+    eqs = held_body()
+    for q, v in (([gap, 0.0, 0.0], [0.0, 0.0, 0.0]), ([0.0, 0.0, 0.0], [gap, 0.0, 0.0])):
+        with raises(da.errors.AssemblyError, "joint-open") if refused else nullcontext():
+            check_start(eqs, eqs.state(q, v))
+
+
+@pytest.mark.parametrize("slant, held", [(2e-9, True), (0.5e-9, False)])
+def test_a_speed_without_inertia_is_held_by_rows_of_1e_9_at_least(slant, held):
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=0.0)
+    m.add_constraint("hold", lambda s: s["body.x"] + slant * s["body.angle"])
+    eqs = da.equations(m)
+    with nullcontext() if held else raises(da.errors.ModelError, "massless-body"):
+        check_weightless(eqs, eqs.state([0.0, 0.0, 0.0]))

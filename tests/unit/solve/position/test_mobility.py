@@ -351,3 +351,35 @@ def test_redundant_and_immobile_machines_get_a_warning():
 def test_only_a_mechanism_can_be_checked():
     with raises(da.errors.ModelError, "wrong-type"):
         da.check("four-bar")
+
+
+def constrained(**rows):
+    """A body in the plane, without gravity, with constraints of its coordinates x, y and angle."""
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    for name, function in rows.items():
+        m.add_constraint(name, lambda s, f=function: f(s["body.x"], s["body.y"], s["body.angle"]))
+    return da.equations(m)
+
+
+@pytest.mark.parametrize("slant, rank", [(4e-9, 2), (1e-9, 1)])
+def test_rows_depend_on_each_other_where_a_singular_value_is_below_1e_9(slant, rank):
+    """Unit rows (1, 0) and (1, δ) have singular values √2 and δ/√2."""
+    found = da.mobility(constrained(one=lambda x, y, _: x, two=lambda x, y, _: x + slant * y))
+    assert found.rank == rank
+
+
+@pytest.mark.parametrize("slant, redundant", [(2e-6, {"one", "two", "three"}), (1e-6, {"one", "two"})])
+def test_a_row_takes_part_in_a_redundancy_from_a_millionth_on(slant, redundant):
+    """x + δ y repeats x and δ of y: the null vector has the shares 1, 1 and δ, over √2."""
+    rows = {"one": lambda x, y, _: x, "two": lambda x, y, _: x + slant * y, "three": lambda x, y, _: y}
+    assert set(da.mobility(constrained(**rows)).redundant) == redundant
+
+
+@pytest.mark.parametrize("slant, near", [(1.5e-4, True), (2.5e-4, False)])
+def test_a_pose_is_near_a_singular_one_below_1e_4(slant, near):
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_constraint("one", lambda s: s["body.x"])
+    m.add_constraint("two", lambda s: s["body.x"] + slant * s["body.y"])
+    assert len(da.check(m).warnings) == near

@@ -13,3 +13,59 @@ def test_a_matrix_is_definite_from_its_smallest_pivot_on(name: str, below: float
     for pivot, definite in ((below, False), (above, True)):
         c = np.sqrt(1.0 - pivot)  # pivots 1 and 1 - c²
         assert factors._definite(np.array([[1.0, c], [c, 1.0]]), getattr(factors.LIMITS, name)) == definite
+
+
+EPS = 2.0**-52
+
+
+def nearly_singular(resistance: float) -> np.ndarray:
+    """Two coordinates that move together against this stiffness; unit diagonal."""
+    return np.array([[1.0, resistance - 1.0], [resistance - 1.0, 1.0]])
+
+
+@pytest.mark.parametrize(("resistance", "looked"), [(0.9e-9, True), (1.1e-9, False)])
+def test_a_resistance_below_1e_9_asks_for_a_closer_look(
+    resistance: float, looked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(factors, "null_space", lambda matrix: seen.append(matrix) or np.zeros((2, 0)))
+    factors.StiffnessFactor(nearly_singular(resistance)).free_motions()
+    assert bool(seen) is looked
+
+
+@pytest.mark.parametrize(("resistance", "count"), [(40 * EPS, 1), (60 * EPS, 0)])
+def test_a_motion_is_free_below_fifty_roundings(resistance: float, count: int) -> None:
+    """K v of (1, 1) is exact but for one rounding."""
+    assert factors.null_space(nearly_singular(resistance)).shape[1] == count
+
+
+@pytest.mark.parametrize(("resistance", "rigid"), [(0.9e4 * EPS, True), (1.1e4 * EPS, False)])
+def test_a_mode_is_rigid_below_ten_thousand_roundings(resistance: float, rigid: bool) -> None:
+    squares, _ = factors.lowest(np.eye(2), nearly_singular(resistance), 1)
+    assert bool(squares[0] == 0.0) is rigid
+
+
+def test_the_shift_of_a_free_structure_is_1e_8_of_the_middle_of_its_spectrum() -> None:
+    assert factors._shift(np.diag([1.0, 2.0, 0.0]), np.diag([3.0, 6.0, 9.0])) == pytest.approx(-3e-8, abs=0.0)
+
+
+@pytest.mark.parametrize(("square", "searches"), [(0.9e-3, 3), (1.1e-3, 1)])
+def test_a_mode_below_a_thousandth_of_the_shift_is_sought_again(
+    square: float, searches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time as far below the new shift."""
+    shifts: list[float] = []
+
+    def near(M: object, K: object, count: int, factor: object, shift: float) -> tuple[np.ndarray, np.ndarray]:
+        shifts.append(shift)
+        return np.array([-square * shift]), np.array([[1.0], [0.0]])
+
+    monkeypatch.setattr(factors, "_near", near)
+    monkeypatch.setattr(factors, "_factor_at", lambda M, K, shift: None)
+    factors._lanczos(np.eye(2), np.eye(2), 1, None)
+    assert len(shifts) == searches
+
+
+@pytest.mark.parametrize(("part", "names"), [(0.9e-6, ["a"]), (1.1e-6, ["a", "b"])])
+def test_coordinates_with_a_millionth_of_a_free_motion_are_named(part: float, names: list[str]) -> None:
+    assert factors.moving(np.array([[2.0], [2.0 * part]]), ["a", "b"]) == names

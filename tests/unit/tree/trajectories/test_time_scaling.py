@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -188,3 +189,39 @@ def test_samples_nearer_than_rounding_are_one_place(back: float, stops: bool) ->
     found = da.tree.scale_time(eqs, path).statistics["duration"]
     # two halves from rest to rest take √2 times as long as the whole
     assert found == pytest.approx((math.sqrt(2.0) if stops else 1.0) * 2 * math.sqrt(0.5 / 2.0), rel=1e-3)
+
+
+@pytest.mark.parametrize(("change", "passes"), [(0.9e-6, 2), (1.1e-6, 3)])
+def test_a_timing_has_settled_at_a_millionth_of_the_time(
+    change: float, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = iter([1.0 + change, 1.0, 1.0])
+    made = []
+
+    def fastest(*at: object) -> SimpleNamespace:
+        made.append(next(ends))
+        return SimpleNamespace(stuck=-1, times=np.array([0.0, made[-1]]), x=np.ones(2))
+
+    monkeypatch.setattr(time_scaling, "fastest_timing", fastest)
+    one = np.ones((2, 1))
+    piece = SimpleNamespace(s=np.arange(2.0), w=one, dw=one, q=one)
+    bounds = SimpleNamespace(
+        speed=np.ones(1), acceleration=np.ones(1), effort=np.ones(1), effort_terms=lambda *at: (one,) * 4
+    )
+    time_scaling._PathPiece.time(piece, bounds, 1.0)
+    assert len(made) == passes
+
+
+@pytest.mark.parametrize(("excess", "repeats"), [(0.9e-9, 1), (1.1e-9, 6)])
+def test_a_limit_may_be_exceeded_by_a_billionth(excess: float, repeats: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def record(*at: object) -> SimpleNamespace:
+        made.append(at)
+        return SimpleNamespace(statistics={"largest share": 1.0 + excess})
+
+    piece = SimpleNamespace(time=lambda bounds, tight: SimpleNamespace(times=np.array([0.0, 1.0])))
+    monkeypatch.setattr(time_scaling, "_JointPath", lambda eqs, motion: SimpleNamespace(pieces=[piece], record=record))
+    monkeypatch.setattr(time_scaling._Bounds, "read", lambda *at: None)
+    time_scaling.scale_time(wheel(), da.Record.from_channels(np.arange(3.0), {"x": np.zeros(3)}, {}), every=0.1)
+    assert len(made) == repeats

@@ -106,7 +106,7 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
         column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
     )
     parse = reader.ParseOptions(delimiter=body.delimiter, quote_char='"', double_quote=True)
-    how = reader.ReadOptions(use_threads=False, block_size=2 * BLOCK, column_names=names, encoding=_coded(body))
+    how = reader.ReadOptions(use_threads=False, block_size=2 * BLOCK, column_names=names, encoding=_find_encoding(body))
     pool = arrow.default_memory_pool()
     table, row = np.empty((body.rows, len(body.cells))), 0
     try:
@@ -125,7 +125,7 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
     return table[:row] if row else None
 
 
-def _coded(body: TextBody) -> str:
+def _find_encoding(body: TextBody) -> str:
     """Encoding of the blocks of a text."""
     return "utf-8" if body.encoding.startswith("utf") else body.encoding
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import casadi as ca
 
 from dalembert.expressions import Expr
-from dalembert.mechanics.absolute.producer import share
+from dalembert.mechanics.absolute.build_equations import share
 
 LONG_SUM = 8  # terms; additions take four cycles, and the machine starts one or two in each
 Triple: TypeAlias = "tuple[Expr, Expr, Expr]"

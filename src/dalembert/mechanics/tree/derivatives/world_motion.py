@@ -20,7 +20,7 @@ from typing import TypeAlias
 import casadi as ca
 
 from dalembert.expressions import Expr
-from dalembert.mechanics.absolute.producer import share
+from dalembert.mechanics.absolute.build_equations import share
 from dalembert.mechanics.tree.derivatives.columns import SymmetricMatrices, Triple, fill, inner, lengthen, plus, times
 from dalembert.mechanics.tree.derivatives.moving_links import MovingLink, MovingTree, in_space, turn_in_space
 from dalembert.mechanics.tree.link_tree import LinkTree

@@ -160,7 +160,7 @@ class AlphaStepper:
         self.layout = self.column.layout
         key = ("generalized alpha functions", index)
         make = self._shared_functions if shares_bodies(eqs) else self._functions
-        self.place, self.residual, self.factor, self.solve = eqs.cached(key, make)
+        self.place, self.residual, self.factor, self.solve = eqs.cache(key, make)
         self.known = self._make_known_function()
         self.limits = newton_limits(eqs, positions=index == 3 and bool(eqs.holonomic_rows))
         corrections = TANGENT_CORRECTIONS if uses_tangent(eqs) else CORRECTIONS

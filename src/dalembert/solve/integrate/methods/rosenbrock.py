@@ -108,7 +108,7 @@ class RosenbrockStepper:
         self.eqs = eqs
         self.column = Column(eqs, inputs, events)
         self.layout, self.start = self.column.layout, self.column.start
-        self.slopes, self.factor, self.solve, self.drift = eqs.cached("rosenbrock functions", self._functions)
+        self.slopes, self.factor, self.solve, self.drift = eqs.cache("rosenbrock functions", self._functions)
 
     def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
         """Slopes, factors of the stage matrix, solution with them, and partial derivatives by time."""

@@ -118,7 +118,7 @@ class SundialsSteps:
             return column.layout, Kernel(column.start()), project, build(eqs, inputs)
 
         self.layout: Layout
-        self.layout, self._begin, self._project, self._problem = eqs.cached((*self.key, events_key), make)
+        self.layout, self._begin, self._project, self._problem = eqs.cache((*self.key, events_key), make)
         self.where = self.layout.starts
 
     def plan(self, times: Array, span: float) -> None:
@@ -230,7 +230,7 @@ class SundialsSteps:
         def make() -> ca.Function:
             return _integrator(self._problem, method, (np.arange(1, count + 1) / count) ** power)
 
-        return self.eqs.cached((*self.key, "even", count), make)
+        return self.eqs.cache((*self.key, "even", count), make)
 
 
 def _is_even(gaps: Array) -> bool:
@@ -279,7 +279,7 @@ def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
     q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
     a, lam = w[: eqs.nv, :], w[eqs.nv :, :] / LIMITS.multiplier
     t = d["t0"] + d["span"] * tau**2
-    slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
+    slopes, rows = eqs.cache("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
     ode = (2 * d["span"] * tau) * slopes(*at, lam, a)
     return {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a, d["lam"])}

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.tables import spread
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.auto.result import CLASSES, AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
@@ -226,7 +226,7 @@ def _describe_sound(result: AutoIdentified) -> str:
         count = len(result.places(grade))
         if count:
             modes = result.modes.select(result.places(grade) + 1)
-            return f"{counted(count, 'mode')} {'is' if count == 1 else 'are'} {words}. {describe_modes(modes)}"
+            return f"{count_noun(count, 'mode')} {'is' if count == 1 else 'are'} {words}. {describe_modes(modes)}"
     return f"No mode is sound. {describe_modes(result.modes)}"
 
 

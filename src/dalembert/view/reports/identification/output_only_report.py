@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.core.tables import spread
-from dalembert.core.text import counted
+from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
 from dalembert.identify.output_only.merged_modes import MergedModes
@@ -65,12 +65,12 @@ def output_only_report(
 
 def _summary(result: FrequencyDomainModes | MergedModes) -> str:
     count = len(result.modes) - len(result.machines)
-    sines = f" and {counted(len(result.machines), 'harmonic')} of machines" if result.machines else ""
+    sines = f" and {count_noun(len(result.machines), 'harmonic')} of machines" if result.machines else ""
     hertz = result.structural_modes.frequencies_hz
     swings = f" They swing at {list_names(f'{f:.4g}' for f in hertz)} Hz." if len(hertz) else ""
     return (
-        f"{counted(count, 'mode')}{sines} were found at {counted(len(result.outputs), 'sensor')} without measured "
-        f"forces, by {METHODS[result.method]}.{swings}"
+        f"{count_noun(count, 'mode')}{sines} were found at {count_noun(len(result.outputs), 'sensor')} without "
+        f"measured forces, by {METHODS[result.method]}.{swings}"
     )
 
 

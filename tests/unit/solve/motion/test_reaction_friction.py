@@ -1,0 +1,54 @@
+"""Iterations between friction and reactions: when they end, and when they are an error."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dalembert.core.errors import ConvergenceError
+from dalembert.solve.motion.reaction_friction import ConstrainedSystem, solve_by_graph, solve_with_friction
+from tests.helpers.findings import raises
+
+NONE = np.zeros(0)
+STATE: Any = SimpleNamespace(q=NONE, v=NONE, z=NONE, t=0.0, lam=np.zeros(1))
+
+
+def solve_graph(moved: float, change: float) -> int:
+    """Passes of a solve whose reactions move by so much in each of them."""
+    calls: list[int] = []
+
+    def kernel(*at: Any) -> tuple[Any, ...]:
+        calls.append(1)
+        return NONE, NONE, NONE, NONE, at[-1] + moved, np.array([change])
+
+    eqs: Any = SimpleNamespace(name="slider", p=NONE, cache=lambda key, make: kernel)
+    solve_by_graph(eqs, STATE, NONE, True, None)
+    return len(calls)
+
+
+@pytest.mark.parametrize(("change", "settled"), [(0.9e-9, True), (1.1e-9, False)])
+def test_reactions_that_change_by_1e_9_have_not_settled(change: float, settled: bool) -> None:
+    with nullcontext() if settled else raises(ConvergenceError, "friction-unsettled"):
+        solve_graph(0.0, change)
+
+
+@pytest.mark.parametrize(("moved", "passes"), [(0.9e-14, 1), (1.1e-14, 12)])
+def test_a_solve_stands_where_its_reactions_move_by_1e_14(moved: float, passes: int) -> None:
+    assert solve_graph(moved, 0.0) == passes
+
+
+@pytest.mark.parametrize(("change", "ends"), [(0.9e-12, True), (1.1e-12, False)])
+def test_newton_ends_with_a_change_of_1e_12(change: float, ends: bool) -> None:
+    """The slopes of the next step are not asked for."""
+
+    def slopes(key: str, make: Any) -> Any:
+        raise LookupError(key)
+
+    eqs: Any = SimpleNamespace(p=NONE, kernel=lambda name: lambda *at: (np.zeros(1),), cache=slopes)
+    system = ConstrainedSystem(np.eye(1), np.eye(1), np.zeros(1), NONE)
+    with nullcontext() if ends else pytest.raises(LookupError):
+        solve_with_friction(eqs, STATE, system, lambda f, b: (f, np.array([change])), True, np.zeros(1))

@@ -1,0 +1,55 @@
+"""When an entry of a linear model is zero or constant, and when a motion is steady: the numbers at the edges."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dalembert.core.errors import ConvergenceError
+from dalembert.solve.rest import steady_motion
+from dalembert.solve.rest.linear_matrices import StateMatrices, _product
+from dalembert.solve.rest.linearize import _changes, _cyclic
+from tests.helpers.findings import raises
+
+
+@pytest.mark.parametrize(("left", "kept"), [(1.5e-12, False), (2.5e-12, True)])
+def test_a_sum_below_1e_12_of_its_terms_is_rounding(left: float, kept: bool) -> None:
+    one = np.ones((1, 1))
+    assert bool(_product(one, (one, one), (-one, one - left))[0, 0]) is kept  # terms of 2
+
+
+@pytest.mark.parametrize(("influence", "cyclic"), [(0.9e-9, [0]), (1.1e-9, [])])
+def test_a_coordinate_below_a_billionth_of_the_largest_entry_is_ignorable(influence: float, cyclic: list[int]) -> None:
+    A = np.array([[0.0, 1.0], [influence, 0.0]])
+    assert _cyclic(A, [0], 1.0) == cyclic
+
+
+@pytest.mark.parametrize("matrix", ["A", "C"])
+@pytest.mark.parametrize(("change", "steady"), [(0.9e-6, True), (1.1e-6, False)])
+def test_matrices_that_change_by_a_millionth_are_constant(matrix: str, change: float, steady: bool) -> None:
+    one, none = np.ones((1, 1)), np.zeros((1, 0))
+    parts: dict[str, Any] = {"A": one, "B": none, "C": one, "D": none, "acc": none, "lam": none}
+    now = StateMatrices(**parts, outputs=("y",), units={})
+    then = StateMatrices(**{**parts, matrix: one + change}, outputs=("y",), units={})
+    eqs: Any = SimpleNamespace(name="top", internal=SimpleNamespace(names=("z",)))
+    chart: Any = SimpleNamespace(positions=(), speeds=(), kept=())
+    assert (_changes(eqs, chart, now, then) is None) is steady
+
+
+@pytest.mark.parametrize(
+    ("speed", "change", "lasts"), [(1.0, 0.9e-6, True), (1.0, 1.1e-6, False), (0.9e-9, 1.0, True), (1.1e-9, 1.0, False)]
+)
+def test_a_steady_motion_accelerates_below_1e_6_a_moment_later(
+    speed: float, change: float, lasts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state slower than 1e-9 rests: nothing moves to be looked at."""
+    monkeypatch.setattr(steady_motion, "later", lambda eqs, x: x)
+    monkeypatch.setattr(steady_motion, "terms", lambda eqs, x: None)
+    one = SimpleNamespace(rate_name="rate", rows=lambda T, x: [0.0] * 5 + [change])
+    state: Any = SimpleNamespace(eqs=SimpleNamespace(name="top"), speeds=[one], size=lambda x: 1.0)
+    with nullcontext() if lasts else raises(ConvergenceError, "no-solution"):
+        steady_motion._Steady.check_lasting(state, SimpleNamespace(v=np.array([speed])))  # type: ignore[arg-type]

@@ -1,0 +1,124 @@
+"""Limits of the search for rest: the numbers just inside and just outside."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_matrix
+
+import dalembert as da
+from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.solve.rest.rest_equations import Place, Rest
+from tests.helpers.findings import raises
+
+
+def body(**constraints: float) -> Rest:
+    """A body at (2, 0); every constraint gives x a value."""
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0, position=(2.0, 0.0))
+    for name, value in constraints.items():
+        m.add_constraint(name, lambda s, at=value: s["body.x"] - at)
+    return Rest(da.equations(m), np.zeros(0), {}, 0.0)
+
+
+def place(**given: Any) -> Place:
+    zero = np.zeros(3)
+    return Place(**{"q": zero, "z": np.zeros(0), "lam": zero, "left": zero, "g": np.zeros(0), "scale": 1.0, **given})
+
+
+def test_a_step_is_0_4_rad_or_that_share_of_the_size_of_the_machine() -> None:
+    rest = body()
+    rest.measure_size(np.array([2.0, 0.0, 0.0]))
+    assert rest.share(np.array([1.6, 0.0, 0.0])) == pytest.approx(0.5)
+    assert rest.share(np.array([0.0, 0.0, 0.8])) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("sizes", "lost"), [(59.0, False), (61.0, True)])
+def test_a_body_sixty_sizes_away_falls_for_ever(sizes: float, lost: bool) -> None:
+    rest, began = body(), np.array([2.0, 0.0, 0.0])
+    rest.measure_size(began)
+    assert rest.is_lost(began, began - [0.0, 2.0 * sizes, 0.0]) is lost
+
+
+@pytest.mark.parametrize(("apart", "closes"), [(1.6e-10, True), (2.4e-10, False)])
+def test_a_gap_that_stays_below_1e_10_passes(apart: float, closes: bool) -> None:
+    """Two values of x: a half of their difference stays open on each."""
+    rest = body(one=0.0, two=apart)
+    assert (rest.settle(np.zeros(3), np.zeros(0)) is not None) is closes
+
+
+@pytest.mark.parametrize(("gap", "closes"), [(0.9e3, True), (1.1e3, False)])
+def test_joints_a_kilometre_open_have_come_apart(gap: float, closes: bool) -> None:
+    assert (body(one=gap).settle(np.zeros(3), np.zeros(0)) is not None) is closes
+
+
+@pytest.mark.parametrize(("left", "found"), [(0.9e-9, True), (1.1e-9, False)])
+def test_an_equilibrium_leaves_a_billionth_of_the_force(left: float, found: bool) -> None:
+    with nullcontext() if found else raises(ConvergenceError, "no-solution"):
+        body().check_found(place(left=np.array([left, 0.0, 0.0])))
+
+
+@pytest.mark.parametrize(("effort", "found"), [(0.9e-7, True), (1.1e-7, False)])
+def test_a_held_coordinate_carries_1e_7_of_the_force_at_most(effort: float, found: bool) -> None:
+    rest = Rest(body().eqs, np.zeros(0), {"body.x": 0.0}, 0.0)
+    with nullcontext() if found else raises(ConvergenceError, "no-solution"):
+        rest.check_found(place(lam=np.array([effort])))
+
+
+def test_rates_of_internal_states_weigh_a_thousandth_of_forces() -> None:
+    assert body().error(place(z=np.zeros(1), g=np.ones(1))) == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(("rate", "named"), [(0.9e-6, True), (1.1e-6, False)])
+def test_an_internal_state_is_named_from_a_rate_of_1e_6_on(rate: float, named: bool) -> None:
+    """Below it the speed with the largest force is named."""
+    eqs = body().eqs
+    internal = SimpleNamespace(names=("motor.current",))
+    state = SimpleNamespace(
+        eqs=SimpleNamespace(nv=3, nz=1, name="body", internal=internal, speeds=eqs.speeds, joints=()),
+        error=lambda at: 1.0,
+        _creep=list,
+    )
+    with raises(ConvergenceError, "no-solution") as failure:
+        Rest.check_found(state, place(z=np.zeros(1), g=np.array([rate]), left=np.ones(3)))  # type: ignore[arg-type]
+    assert ("speed" in failure.value.finding.where) is named
+
+
+@pytest.mark.parametrize(("speed", "still"), [(0.9e-9, True), (1.1e-9, False)])
+def test_a_driven_joint_is_at_rest_below_1e_9(speed: float, still: bool) -> None:
+    rest = body(one=0.0)
+    rest.still = np.array([speed, 0.0, 0.0])
+    with nullcontext() if still else raises(ModelError, "no-solution"):
+        rest.check_still(place(lam=np.zeros(1)))
+
+
+def stiff(stiffness: list[float], error: float = 0.0) -> Any:
+    """Two free coordinates with these stiffnesses; directions without one are collected."""
+    K = csc_matrix(np.diag(stiffness))
+    forces = SimpleNamespace(A=csc_matrix((0, 2)), stiffness=lambda: K)
+    directions: list[Any] = []
+    return SimpleNamespace(
+        eqs=SimpleNamespace(nv=2), error=lambda at: error, forces=lambda *at: forces, directions=directions,
+        _goes_on=lambda at, direction: directions.append(direction),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "error", "falls"),
+    [(-0.5e-7, 0.0, False), (-2e-7, 0.0, True), (-1.0, 0.9e-6, True), (-1.0, 1.1e-6, False)],
+)
+def test_a_pose_is_unstable_from_1e_7_of_the_stiffness_on_and_near_rest_only(
+    stiffness: float, error: float, falls: bool
+) -> None:
+    assert (Rest.unstable_direction(stiff([1.0, stiffness], error), place()) is not None) is falls
+
+
+@pytest.mark.parametrize(("stiffness", "count"), [(0.5e-9, 1), (2e-9, 0)])
+def test_a_direction_is_soft_below_a_billionth_of_the_stiffness(stiffness: float, count: int) -> None:
+    state = stiff([1.0, stiffness])
+    assert Rest.free_coordinates(state, place()) == ()
+    assert len(state.directions) == count
