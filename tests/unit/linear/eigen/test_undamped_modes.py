@@ -322,7 +322,7 @@ def test_the_lowest_mode_lies_between_1e_4_and_1e8_shifts_and_the_first_is_1e_9(
     monkeypatch.setattr(lanczos, "_maker", lambda M, K: lambda shift: object() if shift else None)
     lanczos.nearest(diagonal(1.0), diagonal(1.0), 1)
     assert len(shifts) == searches
-    assert shifts[0] == pytest.approx(-1e-9, abs=0.0)
+    assert shifts[0] == pytest.approx(-1e-9, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize(("beyond", "count"), [(0.9e-9, 2), (1.1e-9, 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.solve import rank_report
+from dalembert.solve.integrate import singular_poses
 from dalembert.solve.integrate.singular_poses import SingularPoses, may_lose_rank
 from tests.helpers.findings import warns
 from tests.reference.test_bricard import machine as bricard
@@ -207,3 +209,35 @@ def test_a_minimum_below_1e_4_is_a_singular_pose(value: float, count: int) -> No
 def test_joints_with_a_hundredth_of_the_largest_share_are_named(share: float, joints: list[str]) -> None:
     (found,) = locate(1e-6, (share, 1.0 - share))
     assert found["joints"] == joints
+
+
+@pytest.mark.parametrize(("found", "more"), [(199, False), (200, True)])
+def test_two_hundred_poses_are_located_at_most(found: int, more: bool) -> None:
+    poses = SingularPoses.__new__(SingularPoses)
+    poses.found, poses.more = [{}] * found, False
+    with nullcontext() if more else pytest.raises(AttributeError):  # the next one is looked for
+        poses._locate(None, 1)
+    assert poses.more is more
+
+
+@pytest.mark.parametrize(("speeds", "monitored"), [(600, True), (601, False)])
+def test_machines_above_600_speeds_are_not_monitored(
+    speeds: int, monitored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(singular_poses, "_volume", lambda eqs: eqs)
+    eqs: Any = SimpleNamespace(nv=speeds, cache=lambda key, make: True)
+    assert (SingularPoses(eqs).kernel is not None) is monitored
+
+
+@pytest.mark.parametrize(("volume", "first"), [(0.031, 0.8), (0.029, 0.0)])
+def test_energies_are_compared_from_0_03_of_the_most_regular_pose_on(volume: float, first: float) -> None:
+    """The energy is the time here: a pass begins at the last regular state before the minimum, and ends at 2 s."""
+    poses = SingularPoses.__new__(SingularPoses)
+    poses.found, poses.known_rank, poses.best = [], 2, 0.0
+    poses.eqs = SimpleNamespace(rows=[SimpleNamespace(owner="one"), SimpleNamespace(owner="two")])  # type: ignore[assignment]
+    poses.states = np.array([[0.0], [0.8], [0.9], [2.0]])
+    poses.values = np.array([0.0, 2 * np.log(volume), -50.0, 0.0])
+    poses._rows = lambda where, x: np.diag([1.0, np.hypot(1e-6, x[0] - 1.0)])  # type: ignore[method-assign]
+    poses._energy = lambda where, x: float(x[0])  # type: ignore[method-assign]
+    poses._locate(SimpleNamespace(layout=SimpleNamespace(starts={}), to=lambda x, t: t[None, :]), 2)
+    assert poses.found[0]["energy lost"] == pytest.approx(first - 2.0)

@@ -447,3 +447,22 @@ def test_sixty_changes_at_one_instant_will_not_end(level: Any, before: int, ends
     state = full.state(np.zeros(full.nq))
     with raises(da.errors.ConvergenceError, "stick-slip-cycle") if ends else nullcontext():
         run.change(full, state, np.zeros(1), (0,))
+
+
+@pytest.mark.parametrize(
+    ("change", "passes", "settled"), [(0.9e-10, 1, True), (1.1e-10, 20, True), (0.9e-7, 20, True), (1.1e-7, 20, False)]
+)
+def test_reactions_at_an_instant_settle_to_1e_10_and_1e_7_at_worst(
+    level: Any, change: float, passes: int, settled: bool
+) -> None:
+    full = exact(level)
+    judge = _Judge(StickSlip(full), full, full.state(np.zeros(full.nq)), np.zeros(1), [0], set())
+    made: list[int] = []
+
+    def forward(*at: Any) -> Any:
+        made.append(1)
+        return None, np.zeros(full.nv), None, None, at[-1], np.array([change])
+
+    judge.forward = forward  # type: ignore[assignment]
+    assert judge.evaluate(np.zeros(1))[3] is settled
+    assert len(made) == passes

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.solve.motion import inverse
 from dalembert.solve.motion.inverse import _ForceBalance, lexicographic
 from dalembert.solve.position.prescribed_motion import MotionWarning, differentiate
 from tests.helpers.findings import raises, warns
@@ -432,3 +433,17 @@ def test_a_reaction_with_1e_8_of_a_null_vector_is_not_unique(share: float, uniqu
     state: Any = SimpleNamespace(rows=[0, 1], eqs=SimpleNamespace(joints=(joint,), friction_joints=("hinge",)))
     with nullcontext() if unique else raises(da.errors.ModelError, "not-unique"):
         _ForceBalance._unique_friction(state, np.array([[1.0, share]]))
+
+
+@pytest.mark.parametrize(("change", "iterations"), [(0.9e-11, 1), (1.1e-11, 2)])
+def test_inputs_have_settled_at_a_change_of_1e_11(
+    change: float, iterations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = np.zeros((1, 0))
+    monkeypatch.setattr(inverse, "lexicographic", lambda W, L, right, weight: (np.array([[change]]), none, 0, 0))
+    kernel = SimpleNamespace(many=lambda *at: (np.zeros((1, 1)), np.zeros((1, 1)), none))
+    eqs = SimpleNamespace(nv=1, nz=0, nu=1, rows=(), friction_joints=(), p=none)
+    state: Any = SimpleNamespace(eqs=eqs, weight=np.ones(1), rows=[], direct=[0], affine=False, kernel=kernel)
+    one = np.zeros((1, 1))
+    poses: Any = SimpleNamespace(t=np.zeros(1), q=one, v=one, a=one)
+    assert _ForceBalance._block(state, poses, slice(0, 1))[-1] == iterations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.motion.kinematics import _MotionAnalysis
+from dalembert.solve.motion.kinematics import SUBDIVISIONS, _MotionAnalysis
 from tests.helpers.findings import raises
 
 
@@ -263,3 +263,22 @@ def test_a_pose_is_found_to_1e_10_and_its_rates_to_1e_8(gap: float, rate: float,
     state: Any = SimpleNamespace(eqs=SimpleNamespace(nq=1, nv=1))
     x = np.array([[1.0, 2.0, 0.0, 0.0]])
     assert bool(_MotionAnalysis._sound(state, x, np.array([[gap, rate, 0.0, 0.0]]))[0]) is sound
+
+
+@pytest.mark.parametrize(
+    ("correction", "length", "once"), [(0.29, 1.0, True), (0.31, 1.0, False), (0.9e-6, 0.0, True), (1.1e-6, 0.0, False)]
+)
+def test_a_correction_of_0_3_of_the_step_takes_smaller_parts(correction: float, length: float, once: bool) -> None:
+    """Unless it is below a micrometre."""
+    steps: list[int] = []
+
+    def step(x: Any, order: Any, p: Any) -> Any:
+        steps.append(1)
+        return x, np.array([0.0, 0.0, correction, length])
+
+    state: Any = SimpleNamespace(
+        _orders=lambda before, after: after[:, None], _sound=lambda x, report: [True], eqs=SimpleNamespace(p=None),
+        tools=SimpleNamespace(step=SimpleNamespace(raw=step)),
+    )  # fmt: skip
+    _MotionAnalysis._carefully(state, np.zeros(1), 1.0, 1, 1)
+    assert (len(steps) == SUBDIVISIONS[0]) is once

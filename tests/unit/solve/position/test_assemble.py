@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_matrix
 
 import dalembert as da
 from dalembert.equations import State
+from dalembert.solve.position import assemble as module
 from dalembert.solve.position.assemble import check_start, check_weightless
 from dalembert.studies.crank_rocker import mechanism as crank_rocker
 from tests.helpers.findings import raises
@@ -331,3 +334,51 @@ def test_a_speed_without_inertia_is_held_by_rows_of_1e_9_at_least(slant, held):
     eqs = da.equations(m)
     with nullcontext() if held else raises(da.errors.ModelError, "massless-body"):
         check_weightless(eqs, eqs.state([0.0, 0.0, 0.0]))
+
+
+def dampings(after, monkeypatch, start=1.0):
+    """Damping of every step of a search for 0 whose residual is multiplied by `after` in each."""
+    made = []
+    monkeypatch.setattr(module, "least_change", lambda J, residual, damping: made.append(damping) or np.zeros(1))
+    sizes = iter(start * after ** np.arange(100))
+    problem = SimpleNamespace(
+        residual=lambda q: np.array([next(sizes)]), gradient=lambda q: None, move=lambda q, change: q
+    )
+    module._iterate(problem, np.zeros(1), 1e-12)
+    return made
+
+
+def test_a_step_is_damped_where_the_residual_falls_by_less_than_1e_4(monkeypatch):
+    assert dampings(1 - 1.1e-4, monkeypatch)[1] == 0.0
+    assert dampings(1 - 0.9e-4, monkeypatch)[1] == 1e-6  # the first damping
+
+
+def test_a_search_ends_at_a_damping_of_a_million(monkeypatch):
+    """From 1e-6 in factors of ten, after the first step without damping; half a factor for rounding."""
+    made = dampings(1.0, monkeypatch)
+    assert 0.5e6 < made[-1] < 2e6 and len(made) == 14
+
+
+@pytest.mark.parametrize("gap, steps", [(0.9e-14, 0), (1.1e-14, 1)])
+def test_a_search_goes_on_to_a_hundredth_of_its_tolerance(gap, steps, monkeypatch):
+    assert len(dampings(1e-9, monkeypatch, start=gap)) == steps
+
+
+def test_a_step_of_a_search_is_0_7_at_most():
+    moves = []
+    problem = SimpleNamespace(
+        residual=lambda q: q - 2.0,
+        gradient=lambda q: csc_matrix([[1.0]]),
+        move=lambda q, change: moves.append(float(change[0])) or q + change,
+    )
+    module._iterate(problem, np.zeros(1), 1e-12)
+    assert moves == pytest.approx([0.7, 0.7, 0.6])
+
+
+@pytest.mark.parametrize("change, steps", [(0.39, 1), (0.41, 2)])
+def test_a_prescribed_coordinate_moves_by_0_2_in_one_step(change, steps, monkeypatch):
+    made = []
+    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance: made.append(q) or (q, 0.0))
+    eqs = held_body()
+    module._approach(eqs, np.zeros(3), np.zeros(3), {"body.y": change}, 0.0)
+    assert len(made) == steps

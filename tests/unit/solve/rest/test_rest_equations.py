@@ -12,6 +12,7 @@ from scipy.sparse import csc_matrix
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.solve.rest import equilibrium
 from dalembert.solve.rest.rest_equations import Place, Rest
 from tests.helpers.findings import raises
 
@@ -122,3 +123,110 @@ def test_a_direction_is_soft_below_a_billionth_of_the_stiffness(stiffness: float
     state = stiff([1.0, stiffness])
     assert Rest.free_coordinates(state, place()) == ()
     assert len(state.directions) == count
+
+
+# --- the descent and Newton's method, along one coordinate: q is the last move, `left` the force ----------------------
+
+
+class Descent:
+    """A problem whose force after each attempt is a factor of the one before; None where joints stay open."""
+
+    def __init__(self, factors: Any, error: float = 1.0) -> None:
+        self.factors, self.relative, self.now = iter(factors), error, 1.0
+        self.dampings: list[float] = []
+        self.moves: list[float] = []
+        self.eqs = SimpleNamespace(nv=1, nz=0)
+
+    def accelerations(self, at: Place) -> float:
+        return 1.0
+
+    def error(self, at: Place) -> float:
+        return self.relative
+
+    def is_lost(self, began: Any, q: Any) -> bool:
+        return False
+
+    def step(self, at: Place, mu: float) -> Any:
+        self.dampings.append(mu)
+        self.now = float(at.left[0])
+        return np.array([np.sign(self.now)])
+
+    def share(self, change: Any) -> float:
+        return 1.0
+
+    def move(self, q: Any, change: Any) -> Any:
+        self.moves.append(float(np.abs(change).max()))
+        return change
+
+    def settle(self, q: Any, z: Any) -> Place | None:
+        factor = next(self.factors, None)
+        return None if factor is None else place(left=np.array([factor * self.now]))
+
+    def unstable_direction(self, at: Place) -> Any:
+        return np.ones(1)
+
+
+START = place(left=np.ones(1))
+
+
+def sink(*factors: float | None, error: float = 1.0) -> list[float]:
+    """Dampings of the steps of a descent."""
+    problem: Any = Descent(factors, error)
+    equilibrium._sink(problem, START)
+    return problem.dampings
+
+
+def newton(factors: Any, error: float = 1.0) -> list[float]:
+    """Lengths of the steps of Newton's method."""
+    problem: Any = Descent(factors, error)
+    equilibrium._newton(problem, START)
+    return problem.moves
+
+
+@pytest.mark.parametrize(("error", "goes_on"), [(0.9e-12, False), (1.1e-12, True)])
+def test_a_search_for_rest_ends_at_1e_12_of_the_force(error: float, goes_on: bool) -> None:
+    assert bool(sink(error=error)) is goes_on
+    assert bool(newton([], error)) is goes_on
+
+
+def test_a_descent_begins_with_steps_of_0_4_and_ends_at_1e12_of_its_damping() -> None:
+    found = sink()  # no step succeeds: factors of four
+    assert found == pytest.approx([2.5 * 4.0**k for k in range(20)])  # the next would be 2.7e12
+
+
+@pytest.mark.parametrize(("left", "damping"), [(-0.89, 1.25), (-0.91, 10.0)])
+def test_a_step_downhill_that_leaves_nine_tenths_of_the_force_is_accepted(left: float, damping: float) -> None:
+    """One that overshoots: the force points back. A longer step follows a good one, a shorter one the other."""
+    assert sink(left)[1] == pytest.approx(damping)
+
+
+def test_damping_ends_at_a_billionth_of_the_first_and_begins_again_at_a_thousandth() -> None:
+    """Halved in every step: 2⁻³⁰ is the first below 1e-9."""
+    found = sink(*[0.5] * 31)
+    assert found[30] > 0.0 == found[31]
+    assert found[32] == pytest.approx(1e-3)
+
+
+def test_a_descent_has_600_steps_at_most() -> None:
+    assert len(sink(*[0.999] * 700)) == 600
+
+
+@pytest.mark.parametrize(("decrease", "moves"), [(1.1e-4, [1.0, 1.0]), (0.9e-4, [1.0, 0.5])])
+def test_a_newton_step_must_take_1e_4_of_the_force_away(decrease: float, moves: list[float]) -> None:
+    """The next step follows, or a half of the same one."""
+    assert newton([1.0 - decrease] * 2)[:2] == moves
+
+
+def test_a_newton_step_is_halved_down_to_a_thousandth() -> None:
+    assert newton([]) == [0.5**k for k in range(10)]  # the next is 0.98e-3
+
+
+def test_newton_has_sixty_steps_at_most() -> None:
+    assert len(newton([0.5] * 100)) == 60
+
+
+def test_an_unstable_equilibrium_is_left_six_times_by_0_05_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equilibrium, "_sink", lambda problem, at: at)
+    problem: Any = Descent([1.0] * 20, error=0.0)
+    equilibrium._fall(problem, START)
+    assert problem.moves == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6])

@@ -46,7 +46,7 @@ def test_a_mode_is_rigid_below_ten_thousand_roundings(resistance: float, rigid: 
 
 
 def test_the_shift_of_a_free_structure_is_1e_8_of_the_middle_of_its_spectrum() -> None:
-    assert factors._shift(np.diag([1.0, 2.0, 0.0]), np.diag([3.0, 6.0, 9.0])) == pytest.approx(-3e-8, abs=0.0)
+    assert factors._shift(np.diag([1.0, 2.0, 0.0]), np.diag([3.0, 6.0, 9.0])) == pytest.approx(-3e-8, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize(("square", "searches"), [(0.9e-3, 3), (1.1e-3, 1)])
