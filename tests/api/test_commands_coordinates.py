@@ -36,6 +36,7 @@ def numbers(found: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_a_command_works_in_joint_coordinates(name: str, tmp_path: Path) -> None:
     arguments, part = CASES[name]
     more: tuple[Any, ...] = ()

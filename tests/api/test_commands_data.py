@@ -101,6 +101,7 @@ def test_identify_without_inputs(shaken, method):
     assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-2)
 
 
+@pytest.mark.slow
 def test_identify_plays_the_shapes_where_it_knows_where_channels_measure(shaken, tmp_path):
     file, _ = shaken
     places = ("ground=0,0", "a1=0,1,x", "a2=0, 2, -x")
@@ -192,6 +193,7 @@ def test_estimate_follows_the_truth(swung, tmp_path, kind):
     assert set(found["last"]["A.rate"]) == {"value", "deviation", "unit"}
 
 
+@pytest.mark.slow
 def test_estimate_takes_variances_by_name_smooths_and_reports(swung, tmp_path):
     result = run(
         "estimate", "four-bar", swung / "measured.csv", "--Q", "A.angle=1e-9,A.rate=1e-6", "--R", "encoder=1e-6",

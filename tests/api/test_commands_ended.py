@@ -111,6 +111,7 @@ def slow(name: str) -> object:
 
 
 @pytest.mark.parametrize("name", ["simulate", slow("identify"), slow("estimate"), slow("sweep")])
+@pytest.mark.slow
 def test_a_terminated_command_ends_as_from_the_keyboard(name: str, tmp_path: Path) -> None:
     code, said = end_in_the_middle(name, signal.SIGTERM, tmp_path)
     assert code == 143

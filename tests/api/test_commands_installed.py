@@ -163,6 +163,7 @@ def until_it_runs(process: subprocess.Popen[str]) -> None:
     raise AssertionError("it has not begun within a minute")
 
 
+@pytest.mark.slow
 def test_control_c_ends_with_130_and_keeps_what_the_run_had(tmp_path):
     process = subprocess.Popen(
         [*entry(), "simulate", "four-bar", "--until", "100000", "--out", "run.nc"], stdout=subprocess.PIPE,

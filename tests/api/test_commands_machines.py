@@ -285,6 +285,7 @@ def test_modes_are_those_of_a_hanging_rod(tmp_path):
     assert shorter["modes"][0]["frequency_hz"] == pytest.approx(2 * PENDULUM_HZ, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_modes_through_the_entry_point_are_a_table():
     result = installed("modes", "pendulum")
     assert result.returncode == 0

@@ -123,6 +123,7 @@ def test_version_as_json():
     assert document("version") == {"version": da.__version__}
 
 
+@pytest.mark.slow
 def test_the_demo_as_json_names_its_files(tmp_path):
     result = installed("demo", "--out", tmp_path / "demo", "--json")
     assert result.returncode == 0, result.stderr
@@ -137,6 +138,7 @@ def test_the_demo_refuses_a_folder_that_is_a_file(tmp_path):
     assert result.exit_code == 2 and "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_studies_are_listed_through_the_entry_point():
     result = installed("study", "list", "--json")
     assert result.returncode == 0

@@ -171,6 +171,7 @@ def test_warnings_of_the_library_are_one_line_on_standard_error(monkeypatch, tmp
     assert run("demo", "--out", tmp_path, "--quiet").stderr == ""
 
 
+@pytest.mark.slow
 def test_json_is_alone_on_standard_output_and_messages_on_standard_error(tmp_path):
     result = installed("simulate", "pendulum", "--until", "0.1", "--out", tmp_path / "a.csv", "--json")
     assert result.returncode == 0, result.stderr

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import pytest
+
 import dalembert as da
 from tests.helpers.commands import installed
 from tests.helpers.packages import install
@@ -61,6 +63,7 @@ def test_a_command_that_does_not_load_is_named_and_the_others_work(tmp_path):
     assert result.stderr.startswith("warning: command 'guest' (guest_broken) does not load: No module named")
 
 
+@pytest.mark.slow
 def test_another_package_cannot_take_the_name_of_a_command(tmp_path):
     install(tmp_path, "guest_modes", SIZE.format(group="Machines", name="modes"), "dalembert.commands")
     result = dalembert(tmp_path, "modes", "pendulum", "--json")

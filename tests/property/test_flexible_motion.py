@@ -205,6 +205,7 @@ def test_linear_models_of_flexible_machines_are_exact_derivatives():
     assert np.abs(slopes - exact).max() < 1e-6 * np.abs(exact).max()
 
 
+@pytest.mark.slow
 def test_the_reference_conditions_do_not_matter_with_enough_modes():
     """A rod on a hinge, its frame at the hinge with clamped modes, or in a mean axis with free ones: the difference of
     the tips falls with the number of modes."""

@@ -112,6 +112,7 @@ def test_every_complement_gives_the_same_motion(plan):
 
 @pytest.mark.spec("000-14", "002-D5")
 @given(plans(most=3))
+@pytest.mark.slow
 def test_taking_the_mass_of_a_held_body_away_leaves_methods_in_agreement(plan):
     eqs, state, system = case(plan)
     f = eqs.kernel("forces")(state.q, state.v, state.z, system.u, eqs.p, state.t, np.zeros(len(eqs.rows)))[0]

@@ -30,6 +30,7 @@ def test_the_rigid_machine_passes_the_published_samples() -> None:
 @pytest.mark.spec("001-T2")
 @pytest.mark.spec("001-C14")
 @pytest.mark.spec("000-43")
+@pytest.mark.slow
 def test_the_rod_bends_as_published_with_the_moduli_of_the_literature() -> None:
     """5 % of the range of 1.22 mm; the slider within 5 mm of the rigid one, and a massless slider takes no force."""
     run, rigid = study.motion(study.mechanism(study.MODULI["literature"])), study.motion(study.mechanism(None))

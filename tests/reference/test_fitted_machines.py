@@ -92,6 +92,7 @@ def pendulum(length: float) -> da.EquationsOfMotion:
 
 
 @pytest.mark.parametrize("first", [1.3, pytest.param(0.7, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_many_periods_are_fitted_from_a_length_that_is_a_third_wrong_where_one_long_shot_fails(first: float) -> None:
     truth = pendulum(1.0)
     run = da.simulate(truth, 40.0, start=da.assemble(truth, {"A.angle": 1.2}), every=0.08)
@@ -125,6 +126,7 @@ def crank_rocker(mass: float, friction: float) -> da.EquationsOfMotion:
     return da.equations(m)
 
 
+@pytest.mark.slow
 def test_a_crank_rocker_gives_coupler_mass_and_friction_from_a_noisy_encoder_and_the_torque() -> None:
     truth = crank_rocker(0.6, 0.2)
     t = np.arange(0.0, 1.5, 0.012)

@@ -192,6 +192,7 @@ def loop():
     return eqs, da.simulate(eqs, 1.0, start=start, method=method, every=1e-3, progress=False)
 
 
+@pytest.mark.slow
 def test_a_loop_in_space_turns_round_and_bends_by_its_inertia(loop):
     """Twice the modes change the bending by 1 %; energy balances to the second order of the steps."""
     _, run = loop
@@ -213,6 +214,7 @@ def test_a_loop_in_space_has_the_same_modes_at_static_rest_by_both_ways():
     assert found[0][0] > 10.0  # nothing swings: the crank is held
 
 
+@pytest.mark.slow
 def test_a_loop_in_space_goes_through_inverse_dynamics_files_pickles_and_pictures(loop, tmp_path):
     """Efforts from the accelerations of the run; the first samples have those of splines at their end."""
     eqs, run = loop

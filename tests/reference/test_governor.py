@@ -61,6 +61,7 @@ def errors(method: da.Rosenbrock | da.GeneralizedAlpha) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("step", [1e-3, 2.5e-4, pytest.param(1e-4, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_p5_governor_at_a_fixed_step(step: float) -> None:
     slider, speed = errors(da.Rosenbrock(step=step))
     assert slider < 1e-6  # asked; measured 3.5e-7, 4e-10, 4e-10 (the digits of the source)

@@ -26,6 +26,7 @@ def test_the_stiffened_beam_lags_as_the_reference(speed: float) -> None:
 @pytest.mark.spec("001-T3")
 @pytest.mark.spec("001-C16")
 @pytest.mark.parametrize("speed", REFERENCE)
+@pytest.mark.slow
 def test_the_beam_in_pieces_lags_as_published(speed: float) -> None:
     """2 %: the published pieces were integrated with 0.02 s and numerical damping."""
     count = study.PIECES[speed]
@@ -103,6 +104,7 @@ def test_the_sagging_beam_in_pieces_tends_to_the_elastica() -> None:
     assert errors[1].max() < 5e-4 * study.LENGTH
 
 
+@pytest.mark.slow
 def test_the_beam_of_simo_and_vu_quoc_has_its_known_tip() -> None:
     """Five bending modes with centrifugal stiffening; a geometrically exact beam has -0.57398 m."""
     found = study.second_beam()

@@ -14,6 +14,7 @@ def building():
     return shake_table.study()
 
 
+@pytest.mark.slow
 def test_the_building_has_three_sway_modes_where_plain_spectra_show_them(building):
     # peaks of the measured frequency response: 3.69, 11.13 and 16.6 Hz; half a line of the spectrum is 0.06 Hz
     assert np.allclose(building.results["frequencies_hz"], [3.69, 11.13, 16.6], rtol=0, atol=0.06)

@@ -47,6 +47,7 @@ def test_the_tree_has_44_constraints_between_41_rates(model: Any) -> None:
 
 
 @pytest.mark.spec("002-T15", "002-J2", "002-G7")
+@pytest.mark.slow
 def test_matrices_of_the_printed_dimensions(printed: Any) -> None:
     expected = {
         "M": [[0.288191, 1.993001], [1.993001, 92.617421]],

@@ -96,6 +96,7 @@ def _points(design: da.sweeps.Grid) -> list[SweepPoint]:
     return [SweepPoint(dict(zip(design.names, row.tolist(), strict=True)), k, 0) for k, row in rows]
 
 
+@pytest.mark.slow
 def test_a_point_that_fails_among_others_is_reported_as_it_would_be_alone() -> None:
     m = da.Mechanism("rocker", planar=True)
     mass = m.parameter("mass", 1.0)
@@ -186,6 +187,7 @@ def test_seeds_must_be_whole_numbers_and_belong_to_noise(regulated: da.Equations
         da.sweep(loop_trial(regulated, None), da.sweeps.Grid({"seed": [1.0]}))
 
 
+@pytest.mark.slow
 def test_a_continuous_law_runs_one_by_one(regulated: da.EquationsOfMotion) -> None:
     law = da.control.custom_law("pd", lambda s: 4.0 - 9.0 * s["A.angle"] - 3.0 * s["A.rate"], "torque")
     trial = da.sweeps.Simulation(regulated, 0.1, {"angle": "A.angle"}, start={"A": 0.4}, controller=law)

@@ -135,6 +135,7 @@ def test_a_table_can_be_folded() -> None:
     assert "<details><summary>1 &lt; 2 more</summary><figure>" in page
 
 
+@pytest.mark.slow
 def test_pages_are_the_same_when_written_twice(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
     for name in ("one.html", "two.html"):
         da.report(estimate, tmp_path / name)
@@ -156,6 +157,7 @@ def test_mistakes_are_reported_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_report_names_flexible_bodies_and_their_modes(tmp_path: Path) -> None:
     run = flexible_parts.swing(flexible_parts.lines(False), until=0.1)
     da.report(run, tmp_path / "run.html")

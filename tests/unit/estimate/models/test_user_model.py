@@ -42,6 +42,7 @@ def stepped(model: Any, x: Any, u: Any, t: float = 0.0, dt: float = H) -> Any:
 
 
 @pytest.mark.spec("004-C1")
+@pytest.mark.slow
 def test_a_users_rate_and_outputs_are_the_model_that_every_filter_takes() -> None:
     """f and g as given, with their inputs, time and names; noise enters x and y as N(0, Q) and N(0, R), white and
     independent: the innovations of every filter then have the size it believes (NIS of 1000 samples, 5 deviations)."""

@@ -52,6 +52,7 @@ def native_kernel(size: int, number: int = 0) -> Kernel:
 
 # -- memory ------------------------------------------------------------------------------------------------------------
 @LINUX
+@pytest.mark.slow
 def test_live_code_takes_less_than_a_kilobyte_per_operation() -> None:
     function = work(20_000)
     compile_native(work(2000))  # what LLVM needs itself
@@ -73,6 +74,7 @@ def growth(make: Callable[[int], object], count: int) -> int:
 
 @LINUX
 @pytest.mark.parametrize("count", [300, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_code_is_freed_with_its_kernel(count: int) -> None:
     """A kernel that stayed would keep at least a page of code, one of its constants and one of its frames."""
     assert growth(partial(native_kernel, 20), count) < 2 * PAGE * (count // 2)

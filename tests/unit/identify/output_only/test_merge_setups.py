@@ -8,14 +8,14 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.record import Record
-from tests.helpers.ambient_chain import ambient
+from tests.helpers.ambient_chain import ambient, truth
 from tests.helpers.findings import raises
 
 WHOLE = ambient(6400)
 FIRST, SECOND = WHOLE.select("m3", "m8", "m1"), WHOLE.select("m3", "m8", "m2")
 
 
-def merge(*setups: object, **options: object) -> object:
+def merge(*setups: object, **options: object) -> da.identify.MergedModes:
     return da.identify.merge_setups(list(setups), **options)  # type: ignore[arg-type]
 
 
@@ -94,3 +94,15 @@ def test_repeated_tests_of_one_set_up_are_taken_together() -> None:
         merged = da.identify.merge_setups(parts, method=method)
         assert merged.frequencies_hz[0] == pytest.approx(1.845, rel=0.01)
         assert "by " + method in repr(merged)
+
+
+@pytest.mark.slow
+def test_results_of_auto_are_merged_by_their_sound_modes() -> None:
+    """Three of the lowest modes at least are sound in ten minutes; frequencies to 5 √(ζf/2πT), twice the bound."""
+    whole = ambient(38_400)
+    setups = [da.identify.auto(whole.select("m3", "m8", *own)) for own in (("m1", "m4"), ("m2", "m6"))]
+    found = merge(*setups)
+    wanted = truth().frequencies_hz
+    assert len(found.frequencies_hz) >= 3 and set(found.modes.coordinates) == {"m1", "m2", "m3", "m4", "m6", "m8"}
+    for f in found.frequencies_hz:
+        assert np.abs(wanted - f).min() < 5.0 * np.sqrt(0.01 * f / (2.0 * np.pi * 600.0))

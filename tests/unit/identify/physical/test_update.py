@@ -174,6 +174,7 @@ def test_a_portal_frame_gives_modulus_and_joint_spring_on_sparse_matrices() -> N
     assert result["k"] == pytest.approx(2e6, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_machine_is_updated_through_its_linearization() -> None:
     def build(k: float, mass: float) -> da.EquationsOfMotion:
         m = da.Mechanism("double pendulum", planar=True)

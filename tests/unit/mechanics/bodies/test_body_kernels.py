@@ -133,6 +133,7 @@ def test_many_equal_bodies_are_shared_and_few_are_flat(monkeypatch: Any) -> None
 
 @pytest.mark.parametrize("index", [2, 3])
 @pytest.mark.filterwarnings("ignore::dalembert.core.errors.SimulationWarning")
+@pytest.mark.slow
 def test_a_run_with_shared_functions_is_the_flat_one(index: int) -> None:
     """Steps converge to 1e-12 of the speeds each; a hundred of them leave 1e-9 in motions of order one."""
     flat, shared = (Absolute(chain(3), kernels=kernels).build() for kernels in (False, True))

@@ -198,6 +198,7 @@ def test_mistakes_of_drivers_of_an_orientation_are_named():
             plate().add_driver("D", coordinate, record)
 
 
+@pytest.mark.slow
 def test_a_record_drives_a_pose_as_the_function_it_was_sampled_from():
     """Splines of degree five through samples of 5 ms: errors of (h ω)⁴, some 1e-9 of the accelerations."""
 

@@ -84,6 +84,7 @@ def test_a_bent_line_leaves_its_ends_straight() -> None:
     assert made["planar"] is True
 
 
+@pytest.mark.slow
 def test_an_identified_model_with_places_moves_on_its_page(tmp_path: Path) -> None:
     frame = da.SecondOrder(np.eye(2), [[200.0, -100.0], [-100.0, 100.0]], C=0.5 * np.eye(2), B=[[1.0], [0.0]],
                            Y_acceleration=np.eye(2), inputs="force", outputs=CHANNELS)  # fmt: skip

@@ -267,6 +267,7 @@ def test_factors_are_for_flexible_bodies():
 
 
 # -- the library -----------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_the_elastic_slider_crank_of_the_library_bends_as_the_benchmark_does():
     """Range of the midpoint and place of the slider by independent computations with clamped-free modes."""
     m = da.read_model("elastic-slider-crank")

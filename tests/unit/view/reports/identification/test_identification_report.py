@@ -86,6 +86,7 @@ def test_the_data_of_the_workbench_hold_poles_modes_and_places(found: Any) -> No
     assert set(read["poles"]["hz"]) == {"f4"} and read["outputs"] == ["a1", "a2", "a3"]
 
 
+@pytest.mark.slow
 def test_a_model_of_one_method_has_its_response_and_diagram_but_no_choice(found: Any, tmp_path: Any) -> None:
     record = measured(1500)
     model = da.identify.n4sid(record, "force", order=6)
