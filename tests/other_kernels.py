@@ -29,7 +29,7 @@ PATTERNS = (
 )  # fmt: skip
 # Rooms that decide with the tools of others; they are run with `--all`.
 LATER = ("unit/identify/robot/", "unit/identify/records/", "unit/identify/output_only/", "unit/control/servo/",
-         "unit/control/two_time_scale/", "unit/structures/flexible_body/", "unit/structures/solid/",
+         "unit/structures/flexible_body/", "unit/structures/solid/",
          "unit/structures/frame/", "unit/structures/continuous/")  # fmt: skip
 # Most of their time goes into simulated records, machines and damaged files; the same decisions are in the others.
 LEFT_OUT = (
