@@ -203,6 +203,12 @@ def markov_rounding(space: StateSpace, T: np.ndarray, count: int) -> np.ndarray:
     return (2 * space.nx * np.finfo(float).eps * np.linalg.cond(T) * k * power)[:, None, None]
 
 
+def pole_rounding(space: StateSpace) -> float:
+    """Bauer and Fike: κ(V) of the eigenvectors times the rounding of A, of a product and of the QR algorithm."""
+    V = np.linalg.eig(space.A)[1]
+    return float(np.linalg.cond(V) * 2 * space.nx * np.finfo(float).eps * np.linalg.norm(space.A, 2))
+
+
 @pytest.mark.spec("000-45")
 def test_a_similarity_keeps_poles_and_markov_parameters():
     space = frame(Y_acceleration=np.eye(3)).state_space()
@@ -210,7 +216,8 @@ def test_a_similarity_keeps_poles_and_markov_parameters():
     other = space.similarity(T, states=[f"s{i}" for i in range(6)])
     np.testing.assert_allclose(T @ other.A, space.A @ T, rtol=0, atol=1e-11)  # A_bar = T⁻¹ A T, not T A T⁻¹
     np.testing.assert_allclose(other.D, space.D)
-    np.testing.assert_allclose(np.asarray(other.poles()), np.asarray(space.poles()), rtol=0, atol=1e-10)
+    moved = np.abs(np.asarray(other.poles()) - np.asarray(space.poles()))
+    assert moved.max() <= pole_rounding(other)
     expected = space.markov(8)
     assert (np.abs(other.markov(8) - expected) <= markov_rounding(other, T, 8)).all()
     assert other.states[0] == "s0"
