@@ -10,6 +10,7 @@ import copy
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from dalembert.structures import (
     Frame,
@@ -235,7 +236,7 @@ class TestStability:
         v = found.deflection[:, 1]
         fine = np.linspace(0.0, 1.0, 401)
         shape = np.interp(fine, *(lambda r: (r.x, r.deflection[:, 1]))(solution.beam("b", 401)))
-        weight = 1000.0 * np.trapezoid((fine[None] >= x[:, None])
+        weight = 1000.0 * trapezoid((fine[None] >= x[:, None])
                                        * (shape[None] - v[:, None]), fine, axis=1)  # fmt: skip
         moment = 20.0 * (1.0 - x) + weight  # of the force and of the weight above
         assert np.abs(found.M_z - moment).max() < 2e-3 * moment.max()
