@@ -31,7 +31,8 @@ from dalembert.files.records.tables.cells import (
     with_point,
 )
 
-BLOCK = 1 << 18  # bytes of text that are parsed at a time
+BLOCK, LARGEST = 1 << 18, 1 << 22  # bytes of text that are parsed at a time
+BLOCKS = 32  # of a larger table: Arrow's memory of a block is small beside the table
 _LINE_END = re.compile(rb"\r\n?|\n")
 
 
@@ -106,11 +107,12 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
         column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
     )
     parse = reader.ParseOptions(delimiter=body.delimiter, quote_char='"', double_quote=True)
-    how = reader.ReadOptions(use_threads=False, block_size=2 * BLOCK, column_names=names, encoding=_find_encoding(body))
-    pool = arrow.default_memory_pool()
     table, row = np.empty((body.rows, len(body.cells))), 0
+    size = max(BLOCK, min(table.nbytes // BLOCKS, LARGEST))
+    how = reader.ReadOptions(use_threads=False, block_size=2 * size, column_names=names, encoding=_find_encoding(body))
+    pool = arrow.default_memory_pool()
     try:
-        for block in _blocks(body):
+        for block in _blocks(body, size):
             batch = reader.read_csv(arrow.BufferReader(block), how, parse, convert)
             if row + batch.num_rows > body.rows:
                 return None
@@ -130,7 +132,7 @@ def _find_encoding(body: TextBody) -> str:
     return "utf-8" if body.encoding.startswith("utf") else body.encoding
 
 
-def _blocks(body: TextBody) -> Iterator[bytes]:
+def _blocks(body: TextBody, size: int) -> Iterator[bytes]:
     """Whole lines below the head, in blocks.
 
     Arrow can cut a file itself, but reads ahead in a thread whose memory nobody gets back.
@@ -139,12 +141,12 @@ def _blocks(body: TextBody) -> Iterator[bytes]:
         with body.path.open(encoding=body.encoding, newline=None) as text:
             for _ in range(body.lines):
                 text.readline()
-            while lines := text.readlines(BLOCK):
+            while lines := text.readlines(size):
                 yield "".join(lines).encode()
         return
     above, rest = body.lines, b""
     with body.path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(size):
             if block.endswith(b"\r"):  # its line may end with the next byte
                 block += file.read(1)
             block = rest + block
