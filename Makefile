@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # on two cores.
 QUICK := tests/unit/core tests/unit/numerics tests/unit/expressions tests/unit/record tests/unit/linear tests/unit/model
 
-.PHONY: demo page quick test test-all test-lowest bench studies lint coverage clean
+.PHONY: demo page quick test tests test-all test-lowest bench studies lint coverage clean
 
 demo: .venv/.ready page
 	$(BIN)/dalembert study three-storey --out $(OUT)
@@ -24,7 +24,11 @@ page: .venv/.ready
 quick: .venv/.ready page
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" $(QUICK) tests/api/test_public_names.py
 
-test: lint
+# lint uses one core for a minute and a half: it runs beside the tests.
+test: .venv/.ready page
+	@$(MAKE) --no-print-directory -j 2 lint tests
+
+tests: .venv/.ready page
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow"
 	$(BIN)/python -m tests.other_kernels $(JOBS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
 
 import dalembert as da
 
@@ -60,24 +59,3 @@ def test_one_word_per_argument() -> None:
         if word in OTHERS
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def share_of_any() -> tuple[int, int]:
-    """Arguments whose annotation is Any, and all, of every function in the package."""
-    import ast
-    from pathlib import Path
-
-    loose = total = 0
-    for file in sorted(Path(da.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                arguments: list[Any] = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                named = [one for one in arguments if one.annotation is not None]
-                total += len(named)
-                loose += sum(isinstance(one.annotation, ast.Name) and one.annotation.id == "Any" for one in named)
-    return loose, total
-
-
-def test_fewer_than_eight_percent_of_arguments_are_any() -> None:
-    loose, total = share_of_any()
-    assert total > 10_000 and loose < 0.08 * total, f"{loose} of {total}"
