@@ -83,7 +83,7 @@ def our_frame(task: dict[str, Any], emit: Emit) -> None:
 
     def run() -> Any:
         describing, frame = cpu_time(building)
-        assembling, system = cpu_time(lambda: da.structures.assemble(frame).system())
+        assembling, system = cpu_time(lambda: da.structures.assemble_structure(frame).system())
         solving, modes = cpu_time(lambda: system.modes(MODES))
         return describing, assembling, solving, modes
 
@@ -98,7 +98,7 @@ def matrices() -> Any:
 
     import dalembert as da
 
-    system = da.structures.assemble(building()).system()
+    system = da.structures.assemble_structure(building()).system()
     return sp.csc_matrix(system.K), sp.csc_matrix(system.M)
 
 
@@ -146,7 +146,7 @@ def our_solid(task: dict[str, Any], emit: Emit) -> None:
     mesh = da.structures.box_mesh((1.0, 1.0, 1.0), (CELLS, CELLS, CELLS), kind="hex8")
     solid = da.structures.Solid("cube", mesh, "steel")
     solid.add_support("x=0")
-    structure = da.structures.assemble(solid)
+    structure = da.structures.assemble_structure(solid)
     system = structure.system()
     marks["assembled"] = time.process_time() - begin
     far = np.flatnonzero(structure.positions[:, 0] > 1.0 - 1e-9)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import dalembert as da
 
-ROOMS = ("linear", "structures", "identify", "estimate", "control", "sweeps")
+ROOMS = ("linear", "structures", "identify", "estimate", "control", "tree", "symbolic", "sweeps")
 # word -> the one to use for it
 OTHERS = {
     "records": "record",  # one or several
     "data": "record",
+    "run": "record",
     "file": "path",
     "filename": "path",
     "duration": "until",
@@ -23,6 +24,7 @@ OTHERS = {
     "process_noise": "Q",
     "measurement_noise": "R",
     "tol": "tolerance",
+    "precision": "tolerance",
     "random_state": "seed",
     "rng": "seed",
     "initial": "start",
@@ -32,6 +34,7 @@ OTHERS = {
     "Ts": "dt",
     "fs": "dt",
     "verbose": "progress",
+    "thing": "result",
 }
 # results and records are made by functions; whoever makes one by hand names its fields
 HELD = {"Record", "Data", "Estimate", "Synchronised", "HammerWindows"}
@@ -59,3 +62,17 @@ def test_one_word_per_argument() -> None:
         if word in OTHERS
     ]
     assert not wrong, "\n".join(wrong)
+
+
+# One idea in two rooms: forward and inverse dynamics of a machine and, on arrays, of a tree; the equation of Udwadia
+# and Kalaba as a control law and as a formalism.
+SHARED = {"forward_dynamics", "inverse_dynamics", "udwadia_kalaba"}
+
+
+def test_a_public_name_has_one_meaning() -> None:
+    names: dict[str, list[object]] = {}
+    for room in (da, *(getattr(da, room) for room in ROOMS), da.math, da.symbolic.modular):
+        for name in room.__all__:
+            names.setdefault(name, []).append(getattr(room, name))
+    different = {name for name, things in names.items() if any(one is not things[0] for one in things)}
+    assert different == SHARED

@@ -157,8 +157,8 @@ MISTAKES = {
         "[[1.0], 2.0]",
     ),
     # sweeps
-    "sweep over text": (lambda: linear.sweep(lambda k: CHAIN, "abc"), "not-a-number", "values"),
-    "sweep of a system": (lambda: linear.sweep(CHAIN, [1.0, 2.0]), "wrong-type", "build"),
+    "sweep over text": (lambda: linear.track_eigenvalues(lambda k: CHAIN, "abc"), "not-a-number", "values"),
+    "sweep of a system": (lambda: linear.track_eigenvalues(CHAIN, [1.0, 2.0]), "wrong-type", "build"),
     "orders as text": (lambda: linear.campbell(lambda k: CHAIN, [1.0, 2.0], orders="a"), "not-a-number", "orders"),
     "root locus of a matrix": (lambda: linear.root_locus(np.eye(2), [0.0, 1.0]), "wrong-type", "root_locus"),
 }

@@ -54,7 +54,7 @@ def arm() -> da.Mechanism:
 def checked(add: Callable[[da.Mechanism], Any]) -> None:
     m = arm()
     add(m)
-    m.check()
+    m.validate()
 
 
 CART = da.StateSpace([[0, 1], [0, 0]], [0, 1], [1, 0], states=["position", "speed"], inputs="push", outputs="seen")
@@ -106,7 +106,7 @@ def portal() -> da.structures.Frame:
 def mistyped_bar() -> Any:
     f = portal()
     f.add_bar("brace", "A", "C", section=da.structures.Section.circle(0.02), material="steal")
-    return da.structures.assemble(f)
+    return da.structures.assemble_structure(f)
 
 
 MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
@@ -120,7 +120,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a frame instead of its structure": (
         "wrong-type",
         lambda: da.structures.solve_static(portal(), "push"),  # type: ignore[arg-type]
-        "solve_static needs a Structure, got Frame. Use da.structures.assemble(...).",
+        "solve_static needs a Structure, got Frame. Use da.structures.assemble_structure(...).",
     ),
     "two mistakes in a frame": (
         "several-problems",

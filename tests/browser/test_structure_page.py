@@ -50,7 +50,7 @@ def test_mode_shapes_of_a_frame_play_and_their_slider_scales_them(visit: Any, pa
 
 
 def test_the_shape_drawn_is_the_shape_computed(visit: Any, page: Path) -> None:
-    structure = da.structures.assemble(portal())
+    structure = da.structures.assemble_structure(portal())
     modes = structure.modes(4)
     seen = visit(page, "#t=0")
     for k in range(4):
@@ -76,7 +76,7 @@ def test_a_solid_shows_its_surface(visit: Any, tmp_path: Path) -> None:
 
 
 def test_a_response_moves_its_structure_in_time(visit: Any, tmp_path: Path) -> None:
-    structure = da.structures.assemble(portal())
+    structure = da.structures.assemble_structure(portal())
     modes = structure.modes(2)
     t = np.linspace(0.0, 1.0, 201)
     weights = 1e-3 * np.stack([np.sin(12.0 * t), 0.3 * np.cos(30.0 * t)])

@@ -175,7 +175,7 @@ def test_the_method_of_a_new_force_has_its_signature_and_its_mistakes(guests: Mo
         m.add_magnet("M", m.ground, "b", strength=1.0)
     m.add_magnet("M", body.at(0, 1), body, strength=1.0)
     with pytest.raises(ModelError) as caught:
-        m.check()
+        m.validate()
     assert "magnet 'M' joins body 'b' to itself." in str(caught.value)
     with pytest.raises(AttributeError):
         m.add_magnt

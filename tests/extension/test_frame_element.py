@@ -17,7 +17,7 @@ from dalembert.structures import (
     FrameElement,
     RigidSlices,
     Section,
-    assemble,
+    assemble_structure,
     find_buckling,
     prestress,
     solve_static,
@@ -109,14 +109,16 @@ def test_a_tight_cable_sags_as_its_closed_form():
     """Midspan force F: F l / 4 N across the line, exact with a point there."""
     f = washing_line(8, tension=N)
     f.add_force("peg", "p5", (0, -20.0))
-    assert solve_static(assemble(f), "peg").displacement["p5.y"] == pytest.approx(-20.0 * 1.0 / (4 * N), rel=1e-12)
+    assert solve_static(assemble_structure(f), "peg").displacement["p5.y"] == pytest.approx(
+        -20.0 * 1.0 / (4 * N), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("planar", [True, False])
 def test_its_frequencies_are_those_of_a_string(planar: bool):
     """f_k = k/2 √(N/ρ); linear elements of length h are k²π²h²/24 too high."""
     count = 60
-    found = assemble(washing_line(count, planar, tension=N, density=RHO)).modes(6).frequencies_hz
+    found = assemble_structure(washing_line(count, planar, tension=N, density=RHO)).modes(6).frequencies_hz
     exact = 0.5 * np.sqrt(N / RHO) * np.arange(1, 4)
     first = found[:3] if planar else found[[0, 2, 4]]
     np.testing.assert_allclose(first, exact * (1 + (np.arange(1, 4) * np.pi / count) ** 2 / 24), rtol=1e-6)
@@ -131,7 +133,7 @@ def test_a_load_prestresses_it():
     f.add_support("p1", "pinned")
     f.add_support("p41", "y")
     f.add_force("pull", "p41", (N, 0))
-    tight = prestress(assemble(f), "pull")
+    tight = prestress(assemble_structure(f), "pull")
     first = 0.5 * np.sqrt(N / RHO) * (1 + (np.pi / 40) ** 2 / 24)
     assert tight.modes(1).frequencies_hz[0] == pytest.approx(first, rel=1e-6)
     more = solve_static(tight, "pull")
@@ -142,9 +144,9 @@ def test_a_load_prestresses_it():
 
 
 def test_given_tensions_prestress_it():
-    s = assemble(washing_line(4, tension=0.0))
+    s = assemble_structure(washing_line(4, tension=0.0))
     tight = prestress(s, tension={f"c{k}": N for k in range(1, 5)})
-    wanted = assemble(washing_line(4, tension=N)).K.toarray()
+    wanted = assemble_structure(washing_line(4, tension=N)).K.toarray()
     np.testing.assert_allclose(tight.K.toarray(), wanted, rtol=0, atol=1e-9 * EA)
 
 
@@ -157,7 +159,7 @@ def test_it_holds_a_mast_of_beams_and_buckles_with_it():
     f.add_element("cable", "guy2", ("east", "top"), EA)
     f.add_support(["foot", "west", "east"], "pinned")
     f.add_force("weight", "top", (0, -1.0))
-    s = assemble(f)
+    s = assemble_structure(f)
     spring = 2 * EA / 5.0 * (3.0 / 5.0) ** 2
     # the mast takes all but 1e-6 of the weight, and guys of 40 kN/m bend it by nothing to 1e-5
     assert find_buckling(s, "weight").critical == pytest.approx(spring * 4.0, rel=1e-4)
@@ -171,7 +173,7 @@ def test_it_spins_as_a_string_under_its_own_pull():
     for k in range(count):
         f.add_element("cable", f"c{k + 1}", (f"p{k + 1}", f"p{k + 2}"), 1e9, tension=1e-6, density=RHO)
     f.add_support("p1", "pinned")
-    flapping = spin(assemble(f), "z", speed, coriolis=False).modes(2)
+    flapping = spin(assemble_structure(f), "z", speed, coriolis=False).modes(2)
     found = flapping.frequencies_hz * 2 * np.pi
     # in the plane the softening takes Ω² away: ω = 0; across it ω = Ω; tensions of pieces are off by (h/l)²
     np.testing.assert_allclose(found[1], speed, rtol=1e-3)
@@ -179,11 +181,11 @@ def test_it_spins_as_a_string_under_its_own_pull():
 
 def test_it_is_drawn_and_animated(tmp_path):
     f = washing_line(4, tension=N, density=RHO)
-    s = assemble(f)
+    s = assemble_structure(f)
     figure = da.plot(s)
     assert "other elements" in {line.get_label() for ax in figure.axes for line in ax.collections}
     f.add_force("peg", "p3", (0, -20.0))
-    pegged = solve_static(assemble(f), "peg")
+    pegged = solve_static(assemble_structure(f), "peg")
     da.plot(pegged, path=tmp_path / "line.png")
     with raises(DataError, "unknown-name", "'von_mises'"):  # stresses along its curve are not known
         da.plot(pegged, view="von_mises")
@@ -196,7 +198,7 @@ def test_its_mistakes_are_found_with_those_of_the_frame():
     f = washing_line(4)
     f.add_element("cable", "c9", ("p1", "moon"), EA)
     with raises(ModelError, "unknown-name", "cable 'c9'", "'moon'"):
-        assemble(f)
+        assemble_structure(f)
     with raises(ModelError, "unknown-name", "'cabel'", "'cable'"):
         f.add_element("cabel", "c10", ("p1", "p2"), EA)
     with raises(ModelError, "unknown-argument", "'c11'"):
@@ -204,10 +206,10 @@ def test_its_mistakes_are_found_with_those_of_the_frame():
     g = washing_line(4, tension=N)
     g.add_line_load("wind", "c1", (0, 1))
     with raises(ModelError, "unknown-name", "'c1'"):
-        assemble(g)
+        assemble_structure(g)
     h = washing_line(4, tension=N)
     h.add_moment("twist", "p3", 1.0)
     with raises(ModelError, "ineffective-load", "'p3'"):
-        assemble(h)
+        assemble_structure(h)
     with raises(DataError, "not-supported", "'c1'"):
-        solve_static(assemble(washing_line(2, tension=N)), {"p2.y": 1.0}).beam("c1")
+        solve_static(assemble_structure(washing_line(2, tension=N)), {"p2.y": 1.0}).beam("c1")

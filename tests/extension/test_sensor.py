@@ -128,7 +128,7 @@ def test_mistakes_of_a_new_sensor_are_named(guests: ModuleType) -> None:
         space.add_sensor("y", guests.Radar(space.ground, body))
     m.add_sensor("other", guests.Clearance(da.Mechanism("n", planar=True).add_body("b", mass=1.0)))
     with pytest.raises(ModelError) as caught:
-        m.check()
+        m.validate()
     assert "sensor 'other' uses body 'b' of another mechanism." in str(caught.value)
 
 

@@ -12,7 +12,7 @@ from dalembert.structures import (
     SOLID_ELEMENTS,
     Material,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     find_buckling,
     make_hexahedron,
@@ -47,7 +47,7 @@ def cantilever(kind: str) -> Solid:
 
 def test_it_bends_as_timoshenko_says():
     """F l³/3EI + F l/(5/6 G A); the clamp and the rigid end face leave 0.1 %."""
-    found = solve_static(assemble(cantilever("hex20r")), "down").displacement["tip.z"]
+    found = solve_static(assemble_structure(cantilever("hex20r")), "down").displacement["tip.z"]
     inertia, area = 0.1 * 0.2**3 / 12, 0.02
     assert found == pytest.approx(-1e3 * (8 / (3 * 1e10 * inertia) + 2 / (5 / 6 * 0.5e10 * area)), rel=1e-3)
 
@@ -59,7 +59,7 @@ def test_it_is_hex20_with_quadrature_3():
     found = Solid("beam", box_mesh((2.0, 0.1, 0.2), (8, 1, 2), "hex20r"), Material("plain", 1e10, 1000.0, 0.3))
     for one in (wanted, found):
         one.add_support("x=0", "xyz")
-    a, b = (assemble(one).modes(4).frequencies_hz for one in (wanted, found))
+    a, b = (assemble_structure(one).modes(4).frequencies_hz for one in (wanted, found))
     np.testing.assert_allclose(b, a, rtol=1e-10)
 
 
@@ -67,7 +67,7 @@ def test_its_stresses_and_its_buckling_load_are_found():
     """Largest bending stress 6 F l/(b h²) at the clamp; Euler's load of the weak axis, π² E I/(4 l²)."""
     solid = cantilever("hex20r")
     solid.add_force("along", "tip", (-1.0, 0, 0))
-    s = assemble(solid)
+    s = assemble_structure(solid)
     stresses = solve_static(s, "down").stresses()[0]
     assert np.abs(stresses.at("x=0.5", "xx")).max() == pytest.approx(1e3 * 1.5 * 0.1 / (0.1 * 0.2**3 / 12), rel=1e-2)
     euler = np.pi**2 * 1e10 * 0.2 * 0.1**3 / 12 / 16
@@ -76,6 +76,6 @@ def test_its_stresses_and_its_buckling_load_are_found():
 
 def test_it_meets_the_requirements_on_shape_functions_and_is_drawn(tmp_path):
     assert shape_report("hex20r").kind == "hex20r"
-    s = assemble(cantilever("hex20r"))
+    s = assemble_structure(cantilever("hex20r"))
     da.plot(solve_static(s, "down"), path=tmp_path / "beam.png")
     assert (tmp_path / "beam.png").stat().st_size > 1000

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.structures import Material, Solid, assemble, box_mesh, mesh_from_skfem, read_mesh
+from dalembert.structures import Material, Solid, assemble_structure, box_mesh, mesh_from_skfem, read_mesh
 from dalembert.structures.solid.element import SOLID_ELEMENTS
 
 skfem = pytest.importorskip("skfem")
@@ -101,7 +101,7 @@ def test_matrices_are_those_of_scikit_fem_on_the_same_mesh(kind):
     theirs = getattr(skfem, mesh_name)().refined(1)
     mesh = mesh_from_skfem(theirs)
     steel = Material("steel", 210e9, 7850.0, 0.3)
-    ours = assemble(Solid("cube", mesh, steel, incompatible=False, quadrature=degree))
+    ours = assemble_structure(Solid("cube", mesh, steel, incompatible=False, quadrature=degree))
     basis = skfem.Basis(theirs, skfem.ElementVector(getattr(skfem, element_name)()), intorder=degree)
     K = skfem.asm(linear_elasticity(*lame_parameters(210e9, 0.3)), basis).toarray()
     M = 7850.0 * skfem.asm(_vector_mass(), basis).toarray()

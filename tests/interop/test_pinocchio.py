@@ -69,10 +69,10 @@ def compare_dynamics(eqs: EquationsOfMotion, twin: Twin, state: State) -> None:
     if T.shape[0] == T.shape[1]:  # of the open tree, whatever rows gear its joints
         found = pin.aba(model, data, q, v, np.linalg.solve(T.T, effort))
         agree(T @ evaluate(eqs, state, "forward_dynamics", tau=effort)[0], found - twin.drift(state), "ABA")
-    kinetic, potential = da.tree.energy(eqs, state)
+    kinetic, potential = da.tree.energies(eqs, state)
     agree(kinetic, pin.computeKineticEnergy(model, data, q, v), "kinetic energy")
     other = random_state(eqs, 11)
-    drop = potential - da.tree.energy(eqs, other)[1]  # bodies that are welded to the ground do not count in Pinocchio
+    drop = potential - da.tree.energies(eqs, other)[1]  # bodies that are welded to the ground do not count in Pinocchio
     theirs = [pin.computePotentialEnergy(model, data, x) for x in (q, twin.q(other))]
     agree(drop, theirs[0] - theirs[1], "potential energy")
 

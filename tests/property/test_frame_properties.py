@@ -19,7 +19,7 @@ from dalembert.structures import (
     Material,
     Section,
     Structure,
-    assemble,
+    assemble_structure,
     find_buckling,
     prestress,
     solve_static,
@@ -78,21 +78,21 @@ def lowest(model: Structure, count: int) -> np.ndarray:
 @pytest.mark.spec("003-C64")
 def test_a_frame_turned_and_moved_as_a_whole_has_the_same_frequencies(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn, move=0.7))
+    here, there = assemble_structure(any_frame(seed)), assemble_structure(any_frame(seed, turn=turn, move=0.7))
     assert lowest(there, 6) == pytest.approx(lowest(here, 6), rel=1e-7)
 
 
 @given(seeds)
 def test_prestress_turns_with_the_frame(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn))
+    here, there = assemble_structure(any_frame(seed)), assemble_structure(any_frame(seed, turn=turn))
     assert lowest(prestress(there, "load"), 4) == pytest.approx(lowest(prestress(here, "load"), 4), rel=1e-7)
 
 
 @given(seeds)
 def test_buckling_turns_with_the_frame(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn))
+    here, there = assemble_structure(any_frame(seed)), assemble_structure(any_frame(seed, turn=turn))
     expected = find_buckling(here, "gravity", count=1).critical
     assert find_buckling(there, "gravity", count=1).critical == pytest.approx(expected, rel=1e-6)
 
@@ -100,7 +100,7 @@ def test_buckling_turns_with_the_frame(seed: int) -> None:
 @given(seeds)
 def test_spin_turns_with_the_frame(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn))
+    here, there = assemble_structure(any_frame(seed)), assemble_structure(any_frame(seed, turn=turn))
     axis = np.array([0.2, -0.5, 1.0])
     still = spin(here, axis, 20.0).dense().modes().frequencies[:4]
     assert spin(there, turn.apply(axis), 20.0).dense().modes().frequencies[:4] == pytest.approx(still, rel=1e-6)
@@ -109,7 +109,7 @@ def test_spin_turns_with_the_frame(seed: int) -> None:
 @given(seeds)
 def test_the_flexibility_is_reciprocal(seed: int) -> None:
     """Displacement at a by a unit force at b = displacement at b by a unit force at a (Maxwell, Betti)."""
-    model = assemble(any_frame(seed))
+    model = assemble_structure(any_frame(seed))
     a, b = "P1.y", f"{model.points[2]}.rx"
     assert solve_static(model, {b: 1.0}).displacement[a] == pytest.approx(
         solve_static(model, {a: 1.0}).displacement[b], rel=1e-8
@@ -120,7 +120,7 @@ def test_the_flexibility_is_reciprocal(seed: int) -> None:
 def test_the_strain_energy_is_half_the_work_of_the_load_and_reactions_balance_it(seed: int) -> None:
     """P21 of spec 003, 4.13, beside Clapeyron's theorem; supports at rest, so reactions do no work."""
     frame = any_frame(seed)
-    model = assemble(frame)
+    model = assemble_structure(frame)
     solution = solve_static(model, "load")
     push, along = frame.loads
     xi, weights = np.polynomial.legendre.leggauss(5)  # exact for the quartic under a constant load
@@ -137,7 +137,7 @@ def test_the_strain_energy_is_half_the_work_of_the_load_and_reactions_balance_it
 
 @given(seeds)
 def test_a_free_frame_has_six_rigid_motions_and_no_more(seed: int) -> None:
-    model = assemble(any_frame(seed, held=False))
+    model = assemble_structure(any_frame(seed, held=False))
     found = lowest(model, 7)
     assert np.all(found[:6] < 1e-3 * found[6])
     motion = model.rigid_motions()
@@ -147,7 +147,7 @@ def test_a_free_frame_has_six_rigid_motions_and_no_more(seed: int) -> None:
 @given(seeds)
 def test_the_rigid_mass_of_a_frame_is_the_sum_of_its_parts(seed: int) -> None:
     frame = any_frame(seed)
-    model = assemble(frame)
+    model = assemble_structure(frame)
     rng = np.random.default_rng(seed)
     places = points(rng)
     ends = [*pairwise(range(len(places))), (0, 2)]
@@ -178,7 +178,7 @@ def test_refining_consistent_masses_never_raises_a_frequency(seed: int) -> None:
             thin.add_beam(f"b{k}", start, end, section=Section.rectangle(0.03, 0.05), material=STEEL,
                           elements=elements, theory="euler-bernoulli", rotary=False)  # fmt: skip
         thin.add_support(frame.point_names[0], "fixed")
-        values.append(lowest(assemble(thin), 6))
+        values.append(lowest(assemble_structure(thin), 6))
     for coarse, fine in pairwise(values):
         assert np.all(fine <= coarse * (1 + 1e-8))
 
@@ -196,7 +196,7 @@ def test_slender_timoshenko_beams_are_euler_bernoulli_beams(seed: int, ratio: fl
         frame.add_points(["A", "B"], [[0, 0, 0], [length, 0, 0]])
         frame.add_beam("b", "A", "B", section=section, material=STEEL, elements=int(rng.integers(1, 6)), theory=theory)
         frame.add_support("A", "fixed")
-        tips.append(solve_static(assemble(frame), {"B.z": 1.0}).displacement["B.z"])
+        tips.append(solve_static(assemble_structure(frame), {"B.z": 1.0}).displacement["B.z"])
     assert tips[1] == pytest.approx(length**3 / (3 * STEEL.E * section.I_z), rel=1e-6)
     assert tips[0] == pytest.approx(tips[1], rel=2 * ratio**2 + 1e-6)
     assert tips[0] > tips[1] * (1 - 1e-6)
@@ -205,7 +205,7 @@ def test_slender_timoshenko_beams_are_euler_bernoulli_beams(seed: int, ratio: fl
 @given(seeds)
 def test_a_small_load_changes_the_frequencies_by_its_geometric_stiffness_only(seed: int) -> None:
     """dω²/dλ = φᵀ K_g φ (Rayleigh), against central differences of the prestressed structure."""
-    model = assemble(any_frame(seed))
+    model = assemble_structure(any_frame(seed))
     step = 1e-4 * find_buckling(model, "gravity", count=1).critical
     up, down = (prestress(model, {"gravity": s * step}).modes(1).frequencies[0] ** 2 for s in (1, -1))
     modes = model.modes(1)

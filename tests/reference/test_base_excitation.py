@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.structures import Frame, Rayleigh, Section, assemble, flexible_body
+from dalembert.structures import Frame, Rayleigh, Section, assemble_structure, flexible_body
 
 RATE, SIZE = 11.0, 2.0  # frequency [rad/s] and amplitude [m/s²] of the base
 DAMPING, LOAD = Rayleigh(beta=1e-3), 0.3  # LOAD [kg] at the top
@@ -83,7 +83,7 @@ def test_the_linear_model_answers_the_base_as_the_finite_elements_do() -> None:
     held = frame()
     held.add_support("foot", "fixed")
     held.add_mass("load", "top", LOAD, inertia=1e-4)
-    exact = assemble(held).system(base="x", outputs=["top.x"], damping=DAMPING)
+    exact = assemble_structure(held).system(base="x", outputs=["top.x"], damping=DAMPING)
     rates = exact.modes(1).frequencies[0] * np.array([0.05, 0.5, 0.9, 1.0, 1.1, 2.0, 3.0])
     found = linear.frequency_response(rates, inputs="quake", outputs="top.x").values.ravel()
     assert np.abs(found) == pytest.approx(np.abs(exact.frequency_response(rates).values.ravel()), rel=1e-3)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Chebyshev
 
-from dalembert.structures import Beam, Frame, Section, assemble
+from dalembert.structures import Beam, Frame, Section, assemble_structure
 from dalembert.structures.continuous.beams import BEHAVIOURS
 
 ENDS = ("free", "clamped", "supported", "guided")
@@ -329,7 +329,7 @@ def one_beam(up):
     frame.add_point("A", (0.0, 0.0, 0.0))
     frame.add_point("B", (1.0, 0.0, 0.0))
     frame.add_beam("beam", "A", "B", section=Section.rectangle(0.03, 0.02), material="steel", up=up)
-    return assemble(frame)
+    return assemble_structure(frame)
 
 
 @pytest.mark.spec("003-C42")

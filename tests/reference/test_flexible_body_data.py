@@ -155,7 +155,7 @@ def test_invariants_of_a_bent_frame_equal_brute_force_integration() -> None:
     """Own shape functions (linear, cubic Hermite, linear twist), 30 Gauss points per element: 1e-12 of the largest."""
     frame = bent_frame(2)
     data = flexible_body(frame, basis="clamped", fixed="A", modes=8)
-    s = da.structures.assemble(frame)
+    s = da.structures.assemble_structure(frame)
     system = s.system()
     held = [i for i, name in enumerate(s.free) if name.startswith("A.")]
     inner = [i for i in range(len(s.free)) if i not in held]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dalembert.structures import Frame, Material, Section, assemble, solve_static
+from dalembert.structures import Frame, Material, Section, assemble_structure, solve_static
 
 STEEL = Material("NAFEMS steel", E=200e9, density=8000.0, poisson=0.3)
 THIN = {"theory": "euler-bernoulli", "rotary": False}
@@ -38,7 +38,7 @@ class TestCrosses:
             frame.add_point(f"E{k}", 5 * np.cos(angle), 5 * np.sin(angle))
             frame.add_beam(f"arm{k}", "O", f"E{k}", section=section, material=material, elements=24, **THIN)
             frame.add_support(f"E{k}", "pinned")
-        return assemble(frame).modes(2 * arms).frequencies_hz
+        return assemble_structure(frame).modes(2 * arms).frequencies_hz
 
     @pytest.mark.parametrize("arms", [4, 8])
     def test_arms_that_do_not_stretch_give_all_published_frequencies(self, arms: int) -> None:
@@ -70,7 +70,7 @@ class TestFreeSquareFrame:
         for k in range(4):
             frame.add_beam(f"side{k}", f"C{k}", f"C{(k + 1) % 4}", section=section, material=material,
                            elements=12, **theory)  # fmt: skip
-        return assemble(frame).modes(11).frequencies_hz
+        return assemble_structure(frame).modes(11).frequencies_hz
 
     def test_sides_that_do_not_stretch_give_the_published_closed_forms(self) -> None:
         found = self.frequencies(*without_stretch(Section.square(0.25), STEEL), **THIN)
@@ -98,7 +98,7 @@ def test_cantilever_with_off_centre_masses() -> None:
     frame.add_rigid("arms", "tip", ["left", "right"])
     frame.add_mass("heavy", "left", 10_000.0)
     frame.add_mass("light", "right", 1000.0)
-    found = assemble(frame).modes(6).frequencies_hz
+    found = assemble_structure(frame).modes(6).frequencies_hz
     assert np.abs(found - [1.723, 1.727, 7.413, 9.972, 18.155, 26.957]).max() < 6e-4
 
 
@@ -117,7 +117,7 @@ class TestDeepSimplySupportedBeam:
         frame.add_beam("beam", "A", "B", section=section, material=STEEL, elements=elements)
         frame.add_support("A", "xyz rx")
         frame.add_support("B", "yz")
-        return assemble(frame).modes(9).frequencies_hz[list(self.ORDER)]
+        return assemble_structure(frame).modes(9).frequencies_hz[list(self.ORDER)]
 
     def test_five_elements_give_the_results_of_five_exact_beam_elements(self) -> None:
         """42.710, 71.495, 125.51, 150.76, 221.57, 301.08 Hz, with a torsion constant rounded to 0.1406 a⁴."""
@@ -164,7 +164,7 @@ def test_free_ring() -> None:
         frame.add_points("p", np.column_stack([np.cos(angle), np.sin(angle), 0 * angle]))
         names = [f"p{k + 1}" for k in range(n)]
         frame.add_beams("e", names, [*names[1:], names[0]], section=thin, material=material, **THIN)
-        limits.append(assemble(frame).modes(18).frequencies_hz[6:])
+        limits.append(assemble_structure(frame).modes(18).frequencies_hz[6:])
     limit = limits[1] - (limits[0] - limits[1]) / 3
     published = np.repeat([51.849, 53.382, 148.77, 150.99, 286.98, 289.51], 2)
     digits = np.repeat([5e-4, 5e-4, 5e-3, 5e-3, 5e-3, 5e-3], 2)
@@ -190,7 +190,7 @@ class TestTwistedCantilever:
                            material=steel, up=(0, np.cos(angle), np.sin(angle)))  # fmt: skip
         frame.add_support("p1", "fixed")
         coordinate = f"p{n + 1}.{direction}"
-        return solve_static(assemble(frame), {coordinate: 1.0}).displacement[coordinate]
+        return solve_static(assemble_structure(frame), {coordinate: 1.0}).displacement[coordinate]
 
     def closed_form(self, root: float, other: float) -> float:
         """∫ (L - x)² [cos²/I_root + sin²/I_other] / E dx + χ L/GA."""
@@ -230,7 +230,7 @@ class TestTimoshenkoBeam:
         frame.add_beams("e", names[:-1], names[1:], section=section, material=unit)
         frame.add_support(names, "x")
         frame.add_support([names[0], names[-1]], "y")
-        modes = assemble(frame).modes(count)
+        modes = assemble_structure(frame).modes(count)
         rows = [[modes.coordinates.index(f"{name}.{way}") for name in some]
                 for way, some in (("y", names[1:-1]), ("rz", names))]  # fmt: skip
         return modes.frequencies, modes.shapes[rows[0]].real, modes.shapes[rows[1]].real

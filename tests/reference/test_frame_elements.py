@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.optimize
 from numpy.polynomial import Polynomial
 
-from dalembert.structures import Frame, Material, Section, assemble, guyan, solve_static
+from dalembert.structures import Frame, Material, Section, assemble_structure, guyan, solve_static
 from dalembert.structures.beams import elements as fe
 from dalembert.structures.beams.taper import TaperedElements
 
@@ -52,7 +52,7 @@ def bar(n, mass="consistent"):
     f.add_bars("b", f.point_names[:-1], f.point_names[1:], section=SQUARE, material=UNIT, mass=mass)
     f.add_support(f.point_names, "y")
     f.add_support("p1", "x")
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def spatial_cantilever(R=None, clamp=True):
@@ -153,7 +153,7 @@ def test_axial_and_torsional_loads_are_shared_linearly():
     f.add_beam("beam", "A", "B", section=SQUARE, material=UNIT)
     f.add_line_load("pull", "beam", (3.0, 0, 0), moment=(5.0, 0, 0))
     f.add_beam_force("point", "beam", 0.5, (8.0, 0, 0))
-    s = assemble(f)
+    s = assemble_structure(f)
     np.testing.assert_allclose(s.loads["pull"][[0, 6, 3, 9]], [3, 3, 5, 5], rtol=1e-14)
     np.testing.assert_allclose(s.loads["point"][[0, 6]], [8 * 0.75, 8 * 0.25], rtol=1e-14)
 
@@ -269,7 +269,7 @@ def slender(alpha, load, **options):
     f.add_force("tip", "B", (0, 1))
     f.add_line_load("uniform", "beam", (0, 1))
     f.add_line_load("moment", "beam", moment=1.0)
-    return solve_static(assemble(f), load)
+    return solve_static(assemble_structure(f), load)
 
 
 @pytest.mark.spec("003-E10", "003-C59")
@@ -300,7 +300,7 @@ def test_one_element_is_exact_at_its_tip_for_loads_along_it():
 ])  # fmt: skip
 def test_consistent_mass_gives_the_printed_frequencies_from_above(n, printed):
     """P17 for the consistent mass."""
-    found = frequencies(assemble(cantilever(n)), len(printed))
+    found = frequencies(assemble_structure(cantilever(n)), len(printed))
     np.testing.assert_allclose(found, printed, rtol=0, atol=5e-7)
     assert np.all(found > np.array(EXACT[: len(printed)]))
 
@@ -313,7 +313,7 @@ def test_consistent_mass_gives_the_printed_frequencies_from_above(n, printed):
 ])  # fmt: skip
 def test_lumped_mass_gives_the_printed_frequencies_from_below(n, printed):
     """P17 for the lumped mass; rotations have no inertia and follow statically."""
-    found = frequencies(assemble(cantilever(n, mass="lumped")), len(printed))
+    found = frequencies(assemble_structure(cantilever(n, mass="lumped")), len(printed))
     np.testing.assert_allclose(found, printed, rtol=0, atol=5e-7)
     assert np.all(found < np.array(EXACT[: len(printed)]))
 
@@ -324,7 +324,7 @@ def test_lumped_mass_gives_the_printed_frequencies_from_below(n, printed):
     (8, [3.516028, 22.037449, 61.763681]),
 ])  # fmt: skip
 def test_guyan_onto_translations_gives_the_printed_frequencies(n, printed):
-    s = assemble(cantilever(n))
+    s = assemble_structure(cantilever(n))
     reduced = guyan(s.system(), [name for name in s.free if name.endswith(".y")]).system
     np.testing.assert_allclose(reduced.modes().frequencies[: len(printed)], printed, rtol=0, atol=5e-7)
 
@@ -340,7 +340,7 @@ def test_bar_frequencies_are_the_printed_ones():
 
 def test_frequencies_converge_with_order_four():
     exact = scipy.optimize.brentq(lambda b: np.cos(b) * np.cosh(b) + 1, 4, 5) ** 2
-    errors = np.array([frequencies(assemble(cantilever(n)), 2)[1] / exact - 1 for n in (8, 16, 32)])
+    errors = np.array([frequencies(assemble_structure(cantilever(n)), 2)[1] / exact - 1 for n in (8, 16, 32)])
     order = np.log2(errors[:-1] / errors[1:])
     np.testing.assert_allclose(order, 4, rtol=0, atol=0.05)
 
@@ -386,7 +386,7 @@ def supported(alpha, n=40):
     f.add_beams("b", f.point_names[:-1], f.point_names[1:], section=section, material=material)
     f.add_support(f.point_names, "x")
     f.add_support(["p1", f"p{n + 1}"], "y")
-    return frequencies(assemble(f), 5) / np.pi**2
+    return frequencies(assemble_structure(f), 5) / np.pi**2
 
 
 @pytest.mark.spec("003-E8", "003-C59")
@@ -412,9 +412,9 @@ SPATIAL = [65.719676, 98.426156, 408.894087, 606.953895, 1133.079750, 1360.91612
 
 @pytest.mark.spec("003-E10", "003-C61", "003-C64")
 def test_the_spatial_cantilever_has_the_printed_frequencies_however_it_is_turned():
-    straight = frequencies(assemble(spatial_cantilever()), 6) / (2 * np.pi)
+    straight = frequencies(assemble_structure(spatial_cantilever()), 6) / (2 * np.pi)
     np.testing.assert_allclose(straight, SPATIAL, rtol=0, atol=5e-7)
-    leaning = frequencies(assemble(spatial_cantilever(turned([1, 2, 3], 0.7))), 6) / (2 * np.pi)
+    leaning = frequencies(assemble_structure(spatial_cantilever(turned([1, 2, 3], 0.7))), 6) / (2 * np.pi)
     np.testing.assert_allclose(leaning, straight, rtol=1e-9)
 
 
@@ -427,9 +427,9 @@ def test_penalty_supports_are_good_up_to_a_point_and_deletion_is_better():
     softened, usual = [], []
     for factor in (1e0, 1e2, 1e4, 1e8):
         f = spatial_cantilever(clamp=False)
-        largest = float(assemble(f).K.diagonal().max())
+        largest = float(assemble_structure(f).K.diagonal().max())
         f.add_spring("clamp", "root", None, [factor * largest] * 6)
-        s = assemble(f)
+        s = assemble_structure(f)
         softened.append(frequencies(s, 1)[0] / (2 * np.pi))
         K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
         usual.append(np.sqrt(np.abs(scipy.linalg.eigh(K, M, eigvals_only=True)[0])) / (2 * np.pi))
@@ -447,7 +447,7 @@ def test_a_penalty_gives_the_reaction_as_its_own_force():
     f.add_support("p1", "x")
     f.add_spring("wall", "p1", None, {"y": 1e4, "rz": 1e4})
     f.add_force("tip", "p3", (0, 2.0))
-    u = solve_static(assemble(f), "tip").displacement
+    u = solve_static(assemble_structure(f), "tip").displacement
     assert -1e4 * u["p1.y"] == pytest.approx(-2.0, rel=1e-8)  # force on the structure
     assert -1e4 * u["p1.rz"] == pytest.approx(-2.0, rel=1e-8)  # moment: arm 1
 
@@ -460,7 +460,9 @@ def test_the_damped_cantilever_has_the_printed_frequency_response():
     f = cantilever(8)
     f.set_damping(beta=0.001)
     response = (
-        assemble(f).system(inputs=["p9.y"], outputs=["p9.y"]).frequency_response([0, 3, 10, 22, 40], kind="output")
+        assemble_structure(f)
+        .system(inputs=["p9.y"], outputs=["p9.y"])
+        .frequency_response([0, 3, 10, 22, 40], kind="output")
     )
     printed = [0.333333, 1.199414 - 0.013150j, -0.033708 - 0.000211j, 0.047959 - 0.366406j, -0.003789 - 0.000210j]
     values = np.asarray(response.values).reshape(-1)
@@ -474,14 +476,14 @@ def test_loss_factors_are_assembled_element_by_element():
     f.elements.clear()
     f.add_beam("b1", "p1", "p2", section=SQUARE, material=UNIT, loss_factor=0.1)
     f.add_beam("b2", "p2", "p3", section=SQUARE, material=UNIT, loss_factor=0.3)
-    s = assemble(f)
+    s = assemble_structure(f)
     parts = []
     for name, ends in (("b1", ("p1", "p2")), ("b2", ("p2", "p3"))):
         one = cantilever(2)
         one.elements.clear()
         one.add_beam(name, *ends, section=SQUARE, material=UNIT)
         one.add_mass("dot", "p3" if name == "b1" else "p1", 1.0)
-        parts.append(assemble(one).K.toarray())
+        parts.append(assemble_structure(one).K.toarray())
     np.testing.assert_allclose(s.K_loss.toarray(), 0.1 * parts[0] + 0.3 * parts[1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(s.K.toarray(), parts[0] + parts[1], rtol=0, atol=1e-12)
     w = 2.0
@@ -500,7 +502,7 @@ def test_dampers_have_the_pattern_of_springs():
     f.add_points(["A", "B"], [[0, 0, 0], [0, 0, 0]])
     f.add_spring("spring", "A", "B", {"x": 1, "y": 2, "z": 3, "rx": 4, "ry": 5, "rz": 6})
     f.add_damper("damper", "A", "B", [1, 2, 3, 4, 5, 6])
-    s = assemble(f)
+    s = assemble_structure(f)
     diagonal = np.diag([1.0, 2, 3, 4, 5, 6])
     np.testing.assert_array_equal(s.K.toarray(), np.block([[diagonal, -diagonal], [-diagonal, diagonal]]))
     np.testing.assert_array_equal(s.C.toarray(), s.K.toarray())
@@ -511,13 +513,13 @@ def test_masses_have_inertia_and_may_differ_by_direction():
     f = Frame("lump", gravity=0)
     f.add_point("A", 0, 0, 0)
     f.add_mass("first", "A", (1, 2, 3), inertia=(4, 5, 6))
-    np.testing.assert_array_equal(assemble(f).M.toarray(), np.diag([1.0, 2, 3, 4, 5, 6]))
+    np.testing.assert_array_equal(assemble_structure(f).M.toarray(), np.diag([1.0, 2, 3, 4, 5, 6]))
 
 
 @pytest.mark.spec("003-C49")
 def test_base_motion_acts_through_the_participation_factors():
     """f = −M r ẍ; effective masses of a cantilever 0.61308, 0.18830, 0.06473 of the total (closed form)."""
-    s = assemble(cantilever(40))
+    s = assemble_structure(cantilever(40))
     system = s.system(base="y")
     r = s.base_motion("y")
     np.testing.assert_allclose(system.B.toarray()[:, 0], -(s.T.T @ (s.M @ r)), rtol=1e-14)
@@ -540,7 +542,7 @@ def planar_element(angle=0.0):
     section = Section(area=0.4, I_y=0.2, I_z=0.05, J=0.1)
     material = Material("m", E=7.0, density=3.0)
     f.add_beam("beam", "A", "B", section=section, material=material, theory="euler-bernoulli", rotary=False)
-    return assemble(f), L, section, material
+    return assemble_structure(f), L, section, material
 
 
 @pytest.mark.spec("000-36", "004-C34")
@@ -589,7 +591,7 @@ def test_index_maps_are_the_boolean_connectivity():
     f.add_points(["A", "B", "C"], [[0, 0], [1, 0], [1.5, 1]])
     f.add_beams("b", ["A", "B"], ["B", "C"], section=SQUARE, material=UNIT)
     f.add_support("A", "xy")
-    s = assemble(f)
+    s = assemble_structure(f)
     group = s.groups[0]
     N = len(s.coordinates)
     B_e = np.eye(N)[:, s.free_index]
@@ -610,7 +612,7 @@ def test_rayleigh_damping_is_a_mix_of_mass_and_stiffness_and_bodies_apart_do_not
     f.add_beams("b", ["A", "C"], ["B", "D"], section=SQUARE, material=UNIT)
     f.add_support(["A", "C"], "fixed")
     f.set_damping(alpha=0.3, beta=0.02)
-    system = assemble(f).system()
+    system = assemble_structure(f).system()
     M, K, C = (matrix.toarray() for matrix in (system.M, system.K, system.C))
     np.testing.assert_allclose(C, 0.3 * M + 0.02 * K, rtol=1e-14)
     for matrix in (M, K, C):
@@ -628,7 +630,7 @@ def test_reactions_from_deleted_rows_balance_the_loads():
     f.add_line_load("mixed", "beam", (1.0, 2.0, 3.0), end_force=(-4.0, 0.5, 9.0), moment=(0.1, 0.2, 0.3))
     f.add_force("mixed", "tip", (5, 6, 7), moment=(1, -2, 3))
     f.add_support("tip", "z")
-    s = assemble(f)
+    s = assemble_structure(f)
     solution = solve_static(s, {"mixed": 1.0, "gravity": 2.0})
     R = s.rigid_motions()
     total = R.T @ (solution.load + solution.reaction.array)
@@ -638,7 +640,7 @@ def test_reactions_from_deleted_rows_balance_the_loads():
 @pytest.mark.spec("003-C64")
 def test_element_forces_cancel_at_points_without_load():
     """P22."""
-    s = assemble(spatial_cantilever(turned([1, 2, 3], 0.7)))
+    s = assemble_structure(spatial_cantilever(turned([1, 2, 3], 0.7)))
     solution = solve_static(s, {"tip.x": 1.0, "tip.z": -2.0, "tip.ry": 0.5})
     group = s.groups[0]
     at_points = group.scatter(group.state(solution.u, {}).end_forces, group.transform())

@@ -101,7 +101,7 @@ def test_a_random_walk_seen_with_noise_of_its_own_size_settles_to_the_golden_rat
     steady = da.estimate.Kalman(walk, Q=1.0, R=1.0, form="steady").steady
     golden = (1 + np.sqrt(5)) / 2  # P = P - P²/(P+1) + 1
     assert steady.P_before[0, 0] == pytest.approx(golden, rel=1e-14)
-    assert steady.K[0, 0] == pytest.approx(1 / golden, rel=1e-14)
+    assert steady.M[0, 0] == pytest.approx(1 / golden, rel=1e-14)
 
 
 @pytest.mark.spec("000-71")
@@ -111,7 +111,7 @@ def test_the_steady_filter_is_the_limit_of_the_others(seed):
     record = problem.simulate(np.random.default_rng(seed), 400)
     steady = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, form="steady")
     assert steady.steady.residual < 1e-12
-    assert pytest.approx(problem.system.A @ steady.steady.K, rel=1e-12) == steady.steady.L
+    assert pytest.approx(problem.system.A @ steady.steady.M, rel=1e-12) == steady.steady.L
     predictor = problem.system.A - steady.steady.L @ problem.system.C
     assert np.sort(np.abs(np.linalg.eigvals(predictor))) == pytest.approx(
         np.sort(np.abs(steady.steady.poles)), rel=1e-7
@@ -168,7 +168,7 @@ def test_kalman_bucy_of_a_double_integrator_has_the_gain_of_the_books():
     q, r = 3.0, 0.2
     cart = StateSpace([[0.0, 1.0], [0.0, 0.0]], None, [[1.0, 0.0]])
     steady = da.estimate.KalmanBucy(cart, Q=np.diag([0.0, q]), R=r).steady
-    assert steady.K[:, 0] == pytest.approx([np.sqrt(2) * (q / r) ** 0.25, np.sqrt(q / r)], rel=1e-12)
+    assert steady.M[:, 0] == pytest.approx([np.sqrt(2) * (q / r) ** 0.25, np.sqrt(q / r)], rel=1e-12)
 
 
 @pytest.mark.spec("000-70")
@@ -232,7 +232,7 @@ def test_kalman_bucy_is_the_limit_of_the_discrete_filter():
     system, Q, R, _ = continuous_problem(3)
     bucy = da.estimate.KalmanBucy(system, Q=Q, R=R)
     steps = np.array([1e-2, 1e-3, 1e-4])
-    gaps = [np.abs(bucy.discrete(dt).steady.K / dt - bucy.steady.K).max() for dt in steps]
+    gaps = [np.abs(bucy.discrete(dt).steady.M / dt - bucy.steady.M).max() for dt in steps]
     # first order in dt: every tenth of the step a tenth of the gap
     assert gaps[1] / gaps[0] == pytest.approx(0.1, rel=0.05)
     assert gaps[2] / gaps[1] == pytest.approx(0.1, rel=0.05)

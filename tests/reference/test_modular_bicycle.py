@@ -21,7 +21,7 @@ from dalembert.symbolic.modular import (
     modular_model,
     rigid_body,
     rolling_wheel,
-    rotation,
+    rotation_matrix,
     speed_model,
 )
 
@@ -47,8 +47,8 @@ def bicycle(*, torques: bool = False) -> Assembly:
     contact = ca.vertcat(machine.add_coordinate("x", "m"), machine.add_coordinate("y", "m"), 0)
     angles = [machine.add_coordinate(name, "rad") for name in ("psi", "phi", "theta")]
     steer = machine.add_coordinate("delta", "rad")
-    R, tilt = rotation("zxy", angles), rotation("y", [TILT])
-    R_fork = R @ tilt @ rotation("z", [steer]) @ tilt.T
+    R, tilt = rotation_matrix("zxy", angles), rotation_matrix("y", [TILT])
+    R_fork = R @ tilt @ rotation_matrix("z", [steer]) @ tilt.T
     head = contact + R @ ca.vertcat(WHEELBASE + TRAIL, 0, 0)
     attach_body(machine, "frame", contact + R @ ca.vertcat(0.3, 0, -0.9), R)
     attach_body(machine, "fork", head + R_fork @ ca.vertcat(0.9 - WHEELBASE - TRAIL, 0, -0.7), R_fork)
@@ -62,7 +62,7 @@ def bicycle(*, torques: bool = False) -> Assembly:
     hubs = {"rear": (contact + R @ ca.vertcat(0, 0, -REAR), R),
             "front": (head + R_fork @ ca.vertcat(-TRAIL, 0, -FRONT), R_fork)}  # fmt: skip
     for name, (hub, frame_of) in hubs.items():
-        axle = rotation("zx", [root[f"{name}.psi"], root[f"{name}.phi"]])[:, 1] - frame_of[:, 1]
+        axle = rotation_matrix("zx", [root[f"{name}.psi"], root[f"{name}.phi"]])[:, 1] - frame_of[:, 1]
         for k, axis in enumerate("xyz"):
             root.constrain(root[f"{name}.{axis}"] - hub[k], f"{name} hub {axis}")
         for k in (0, 2):

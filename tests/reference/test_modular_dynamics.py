@@ -23,7 +23,7 @@ from dalembert.symbolic.modular import (
     rolling_wheel,
     thin_bar,
 )
-from dalembert.symbolic.modular.algebra.rotations import quaternion_rotation, rotation, unskew
+from dalembert.symbolic.modular.algebra.rotations import quaternion_rotation, rotation_matrix, unskew
 
 ROUND = 1e-11  # numbers of order 1 to 100, some hundred operations
 GRAVITY = 9.81
@@ -735,7 +735,7 @@ def test_bodies_with_redundant_angles_a_quaternion_and_axes_of_space_turn_alike(
         if "qt" in eqs.coordinates.names:
             R = quaternion_rotation(ca.DM([run[f"q{k}"][-1] for k in "xyzt"]))
         else:
-            R = rotation("zxy", [run[k][-1] for k in ("psi", "phi", "theta")])
+            R = rotation_matrix("zxy", [run[k][-1] for k in ("psi", "phi", "theta")])
         ends.append(np.array(ca.DM(R)).ravel())
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], rtol=0, atol=1e-8)

@@ -16,7 +16,7 @@ import dalembert as da
 from dalembert.symbolic.modular import (
     Assembly,
     Leaf,
-    mobility,
+    count_freedoms,
     modular_model,
     planar_body,
     rigid_body,
@@ -297,9 +297,9 @@ def test_a_variation_of_accelerations_moves_a_point_by_half_the_square_of_time()
 
 @pytest.mark.spec("002-A17")
 def test_mobility_from_counts() -> None:
-    assert mobility(5, {1: 5}, planar=True) == 2  # five-bar
-    assert mobility(4, {1: 2, 3: 2}) == 2  # spatial slider-crank with two ball joints: one is idle
-    assert mobility(1, {}) == 0
+    assert count_freedoms(5, {1: 5}, planar=True) == 2  # five-bar
+    assert count_freedoms(4, {1: 2, 3: 2}) == 2  # spatial slider-crank with two ball joints: one is idle
+    assert count_freedoms(1, {}) == 0
 
 
 @pytest.mark.spec("002-A12", "002-A14")

@@ -13,7 +13,7 @@ import pytest
 import scipy.integrate
 
 import dalembert as da
-from dalembert.symbolic.modular import Assembly, Leaf, mobility, modular_model, rotation
+from dalembert.symbolic.modular import Assembly, Leaf, count_freedoms, modular_model, rotation_matrix
 from dalembert.symbolic.modular.analysis.kinematics import solve_motion, stabilized_rates
 from dalembert.symbolic.modular.analysis.solving import (
     check_forward,
@@ -55,7 +55,7 @@ def slider_crank(*, closed: bool) -> Assembly:
     root.relate(c(phi) * n(theta) * root.rate("psi") + c(theta) * root.rate("phi") - wy, "wy")
     root.relate(c(phi) * c(theta) * root.rate("psi") - n(theta) * root.rate("phi") - wz, "wz")
     root.relate(root.rate("theta") - root.rate("psi") * n(phi), "no spin")
-    E = rotation("zyx", [psi, phi, theta])
+    E = rotation_matrix("zyx", [psi, phi, theta])
     pin = w * ca.vertcat(0, L1 * n(chi), -L1 * c(chi))
     turning = wz * E[:, 1] - wy * E[:, 2]
     for k, axis in enumerate("xyz"):
@@ -103,7 +103,7 @@ def test_complement_with_the_input_and_the_normal_motions_as_independent_variabl
     model = modular_model(root)
     values = {"chi": 0.9, "psi": -0.3, "phi": -0.25, "theta": 0.4, "s": -0.1}
     S = model.complement_at(values)
-    E = np.array(ca.DM(rotation("zyx", [values["psi"], values["phi"], values["theta"]])))
+    E = np.array(ca.DM(rotation_matrix("zyx", [values["psi"], values["phi"], values["theta"]])))
     sx, cx = np.sin(0.9), np.cos(0.9)
     row = np.array([L1 * (sx * E[1, 0] - cx * E[2, 0]), -E[1, 0], -E[2, 0]]) / E[0, 0]
     expected = {
@@ -118,7 +118,7 @@ def test_complement_with_the_input_and_the_normal_motions_as_independent_variabl
 
 @pytest.mark.spec("002-T16", "002-A17")
 def test_motion_of_the_crank_and_counts(closed: Any, guided: Any) -> None:
-    assert mobility(4, {1: 2, 3: 2}) == 2  # one of them is the idle spin of the rod
+    assert count_freedoms(4, {1: 2, 3: 2}) == 2  # one of them is the idle spin of the rod
     assert len(guided.motion.labels(1)) == 9
     assert guided.freedoms == 1
     assert motion_at(closed, 0.0)["chi"] == pytest.approx(0.693338, abs=1e-6)

@@ -16,7 +16,7 @@ from dalembert.structures import (
     Frame,
     Material,
     Section,
-    assemble,
+    assemble_structure,
     centrifugal_load,
     find_buckling,
     prestress,
@@ -44,7 +44,7 @@ def column(foot: str, head: str, *, elements: int = 8, section: Section = STIFF,
 
 
 def critical(frame: Frame, load: object = "load") -> float:
-    return find_buckling(assemble(frame), load, count=1).critical
+    return find_buckling(assemble_structure(frame), load, count=1).critical
 
 
 # Exact loads in EI/L²; fixed-pinned: tan x = x.
@@ -67,7 +67,7 @@ class TestColumns:
             assert np.log2(coarse / fine) == pytest.approx(4, abs=0.2)
 
     def test_higher_loads_of_a_pinned_column_are_those_of_its_half_waves(self) -> None:
-        found = find_buckling(assemble(column("pinned", "pinned", elements=40)), "load", count=4)
+        found = find_buckling(assemble_structure(column("pinned", "pinned", elements=40)), "load", count=4)
         exact = (np.arange(1, 5) * np.pi) ** 2
         assert np.all(np.abs(found.factors / exact - 1) < 1.05 * (exact / 40**2) ** 2 / 720 + 1e-8)  # error (k h)⁴/720
         shape = found.shape(2)
@@ -99,7 +99,7 @@ class TestColumns:
         frame.add_beam("column", "foot", "head", section=section, material=LIGHT, elements=90, **THIN)
         frame.add_support("foot", "fixed")
         frame.add_force("load", "head", (0, 0, -1))
-        found = find_buckling(assemble(frame), "load", count=4)  # 540 coordinates: by Lanczos
+        found = find_buckling(assemble_structure(frame), "load", count=4)  # 540 coordinates: by Lanczos
         assert found.factors == pytest.approx(np.pi**2 / 4 * np.array([1, 1, 9, 9]), rel=1e-6)
 
     def test_the_wagner_term_makes_a_column_twist(self) -> None:
@@ -181,7 +181,7 @@ class TestPortalFrames:
 
         k = brentq(corner, 4.6, 5.4)
         assert k**2 == pytest.approx(25.2, abs=0.05)
-        found = find_buckling(assemble(self.portal("fixed")), "load", count=2).factors
+        found = find_buckling(assemble_structure(self.portal("fixed")), "load", count=2).factors
         assert found[1] == pytest.approx(k**2, rel=5e-5)
 
 
@@ -244,19 +244,21 @@ class TestTension:
         """ω² = (nπ/L)⁴ EI/ρA + (nπ/L)² N/ρA; by a load or by a given tension."""
         n = np.arange(1, 6) * np.pi
         exact = np.sqrt(n**4 + 50 * n**2)
-        model = assemble(self.beam(32))
+        model = assemble_structure(self.beam(32))
         for tight in (prestress(model, "pull"), prestress(model, tension={"column": 50.0})):
             assert tight.modes(5).frequencies == pytest.approx(exact, rel=5e-5)
 
     def test_they_converge_with_the_fourth_power_of_the_length(self) -> None:
         exact = np.sqrt(np.pi**4 + 50 * np.pi**2)
-        errors = [prestress(assemble(self.beam(n)), "pull").modes(1).frequencies[0] / exact - 1 for n in (2, 4, 8)]
+        errors = [
+            prestress(assemble_structure(self.beam(n)), "pull").modes(1).frequencies[0] / exact - 1 for n in (2, 4, 8)
+        ]
         for coarse, fine in pairwise(errors):
             assert np.log2(coarse / fine) == pytest.approx(4, abs=0.2)
 
     def test_the_square_of_the_frequency_falls_linearly_to_zero_at_the_buckling_load(self) -> None:
         """Exactly so where both shapes are the same: pinned ends."""
-        model = assemble(column("pinned", "pinned", elements=8))
+        model = assemble_structure(column("pinned", "pinned", elements=8))
         factor = find_buckling(model, "load", count=1).critical
         free = model.modes(1).frequencies[0] ** 2
         for share in (0.5, 0.99):
@@ -272,7 +274,7 @@ class TestTension:
         frame.add_bars("b", names[:-1], names[1:], section=Section(area=1e6, I_y=1.0, I_z=1.0, J=1.0),
                        material=LIGHT, mass="lumped")  # fmt: skip
         frame.add_support([names[0], names[-1]], "pinned")
-        model = prestress(assemble(frame), tension={f"b{k + 1}": N for k in range(n)})
+        model = prestress(assemble_structure(frame), tension={f"b{k + 1}": N for k in range(n)})
         exact = 2 * np.sqrt(N) * n * np.sin(np.arange(1, n) * np.pi / (2 * n))
         assert model.modes(7).frequencies == pytest.approx(exact, rel=1e-9)
 
@@ -290,7 +292,7 @@ class TestRotatingCantilever:
 
     def frequencies(self, gamma: float, **options: object) -> tuple[np.ndarray, np.ndarray]:
         """Flap (along the axis, z) and lag frequencies, lowest first."""
-        modes = spin(assemble(self.blade()), "z", gamma, **options).modes(8)
+        modes = spin(assemble_structure(self.blade()), "z", gamma, **options).modes(8)
         along = np.array([name.endswith((".z", ".ry")) for name in modes.coordinates])
         flap = np.linalg.norm(modes.shapes[along], axis=0) > np.linalg.norm(modes.shapes[~along], axis=0)
         return modes.frequencies[flap], modes.frequencies[~flap]
@@ -316,14 +318,14 @@ class TestRotatingCantilever:
         section = Section(area=1.0, I_y=5e-4, I_z=5e-4, J=1e-3)
         frame.add_beam("beam", "root", "tip", section=section, material=Material("m", E=2.8e7, density=1.2), elements=4)
         frame.add_support("root", "fixed")
-        model = assemble(frame)
+        model = assemble_structure(frame)
         stretch = solve_static(model, centrifugal_load(model, "z", 6.0)).displacement["tip.x"]
         assert stretch == pytest.approx(5.1429e-4, abs=5e-9)
         assert stretch == pytest.approx(1.2 * 36 * 1000 / (3 * 2.8e7), rel=1e-12)
 
     def test_a_hub_of_radius_r_is_a_frame_moved_along_its_blade(self) -> None:
-        model = assemble(self.blade())
+        model = assemble_structure(self.blade())
         moved = self.blade()
         moved.positions = [(x + 0.5, y, z) for x, y, z in moved.positions]
         here = spin(model, "z", 4.0, centre=(-0.5, 0, 0)).modes(4).frequencies
-        assert spin(assemble(moved), "z", 4.0).modes(4).frequencies == pytest.approx(here, rel=1e-7)
+        assert spin(assemble_structure(moved), "z", 4.0).modes(4).frequencies == pytest.approx(here, rel=1e-7)

@@ -16,7 +16,7 @@ from dalembert.structures import (
     Frame,
     Section,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     find_buckling,
     material,
@@ -63,7 +63,7 @@ class TestACantileverAtSixtyPercentOfBuckling:
 
     @pytest.mark.parametrize(("elements", "within"), [(32, 1e-7), (4, 5e-5), (1, 0.01)])
     def test_moment_and_shear_along_it(self, elements: int, within: float) -> None:
-        solution = solve_static(prestress(assemble(cantilever(elements)), {"P": self.P}), "H")
+        solution = solve_static(prestress(assemble_structure(cantilever(elements)), {"P": self.P}), "H")
         x = np.linspace(0.0, 1.0, 101)
         found = solution.beam("b", x)
         moment, shear = self.closed(x)
@@ -75,7 +75,7 @@ class TestACantileverAtSixtyPercentOfBuckling:
 
     @pytest.mark.parametrize("theory", ["euler-bernoulli", "timoshenko"])
     def test_forces_at_the_clamp_are_the_reactions_in_space(self, theory: str) -> None:
-        model = prestress(assemble(cantilever(3, planar=False, theory=theory)), {"P": self.P})
+        model = prestress(assemble_structure(cantilever(3, planar=False, theory=theory)), {"P": self.P})
         solution = solve_static(model, {"B.y": 200.0, "B.z": -90.0, "B.rx": 3.0})
         found = solution.beam("b", 2)
         start = [found.N[0], found.V_y[0], found.V_z[0], found.T[0], found.M_y[0], found.M_z[0]]
@@ -83,7 +83,7 @@ class TestACantileverAtSixtyPercentOfBuckling:
 
     def test_equilibrium_holds_on_the_bent_axis_of_a_beam_that_shears(self) -> None:
         """M = H (l − x) + P (v(l) − v(x)) whatever the theory of the beam: here five times as long as it is high."""
-        model = assemble(cantilever(4, length=0.1, theory="timoshenko"))
+        model = assemble_structure(cantilever(4, length=0.1, theory="timoshenko"))
         P = 0.6 * find_buckling(model, "P").critical
         found = solve_static(prestress(model, {"P": P}), "H").beam("b", np.linspace(0.0, 0.1, 21))
         v = found.deflection[:, 1]
@@ -91,7 +91,9 @@ class TestACantileverAtSixtyPercentOfBuckling:
 
     def test_it_bends_alike_in_both_planes(self) -> None:
         """Pressed and twisted: with the load, everything turns by a quarter about the axis."""
-        model = prestress(assemble(cantilever(2, planar=False, theory="timoshenko")), {"P": self.P, "B.rx": 2e3})
+        model = prestress(
+            assemble_structure(cantilever(2, planar=False, theory="timoshenko")), {"P": self.P, "B.rx": 2e3}
+        )
         x = np.linspace(0.0, 1.0, 9)
         up, aside = (solve_static(model, {f"B.{way}": 300.0}).beam("b", x) for way in "yz")
         quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -104,7 +106,7 @@ class TestACantileverAtSixtyPercentOfBuckling:
             assert np.allclose(other, quarter @ one, rtol=0, atol=1e-11 * np.abs(one).max())
 
     def test_the_stress_is_that_of_moment_and_shear(self) -> None:
-        solution = solve_static(prestress(assemble(cantilever(32)), {"P": self.P}), "H")
+        solution = solve_static(prestress(assemble_structure(cantilever(32)), {"P": self.P}), "H")
         moment, _ = self.closed(0.0)
         assert solution.beam("b", [0.0]).highest[0] == pytest.approx(moment * 0.01 / SQUARE.I_z, rel=1e-5)
         with_it = solution.beam("b", [0.0], total=True)
@@ -112,13 +114,13 @@ class TestACantileverAtSixtyPercentOfBuckling:
         assert with_it.lowest[0] == pytest.approx(-self.P / SQUARE.area - moment * 0.01 / SQUARE.I_z, rel=1e-5)
 
     def test_the_whole_load_on_the_prestressed_structure_gives_the_whole_state(self) -> None:
-        solution = solve_static(prestress(assemble(cantilever(32)), {"P": self.P}), {"P": self.P, "H": 1.0})
+        solution = solve_static(prestress(assemble_structure(cantilever(32)), {"P": self.P}), {"P": self.P, "H": 1.0})
         found = solution.beam("b", [0.0, 0.5])
         assert pytest.approx([-self.P] * 2, rel=1e-9) == found.N
         assert found.M_z == pytest.approx(self.closed(np.array([0.0, 0.5]))[0], rel=1e-5)
 
     def test_it_survives_copying(self) -> None:
-        model = copy.deepcopy(prestress(assemble(cantilever(4)), {"P": self.P}))
+        model = copy.deepcopy(prestress(assemble_structure(cantilever(4)), {"P": self.P}))
         solution = solve_static(model, "H")
         assert solution.beam("b", 2).V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
 
@@ -142,7 +144,7 @@ def test_moment_and_shear_of_other_ends_in_both_planes(last: str, share: float, 
     q, stiff = -150.0, STEEL.E * (section.I_z if axis == "y" else section.I_y)
     frame.add_line_load("q", "b", (0, q, 0) if axis == "y" else (0, 0, q))
     N = share * np.pi**2 * stiff
-    solution = solve_static(prestress(assemble(frame), tension={"b": N}), "q")
+    solution = solve_static(prestress(assemble_structure(frame), tension={"b": N}), "q")
     x = np.linspace(0.0, 1.0, 65)
     found = solution.beam("b", x)
     k = np.sqrt(complex(N / stiff))
@@ -179,7 +181,7 @@ class TestATie:
         frame = member(elements, length=self.LENGTH, section=self.ROD)
         frame.add_support(["A", "B"], "pinned")
         frame.add_line_load("q", "b", (0.0, -self.Q))
-        solution = solve_static(prestress(assemble(frame), tension={"b": N}), "q")
+        solution = solve_static(prestress(assemble_structure(frame), tension={"b": N}), "q")
         x = np.linspace(0.0, self.LENGTH, 65)
         k = np.sqrt(N / (STEEL.E * self.ROD.I_z))
         moment = self.Q / k**2 * (1 - np.cosh(k * (x - 2.0)) / np.cosh(2.0 * k))
@@ -198,7 +200,7 @@ class TestATie:
         frame.add_bar("a", "A", "B", section=self.ROD, material=STEEL)
         frame.add_bar("b", "B", "C", section=self.ROD, material=STEEL)
         frame.add_support(["A", "C"], "pinned")
-        solution = solve_static(prestress(assemble(frame), tension={"a": 1e4, "b": 1e4}), {"B.y": -10.0})
+        solution = solve_static(prestress(assemble_structure(frame), tension={"a": 1e4, "b": 1e4}), {"B.y": -10.0})
         assert solution.displacement["B.y"] == pytest.approx(-10.0 / 2e4, rel=1e-9)
         found = solution.beam("a", 5)
         assert np.abs(found.V_y).max() < 1e-9
@@ -216,7 +218,7 @@ class TestStability:
         frame.add_line_load("q", "b", (0.0, -q))
         k = np.sqrt(P / EI)
         x = np.linspace(0.0, 1.0, 65)
-        found = solve_static(prestress(assemble(frame), {"P": P}), "q").beam("b", x)
+        found = solve_static(prestress(assemble_structure(frame), {"P": P}), "q").beam("b", x)
         u = k / 2
         # EI v⁗ + P v″ = −q, v = v′ = 0 at both ends
         moment = q / k**2 * (u * np.cos(k * (x - 0.5)) / np.sin(u) - 1.0)
@@ -229,7 +231,7 @@ class TestStability:
         frame = member(6)
         frame.add_support("A", "fixed")
         frame.add_line_load("w", "b", (-1000.0, 0.0))
-        solution = solve_static(prestress(assemble(frame), "w"), {"B.y": 20.0})
+        solution = solve_static(prestress(assemble_structure(frame), "w"), {"B.y": 20.0})
         x = np.linspace(0.0, 1.0, 13)
         found = solution.beam("b", x)
         assert found.V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
@@ -257,7 +259,7 @@ class TestStability:
             frame.add_beam(f"b{i}", names[i], names[i + 1], section=strip, material=STEEL, up=(0, 1, 0))
         frame.add_support(names[0], "x y z rx")
         frame.add_support(names[-1], "y z rx")
-        model = assemble(frame)
+        model = assemble_structure(frame)
         GJ, EIy = STEEL.G * strip.J, STEEL.E * strip.I_y
         M = 0.6 * np.pi * np.sqrt(EIy * GJ)
         axes = solve_static(model, {"p8.y": 1.0}).beam("b0", 2).axes
@@ -275,7 +277,7 @@ class TestStability:
     def test_a_rigid_rotation_adds_no_forces_to_a_prestressed_frame(self) -> None:
         """A bent, twisted, stretched beam that turns as a whole on free supports keeps its section forces."""
         frame = member(2, planar=False, theory="timoshenko")
-        model = assemble(frame)
+        model = assemble_structure(frame)
         load = {"B.x": 3e3, "B.y": 40.0, "B.z": -25.0, "B.rx": 12.0, "A.x": -3e3, "A.y": -40.0, "A.z": 25.0,
                 "A.rx": -12.0, "A.ry": -25.0, "A.rz": -40.0}  # fmt: skip
         tight = prestress(model, load)
@@ -295,7 +297,7 @@ class TestStability:
         frame.add_support("A", "fixed")
         frame.add_line_load("m", "b", moment=(40.0, -60.0, 90.0))
         solution = solve_static(
-            prestress(assemble(frame), "m"), {"B.y": 200.0, "B.z": -90.0, "B.rx": 30.0, "B.ry": 10.0}
+            prestress(assemble_structure(frame), "m"), {"B.y": 200.0, "B.z": -90.0, "B.rx": 30.0, "B.ry": 10.0}
         )
         joints = np.array([1.0, 2.0]) / 3
         before, after = (solution.beam("b", joints * (1 + side * 1e-9)) for side in (-1, 1))
@@ -314,7 +316,7 @@ class TestStability:
         frame.add_support(["A", "D"], "fixed")
         for point in "BC":
             frame.add_force("roof", point, (0, -1) if planar else (0, -1, 0))
-        model = assemble(frame)
+        model = assemble_structure(frame)
         roof = {"roof": 0.6 * find_buckling(model, "roof").critical}
         load = {"B.x": 1000.0, "B.rz": 200.0, **({} if planar else {"B.z": 400.0, "B.rx": 50.0})}
         solution, before = solve_static(prestress(model, roof), load), solve_static(model, roof)
@@ -333,7 +335,7 @@ class TestStability:
         assert np.abs(total).max() < 1e-11 * np.abs(on_face(solution, "l", -1)).max()
 
     def test_prestress_in_two_steps_is_prestress_in_one(self) -> None:
-        model = assemble(cantilever(8))
+        model = assemble_structure(cantilever(8))
         once = prestress(model, {"P": 0.5 * EULER})
         twice = prestress(prestress(model, {"P": 0.2 * EULER}), {"P": 0.3 * EULER})
         a, b = (solve_static(s, "H").beam("b", 9) for s in (once, twice))
@@ -350,7 +352,7 @@ class TestStability:
         frame.add_support("A", "fixed")
         frame.add_support("C", "y")
         frame.add_force("P", "C", (-1.0, 0.0))
-        model = assemble(frame)
+        model = assemble_structure(frame)
         factor = find_buckling(model, "P").critical
         solution = solve_static(prestress(model, {"P": 0.5 * factor}), {"B.y": 50.0})
         found, other = solution.beam("b", 5), solution.beam("a", 2)
@@ -367,7 +369,7 @@ def test_stresses_of_a_prestressed_solid_are_in_the_axes_that_turn_with_it() -> 
     solid.add_support("x=0", "yz")
     solid.add_interface("tip", "x=1")
     solid.add_force("P", "tip", (-1.0, 0.0, 0.0))
-    model = assemble(solid)
+    model = assemble_structure(solid)
     P = 0.6 * find_buckling(model, "P").critical
     k, H = 0.5 * np.pi * np.sqrt(0.6), 1000.0
     solution = solve_static(prestress(model, {"P": P}), {"tip.z": H})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.linear import campbell
-from dalembert.structures import Frame, Material, Section, Structure, assemble, spin, spin_rotor
+from dalembert.structures import Frame, Material, Section, Structure, assemble_structure, spin, spin_rotor
 
 THIN = {"theory": "euler-bernoulli", "rotary": False}
 
@@ -27,7 +27,7 @@ class TestRotors:
         frame.add_support("bearing", "fixed")
         frame.add_support("disc", "x rx")
         frame.add_mass("disc", "disc", m, inertia=(J_p, J_t, J_t))
-        system = spin_rotor(assemble(frame), "x", Omega)
+        system = spin_rotor(assemble_structure(frame), "x", Omega)
         a = np.polynomial.Polynomial([12.0, 0, -m])
         b = np.polynomial.Polynomial([4.0, -J_p * Omega, -J_t])
         exact = np.sort(np.abs((a * b - 36.0).roots()))
@@ -44,7 +44,7 @@ class TestRotors:
         frame.add_mass("disc", "M", 20.0, inertia=(0.5, 0.26, 0.26), offset=(0.02, 0, 0))
         frame.add_support("A", "x y z rx")
         frame.add_support("B", "y z rx")
-        model = assemble(frame)
+        model = assemble_structure(frame)
         ground = spin_rotor(model, "x", Omega).dense().modes()
         turning = spin(model, "x", Omega, stiffening=False).dense().modes()
         bending = [name.endswith((".y", ".z", ".ry", ".rz")) for name in model.free]
@@ -82,7 +82,7 @@ class TestRotors:
         for point in ("p1", "p7"):
             frame.add_spring(f"bearing {point}", point, stiffness={"y": 1e6, "z": 1e6})
         frame.add_support(names, "x rx")
-        return assemble(frame)
+        return assemble_structure(frame)
 
     def test_a_published_rotor_with_two_discs_whirls_as_other_software_finds(self) -> None:
         """ROSS (github.com/petrobras/ross, example 05_09_01), rad/s at rest and at 4000 rev/min, eight decimals."""
@@ -110,7 +110,7 @@ class TestRotors:
         frame.add_beam("shaft", "A", "B", section=Section.circle(0.02), material=light, theory="euler-bernoulli")
         frame.add_mass("disc", "B", 10.0, inertia=(1.0, 2.0, 2.0))
         frame.add_support("A", "fixed")
-        return assemble(frame)
+        return assemble_structure(frame)
 
     def test_torsion_that_meets_the_speed_is_no_critical_speed(self) -> None:
         """Torsion √(GJ/l J_p) = 50.4 rad/s above two whirls; only these are excited by unbalance.

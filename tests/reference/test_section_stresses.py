@@ -7,7 +7,7 @@ import pytest
 import scipy.integrate
 
 from dalembert.core.errors import DataError
-from dalembert.structures import Frame, Section, assemble, solve_static
+from dalembert.structures import Frame, Section, assemble_structure, solve_static
 from dalembert.structures.beams.section_stresses import points
 from tests.helpers.findings import raises
 
@@ -23,7 +23,7 @@ def root(section: Section, load: dict[str, float]):
     frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
     frame.add_beam("b", "A", "B", section=section, material="steel", up=(0, 1, 0))
     frame.add_support("A", "fixed")
-    return solve_static(assemble(frame), {f"B.{way}": value for way, value in load.items()}).beam("b", [0.0])
+    return solve_static(assemble_structure(frame), {f"B.{way}": value for way, value in load.items()}).beam("b", [0.0])
 
 
 def width_of(section: Section):
@@ -193,7 +193,7 @@ def test_shear_and_torsion_of_a_box_add_up_in_the_middle_of_its_thin_flange() ->
     frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
     frame.add_beam("b", "A", "B", section=box, material="steel", up=(0, 1, 0))
     frame.add_support("A", "fixed")
-    found = solve_static(assemble(frame), {"B.z": 1e4, "B.rx": 300.0}).beam("b", [1.0])
+    found = solve_static(assemble_structure(frame), {"B.z": 1e4, "B.rx": 300.0}).beam("b", [1.0])
     flow = 1e4 * (h / 2 * t * (b - t) / 2 + f * (b / 2 - t) ** 2 / 2) / box.I_y
     expected = np.sqrt(3) * (flow / f + 300.0 / (2 * (h - f) * (b - t) * f))
     assert found.von_mises[0] == pytest.approx(expected, rel=1e-9)

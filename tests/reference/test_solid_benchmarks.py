@@ -12,7 +12,7 @@ from dalembert.structures import (
     OrthotropicMaterial,
     Section,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     find_buckling,
     shape_report,
@@ -57,7 +57,7 @@ def distorted(kind, incompatible):
 @pytest.mark.parametrize("case", ALL, ids=named)
 def test_patch_of_distorted_cells_carries_a_constant_strain_exactly(case):
     solid = distorted(*case)
-    model = assemble(solid)
+    model = assemble_structure(solid)
     strain = np.array([[1.0, 0.3, -0.2], [0.1, -0.7, 0.4], [0.2, -0.5, 0.6]]) * 1e-3
     u = (model.positions @ strain.T).ravel()
     inner = np.all((model.positions > 1e-9) & (model.positions < np.array([1.0, 0.8, 0.6]) - 1e-9), axis=1)
@@ -78,7 +78,7 @@ def test_patch_of_distorted_cells_carries_a_constant_strain_exactly(case):
 @pytest.mark.spec("000-35")
 @pytest.mark.parametrize("case", ALL, ids=named)
 def test_free_solid_has_exactly_six_motions_without_strain(case):
-    model = assemble(distorted(*case))
+    model = assemble_structure(distorted(*case))
     values = np.linalg.eigvalsh(model.K.toarray())
     assert np.all(np.abs(values[:6]) < 1e-13 * values[-1]) and values[6] > 1e-6 * values[-1]
     assert np.abs(model.K @ model.rigid_motions()).max() < 1e-12 * np.abs(model.K).max()
@@ -87,7 +87,7 @@ def test_free_solid_has_exactly_six_motions_without_strain(case):
 @pytest.mark.spec("003-C54")
 @pytest.mark.parametrize("case", ALL, ids=named)
 def test_consistent_mass_moves_rigidly_as_the_whole_body_does(case):
-    model = assemble(distorted(*case))
+    model = assemble_structure(distorted(*case))
     mass = 7850.0 * 1.0 * 0.8 * 0.6
     assert model.mass() == pytest.approx(mass, rel=1e-12)
     assert model.centre() == pytest.approx([0.5, 0.4, 0.3], rel=1e-12)
@@ -111,14 +111,14 @@ def test_pure_bending_stores_exactly_the_energy_of_beam_theory(case):
     kind, incompatible = case
     L, h, b, kappa, nu = 2.0, 0.2, 0.1, 0.01, 0.3
     mesh = box_mesh((L, h, b), (5, 2, 1), kind, origin=(0, -h / 2, -b / 2))
-    model = assemble(Solid("beam", mesh, STEEL, incompatible=incompatible))
+    model = assemble_structure(Solid("beam", mesh, STEEL, incompatible=incompatible))
     x, y, z = model.positions.T
     u = np.stack([-kappa * x * y, kappa * (x**2 + nu * (y**2 - z**2)) / 2, nu * kappa * y * z], axis=1).ravel()
     energy = 0.5 * u @ (model.K @ u)
     assert energy == pytest.approx(0.5 * 210e9 * b * h**3 / 12 * kappa**2 * L, rel=1e-10)
     # linear hexahedra without the modes store this much more in shear that is not there
     if kind == "hex8":
-        plain = assemble(Solid("beam", mesh, STEEL, incompatible=False))
+        plain = assemble_structure(Solid("beam", mesh, STEEL, incompatible=False))
         assert 0.5 * u @ (plain.K @ u) > 1.5 * energy
 
 
@@ -128,7 +128,7 @@ def test_bar_under_tension_stretches_by_hooke_and_narrows_by_poisson():
     bar.add_support("x=0, y=0", "y")
     bar.add_support("x=0, z=0", "z")
     bar.add_traction("pull", "x=2", (1e6, 0, 0))
-    found = solve_static(assemble(bar), "pull")
+    found = solve_static(assemble_structure(bar), "pull")
     end = bar.mesh.select("x=2, y=0.1, z=0.2")[0]
     move = found.u.reshape(-1, 3)[end]
     assert move == pytest.approx([1e6 / 210e9 * 2.0, -0.3 * 1e6 / 210e9 * 0.1, -0.3 * 1e6 / 210e9 * 0.2], rel=1e-10)
@@ -141,7 +141,7 @@ def twist_rate(cells, torque, L, a):
     bar.add_interface("tip", f"x={L}", rigid=False)
     bar.add_support("root", "fixed")
     bar.add_force("twist", "tip", 0, moment=(torque, 0, 0))
-    moved = solve_static(assemble(bar), "twist").u.reshape(-1, 6)
+    moved = solve_static(assemble_structure(bar), "twist").u.reshape(-1, 6)
     twist = []
     for x in (0.25 * L, 0.75 * L):
         points = bar.mesh.select(f"x={x}")
@@ -168,14 +168,14 @@ def test_cantilever_of_linear_hexahedra_converges_on_a_timoshenko_beam_with_orde
         mesh = box_mesh((L, h, b), (10 * n, n, n), origin=(0, -h / 2, -b / 2))
         block = Solid("block", mesh, material)
         block.add_support("x=0", "xyz")
-        found.append(assemble(block).modes(4).frequencies_hz)
+        found.append(assemble_structure(block).modes(4).frequencies_hz)
     frame = Frame("frame")
     frame.add_point("A", (0, 0, 0))
     frame.add_point("B", (L, 0, 0))
     section = Section.rectangle(h, b, poisson=0.0)
     frame.add_beam("beam", "A", "B", section=section, material=material, elements=40, up=(0, 1, 0))
     frame.add_support("A", "fixed")
-    beam = assemble(frame).modes(4).frequencies_hz
+    beam = assemble_structure(frame).modes(4).frequencies_hz
     coarse, fine = found
     # order 2: a third of the last change is left; beam and solid differ themselves by some 1e-5 to 1e-4 (warping at
     # the clamped end), a tenth of that
@@ -199,7 +199,7 @@ def test_nafems_fv52_thick_plate_agrees_to_all_published_digits(case):
     )
     for edge in ("x=0", "x=10", "y=0", "y=10"):
         plate.add_support(f"{edge}, z=-0.5", "z")
-    modes = assemble(plate).modes(10)
+    modes = assemble_structure(plate).modes(10)
     assert np.all(np.abs(modes.frequencies_hz[:3]) < 1e-2)
     assert modes.frequencies_hz[3:] / FV52_TARGET == pytest.approx(FV52[case], abs=0.5e-4)
 
@@ -224,7 +224,7 @@ def test_nafems_le10_thick_elliptic_plate_under_pressure():
     plate.add_support("outer", "x y")
     plate.add_support(np.flatnonzero((r > 1 - 1e-9) & (np.abs(z - 0.5) < 1e-9)), "z")
     plate.add_pressure("pressure", "z=0.6", 1e6)
-    model = assemble(plate)
+    model = assemble_structure(plate)
     found = model.groups[0].stresses(solve_static(model, "pressure").u, direct=True)
     xx, yy, zz = (found.at("x=2, y=0, z=0.6", component)[0] / 1e6 for component in ("xx", "yy", "zz"))
     defect = max(abs(xx), abs(zz + 1.0))
@@ -241,7 +241,7 @@ def test_orthotropic_cube_strains_by_its_compliances_in_any_axes():
         cube.add_support("y=0", "y")
         cube.add_support("z=0", "z")
         cube.add_traction("pull", "x=1", (1e6, 0, 0))
-        found = solve_static(assemble(cube), "pull").stresses()[0]
+        found = solve_static(assemble_structure(cube), "pull").stresses()[0]
         if axis == "x":  # pulled along 1
             exact = np.array([1 / 11e9, -0.37 / 11e9, -0.42 / 11e9, 0, 0, 0]) * 1e6
         else:  # turned by 90°: the pull is along 2 of the wood, y along −1
@@ -274,7 +274,7 @@ def test_column_of_solids_buckles_at_eulers_load():
     column.add_support("x=0, y=0", "xyz")
     column.add_support(f"x={L}, y=0", "y z")
     column.add_traction("push", f"x={L}", (-1.0 / h**2, 0, 0))
-    factor = find_buckling(assemble(column), "push", count=1).factors[0]
+    factor = find_buckling(assemble_structure(column), "push", count=1).factors[0]
     euler = np.pi**2 * 210e9 * h**4 / 12 / L**2
     shear = 1.2 * euler / (210e9 / 2.6 * h**2)
     assert factor < euler
@@ -293,7 +293,7 @@ def thick_cylinder(kind, poisson, divisions=(4, 6, 1), **options):
     for plane, way in (("x=0", "x"), ("y=0", "y"), ("z=0", "z"), ("z=0.2", "z")):
         tube.add_support(plane, way)
     tube.add_pressure("p", "bore", 1e6)
-    solution = solve_static(assemble(tube), "p")
+    solution = solve_static(assemble_structure(tube), "p")
     on = np.flatnonzero(t < 1e-9)
     c, s_ = np.cos(angle[on]), np.sin(angle[on])
     stress = solution.stresses()[0].at_points[on]
@@ -325,7 +325,7 @@ def test_an_orthotropic_rubber_that_keeps_its_volume_is_warned_of(share, warned)
     solid = Solid("pad", box_mesh((1, 1, 1), (1, 1, 1), "hex20"), rubber)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        assemble(solid)
+        assemble_structure(solid)
     assert [("'cord'" in str(one.message) and "quadrature=3" in str(one.message)) for one in found] == [True] * warned
 
 

@@ -11,13 +11,13 @@ pytest.importorskip("skfem")
 PROGRAM = """
 import json, resource
 import numpy as np
-from dalembert.structures import Solid, assemble, box_mesh, craig_bampton
+from dalembert.structures import Solid, assemble_structure, box_mesh, craig_bampton
 
 solid = Solid("cube", box_mesh((1.0, 1.0, 1.0), (25, 25, 25)), "steel")
 places = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)] + [(0.5, 0.5, 0), (0.5, 0.5, 1)]
 for k, (a, b, c) in enumerate(places):
     solid.add_interface(f"i{k}", lambda x, y, z: (abs(x - a) < 0.09) & (abs(y - b) < 0.09) & (abs(z - c) < 0.01))
-model = assemble(solid)
+model = assemble_structure(solid)
 masters = [f"i{k}.{way}" for k in range(10) for way in ("x", "y", "z", "rx", "ry", "rz")]
 reduced = craig_bampton(model.system(), masters, modes=20)
 frequencies = reduced.system.modes().frequencies_hz

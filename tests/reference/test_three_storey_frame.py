@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.structures import Frame, Material, Section, Structure, assemble
+from dalembert.structures import Frame, Material, Section, Structure, assemble_structure
 from tests.helpers.findings import raises
 
 SECTION = Section.rectangle(height=1e-3, width=0.035).without_shear()
@@ -61,7 +61,7 @@ def frequencies(count: int, **options: object) -> np.ndarray:
 
 
 def rig(**options: object) -> SecondOrder:
-    return with_pendulum(assemble(three_storey_frame(**options)).system())
+    return with_pendulum(assemble_structure(three_storey_frame(**options)).system())
 
 
 def floor_shapes(system: SecondOrder, count: int) -> np.ndarray:
@@ -77,7 +77,7 @@ def floor_shapes(system: SecondOrder, count: int) -> np.ndarray:
 @pytest.mark.parametrize("elements", [1, 3, 40])
 def test_the_count_of_elastic_coordinates_is_three_floors_and_two_per_point_inside(elements: int) -> None:
     """3 + 12 (n_e - 1): 27 for n_e = 3, 28 with the pendulum; 472 in all for n_e = 40."""
-    model: Structure = assemble(three_storey_frame(elements=elements))
+    model: Structure = assemble_structure(three_storey_frame(elements=elements))
     assert len(model.free) == 3 + 12 * (elements - 1)
     assert with_pendulum(model.system()).nq == {1: 4, 3: 28, 40: 472}[elements]
 
@@ -99,7 +99,7 @@ def beams_of_the_frame(elements: int) -> Structure:
     for storey, mass in enumerate(FLOORS, start=1):
         frame.add_mass(f"mass of floor{storey}", f"left.{storey}", mass)
         frame.add_rigid(f"floor{storey}", f"left.{storey}", f"right.{storey}", "x")
-    return assemble(frame)
+    return assemble_structure(frame)
 
 
 @pytest.mark.spec("000-33")
@@ -250,7 +250,7 @@ def test_without_mass_in_the_beams_the_shapes_are_those_of_the_lumped_model() ->
 
 @pytest.mark.spec("000-T1")
 def test_one_massless_element_per_beam_has_the_stiffness_of_the_lumped_model() -> None:
-    system = assemble(three_storey_frame(elements=1, density=0.0)).system()
+    system = assemble_structure(three_storey_frame(elements=1, density=0.0)).system()
     k = [24 * 207e9 * SECTION.I_z / L**3 for L in STATED]
     assert k[0] == pytest.approx(1190.92628, abs=5e-6)
     assert k[1] == pytest.approx(660.07653, abs=5e-6)

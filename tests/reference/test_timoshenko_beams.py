@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Chebyshev
 
-from dalembert.structures import Beam, End, Frame, Section, assemble, supported_branches, supported_ratios
+from dalembert.structures import Beam, End, Frame, Section, assemble_structure, supported_branches, supported_ratios
 
 ENDS = ("free", "clamped", "supported", "guided")
 PAIRS = [(a, b) for i, a in enumerate(ENDS) for b in ENDS[i:]]
@@ -163,7 +163,7 @@ def test_frame_elements_converge_from_above_to_the_exact_beam(tip):
         frame.add_support("A", "fixed")
         if tip.mass:
             frame.add_mass("tip", "B", tip.mass, inertia=tip.inertia)
-        found = assemble(frame).modes(10).frequencies
+        found = assemble_structure(frame).modes(10).frequencies
         return np.array([found[np.argmin(np.abs(found - w))] for w in exact])  # axial modes lie in between
 
     coarse, fine = bending(20), bending(40)

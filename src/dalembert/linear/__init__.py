@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from dalembert.linear.eigen.output_shapes import modes_at_outputs as modes_at_outputs
     from dalembert.linear.eigen.roots import Roots as Roots
     from dalembert.linear.eigen.stability import Stability as Stability
-    from dalembert.linear.families.sweeps import AxisCrossing as AxisCrossing
-    from dalembert.linear.families.sweeps import CriticalSpeed as CriticalSpeed
-    from dalembert.linear.families.sweeps import Sweep as Sweep
-    from dalembert.linear.families.sweeps import campbell as campbell
-    from dalembert.linear.families.sweeps import root_locus as root_locus
-    from dalembert.linear.families.sweeps import sweep as sweep
+    from dalembert.linear.families.campbell import campbell as campbell
+    from dalembert.linear.families.root_locus import root_locus as root_locus
+    from dalembert.linear.families.track_eigenvalues import AxisCrossing as AxisCrossing
+    from dalembert.linear.families.track_eigenvalues import CriticalSpeed as CriticalSpeed
+    from dalembert.linear.families.track_eigenvalues import EigenvalueBranches as EigenvalueBranches
+    from dalembert.linear.families.track_eigenvalues import track_eigenvalues as track_eigenvalues
     from dalembert.linear.families.validity import Validity as Validity
     from dalembert.linear.modes import Modes as Modes
     from dalembert.linear.responses.duhamel import duhamel as duhamel

@@ -284,6 +284,6 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
         return find_problems(self)
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Raise one `ModelError` that lists every problem of the description."""
         ModelError.refuse(self.problems(), f"problems in mechanism {self.name!r}")

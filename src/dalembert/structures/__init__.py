@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dalembert.structures.assembly.materials import material as material
     from dalembert.structures.assembly.sections import Section as Section
     from dalembert.structures.assembly.structure import Structure as Structure
-    from dalembert.structures.assembly.structure import assemble as assemble
+    from dalembert.structures.assembly.structure import assemble_structure as assemble_structure
     from dalembert.structures.continuous.assumed_modes import AssumedModes as AssumedModes
     from dalembert.structures.continuous.assumed_modes import Attached as Attached
     from dalembert.structures.continuous.assumed_modes import Trial as Trial

@@ -14,7 +14,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.core.arrays import FloatArray
-from dalembert.structures import Structure, assemble
+from dalembert.structures import Structure, assemble_structure
 
 FLOORS = ("floor1", "floor2", "floor3")
 ACCELERATIONS = ("a1", "a2", "a3")
@@ -127,7 +127,7 @@ def frame(lengths: tuple[float, ...] = STATED, elements: int = 1) -> Structure:
     for name, mass in zip(FLOORS, MASSES, strict=True):
         model.add_mass(f"mass of {name}", name, mass)
         model.add_rigid(f"plate of {name}", name, f"{name}[right]", "x")
-    return assemble(model)
+    return assemble_structure(model)
 
 
 def with_pendulum(system: da.SecondOrder, pendulum: Pendulum, floor: str) -> da.SecondOrder:

@@ -29,7 +29,7 @@ from dalembert.symbolic.modular import (
     modular_model,
     rigid_body,
     rolling_wheel,
-    rotation,
+    rotation_matrix,
     speed_model,
     thin_bar,
 )
@@ -118,23 +118,25 @@ def _frame(d: Mapping[str, Any]) -> Assembly:
 def _points(frame: Assembly, d: Mapping[str, Any]) -> dict[str, Any]:
     """Places and rotation matrices of the frame, the handlebar and the rods."""
     contact = ca.vertcat(frame["x"], frame["y"], 0)
-    R = rotation("zxy", [frame["psi"], frame["phi"], frame["theta"]])
+    R = rotation_matrix("zxy", [frame["psi"], frame["phi"], frame["theta"]])
     return {
         "contact": contact, "R": R, "hub": contact + R @ ca.vertcat(0, 0, -REAR),
         "H": contact + R @ ca.vertcat(d["wheelbase"] + d["trail"], 0, 0),
-        "R H": R @ rotation("yz", [TILT, frame["delta"]]),
-        "P": contact + R @ ca.vertcat(d["P x"], 0, d["P z"]), "R P": R @ rotation("yx", [ROD_TILT, frame["chiP"]]),
-        "Q": contact + R @ ca.vertcat(d["Q x"], 0, d["Q z"]), "R Q": R @ rotation("yx", [ROD_TILT, frame["chiQ"]]),
+        "R H": R @ rotation_matrix("yz", [TILT, frame["delta"]]),
+        "P": contact + R @ ca.vertcat(d["P x"], 0, d["P z"]),
+        "R P": R @ rotation_matrix("yx", [ROD_TILT, frame["chiP"]]),
+        "Q": contact + R @ ca.vertcat(d["Q x"], 0, d["Q z"]),
+        "R Q": R @ rotation_matrix("yx", [ROD_TILT, frame["chiQ"]]),
     }  # fmt: skip
 
 
 def _join_side(root: Assembly, d: Mapping[str, Any], points: Mapping[str, Any], side: str, sign: int) -> None:
-    knuckle, R = _place(root, f"K{side}"), rotation("zxy", _angles(root, f"K{side}"))
+    knuckle, R = _place(root, f"K{side}"), rotation_matrix("zxy", _angles(root, f"K{side}"))
 
     def on_knuckle(letter: str) -> Any:
         return knuckle + R @ ca.vertcat(d[f"K{letter} x"], sign * d[f"K{letter} y"], d[f"K{letter} z"])
 
-    half = 0.5 * d["bar"] * rotation("zyx", _angles(root, f"S{side}"))[:, 0]
+    half = 0.5 * d["bar"] * rotation_matrix("zyx", _angles(root, f"S{side}"))[:, 0]
     middle = _place(root, f"S{side}")
     handle = points["H"] + points["R H"] @ ca.vertcat(d["h x"], sign * d["h y"], d["h z"])
     _join(root, f"h{side}", handle, middle - half)
@@ -156,7 +158,7 @@ def _angles(root: Assembly, name: str) -> list[Any]:
 
 
 def _axle(root: Assembly, name: str) -> Any:
-    return rotation("zx", _angles(root, name)[:2])[:, 1]
+    return rotation_matrix("zx", _angles(root, name)[:2])[:, 1]
 
 
 def _join(root: Assembly, name: str, a: Any, b: Any) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dalembert.tree.derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
     from dalembert.tree.derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
     from dalembert.tree.dynamics import coriolis_matrix as coriolis_matrix
-    from dalembert.tree.dynamics import energy as energy
+    from dalembert.tree.dynamics import energies as energies
     from dalembert.tree.dynamics import forward_dynamics as forward_dynamics
     from dalembert.tree.dynamics import gravity as gravity
     from dalembert.tree.dynamics import inverse_dynamics as inverse_dynamics

@@ -116,7 +116,7 @@ def gravity(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = 
     return evaluate(eqs, state, "gravity", payload=payload)[0]
 
 
-def energy(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> tuple[Any, Any]:
+def energies(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> tuple[Any, Any]:
     """Kinetic energy of all bodies and potential energy of their weights [J]; arrays of many states."""
     kinetic, potential = (x[..., 0] for x in evaluate(eqs, state, "energy", payload=payload))
     return (float(kinetic), float(potential)) if not kinetic.ndim else (kinetic, potential)

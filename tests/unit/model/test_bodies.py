@@ -24,7 +24,7 @@ def test_inertia_may_be_a_number_principal_values_or_a_matrix() -> None:
 def test_equality_in_the_triangle_is_legal() -> None:
     m = da.Mechanism("m")
     m.add_body("plate", mass=1.0, inertia=(1.0, 2.0, 3.0))
-    m.check()
+    m.validate()
 
 
 def test_axes_of_a_frame_are_a_rotation_about_the_given_direction() -> None:
@@ -50,7 +50,7 @@ def turned(error: float) -> None:
 def inertia(*rows: Sequence[float]) -> None:
     m = da.Mechanism("m")
     m.add_body("b", mass=1.0, inertia=rows)
-    m.check()
+    m.validate()
 
 
 def universal(cosine: float) -> None:

@@ -92,7 +92,7 @@ def test_a_machine_tied_to_no_ground_may_fly() -> None:
     m = da.Mechanism("satellite")
     hub, panel = (m.add_body(n, mass=1.0, inertia=1.0) for n in ("hub", "panel"))
     m.add_revolute("hinge", hub.at(0.5, 0, 0), panel.at(-0.5, 0, 0))
-    m.check()
+    m.validate()
 
 
 def test_energy_may_be_a_sensor_by_its_own_name() -> None:

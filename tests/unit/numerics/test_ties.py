@@ -7,9 +7,9 @@ import pytest
 
 from dalembert.control import place
 from dalembert.core.errors import DalembertError
-from dalembert.linear import SecondOrder, StateSpace, sweep
+from dalembert.linear import SecondOrder, StateSpace, track_eigenvalues
 from dalembert.numerics import ties
-from dalembert.structures import Frame, Section, assemble, solve_static
+from dalembert.structures import Frame, Section, assemble_structure, solve_static
 from dalembert.structures.reduction.master_coordinates import choose_masters
 
 BITS = range(40)
@@ -61,7 +61,7 @@ def test_a_mechanism_is_named_by_the_same_coordinates_in_the_same_order():
         frame.add_support(["A", "D", "F"], "pinned")
         frame.add_force("wind", "B", (1, 0))
         with pytest.raises(DalembertError) as caught:
-            solve_static(assemble(frame), "wind")
+            solve_static(assemble_structure(frame), "wind")
         words.add(str(caught.value))
     assert len(words) == 1
 
@@ -84,5 +84,5 @@ def test_conjugate_pairs_of_one_real_part_are_taken_as_pairs(seed):
 @pytest.mark.parametrize("seed", BITS[:8])
 def test_equal_pairs_that_cross_the_axis_together_are_one_crossing(seed):
     K = np.diag(shaken([4.0, 4.0], seed))
-    found = sweep(lambda c: SecondOrder(np.eye(2), K, C=c * np.eye(2)), np.linspace(-1.0, 1.0, 5))
+    found = track_eigenvalues(lambda c: SecondOrder(np.eye(2), K, C=c * np.eye(2)), np.linspace(-1.0, 1.0, 5))
     assert [one.value for one in found.crossings] == pytest.approx([0.0], abs=1e-12)

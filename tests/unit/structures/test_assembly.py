@@ -12,7 +12,7 @@ from dalembert.structures import (
     ModalDamping,
     Rayleigh,
     Section,
-    assemble,
+    assemble_structure,
     centrifugal_load,
     find_buckling,
     geometric_stiffness,
@@ -84,7 +84,7 @@ def test_a_name_for_two_sections_or_materials_is_refused():
     lambda f: centrifugal_load(f, "x", 1.0),
 ])  # fmt: skip
 def test_a_frame_where_a_structure_is_needed_gets_the_advice(function):
-    with raises(DalembertError, "wrong-type", "Frame", "da.structures.assemble"):
+    with raises(DalembertError, "wrong-type", "Frame", "da.structures.assemble_structure"):
         function(frame())
 
 
@@ -120,7 +120,7 @@ def test_a_frame_where_a_structure_is_needed_gets_the_advice(function):
 ])  # fmt: skip
 def test_a_wrong_question_is_answered_in_words(call, words):
     with raises(DalembertError, *words):
-        call(assemble(frame()))
+        call(assemble_structure(frame()))
 
 
 def test_a_mechanism_gets_the_advice_to_look_at_releases_and_bars():
@@ -130,4 +130,4 @@ def test_a_mechanism_gets_the_advice_to_look_at_releases_and_bars():
     f.add_support(["A", "D"], "pinned")
     f.add_force("wind", "B", (1, 0))
     with raises(DalembertError, "not-held"):
-        solve_static(assemble(f), "wind")
+        solve_static(assemble_structure(f), "wind")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.structures import Frame, Section, assemble, prestress, solve_static
+from dalembert.structures import Frame, Section, assemble_structure, prestress, solve_static
 from tests.helpers.findings import raises
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
@@ -32,14 +32,14 @@ def test_names_that_mean_two_things_are_refused(change, words):
     f = frame()
     change(f)
     with raises(ModelError, *words):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_tables_stay_in_line_and_report_all_that_acts():
     f = frame()
     f.add_point("a point with a rather long name", 3, 1)
     f.add_beam("q", "C", "a point with a rather long name", **BEAM)
-    s = assemble(f)
+    s = assemble_structure(f)
     text = solve_static(s, {"gravity": 1.35, "C.x": 10.0}).table()
     assert "under 1.35 gravity + given forces" in text
     exponents = [re.search(r"e[+-]\d\d ", line) for line in text.splitlines()[1:]]
@@ -51,7 +51,7 @@ def test_tables_stay_in_line_and_report_all_that_acts():
 def test_a_section_without_size_leaves_out_the_stresses_and_says_why():
     f = frame()
     f.add_beam("q", "A", "C", section=Section(area=0.01, I_y=1e-5, I_z=1e-5, J=1e-5), material="steel")
-    solution = solve_static(assemble(f), "snow")
+    solution = solve_static(assemble_structure(f), "snow")
     text = solution.beam("q").table()
     assert "no stresses: its section has no height and width" in text
     assert "nan" not in text and "σ" not in text
@@ -63,11 +63,11 @@ def test_a_curvature_of_a_bar_is_refused():
     f.add_bar("tie", "A", "C", **BEAM)
     f.add_strain("hot", "tie", 1e-4, curvature_z=0.1)
     with raises(ModelError, "ineffective-load", "'tie'"):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_a_prestressed_structure_says_so():
-    assert "K + geometric stiffness" in repr(prestress(assemble(frame()), "snow"))
+    assert "K + geometric stiffness" in repr(prestress(assemble_structure(frame()), "snow"))
 
 
 def test_a_moment_on_a_released_end_is_refused_in_words():
@@ -77,4 +77,4 @@ def test_a_moment_on_a_released_end_is_refused_in_words():
     f.add_support("D", "y")
     f.add_moment("twist", "D", 5.0)
     with raises(DataError, "ineffective-load"):
-        solve_static(assemble(f), "twist")
+        solve_static(assemble_structure(f), "twist")

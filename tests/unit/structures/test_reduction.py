@@ -11,7 +11,7 @@ from dalembert.linear import SecondOrder
 from dalembert.structures import (
     Frame,
     Section,
-    assemble,
+    assemble_structure,
     condense_dynamic,
     craig_bampton,
     irs,
@@ -259,7 +259,7 @@ def test_serep_refuses_masters_at_rest_in_the_kept_modes():
     frame.add_points(["A", "B"], [[0, 0], [1, 0]])
     frame.add_beam("b", "A", "B", section=Section.square(0.02), material="steel", elements=40)
     frame.add_support("A", "fixed")
-    system = assemble(frame).system()
+    system = assemble_structure(frame).system()
     with raises(DataError, "rank-deficient", "2", "3", "1"):
         serep(system, ["b[2].x", "b[3].x"])
     near = serep(system, ["b[1].y", "B.y"])
@@ -272,7 +272,7 @@ def test_rigid_body_modes_of_a_reduced_free_beam_are_exactly_zero(reduce):
     frame = Frame("free", planar=True)
     frame.add_points(["A", "B"], [[0, 0], [1, 0]])
     frame.add_beam("b", "A", "B", section=Section.rectangle(0.02, 0.013), material="steel", elements=60)
-    system = assemble(frame).system()
+    system = assemble_structure(frame).system()
     masters = ["b[45].rz", "b[15].x", "b[59].rz", "b[28].rz", "b[16].rz", "b[56].y", "b[53].y"]
     for few in (masters, ["b[22].rz", "b[23].x", "b[23].y", "b[23].rz"]):
         modes = reduce(system, few).system.modes()

@@ -59,7 +59,7 @@ def test_planar_trees_have_the_same_relations() -> None:
     np.testing.assert_allclose(da.tree.mass_matrix(eqs, state), M, **EXACT)
     a_found = da.tree.forward_dynamics(eqs, state, np.arange(eqs.nv))
     np.testing.assert_allclose(da.tree.inverse_dynamics(eqs, state, a_found), np.arange(eqs.nv), rtol=0, atol=1e-11)
-    assert da.tree.energy(eqs, state)[0] == pytest.approx(0.5 * v @ M @ v, rel=1e-13)
+    assert da.tree.energies(eqs, state)[0] == pytest.approx(0.5 * v @ M @ v, rel=1e-13)
     J = da.tree.jacobian(eqs, state, "b.tip")
     assert J.shape == (3, eqs.nv)
     wrench = np.array([0.3, -0.4, 0.7])
@@ -88,7 +88,7 @@ def test_springs_and_motors_do_not_act_in_functions_of_the_tree() -> None:
 def test_energies_are_those_of_the_equations() -> None:
     eqs, (state,) = arm(), arm_states(1)
     found = eqs.kernel("energy")(state.q, state.v, state.z, eqs.p, 0.0)
-    assert da.tree.energy(eqs, state) == pytest.approx([float(x[0]) for x in found], rel=1e-13)
+    assert da.tree.energies(eqs, state) == pytest.approx([float(x[0]) for x in found], rel=1e-13)
 
 
 @pytest.mark.parametrize("function", [da.tree.inverse_dynamics, da.tree.forward_dynamics])

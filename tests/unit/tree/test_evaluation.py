@@ -21,8 +21,8 @@ def test_a_list_of_states_and_arrays_give_the_results_of_single_states_in_rows()
     efforts = da.tree.inverse_dynamics(eqs, states, np.ones(3))
     assert efforts.shape == (40, 3)
     np.testing.assert_array_equal(efforts[7], da.tree.inverse_dynamics(eqs, states[7], np.ones(3)))
-    kinetic, potential = da.tree.energy(eqs, states)
-    assert (kinetic[3], potential[3]) == da.tree.energy(eqs, states[3])
+    kinetic, potential = da.tree.energies(eqs, states)
+    assert (kinetic[3], potential[3]) == da.tree.energies(eqs, states[3])
 
 
 def test_one_pose_takes_many_accelerations() -> None:

@@ -246,19 +246,19 @@ class ServoConstraints:
             )
         return _solve_numerically(J[0], W[0], r[0])
 
-    def examine(self, run: Record) -> Realizability:
+    def examine(self, record: Record) -> Realizability:
         """Singularity margin along a run, the required inputs, and the residuals of the constraints.
 
         Warns where the required inputs are out of proportion.
         """
         eqs = self.eqs
-        if not isinstance(run, Record):
-            raise DataError("wrong-type", f"examine needs the Record of a run, got {type(run).__name__}.")
+        if not isinstance(record, Record):
+            raise DataError("wrong-type", f"examine needs the Record of a run, got {type(record).__name__}.")
         q, v, z, u = (
-            run[list(names)].reshape(len(run.time), len(names))
+            record[list(names)].reshape(len(record.time), len(names))
             for names in (eqs.coordinates.names, eqs.speeds.names, eqs.internal.names, eqs.inputs.names)
         )
-        J, W, r, _, Y, _ = self._evaluate(q, v, z, u, run.time)
+        J, W, r, _, Y, _ = self._evaluate(q, v, z, u, record.time)
         places = [eqs.inputs.index[name] for name in self.actuated]
         left = np.einsum("kij,kj->ki", J, u[:, places]) - r
         needed = np.array([_solve_numerically(*each) for each in zip(J, W, r, strict=True)])
@@ -266,7 +266,7 @@ class ServoConstraints:
         sign = np.linalg.slogdet(J)[0] if square else np.ones(len(J))
         report = Realizability(
             constraints=self.constraints, actuated=self.actuated, units=tuple(eqs.inputs.units[k] for k in places),
-            time=run.time, singularity_margin=compute_singularity_margins(J, W, Y)[:, -1],
+            time=record.time, singularity_margin=compute_singularity_margins(J, W, Y)[:, -1],
             input_gains=compute_input_gains(J, W), sign=sign, inputs=needed,
             effort=np.sqrt(np.maximum(np.einsum("ki,kij,kj->k", needed, W, needed), 0.0)), residual=np.abs(left),
         )  # fmt: skip

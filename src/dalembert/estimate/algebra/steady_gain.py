@@ -38,12 +38,12 @@ LIMITS = HiddenModeLimits()
 class SteadyGain:
     """Limits of gains and covariances of a filter.
 
-    K : (nx, ny) filter gain.  L : (nx, ny) predictor gain.  P, P_before : (nx, nx) covariance after and before a
+    M : (nx, ny) filter gain.  L : (nx, ny) predictor gain.  P, P_before : (nx, nx) covariance after and before a
     sample.  S : (ny, ny) of the innovations.  poles : of the error, eigenvalues of A - L C.
     residual : of the Riccati equation, relative to P_before.
     """
 
-    K: Array
+    M: Array
     L: Array
     P: Array
     P_before: Array

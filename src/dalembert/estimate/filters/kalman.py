@@ -276,7 +276,7 @@ class SteadyKalman(Kalman):
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         e = self.model.innovation(y, self.model.outputs(m, u, p, t), measured)
-        return m + ca.DM(self.steady.K) @ e, e, ca.MX(ca.DM(self.steady.S))
+        return m + ca.DM(self.steady.M) @ e, e, ca.MX(ca.DM(self.steady.S))
 
     def covariance(self, m: Expr) -> Expr:
         return ca.MX(ca.DM(self.steady.P))

@@ -72,7 +72,7 @@ class KalmanBucy:
     --------
     >>> from dalembert.linear import StateSpace
     >>> drift = StateSpace([[0.0]], C=[[1.0]], outputs="seen")
-    >>> KalmanBucy(drift, Q=4.0, R=1.0).steady.K.tolist()
+    >>> KalmanBucy(drift, Q=4.0, R=1.0).steady.M.tolist()
     [[2.0]]
     """
 

@@ -70,7 +70,7 @@ def model_document(mechanism: Mechanism) -> dict[str, Any]:
     """The tables of a model file; `ModelError` names every part that cannot be written."""
     if not isinstance(mechanism, Mechanism):
         raise ModelError("wrong-type", f"expected a Mechanism, got {type(mechanism).__name__}.")
-    mechanism.check()
+    mechanism.validate()
     return Document(mechanism).tables()
 
 

@@ -253,7 +253,7 @@ def build_urdf(
     try:
         _build(reader, m, links, joints, top, base, actuated)
         reader.problems.raise_if_any()
-        m.check()
+        m.validate()
     except ModelFileError:
         raise
     except DalembertError as error:

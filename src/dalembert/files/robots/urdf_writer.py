@@ -312,7 +312,7 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     if mechanism.planar:
         advice = Advice("Describe it in space.")
         raise ModelError("not-supported", f"mechanism {mechanism.name!r} is planar, and URDF is spatial.", advice)
-    mechanism.check()
+    mechanism.validate()
     writer = UrdfWriter(mechanism)
     writer.span()
     shown = [one.body for one in writer.links.values() if one.body.mesh is not None]

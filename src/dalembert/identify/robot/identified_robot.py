@@ -135,7 +135,7 @@ class IdentifiedRobot:
                 by_joint.setdefault(label, {})[term] = float(new) - float(old)
         for label, change in by_joint.items():
             change_joint(made, label, change, self.columns.speed)
-        made.check()
+        made.validate()
         return made
 
     def _inertias(self, bodies: Sequence[str]) -> dict[str, NewInertia]:

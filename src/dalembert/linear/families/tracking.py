@@ -96,7 +96,7 @@ class TrackedSpectra:
             raise DataError(
                 "wrong-shape",
                 f"the number of eigenvalues changes along {self.parameter}: {len(values)} {where}, {self.size} before. "
-                "The systems of a sweep need the same states throughout.",
+                "The systems along a parameter need the same states throughout.",
             )
         return Spectrum(values, shapes / np.maximum(np.linalg.norm(shapes, axis=0), np.finfo(np.float64).tiny))
 

@@ -78,7 +78,7 @@ class Absolute:
     tree: FunctionSource | None = None
 
     def __init__(self, m: Mechanism, *, sticking: bool = False, kernels: bool | None = None) -> None:
-        m.check()
+        m.validate()
         self.m = m
         self.calls: CallList | None = None
         self._kernels = repeats_bodies(m.bodies, m.planar) if kernels is None else kernels

@@ -89,7 +89,7 @@ class JointCoordinates(Absolute):
     def __init__(
         self, m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = (), sticking: bool = False
     ) -> None:
-        m.check()
+        m.validate()
         bearing = {name: force.name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
         self.remarks = describe_tree(m, self.branches, bearing, absolute)

@@ -222,7 +222,7 @@ def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tole
     return matrices.rank_of(np.linalg.svd(rows_at(eqs, near), compute_uv=False), tolerance) > rank
 
 
-def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = LIMITS.rank) -> Record:
+def rank_report(eqs: EquationsOfMotion, record: Record, *, tolerance: float = LIMITS.rank) -> Record:
     """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run.
 
     Returns a Record with channels ``rank``, ``dof``, ``distance`` (smallest singular value that counts) and
@@ -233,20 +233,20 @@ def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = LIMIT
     """
     columns = []
     for channels, default in ((eqs.coordinates, None), (eqs.speeds, None), (eqs.internal, 0.0), (eqs.inputs, 0.0)):
-        block = np.zeros((len(run.time), len(channels)))
+        block = np.zeros((len(record.time), len(channels)))
         for k, name in enumerate(channels.names):
-            if name in run.names:
-                block[:, k] = run[name]
+            if name in record.names:
+                block[:, k] = record[name]
             elif default is None:
                 raise DataError(
-                    "missing-channel", unknown_name("channel", name, run.names, f"the run given for {eqs.name!r}")
+                    "missing-channel", unknown_name("channel", name, record.names, f"the run given for {eqs.name!r}")
                 )
         columns.append(block)
     q, v, z, u = columns
-    count = len(run.time)
+    count = len(record.time)
     values = np.zeros((count, 0))
     if eqs.rows:
-        A = eqs.kernel("rows").many(q, v, z, u, eqs.p, run.time[:, None])[0]
+        A = eqs.kernel("rows").many(q, v, z, u, eqs.p, record.time[:, None])[0]
         A = np.reshape(A, (count, len(eqs.rows), eqs.nv))
         values = np.asarray(np.linalg.svd(scaled_rows(eqs, A), compute_uv=False))
     rank = np.array([matrices.rank_of(s, tolerance) for s in values], dtype=float)
@@ -258,10 +258,10 @@ def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = LIMIT
         "smallest": np.array([s[-1] / s[0] if r else 1.0 for s, r in pairs]),
     }
     names = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
-    if all(name in run.names for name in names):
-        a = np.column_stack([run[name] for name in names]) if names else np.zeros((count, 0))
-        data |= _residuals(eqs, run.time, (q, v, z, u), a, tolerance)
-    return Record.from_channels(run.time, data, {}, name=f"rank of {eqs.name}", provenance={"tolerance": tolerance})
+    if all(name in record.names for name in names):
+        a = np.column_stack([record[name] for name in names]) if names else np.zeros((count, 0))
+        data |= _residuals(eqs, record.time, (q, v, z, u), a, tolerance)
+    return Record.from_channels(record.time, data, {}, name=f"rank of {eqs.name}", provenance={"tolerance": tolerance})
 
 
 def _residuals(

@@ -93,13 +93,13 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, assemble
+    >>> from dalembert.structures import Frame, Section, assemble_structure
     >>> f = Frame("column", planar=True)
     >>> f.add_points(["foot", "head"], [[0, 0], [0, 2]])
     >>> f.add_beam("column", "foot", "head", section=Section.square(0.02), material="steel", elements=8)
     >>> f.add_support("foot", "pinned"); f.add_support("head", "x")
     >>> f.add_force("weight", "head", (0, -1000))
-    >>> round(find_buckling(assemble(f), "weight", count=2).critical, 3)
+    >>> round(find_buckling(assemble_structure(f), "weight", count=2).critical, 3)
     6.907
     """
     needs_structure("find_buckling", structure)

@@ -45,12 +45,12 @@ def prestress(structure: Structure, load: Any = None, *, tension: Mapping[str, f
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, assemble
+    >>> from dalembert.structures import Frame, Section, assemble_structure
     >>> f = Frame("string", planar=True)
     >>> f.add_points(["A", "B"], [[0, 0], [1, 0]])
     >>> f.add_beam("wire", "A", "B", section=Section.circle(1e-3), material="steel", elements=12)
     >>> f.add_support(["A", "B"], "pinned")
-    >>> free, tight = assemble(f), prestress(assemble(f), tension={"wire": 100.0})
+    >>> free, tight = assemble_structure(f), prestress(assemble_structure(f), tension={"wire": 100.0})
     >>> [round(float(s.modes(1).frequencies_hz[0]), 2) for s in (free, tight)]
     [2.03, 63.71]
     """

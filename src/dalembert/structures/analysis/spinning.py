@@ -96,12 +96,12 @@ def spin(
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, assemble
+    >>> from dalembert.structures import Frame, Section, assemble_structure
     >>> f = Frame("blade")
     >>> f.add_points(["hub", "tip"], [[0, 0, 0], [1, 0, 0]])
     >>> f.add_beam("blade", "hub", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
     >>> f.add_support("hub", "fixed")
-    >>> [round(float(spin(assemble(f), "z", w).modes(1).frequencies_hz[0]), 3) for w in (0.0, 60.0)]
+    >>> [round(float(spin(assemble_structure(f), "z", w).modes(1).frequencies_hz[0]), 3) for w in (0.0, 60.0)]
     [3.342, 10.691]
     """
     needs_structure("spin", structure)

@@ -40,7 +40,7 @@ PER_TIME = {"velocity": "/s", "acceleration": "/s²", "absolute_acceleration": "
 class Structure:
     """A finite-element model with its supports: sparse matrices with names; frozen.
 
-    Made by :func:`assemble` from a `Frame` or a `Solid`, or from matrices directly.
+    Made by :func:`assemble_structure` from a `Frame` or a `Solid`, or from matrices directly.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ class Structure:
 
 
 @singledispatch
-def assemble(description: Any, **options: Any) -> Structure:
+def assemble_structure(description: Any, **options: Any) -> Structure:
     """The checked, numbered and assembled model of a description: a `Frame` or a `Solid`."""
     raise ModelError("wrong-type", f"a structure is made of a Frame or a Solid, got {type(description).__name__}.")
 
@@ -353,7 +353,7 @@ def needs_structure(function: str, given: Any) -> None:
     """Refuse anything but a `Structure`, and advise how to make one of a description."""
     if not isinstance(given, Structure):
         kind = type(given).__name__
-        advice = [Advice("Use {}.", Call("da.structures.assemble"))] if kind in ("Frame", "Solid") else []
+        advice = [Advice("Use {}.", Call("da.structures.assemble_structure"))] if kind in ("Frame", "Solid") else []
         raise ModelError("wrong-type", f"{function} needs a Structure, got {kind}.", *advice)
 
 

@@ -16,7 +16,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.model.flexible import FlexibleBodyData
 from dalembert.record import Record
 from dalembert.structures.analysis.statics import StaticSolution
-from dalembert.structures.assembly.structure import Structure, assemble
+from dalembert.structures.assembly.structure import Structure, assemble_structure
 
 
 def recover_deformation(
@@ -52,7 +52,7 @@ def recover_deformation(
     >>> bool(bent.stresses()[0].von_mises.max() > 1e6)
     True
     """
-    structure = source if isinstance(source, Structure) else assemble(source)
+    structure = source if isinstance(source, Structure) else assemble_structure(source)
     values = body_data.finite_elements
     shapes = None if values is None else values.shapes
     if shapes is None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.structures.assembly.structure import DIRECTIONS, Structure, assemble
+from dalembert.structures.assembly.structure import DIRECTIONS, Structure, assemble_structure
 from dalembert.structures.frame.frame import Frame
 from dalembert.structures.reduction.master_coordinates import by_point
 from dalembert.structures.reduction.reduction import Reduction
@@ -32,7 +32,7 @@ def read_source(source: Any, name: str | None, positions: Any, of: Any) -> tuple
     if positions is not None:
         raise ModelError("ineffective-argument", "positions go with matrices and reductions only.")
     if isinstance(source, Frame | Solid):
-        return assemble(source), None
+        return assemble_structure(source), None
     if isinstance(source, Structure):
         check_matrices(source.name, source.M, source.K)
         return source, None
@@ -125,7 +125,7 @@ def _positions(name: str, positions: Any) -> tuple[list[str], FloatArray]:
 
 def _of_reduction(reduction: Reduction, name: str | None, positions: Any, of: Any) -> tuple[Structure, FloatArray]:
     if of is not None:
-        structure = of if isinstance(of, Structure) else assemble(of)
+        structure = of if isinstance(of, Structure) else assemble_structure(of)
         if tuple(structure.free) != tuple(reduction.full.coordinates):
             raise ModelError(
                 "channel-mismatch",

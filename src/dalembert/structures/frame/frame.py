@@ -39,7 +39,7 @@ class Support:
 
 
 class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethods, LoadMethods):
-    """Points, elements between them, supports and loads; made a model by ``assemble(frame)``.
+    """Points, elements between them, supports and loads; made a model by ``assemble_structure(frame)``.
 
     Elements are beams, bars, masses, springs and rigid links, and further kinds of :data:`FRAME_ELEMENTS`.
 
@@ -52,13 +52,13 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, solve_static, assemble
+    >>> from dalembert.structures import Frame, Section, solve_static, assemble_structure
     >>> f = Frame("cantilever", planar=True)
     >>> f.add_points(["root", "tip"], [[0, 0], [1, 0]])
     >>> f.add_beam("beam", "root", "tip", section=Section.rectangle(0.02, 0.02), material="steel", elements=8)
     >>> f.add_support("root", "fixed")
     >>> f.add_force("tip load", "tip", (0, -10))
-    >>> s = assemble(f)
+    >>> s = assemble_structure(f)
     >>> s.modes(3).frequencies_hz.round(2).tolist()
     [16.71, 104.5, 291.95]
     >>> print(f"{solve_static(s, 'tip load').displacement['tip.y']:.4e} m")
@@ -210,7 +210,7 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
         """All findings about the description; empty when it is sound."""
         return find_problems(self)
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Raise one `ModelError` that lists every problem of the description."""
         ModelError.refuse(self.problems(), f"problems in frame {self.name!r}", {"frame": self.name})
 

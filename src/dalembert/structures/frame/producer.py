@@ -13,7 +13,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.element_assembly import IntArray
-from dalembert.structures.assembly.structure import BoolArray, Structure, assemble
+from dalembert.structures.assembly.structure import BoolArray, Structure, assemble_structure
 from dalembert.structures.frame.arguments import DIRECTIONS
 from dalembert.structures.frame.element import FrameModel
 from dalembert.structures.frame.frame import Frame
@@ -36,10 +36,10 @@ class ReleaseLimits:
 LIMITS = ReleaseLimits()
 
 
-@assemble.register
+@assemble_structure.register
 def frame_structure(frame: Frame) -> Structure:
     """Check a frame and assemble it."""
-    frame.check()
+    frame.validate()
     model = assemble_elements(frame)
     names, d = model.numbering.names, len(model.keep)
     matrices = {key: assembly.assemble(len(names), d, found) for key, found in model.blocks.items()}

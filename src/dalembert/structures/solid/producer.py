@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
-from dalembert.structures.assembly.structure import DIRECTIONS, BoolArray, Structure, assemble, rigid_motions
+from dalembert.structures.assembly.structure import DIRECTIONS, BoolArray, Structure, assemble_structure, rigid_motions
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
 from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
@@ -29,7 +29,7 @@ from dalembert.structures.solid.solid import Interface, Solid
 from dalembert.structures.solid.stresses import SolidGroup, assemble_cells, widen
 
 
-@assemble.register
+@assemble_structure.register
 def solid_structure(solid: Solid) -> Structure:
     """Check a solid and assemble it."""
     mesh, count = solid.mesh, len(solid.mesh.points) + len(solid.interfaces)

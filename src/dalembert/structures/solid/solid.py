@@ -72,7 +72,7 @@ class SolidPointLoad:
 
 
 class Solid:
-    """An elastic body made of solid finite elements. Mutable; `da.structures.assemble` makes the model.
+    """An elastic body made of solid finite elements. Mutable; `da.structures.assemble_structure` makes the model.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class Solid:
 
     Examples
     --------
-    >>> from dalembert.structures import Solid, box_mesh, solve_static, assemble
+    >>> from dalembert.structures import Solid, box_mesh, solve_static, assemble_structure
     >>> bar = Solid("bar", box_mesh((1.0, 0.1, 0.1), (10, 2, 2)), "steel")
     >>> bar.add_support("x=0", "xyz")
     >>> bar.add_interface("tip", "x=1")
     >>> bar.add_force("pull", "tip", (1e6, 0, 0))
-    >>> print(f"{solve_static(assemble(bar), 'pull').displacement['tip.x']:.3e} m")
+    >>> print(f"{solve_static(assemble_structure(bar), 'pull').displacement['tip.x']:.3e} m")
     4.687e-04 m
     """
 

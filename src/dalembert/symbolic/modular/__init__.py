@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix as LabelledMatrix
     from dalembert.symbolic.modular.algebra.labelled import identity as identity
     from dalembert.symbolic.modular.algebra.labelled import label_sum as label_sum
-    from dalembert.symbolic.modular.algebra.rotations import mobility as mobility
-    from dalembert.symbolic.modular.algebra.rotations import rotation as rotation
+    from dalembert.symbolic.modular.algebra.rotations import count_freedoms as count_freedoms
+    from dalembert.symbolic.modular.algebra.rotations import rotation_matrix as rotation_matrix
     from dalembert.symbolic.modular.analysis.linear import LinearModel as LinearModel
     from dalembert.symbolic.modular.analysis.linear import linearize_parts as linearize_parts
     from dalembert.symbolic.modular.analysis.speed import SpeedModel as SpeedModel

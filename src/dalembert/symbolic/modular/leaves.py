@@ -18,7 +18,7 @@ from dalembert.symbolic.modular.algebra.rotations import (
     angular_velocity,
     quaternion_rotation,
     quaternion_spin,
-    rotation,
+    rotation_matrix,
     unskew,
 )
 from dalembert.symbolic.modular.parts import Assembly, Leaf, ModularPart
@@ -111,7 +111,7 @@ def add_angles(leaf: Leaf, sequence: str, w: Any, redundant: bool) -> Any:
             leaf.constrain(gap, f"w{axis}")
         else:
             leaf.relate(gap, f"w{axis}")
-    return rotation(sequence, angles)
+    return rotation_matrix(sequence, angles)
 
 
 def planar_body(

@@ -30,7 +30,7 @@ def trapezoid(
     *,
     speed: float | Mapping[str, float] | None = None,
     acceleration: float | Mapping[str, float] | None = None,
-    duration: float | None = None,
+    until: float | None = None,
     every: float | None = None,
 ) -> Record:
     """The fastest motion with limited speed and acceleration that stops at every way-point.
@@ -41,7 +41,7 @@ def trapezoid(
     speed : largest speed of every coordinate, or coordinate -> speed [rad/s, m/s]; orientations are addressed as
         ``hand.rotation``. None: the limits of the joints.
     acceleration : largest acceleration, in the same way.
-    duration : of the whole motion [s], at least the shortest one, which None takes; a longer one is slower throughout.
+    until : end of the motion [s], not before the earliest one, which None takes; a later one is slower throughout.
     every : largest interval between samples [s]; None: 200 intervals.
 
     Returns
@@ -76,12 +76,12 @@ def trapezoid(
     rise = np.minimum(V / A, 1 / np.sqrt(A))
     lengths = 1 / (A * rise) + rise
     least = float(lengths.sum())
-    stretch = 1.0 if duration is None else positive_number("duration", duration) / least
+    stretch = 1.0 if until is None else positive_number("until", until) / least
     if stretch < 1 - ROUNDING:
         raise DataError(
             "out-of-range",
-            f"the motion takes {least:.6g} s at least within its limits, asked for {duration:g} s.",
-            Advice("Allow more {}, or leave the duration out.", Argument("speed"), Argument("acceleration")),
+            f"the motion takes {least:.6g} s at least within its limits, asked for {until:g} s.",
+            Advice("Allow more {}, or a later end.", Argument("speed"), Argument("acceleration")),
             evidence={"least": least},
         )
     knots = np.concatenate(([0.0], np.cumsum(lengths))) * stretch

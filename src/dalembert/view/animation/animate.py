@@ -50,7 +50,7 @@ class Animation:
 
 
 def animate(
-    thing: object,
+    result: object,
     path: str | os.PathLike[str] | None = None,
     *,
     fps: float = 30,
@@ -68,7 +68,7 @@ def animate(
 
     Parameters
     ----------
-    thing : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, or a Mechanism,
+    result : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, or a Mechanism,
         its equations or one of its States, whose mode shapes are shown (of a machine about its rest, or the State; a
         State that is neither at rest nor steady is drawn as it stands);
         Modes, Buckling or a response together with ``structure``.
@@ -103,38 +103,38 @@ def animate(
             raise DataError("not-positive", f"{name} must be a positive number, not {value!r}.")
     trails = [trail] if isinstance(trail, str) else list(trail or ())
     shown = [channels] if isinstance(channels, str) else list(channels or ())
-    made = Animation(_data(thing, fps, speed, trails, shown, structure, modes))
+    made = Animation(_data(result, fps, speed, trails, shown, structure, modes))
     if path is not None:
         made.save(path)
     return made
 
 
 def _data(
-    thing: object, fps: float, speed: float, trails: list[str], shown: list[str], structure: object, modes: object
+    result: object, fps: float, speed: float, trails: list[str], shown: list[str], structure: object, modes: object
 ) -> dict[str, Any]:
-    if isinstance(thing, Record) and (structure is None or isinstance(structure, _machines()[:2])):
+    if isinstance(result, Record) and (structure is None or isinstance(structure, _machines()[:2])):
         if modes is not None:
             raise DataError("ineffective-argument", "modes belong to a structure or a machine.")
         if structure is not None:
-            thing = _attach_scene(thing, structure)
-        return _guard(lambda: machine_data(thing, fps, speed, trails, shown))
+            result = _attach_scene(result, structure)
+        return _guard(lambda: machine_data(result, fps, speed, trails, shown))
     if trails:
         raise DataError("ineffective-argument", "trail belongs to the run of a machine.")
-    if shown and not isinstance(thing, Record):
+    if shown and not isinstance(result, Record):
         raise DataError("ineffective-argument", "channels belong to a run.")
     machine: Any = (
-        thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+        result if isinstance(result, _machines()) else structure if isinstance(structure, _machines()) else None
     )
     if machine is not None:
         from dalembert.linear.modes import Modes
         from dalembert.view.animation.machine_modes import machine_mode_data
 
-        if thing is not machine and not isinstance(thing, Modes):
-            raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
-        return machine_mode_data(machine, modes if thing is machine else thing, speed, fps)
+        if result is not machine and not isinstance(result, Modes):
+            raise DataError("wrong-type", f"on a machine only runs and Modes are drawn, not a {type(result).__name__}.")
+        return machine_mode_data(machine, modes if result is machine else result, speed, fps)
     from dalembert.view.animation.structure_scene import structure_data
 
-    return structure_data(thing, structure, modes, fps, speed, shown)
+    return structure_data(result, structure, modes, fps, speed, shown)
 
 
 def _attach_scene(run: Record, machine: object) -> Record:

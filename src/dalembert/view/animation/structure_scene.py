@@ -22,7 +22,7 @@ from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.structures import Frame, Solid
 from dalembert.structures.analysis.buckling import Buckling
-from dalembert.structures.assembly.structure import Structure, assemble
+from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count, scene_box
@@ -74,7 +74,7 @@ def structure_data(
 
 
 def _structure(thing: object) -> Structure:
-    return thing if isinstance(thing, Structure) else assemble(thing)
+    return thing if isinstance(thing, Structure) else assemble_structure(thing)
 
 
 # -- shapes ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Common entry to all figures: ``plot(thing)`` draws a result of any kind that has a figure."""
+"""Common entry to all figures: ``plot(result)`` draws a result of any kind that has a figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DRAWN: dict[str, tuple[str, str]] = {
     "record.record.Record": ("records", "plot_record"),
     "linear.responses.frequency_response.FrequencyResponse": ("linear.frequency", "plot_frequency_response"),
-    "linear.families.sweeps.Sweep": ("linear.sweeps", "plot_sweep"),
+    "linear.families.track_eigenvalues.EigenvalueBranches": ("linear.eigenvalue_branches", "plot_branches"),
     "linear.eigen.roots.Roots": ("linear.pole_map", "plot_roots"),
     "linear.state_space.StateSpace": ("linear.loops", "plot_state_space"),
     "linear.second_order.SecondOrder": ("linear.pole_map", "plot_second_order"),
@@ -55,7 +55,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
 
 
 def plot(
-    thing: object,
+    result: object,
     *what: Any,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
@@ -66,15 +66,15 @@ def plot(
 
     Parameters
     ----------
-    thing : result to draw, with its own arguments
+    result : result to draw, with its own arguments
         Record : ``*names, view="time" | "phase" | "spectrum" | "control"``. Channels over time, one axes per unit
         (``against=`` another channel); coordinates against their rates; power spectral densities (``highest=, axis=,
         segment=``); without and with control (``switched_on=`` a time, or the record with control after the one
         without; ``settle=``), with the reduction in numbers.
         FrequencyResponse : ``*pairs, magnitude="log" | "dB" | "linear", frequency="Hz" | "rad/s",
         axis="log" | "linear", phase=True, peaks=True``. Pairs are outputs or ``(output, input)``.
-        Sweep : ``view="campbell" | "locus", frequency="Hz" | "rad/s"``. Frequencies and growth over the parameter, or
-        eigenvalues in the complex plane.
+        EigenvalueBranches : ``view="campbell" | "locus", frequency="Hz" | "rad/s"``. Frequencies and growth over the
+        parameter, or eigenvalues in the complex plane.
         Roots, StateSpace, SecondOrder, Stability : poles (x) and zeros (o) in the complex plane. A StateSpace with
         ``view="loop"``: Bode and Nyquist diagrams with margins (``channel=, frequency="Hz" | "rad/s"``).
         StateFeedback, OutputFeedback : ``view="loop" | "poles", channel=None, frequency="Hz"``.
@@ -113,22 +113,22 @@ def plot(
     >>> figure.axes[0].get_title(loc="left")
     'mode 1: 0.3183 Hz'
     """
-    found = find_function(thing, _DRAWN, "dalembert.view.plots")
+    found = find_function(result, _DRAWN, "dalembert.view.plots")
     if found is None:
         kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN if not name.startswith("record")))
-        raise DataError("wrong-type", f"plot takes a Record, not a {type(thing).__name__}. It also takes {kinds}.")
+        raise DataError("wrong-type", f"plot takes a Record, not a {type(result).__name__}. It also takes {kinds}.")
     kind, draw = found
     _check(draw, kind, what, options)
     from dalembert.view.plots.figures import draw_figure
 
-    return draw_figure(lambda: draw(thing, *what, title=title, **options), path, theme)
+    return draw_figure(lambda: draw(result, *what, title=title, **options), path, theme)
 
 
 def find_function(
-    thing: object, table: Mapping[str, tuple[str, str]], package: str
+    result: object, table: Mapping[str, tuple[str, str]], package: str
 ) -> tuple[str, Callable[..., Any]] | None:
     """The function for a result by its class or a base of it: the name of this class, and the function, loaded now."""
-    for kind in type(thing).__mro__:
+    for kind in type(result).__mro__:
         found = table.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
         if found:
             return kind.__name__, getattr(importlib.import_module(f"{package}.{found[0]}"), found[1])

@@ -19,7 +19,7 @@ def test_kalman_bucy_over_fine_samples_is_the_discrete_filter():
     record = pushed(4000, dt=1e-3, noise=0.1)
     ours, discrete = bucy.run(record), bucy.discrete(1e-3).run(record)
     # with sensors linear between samples, half of the weight of the last one, K dt, is still to come
-    half = 0.5e-3 * bucy.steady.K[:, 0] * ours.innovations
+    half = 0.5e-3 * bucy.steady.M[:, 0] * ours.innovations
     gap = np.abs(ours.states + half - discrete.states)[1000:]
     assert np.all(gap < 0.1 * np.abs(half).max(axis=0))
     assert ours.covariances()[-1] == pytest.approx(discrete.covariances()[-1], rel=0.02)

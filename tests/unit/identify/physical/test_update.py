@@ -36,7 +36,7 @@ def portal(E: float, k: float, elements: int = 6) -> da.structures.Structure:
     frame.add_support("A", "xy")
     frame.add_support("D", "fixed")
     frame.add_spring("base", "A", None, {"rz": k})
-    return da.structures.assemble(frame)
+    return da.structures.assemble_structure(frame)
 
 
 SENSORS = ["B.x", "C.x", "top[3].y", "left[3].x", "right[3].x"]

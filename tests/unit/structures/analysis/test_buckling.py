@@ -15,7 +15,7 @@ from dalembert.structures import (
     Material,
     Section,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     find_buckling,
     geometric_stiffness,
@@ -33,7 +33,9 @@ EULER = np.pi**2 / 4 * material("steel").E * 0.02**4 / 12
 class TestBuckling:
     def test_lanczos_and_the_dense_solver_agree(self) -> None:
         """A column of 134 elements in space has 804 coordinates and double loads."""
-        few, many = (find_buckling(assemble(pillar(elements=n, planar=False)), "down", count=4) for n in (60, 134))
+        few, many = (
+            find_buckling(assemble_structure(pillar(elements=n, planar=False)), "down", count=4) for n in (60, 134)
+        )
         assert len(few.coordinates) < 400 < len(many.coordinates)
         assert many.factors == pytest.approx(few.factors, rel=1e-4)
         assert many.factors[:2] == pytest.approx([EULER, EULER], rel=1e-3)
@@ -47,7 +49,9 @@ class TestBuckling:
     def test_a_tapered_column_lies_between_its_two_ends(self) -> None:
         """I from I₀ to I₀/16 with a square section that halves: between the two, and converged."""
         found = [
-            find_buckling(assemble(pillar(elements=n, end_section=Section.square(0.01))), "down", count=1).critical
+            find_buckling(
+                assemble_structure(pillar(elements=n, end_section=Section.square(0.01))), "down", count=1
+            ).critical
             for n in (8, 16, 32)
         ]
         assert EULER / 16 < found[-1] < EULER
@@ -65,10 +69,12 @@ class TestBuckling:
         frame.add_support("p1", "fixed")
         frame.add_support("p13", "x rz")
         frame.add_force("down", "p13", (0, -1))
-        assert find_buckling(assemble(frame), "down", count=1).critical == pytest.approx(4 * EULER * 2.04575, rel=1e-3)
+        assert find_buckling(assemble_structure(frame), "down", count=1).critical == pytest.approx(
+            4 * EULER * 2.04575, rel=1e-3
+        )
 
     def test_the_table_names_what_moves(self) -> None:
-        found = find_buckling(assemble(pillar()), "down", count=2)
+        found = find_buckling(assemble_structure(pillar()), "down", count=2)
         assert "Buckling of 'pillar' under 'down'" in found.table()
         assert repr(found) == found.table()
         assert found.critical == found.factors[0]
@@ -78,7 +84,7 @@ class TestBuckling:
             found.shape(3)
 
     def test_it_is_frozen_and_can_be_pickled(self) -> None:
-        found = find_buckling(assemble(pillar()), "down", count=1)
+        found = find_buckling(assemble_structure(pillar()), "down", count=1)
         with pytest.raises(AttributeError):
             found.factors = np.zeros(1)
         assert_read_only(found.factors)
@@ -86,10 +92,10 @@ class TestBuckling:
 
     def test_what_has_buckled_already_is_refused(self) -> None:
         with raises(DataError, "not-stable"):
-            find_buckling(prestress(assemble(pillar()), {"down": 1.5 * EULER}), "down")
+            find_buckling(prestress(assemble_structure(pillar()), {"down": 1.5 * EULER}), "down")
 
     def test_half_loaded_it_bears_the_other_half(self) -> None:
-        model = assemble(pillar())
+        model = assemble_structure(pillar())
         whole = find_buckling(model, "down", count=1).critical
         assert find_buckling(prestress(model, {"down": 0.5 * whole}), "down", count=1).critical == pytest.approx(
             0.5 * whole, rel=1e-6
@@ -97,22 +103,22 @@ class TestBuckling:
 
     def test_a_pulled_column_is_refused(self) -> None:
         with raises(DataError, "no-buckling", "'-1 down'"):
-            find_buckling(assemble(pillar()), {"down": -1.0})
+            find_buckling(assemble_structure(pillar()), {"down": -1.0})
 
     def test_a_load_without_internal_forces_is_refused(self) -> None:
         with raises(DataError, "no-internal-forces"):
-            find_buckling(assemble(pillar()), {"down": 0.0})
+            find_buckling(assemble_structure(pillar()), {"down": 0.0})
 
     def test_an_unsupported_structure_is_refused_by_its_free_motions(self) -> None:
         frame = pillar()
         frame.supports.clear()
         with raises(ModelError, "not-held"):
-            find_buckling(assemble(frame), "down")
+            find_buckling(assemble_structure(frame), "down")
 
     @pytest.mark.parametrize("count", [0, -1, 1.5, True])
     def test_a_count_that_is_no_count_is_refused(self, count: object) -> None:
         with raises(DataError, "not-a-count"):
-            find_buckling(assemble(pillar()), "down", count=count)
+            find_buckling(assemble_structure(pillar()), "down", count=count)
 
     def test_a_solid_column_buckles_as_a_beam(self) -> None:
         """2 % for a root whose section cannot shrink."""
@@ -121,7 +127,7 @@ class TestBuckling:
         bar.add_support("x=0", "xyz")
         bar.add_interface("tip", "x=1")
         bar.add_force("push", "tip", (-1, 0, 0))
-        found = find_buckling(assemble(bar), "push", count=2).factors
+        found = find_buckling(assemble_structure(bar), "push", count=2).factors
         assert found == pytest.approx([np.pi**2 / 4 * 210e9 * 0.05**4 / 12] * 2, rel=0.02)
 
 
@@ -134,7 +140,7 @@ def column(P=1.0):
     f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=8)
     f.add_support("a")
     f.add_force("P", "b", (0, -P))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def test_a_column_that_is_pulled_does_not_buckle(monkeypatch):
@@ -147,7 +153,7 @@ def test_a_column_that_is_pulled_does_not_buckle(monkeypatch):
     f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=20)
     f.add_support("a")
     with raises(DataError, "no-buckling"):
-        find_buckling(assemble(f), {"b.z": 1.0})
+        find_buckling(assemble_structure(f), {"b.z": 1.0})
 
 
 PIPE = {"section": Section.tube(0.1, 0.08), "material": "steel"}
@@ -166,7 +172,9 @@ def idle_column(share: float) -> Frame:
 
 
 def test_a_load_factor_is_finite_up_to_its_limit():
-    below, above = (find_buckling(assemble(idle_column(share)), "weight", count=10) for share in (5e-11, 2e-10))
+    below, above = (
+        find_buckling(assemble_structure(idle_column(share)), "weight", count=10) for share in (5e-11, 2e-10)
+    )
     assert above.factors[-1] == pytest.approx(above.critical / 2e-10, rel=1e-5)
     assert below.factors[-1] < 1e9 * below.critical
 

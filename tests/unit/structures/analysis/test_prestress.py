@@ -11,7 +11,7 @@ from dalembert.structures import (
     Material,
     Section,
     Structure,
-    assemble,
+    assemble_structure,
     find_buckling,
     geometric_stiffness,
     material,
@@ -31,14 +31,14 @@ EULER = np.pi**2 / 4 * material("steel").E * 0.02**4 / 12
 
 class TestPrestressed:
     def test_the_matrix_is_symmetric_and_linear_in_the_load(self) -> None:
-        model = assemble(pillar(planar=False))
+        model = assemble_structure(pillar(planar=False))
         K_g = geometric_stiffness(model, "down")
         assert abs(K_g - K_g.T).max() < 1e-12 * abs(K_g).max()
         assert abs(geometric_stiffness(model, {"down": -3.0}) + 3 * K_g).max() < 1e-12 * abs(K_g).max()
         assert abs(prestress(model, "down").K - model.K - K_g).max() < 1e-12 * abs(model.K).max()
 
     def test_it_keeps_everything_but_the_stiffness(self) -> None:
-        model = assemble(pillar())
+        model = assemble_structure(pillar())
         tight = prestress(model, "down")
         assert tight.free == model.free
         assert tight.M is model.M
@@ -46,13 +46,13 @@ class TestPrestressed:
         assert sway(tight) > sway(model)
 
     def test_a_load_and_a_tension_add_up(self) -> None:
-        model = assemble(pillar())
+        model = assemble_structure(pillar())
         both = prestress(model, "down", tension={"pillar": 1.0})
         assert abs(both.K - model.K).max() < 1e-12 * abs(model.K).max()  # 1 N of pressure and 1 N of tension
 
     def test_the_transverse_load_of_a_pressed_column_grows_by_the_known_factor(self) -> None:
         """Tip deflection under H and P: 3 (tan k - k)/k³ times that under H, k² = P/EI."""
-        model = assemble(pillar(elements=16, theory="euler-bernoulli"))
+        model = assemble_structure(pillar(elements=16, theory="euler-bernoulli"))
         k = np.sqrt(0.6) * np.pi / 2
         ratio = sway(prestress(model, {"down": 0.6 * EULER})) / sway(model)
         assert ratio == pytest.approx(3 * (np.tan(k) - k) / k**3, rel=1e-5)
@@ -65,23 +65,23 @@ class TestPrestressed:
         frame.add_beam("wire", "A", "B", section=section, material=steel, elements=8)
         frame.add_support("A", "pinned")
         frame.add_support("B", "pinned", values={"x": 1e-3})
-        model = assemble(frame)
+        model = assemble_structure(frame)
         by_support = prestress(model, {})
         by_tension = prestress(model, tension={"wire": steel.E * section.area * 1e-3 / 2})
         assert abs(by_support.K - by_tension.K).max() < 1e-9 * abs(by_tension.K - model.K).max()
 
     def test_nothing_said_is_refused(self) -> None:
         with raises(DataError, "missing-argument"):
-            prestress(assemble(pillar()))
+            prestress(assemble_structure(pillar()))
 
     def test_an_unknown_beam_is_named(self) -> None:
         with raises(DataError, "unknown-name", "'piller'", "'pillar'"):
-            prestress(assemble(pillar()), tension={"piller": 1.0})
+            prestress(assemble_structure(pillar()), tension={"piller": 1.0})
 
     @pytest.mark.parametrize("value", [np.nan, "1", None, True, 1j])
     def test_a_tension_that_is_no_number_is_refused(self, value: object) -> None:
         with raises(DataError, "not-finite" if value is np.nan else "not-a-number", "'pillar'"):
-            prestress(assemble(pillar()), tension={"pillar": value})
+            prestress(assemble_structure(pillar()), tension={"pillar": value})
 
     def test_a_structure_of_bare_matrices_is_refused(self) -> None:
         spring = Structure("spring", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
@@ -101,7 +101,7 @@ def chain(n, length=10.0):
     f.add_points("p", np.column_stack([0 * y, y]))
     f.add_bars("b", [f"p{k}" for k in range(1, n + 1)], [f"p{k}" for k in range(2, n + 2)], **ROD)
     f.add_support("p1", "pinned")
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def test_a_hanging_chain_swings_at_the_zeros_of_the_bessel_function():
@@ -127,7 +127,7 @@ def column(P=1.0):
     f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=8)
     f.add_support("a")
     f.add_force("P", "b", (0, -P))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def test_statics_beyond_the_buckling_load_is_refused():
@@ -146,7 +146,7 @@ def test_springs_and_lumps_alone_have_no_internal_forces_to_prestress():
     f.add_support("a")
     f.add_support("b", "y")
     with raises(DataError, "not-supported", "'spring'"):
-        prestress(assemble(f), "gravity")
+        prestress(assemble_structure(f), "gravity")
 
 
 PIPE = {"section": Section.tube(0.1, 0.08), "material": "steel"}
@@ -157,7 +157,7 @@ def test_a_load_is_in_balance_up_to_its_limit(share: float, balanced: bool):
     f = Frame("rod", planar=True, gravity=0)
     f.add_points(["A", "B"], [[0, 0], [1, 0]])
     f.add_bar("b", "A", "B", **PIPE)
-    s = assemble(f)
+    s = assemble_structure(f)
     load = {"A.x": -1.0, "B.x": 1.0 + 2.0 * share}  # half of the rest at either end
     if balanced:
         assert abs(geometric_stiffness(s, load)).max() == pytest.approx(1.0)

@@ -15,7 +15,7 @@ from dalembert.structures import (
     Section,
     Solid,
     Structure,
-    assemble,
+    assemble_structure,
     box_mesh,
     centrifugal_load,
     spin,
@@ -95,7 +95,7 @@ def rig(seed: int = 0, *, held: bool = True, mass: str = "consistent", taper: bo
     frame.add_mass("far", "E", 2.0)
     if held:
         frame.add_support("A", "fixed")
-    return assemble(frame)
+    return assemble_structure(frame)
 
 
 def as_one_body(model: Structure, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,7 +122,7 @@ class TestAStructureThatTurns:
     def test_coriolis_forces_and_centrifugal_load_of_a_solid_are_those_of_one_body(self) -> None:
         """The shape functions of a brick hold every rigid motion, so its matrices are exact for them."""
         pytest.importorskip("skfem")
-        model = assemble(Solid("brick", box_mesh((0.6, 0.3, 0.2), (3, 2, 2)), "steel"))
+        model = assemble_structure(Solid("brick", box_mesh((0.6, 0.3, 0.2), (3, 2, 2)), "steel"))
         R, spin = model.rigid_motions(), np.array([2.0, -3.0, 5.0])
         found = turning.find_spin(model, spin, np.zeros(3))
         G, K, f = as_one_body(model, spin)
@@ -163,8 +163,8 @@ class TestAStructureThatTurns:
             frame.add_support("A", "fixed")
         planar.add_mass("m", "B", 2.0, inertia=0.01, offset=(0.1, 0.1))
         spatial.add_mass("m", "B", 2.0, inertia=(0.0, 0.0, 0.01), offset=(0.1, 0.1, 0.0))
-        flat = spin(assemble(planar), "z", 40.0).dense().modes().frequencies
-        full = spin(assemble(spatial), "z", 40.0).dense().modes().frequencies
+        flat = spin(assemble_structure(planar), "z", 40.0).dense().modes().frequencies
+        full = spin(assemble_structure(spatial), "z", 40.0).dense().modes().frequencies
         for value in flat[:6]:
             assert np.abs(full / value - 1).min() < 1e-6
 
@@ -179,7 +179,7 @@ class TestAStructureThatTurns:
         beam.add_beam("b", "A", "B", section=Section.square(0.05), material=steel, elements=20)
         beam.add_support("A", "fixed")
         squares = []
-        for model in (assemble(bar), assemble(beam)):
+        for model in (assemble_structure(bar), assemble_structure(beam)):
             found = [spin(model, "z", w, centre=(0, 0.025, 0.025)).modes(2).frequencies for w in (0.0, 300.0)]
             squares.append([found[0] ** 2, found[1] ** 2 - found[0] ** 2])
         assert squares[0][0] == pytest.approx(squares[1][0], rel=0.03)
@@ -213,7 +213,7 @@ class TestAStructureThatTurns:
         frame.add_support("A", "fixed")
         frame.add_mass("m", "B", (1.0, 2.0, 1.0))
         with raises(DataError, "uneven-mass", "'B'"):
-            spin(assemble(frame), "z", 1.0)
+            spin(assemble_structure(frame), "z", 1.0)
 
 
 class TestRotors:
@@ -227,7 +227,7 @@ class TestRotors:
     def test_a_solid_is_refused(self) -> None:
         pytest.importorskip("skfem")
         with raises(DataError, "not-supported"):
-            spin_rotor(assemble(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), "steel")), "x", 1.0)
+            spin_rotor(assemble_structure(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), "steel")), "x", 1.0)
 
 
 STEEL = Material("steel", E=210e9, density=7850.0)
@@ -239,7 +239,7 @@ def test_a_blade_hinged_on_the_axis_flaps_once_per_turn():
     f.add_beam("blade", "hub", "tip", section=Section.rectangle(0.02, 0.2), material=STEEL, elements=8)
     f.add_support("hub", "xyz rx rz")
     for speed in (5.0, 30.0):
-        assert spin(assemble(f), "z", speed).modes(1).frequencies[0] == pytest.approx(speed, rel=1e-4)
+        assert spin(assemble_structure(f), "z", speed).modes(1).frequencies[0] == pytest.approx(speed, rel=1e-4)
 
 
 def column(P=1.0):
@@ -248,7 +248,7 @@ def column(P=1.0):
     f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=8)
     f.add_support("a")
     f.add_force("P", "b", (0, -P))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def test_a_rotor_needs_a_frame_in_space():
@@ -262,7 +262,7 @@ def test_a_mass_is_the_same_in_all_directions_up_to_its_limit():
         f.add_point("A", 1, 0, 0)
         f.add_mass("m", "A", (1.0, 1.0, 1.0 + difference))
         f.add_spring("s", "A", None, {"x": 1.0, "y": 1.0, "z": 1.0})
-        return centrifugal_load(assemble(f), "z", 1.0)
+        return centrifugal_load(assemble_structure(f), "z", 1.0)
 
     # the difference to the mean of three may be 1e-9
     assert spun(1e-9)[0] == pytest.approx(1.0)

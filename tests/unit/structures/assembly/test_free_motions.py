@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Section, assemble, solve_static
+from dalembert.structures import Frame, Section, assemble_structure, solve_static
 from dalembert.structures.assembly import free_motions
 from dalembert.structures.assembly.free_motions import _axis, _echelon, rigid_freedom
 from dalembert.structures.assembly.structure import Structure
@@ -31,7 +31,7 @@ def test_parts_that_nothing_joins_are_reported_with_the_points_at_one_place():
     f.add_points(["B2", "D"], [[2, 0], [3, 0]])
     f.add_beam("eaves", "B2", "D", **BEAM)
     with pytest.raises(ModelError) as error:
-        solve_static(assemble(f), "snow")
+        solve_static(assemble_structure(f), "snow")
     text = str(error.value)
     assert "It falls into 2 parts that nothing joins: A, B, C, rafter[1], post[1] | B2, D." in text
     assert "B and B2 are at one place, but two points." in text
@@ -43,7 +43,7 @@ def test_a_part_joined_by_a_rigid_link_is_not_reported_as_apart():
     f.add_bar("tie", "D", "E", **BEAM)
     f.add_rigid("link", "B", "D")
     with pytest.raises(ModelError) as error:
-        solve_static(assemble(f), "snow")
+        solve_static(assemble_structure(f), "snow")
     assert "a mechanism that moves E.y" in str(error.value)
     assert "parts that nothing joins" not in str(error.value)
 

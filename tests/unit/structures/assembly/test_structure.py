@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, assemble
+from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, assemble_structure
 from tests.helpers.findings import assert_read_only, raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
@@ -35,7 +35,7 @@ def pair(**options):
 
 
 def test_matrices_are_sparse_read_only_and_keep_their_names():
-    s = assemble(portal())
+    s = assemble_structure(portal())
     assert isinstance(s.K, sp.csc_array)
     assert_read_only(s.K.data)
     with pytest.raises(AttributeError):
@@ -46,7 +46,7 @@ def test_matrices_are_sparse_read_only_and_keep_their_names():
 
 
 def test_free_coordinates_expand_to_all():
-    s = assemble(portal())
+    s = assemble_structure(portal())
     x = np.arange(30.0).reshape(15, 2)
     full = s.expand(x)
     np.testing.assert_array_equal(full[s.free_index], x)
@@ -54,7 +54,7 @@ def test_free_coordinates_expand_to_all():
 
 
 def test_unknown_names_are_answered_with_the_nearest():
-    s = assemble(portal())
+    s = assemble_structure(portal())
     with raises(DataError, "unknown-name", "'p3.rz'"):
         s.index("p3.zr")
     with raises(DataError, "unknown-name", "'q'"):
@@ -64,7 +64,7 @@ def test_unknown_names_are_answered_with_the_nearest():
 
 
 def test_structures_survive_pickling():
-    s = assemble(portal())
+    s = assemble_structure(portal())
     again = pickle.loads(pickle.dumps(s))  # noqa: S301
     np.testing.assert_array_equal(again.K.toarray(), s.K.toarray())
     assert again.free == s.free
@@ -74,7 +74,7 @@ def test_structures_survive_pickling():
 def test_rigid_motions_cost_nothing_and_carry_the_mass():
     f = portal()
     f.supports.clear()
-    s = assemble(f)
+    s = assemble_structure(f)
     R = s.rigid_motions()
     assert s.rigid_names == ("x", "y", "rz")
     np.testing.assert_allclose(s.K @ R, 0, rtol=0, atol=1e-14 * abs(s.K).max() * 10)
@@ -111,7 +111,7 @@ def test_wrong_input_is_refused():
     with raises(DataError, "conflicting-links"):
         pair(links=[[1, 0, 0], [0, 1, 0], [0, 1, 0]], held=[False, False, True])
     with raises(ModelError, "wrong-type"):
-        assemble(42)
+        assemble_structure(42)
     with raises(ModelError, "empty"):
         pair(held=[True] * 3).system()
 
@@ -128,7 +128,7 @@ def test_links_of_matrices_are_eliminated():
 
 
 def test_a_system_has_the_free_coordinates_with_units():
-    system = assemble(portal()).system(inputs=["p2.x", "p3.rz"], outputs="p2.x")
+    system = assemble_structure(portal()).system(inputs=["p2.x", "p3.rz"], outputs="p2.x")
     assert system.coordinates[0] == "p2.x"
     assert system.inputs == ("p2.x.force", "p3.rz.torque")
     assert system.outputs == ("p2.x",)
@@ -139,14 +139,16 @@ def test_a_system_has_the_free_coordinates_with_units():
 
 
 def test_channels_may_have_names_of_their_own():
-    system = assemble(portal()).system(inputs={"hammer": "p2.x"}, outputs={"a": "p3.x.acceleration", "turn": "p3.rz"})
+    system = assemble_structure(portal()).system(
+        inputs={"hammer": "p2.x"}, outputs={"a": "p3.x.acceleration", "turn": "p3.rz"}
+    )
     assert system.inputs == ("hammer",)
     assert system.outputs == ("a", "turn")
     assert [system.units[name] for name in ("hammer", "a", "turn", "p2.x")] == ["N", "m/s²", "rad", "m"]
 
 
 def test_modes_are_those_of_the_matrices():
-    s = assemble(portal())
+    s = assemble_structure(portal())
     K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
     np.testing.assert_allclose(
         s.modes(5).frequencies, np.sqrt(scipy.linalg.eigh(K, M, eigvals_only=True)[:5]), rtol=1e-8
@@ -156,13 +158,13 @@ def test_modes_are_those_of_the_matrices():
 def test_a_free_structure_has_its_rigid_modes_at_zero():
     f = portal()
     f.supports.clear()
-    found = assemble(f).modes(5).frequencies
+    found = assemble_structure(f).modes(5).frequencies
     np.testing.assert_array_equal(found[:3], 0)
     assert found[3] > 10
 
 
 def test_massless_rotations_of_lumped_beams_follow():
-    s = assemble(portal(mass="lumped"))
+    s = assemble_structure(portal(mass="lumped"))
     K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
     inverse = scipy.linalg.eigh(M, K, eigvals_only=True)[::-1]
     np.testing.assert_allclose(s.modes(4).frequencies, 1 / np.sqrt(inverse[:4]), rtol=1e-8)
@@ -181,7 +183,7 @@ def test_inputs_and_outputs_of_slaves_go_to_their_master():
     f.add_points(["A", "B"], [[0, 0], [2, 0]])
     f.add_mass("m", "A", 1.0, inertia=1.0)
     f.add_rigid("arm", "A", "B")
-    system = assemble(f).system(inputs="B.y", outputs="B.y")
+    system = assemble_structure(f).system(inputs="B.y", outputs="B.y")
     np.testing.assert_array_equal(system.B.toarray()[:, 0], [0, 1, 2])
     np.testing.assert_array_equal(system.Y_position.toarray()[0], [0, 1, 2])
 
@@ -207,7 +209,7 @@ def test_base_acceleration_pushes_every_mass_back():
 
 
 def test_base_rotation_turns_about_the_origin():
-    s = assemble(portal())
+    s = assemble_structure(portal())
     r = s.base_motion("rz")
     assert r[s.index("p3.x")] == -3
     assert r[s.index("p3.y")] == 4
@@ -230,7 +232,7 @@ def test_rayleigh_damping_meets_two_ratios():
 def test_modal_damping_gives_every_mode_its_ratio():
     f = portal()
     f.set_damping(ratios=[0.01, 0.02, 0.03])
-    s = assemble(f)
+    s = assemble_structure(f)
     found = s.system().modes(15).damping_ratios
     np.testing.assert_allclose(np.sort(found[:3]), [0.01, 0.02, 0.03], rtol=1e-6)
     np.testing.assert_allclose(found[3:], 0, rtol=0, atol=1e-9)
@@ -240,7 +242,7 @@ def test_modal_damping_gives_every_mode_its_ratio():
 
 def test_modal_damping_with_massless_coordinates_damps_what_moves():
     f = portal(mass="lumped")
-    s = assemble(f)
+    s = assemble_structure(f)
     C = s.system(damping=ModalDamping(0.1)).C.toarray()
     K, M = s.reduce(s.K).toarray(), s.reduce(s.M).toarray()
     inverse, shapes = scipy.linalg.eigh(M, K)
@@ -255,7 +257,7 @@ def test_modal_damping_of_large_structures_is_refused():
     f.add_beam("b", "A", "B", section=PLANK, material=STEEL, elements=1100)
     f.add_support("A", "fixed")
     with raises(DataError, "too-large", "3300"):
-        assemble(f).system(damping=ModalDamping(0.02))
+        assemble_structure(f).system(damping=ModalDamping(0.02))
 
 
 def test_wrong_damping_is_refused():
@@ -268,6 +270,6 @@ def test_wrong_damping_is_refused():
 
 
 def test_hysteretic_damping_goes_along():
-    s = assemble(portal(loss_factor=0.04))
+    s = assemble_structure(portal(loss_factor=0.04))
     np.testing.assert_allclose(s.K_loss.toarray(), 0.04 * s.K.toarray(), rtol=1e-12)
     assert s.system().K_loss is not None

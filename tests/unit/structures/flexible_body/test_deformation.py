@@ -10,7 +10,7 @@ from dalembert.structures import (
     Frame,
     Section,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     flexible_body,
     recover_deformation,
@@ -33,7 +33,7 @@ def test_static_shapes_recover_the_stresses_of_statics() -> None:
     loaded = bar()
     loaded.add_support("root", "fixed")
     loaded.add_force("push", "tip", force)
-    exact = solve_static(assemble(loaded), "push").stresses()[0]
+    exact = solve_static(assemble_structure(loaded), "push").stresses()[0]
     np.testing.assert_allclose(found.at_points, exact.at_points, rtol=0, atol=1e-5 * np.abs(exact.at_points).max())
 
 

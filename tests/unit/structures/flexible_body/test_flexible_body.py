@@ -18,7 +18,7 @@ from dalembert.structures import (
     Rayleigh,
     Section,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     craig_bampton,
     flexible_body,
@@ -51,7 +51,7 @@ def bar(kind: str = "hex8", cells: tuple[int, int, int] = (10, 2, 2)) -> Solid:
 def held_frequencies(frame: Any, point: str, count: int) -> Any:
     """Of the structure with one point held, by its own support [Hz]."""
     frame.add_support(point, "fixed")
-    return np.asarray(assemble(frame).modes(count).frequencies_hz)
+    return np.asarray(assemble_structure(frame).modes(count).frequencies_hz)
 
 
 def generalised_mass(data: FlexibleBodyData, eta: Any) -> Any:
@@ -98,7 +98,7 @@ def test_every_basis_gives_orthogonal_modes_of_a_sound_body(way: str) -> None:
     assert data.check().sound, data.check()
     assert np.array_equal(data.modal_mass, np.eye(data.modes))
     assert np.array_equal(data.stiffness, np.diag(np.diag(data.stiffness)))
-    s = assemble(frame)
+    s = assemble_structure(frame)
     assert data.mass == pytest.approx(s.mass(), rel=1e-12)
     assert data.center == pytest.approx(s.centre(), abs=1e-12)
     if "lumped" not in way:
@@ -155,7 +155,7 @@ def test_static_shapes_make_the_static_answer_exact() -> None:
     tip = data.node("C").translation[2]
     frame.add_support("A", "fixed")
     frame.add_force("push", "C", (0, 0, 1.0))
-    exact = da.structures.solve_static(assemble(frame), "push").displacement["C.z"]
+    exact = da.structures.solve_static(assemble_structure(frame), "push").displacement["C.z"]
     assert tip @ np.linalg.solve(data.stiffness, tip) == pytest.approx(exact, rel=1e-6)
     other = flexible_body(bent_frame(), interfaces=["B"], reference="A", modes=3, static=["C.z"])
     tip = other.node("C").translation[2]
@@ -166,7 +166,7 @@ def test_static_shapes_make_the_static_answer_exact() -> None:
 
 def test_reduction_gives_the_same_body_as_its_frame() -> None:
     frame = bent_frame()
-    reduced = craig_bampton(assemble(frame).system(), ["A", "C"], modes=6)
+    reduced = craig_bampton(assemble_structure(frame).system(), ["A", "C"], modes=6)
     one = flexible_body(reduced, of=frame, nodes=["A", "C"])
     other = flexible_body(frame, nodes=["A", "C"], modes=6)
     assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-6)
@@ -175,7 +175,7 @@ def test_reduction_gives_the_same_body_as_its_frame() -> None:
 
 def test_reduction_with_positions_needs_no_structure() -> None:
     frame = bent_frame()
-    s = assemble(frame)
+    s = assemble_structure(frame)
     reduced = craig_bampton(s.system(), ["A", "C"], modes=6)
     places = dict(zip(s.points, s.positions))
     one = flexible_body(reduced, positions=places, nodes=["A", "C"], name="link")
@@ -191,7 +191,7 @@ def test_reduction_with_positions_needs_no_structure() -> None:
 def test_matrices_of_a_frame_give_its_body_but_for_what_they_do_not_determine() -> None:
     """Mass, inertia, translation, rotation and modal mass are exact; moments and products are those of the points."""
     frame = bent_frame(20)
-    s = assemble(frame)
+    s = assemble_structure(frame)
     one = flexible_body((s.M, s.K), positions=s.positions, nodes={"A": "p0", "C": (0.5, 0.3, 0.2)}, modes=6)
     other = flexible_body(frame, nodes=["A", "C"], modes=6)
     assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-6)
@@ -208,7 +208,7 @@ def test_matrices_of_a_frame_give_its_body_but_for_what_they_do_not_determine() 
 
 def test_matrices_of_a_solid_give_the_same_body() -> None:
     solid = Solid("bar", box_mesh((1, 0.1, 0.05), (8, 2, 2)), "steel")
-    s = assemble(solid)
+    s = assemble_structure(solid)
     one = flexible_body(solid, basis="free", modes=5, nodes={"a": "p0"})
     other = flexible_body((s.M, s.K), positions=s.positions, basis="free", modes=5, nodes={"a": "p0"})
     for name in ("mass", "first_moment", "inertia", "stiffness", "moments", "products"):
@@ -287,7 +287,7 @@ def test_a_truss_has_modes_too() -> None:
 
 def test_shapes_of_your_own_are_kept_as_they_are() -> None:
     frame = straight_frame(Section.rectangle(0.01, 0.02))
-    s = assemble(frame)
+    s = assemble_structure(frame)
     x = s.positions[:, 0]
     shapes = np.zeros((len(x), 6, 2))
     for k, power in enumerate((2, 3)):
@@ -387,7 +387,7 @@ def test_bad_requests_are_named(kind: str) -> None:
 
 
 def matrices() -> tuple[Any, Any, Any]:
-    s = assemble(Solid("bar", box_mesh((1, 0.1, 0.05), (4, 1, 1)), "steel"))
+    s = assemble_structure(Solid("bar", box_mesh((1, 0.1, 0.05), (4, 1, 1)), "steel"))
     return s.M.toarray(), s.K.toarray(), s.positions
 
 
@@ -516,7 +516,7 @@ def test_a_check_compares_the_frequencies_that_a_basis_must_have(how: dict[str, 
 
 def test_a_check_finds_frequencies_that_are_off() -> None:
     """Two straight shapes for a mode: their lowest frequency is far above that of the bent frame."""
-    structure = assemble(bent_frame())
+    structure = assemble_structure(bent_frame())
     x = structure.positions[:, 0]
     shapes = np.zeros((len(structure.coordinates), 1))
     shapes[1 :: len(structure.directions), 0] = x**6

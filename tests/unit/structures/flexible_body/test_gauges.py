@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.structures import Beam, BeamGauge, Frame, Section, Solid, SurfaceGauge, assemble, box_mesh, flexible_body
+from dalembert.structures import (
+    Beam,
+    BeamGauge,
+    Frame,
+    Section,
+    Solid,
+    SurfaceGauge,
+    assemble_structure,
+    box_mesh,
+    flexible_body,
+)
 
 
 def frame(end: Section | None = None) -> Frame:
@@ -32,7 +42,7 @@ def test_gauges_read_the_strain_of_statics(tapered: bool) -> None:
     loaded = frame(end)
     loaded.add_support("root", "fixed")
     loaded.add_force("push", "tip", force)
-    found = da.structures.solve_static(assemble(loaded), "push").beam("link")
+    found = da.structures.solve_static(assemble_structure(loaded), "push").beam("link")
     N, M_y, M_z = (float(np.interp(place, found.x, values)) for values in (found.N, found.M_y, found.M_z))
     length = float(np.hypot(0.6, 0.3))
     first = Section.rectangle(0.02, 0.01)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.structures import Frame, Section, Solid, assemble, box_mesh
+from dalembert.structures import Frame, Section, Solid, assemble_structure, box_mesh
 from dalembert.structures.flexible_body.inertia_integrals import clean, clean_pairs, integrate
 from dalembert.structures.flexible_body.mass_distribution import distribute
 
@@ -79,7 +79,7 @@ CASES: dict[str, Callable[[], Frame | Solid]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_sums_over_bodies_are_those_of_the_mass_matrix(case: str) -> None:
     """ΦᵀMΦ, RᵀMΦ and RᵀMR of random shapes of the free coordinates: rounding."""
-    s = assemble(CASES[case]())
+    s = assemble_structure(CASES[case]())
     shapes = s.expand(np.random.default_rng(1).standard_normal((len(s.free), 5)))
     found = integrate(distribute(s), shapes)
     modal = shapes.T @ (s.M @ shapes)
@@ -97,7 +97,7 @@ def test_sums_over_bodies_are_those_of_the_mass_matrix(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["beams", "arms", "rigid links and masses", "hexahedra", "tetrahedra"])
 def test_lumped_masses_keep_mass_and_have_a_matrix_of_their_own(case: str) -> None:
-    s = assemble(CASES[case]())
+    s = assemble_structure(CASES[case]())
     lumped = distribute(s, lumped=True)
     shapes = s.expand(np.random.default_rng(2).standard_normal((len(s.free), 3)))
     found = integrate(lumped, shapes)
@@ -130,7 +130,7 @@ def test_own_elements_are_sliced_by_themselves() -> None:
 
     frame = plain(start())
     frame.elements.append(Ball("ball", ("A", "B")))
-    s = assemble(frame)
+    s = assemble_structure(frame)
     shapes = np.random.default_rng(3).standard_normal((len(s.coordinates), 3))
     modal = shapes.T @ (s.M @ shapes)
     np.testing.assert_allclose(
@@ -145,7 +145,7 @@ def test_a_structure_without_mass_is_refused() -> None:
     frame.add_beam("two", "B", "C", section=ROD, material=light)
     frame.add_beam("three", "C", "D", section=ROD, material=light)
     with pytest.raises(da.errors.DalembertError) as caught:
-        distribute(assemble(frame))
+        distribute(assemble_structure(frame))
     assert caught.value.code == "no-mass"
 
 

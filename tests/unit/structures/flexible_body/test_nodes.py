@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.structures import Frame, Section, Solid, assemble, box_mesh, flexible_body
+from dalembert.structures import Frame, Section, Solid, assemble_structure, box_mesh, flexible_body
 from dalembert.structures.assembly.structure import rigid_motions
 from dalembert.structures.flexible_body.nodes import find_nodes
 
@@ -26,9 +26,9 @@ def frame() -> Frame:
 
 
 def test_interfaces_of_a_solid_and_named_points_of_a_frame_are_nodes() -> None:
-    assert [node.name for node in find_nodes(assemble(bar()), None)] == ["L"]
-    assert [node.name for node in find_nodes(assemble(frame()), None)] == ["A", "B", "C"]
-    assert [node.name for node in find_nodes(assemble(frame()), ["one[2]", "C"])] == ["one[2]", "C"]
+    assert [node.name for node in find_nodes(assemble_structure(bar()), None)] == ["L"]
+    assert [node.name for node in find_nodes(assemble_structure(frame()), None)] == ["A", "B", "C"]
+    assert [node.name for node in find_nodes(assemble_structure(frame()), ["one[2]", "C"])] == ["one[2]", "C"]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_interfaces_of_a_solid_and_named_points_of_a_frame_are_nodes() -> None:
 )
 def test_every_node_of_a_solid_follows_a_rigid_motion(what: object) -> None:
     """A rigid rotation θ about the origin moves a node at p by θ × p and turns it by θ."""
-    structure = assemble(bar())
+    structure = assemble_structure(bar())
     (node,) = find_nodes(structure, {"node": what})
     motions = np.zeros((len(structure.coordinates), 6))
     motions[:] = rigid_motions(structure.positions, structure.directions)
@@ -50,7 +50,7 @@ def test_nodes_of_planar_frames_turn_about_z() -> None:
     plane = Frame("plane", planar=True)
     plane.add_points(["A", "B"], [[0, 0], [1, 0]])
     plane.add_beam("b", "A", "B", section=Section.circle(0.02), material="steel", elements=2)
-    (node,) = find_nodes(assemble(plane), "B")
+    (node,) = find_nodes(assemble_structure(plane), "B")
     assert [row for row in range(6) if node.rows[[row]].nnz] == [0, 1, 5]
 
 
@@ -62,7 +62,7 @@ def test_a_truss_turns_with_its_neighbours_or_not_at_all() -> None:
     starts, ends = ["A", "A", "A", "B", "C", "D"], ["B", "C", "D", "C", "D", "B"]
     for name, start, end in zip(names, starts, ends):
         truss.add_bar(name, start, end, section=Section.circle(0.01), material="steel")
-    structure = assemble(truss)
+    structure = assemble_structure(truss)
     (node,) = find_nodes(structure, "A")
     motions = rigid_motions(structure.positions, structure.directions)
     expected = rigid_motions(np.array([places[0]], dtype=float), ("x", "y", "z", "rx", "ry", "rz"))
@@ -82,13 +82,13 @@ def test_a_truss_turns_with_its_neighbours_or_not_at_all() -> None:
 )
 def test_bad_nodes_are_named(given: object, code: str) -> None:
     with pytest.raises(da.errors.DalembertError) as caught:
-        find_nodes(assemble(bar()), given)
+        find_nodes(assemble_structure(bar()), given)
     assert caught.value.code == code
 
 
 def test_the_nearest_point_is_named_where_a_node_is_off_the_mesh() -> None:
     with pytest.raises(da.errors.ModelError) as caught:
-        find_nodes(assemble(frame()), {"tip": (1.0, 0.99, 0.0)})
+        find_nodes(assemble_structure(frame()), {"tip": (1.0, 0.99, 0.0)})
     assert caught.value.finding.evidence["nearest"] == "C"
     assert caught.value.finding.evidence["distance"] == pytest.approx(0.01)
 

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.model.flexible import BodyPicture, FlexibleBodyData
-from dalembert.structures import Beam, Frame, Section, Solid, assemble, box_mesh, flexible_body
+from dalembert.structures import Beam, Frame, Section, Solid, assemble_structure, box_mesh, flexible_body
 
 
 def frame() -> Frame:
@@ -51,7 +51,7 @@ def test_large_surfaces_are_simplified() -> None:
     solid.add_interface("root", "x=0")
     from dalembert.structures.flexible_body.picture import TRIANGLES, _surface
 
-    points, triangles = _surface(assemble(solid).groups[0])  # type: ignore[arg-type]
+    points, triangles = _surface(assemble_structure(solid).groups[0])  # type: ignore[arg-type]
     assert 500 < len(triangles) <= TRIANGLES
     assert triangles.max() == len(points) - 1
     reach = np.ptp(solid.mesh.points[points], axis=0)
@@ -59,7 +59,7 @@ def test_large_surfaces_are_simplified() -> None:
 
 
 def test_matrices_are_drawn_by_what_they_join() -> None:
-    s = assemble(frame())
+    s = assemble_structure(frame())
     data = flexible_body((s.M, s.K), positions=s.positions, nodes={"a": "p0"}, basis="free", modes=2)
     assert len(picture_of(data).lines) == 3
 

@@ -11,7 +11,17 @@ import scipy.linalg
 import dalembert as da
 from dalembert.model.flexible import CENTRIFUGAL
 from dalembert.model.flexible_check import generalised_mass
-from dalembert.structures import Beam, Frame, Material, Section, Solid, assemble, box_mesh, flexible_body, spin
+from dalembert.structures import (
+    Beam,
+    Frame,
+    Material,
+    Section,
+    Solid,
+    assemble_structure,
+    box_mesh,
+    flexible_body,
+    spin,
+)
 
 
 def beam_frame(elements: int = 16, **point: Any) -> Frame:
@@ -39,7 +49,7 @@ def test_centrifugal_stiffness_is_that_of_the_spinning_structure(axis: Any) -> N
     data = flexible_body(frame, fixed="A", modes=8, stiffening=True)
     assert data.stiffening is not None and data.stiffening.centrifugal is not None
     frame.add_support("A", "fixed")
-    s = assemble(frame)
+    s = assemble_structure(frame)
     speed = 30.0
     K, plain = (spin(s, axis, speed, stiffening=on).K.toarray() for on in (True, False))
     modes = s.modes(8)
@@ -61,7 +71,7 @@ def test_centrifugal_stiffness_is_that_of_the_spinning_structure(axis: Any) -> N
 def test_acceleration_along_an_axis_stiffens_as_gravity_does() -> None:
     frame = bent_frame()
     frame.add_support("A", "fixed")
-    s = assemble(frame)
+    s = assemble_structure(frame)
     G = da.structures.geometric_stiffness(s, "gravity")  # 9.81 m/s² along −z: a frame that accelerates along +z
     data = flexible_body(bent_frame(), fixed="A", modes=6, stiffening="acceleration")
     assert data.stiffening is not None and data.stiffening.acceleration is not None
@@ -169,7 +179,7 @@ def test_solids_are_stiffened_as_their_beams() -> None:
 
 
 def test_matrices_alone_have_no_internal_forces() -> None:
-    s = assemble(Solid("bar", box_mesh((1, 0.1, 0.05), (4, 1, 1)), "steel"))
+    s = assemble_structure(Solid("bar", box_mesh((1, 0.1, 0.05), (4, 1, 1)), "steel"))
     with pytest.raises(da.errors.DataError) as caught:
         flexible_body((s.M, s.K), positions=s.positions, basis="free", nodes={"a": "p0"}, modes=2, stiffening=True)
     assert caught.value.code == "not-supported"

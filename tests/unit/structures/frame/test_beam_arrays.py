@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, assemble, solve_static
+from dalembert.structures import Frame, Material, Section, assemble_structure, solve_static
 from dalembert.structures.frame.beam_arrays import _cut, orient
 from tests.helpers.findings import raises
 
@@ -33,7 +33,7 @@ def braced(inner):
         f.add_bar("tie", "third", "top", **BEAM)
     f.add_support(["foot", "wall"], "pinned")
     f.add_force("wind", "top", (1e3, 0))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def test_members_may_start_and_end_inside_others():
@@ -54,7 +54,7 @@ def test_supports_masses_springs_and_loads_may_sit_inside_a_beam():
     f.add_spring("s", "beam[3]", None, 1e30, direction="y")
     f.add_force("f", "beam[1]", (0, -1.0))
     f.add_force("f", "beam[3]", (0, -5.0))
-    solution = solve_static(assemble(f), "f")
+    solution = solve_static(assemble_structure(f), "f")
     assert solution.reaction["beam[1].y"] == pytest.approx(1.0, rel=1e-9)
     assert solution.displacement["beam[3].y"] == pytest.approx(-5e-30, rel=1e-9)
 
@@ -65,7 +65,7 @@ def test_members_may_be_given_before_those_they_end_in():
     f.add_beam("twig", "branch[1]", "D", **BEAM, elements=2)
     f.add_beam("branch", "stem[2]", "C", **BEAM, elements=2)
     f.add_beam("stem", "A", "B", **BEAM, elements=4)
-    s = assemble(f)
+    s = assemble_structure(f)
     places = dict(zip(s.points, s.positions.tolist()))
     assert places["stem[2]"] == [0, 0, 2] and places["branch[1]"] == [2, 0, 2] and places["twig[1]"] == [2, 1, 2]
 
@@ -77,7 +77,7 @@ def test_members_that_end_in_each_other_have_no_place():
     f.add_beam("two", "B", "one[1]", **BEAM, elements=2)
     f.add_beam("own", "A", "own[1]", **BEAM, elements=2)
     with raises(ModelError, "no-solution", "'one'", "'two'", "'own'"):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_an_unknown_end_of_a_member_is_named():
@@ -86,14 +86,14 @@ def test_an_unknown_end_of_a_member_is_named():
     f.add_beam("stem", "A", "B", **BEAM, elements=2)
     f.add_beam("twig", "stem[2]", "C", **BEAM)
     with raises(ModelError, "unknown-name", "'twig'", "'stem[2]'", "'stem[1]'"):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_names_of_ends_may_come_from_a_generator():
     f = Frame("row", planar=True)
     f.add_points("p", [[0, 0], [1, 0], [2, 0]])
     f.add_beams("b", (f"p{k}" for k in (1, 2)), (f"p{k}" for k in (2, 3)), **BEAM)
-    assert assemble(f).groups[0].beams == ("b1", "b2")
+    assert assemble_structure(f).groups[0].beams == ("b1", "b2")
 
 
 def test_every_member_of_a_set_may_have_its_own_height_direction():
@@ -102,13 +102,13 @@ def test_every_member_of_a_set_may_have_its_own_height_direction():
     f.add_points("b", [[0, 0, 1], [1, 0, 1], [2, 0, 1]])
     ups = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0.5]])
     f.add_beams("post", ["a1", "a2", "a3"], ["b1", "b2", "b3"], **BEAM, up=ups, elements=2)
-    y = assemble(f).groups[0].R[::2, 1]
+    y = assemble_structure(f).groups[0].R[::2, 1]
     np.testing.assert_allclose(y, [[1, 0, 0], [0, 1, 0], [np.sqrt(0.5), np.sqrt(0.5), 0]], rtol=0, atol=1e-15)
     with raises(ModelError, "wrong-shape", "'x...'", "3", "(3, 3)"):
         f.add_beams("x", ["a1", "a2", "a3"], ["b2", "b3", "b1"], **BEAM, up=ups[:2])
     f.add_beams(["x", "y"], ["a1", "a2"], ["a2", "a3"], **BEAM, up=[[0, 0, 1], [1, 0, 0]])
     with raises(ModelError, "parallel", "'y'"):
-        assemble(f)
+        assemble_structure(f)
 
 
 @pytest.mark.parametrize(("factor", "up"), [(0.9, 0), (1.1, 2)])

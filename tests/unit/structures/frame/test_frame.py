@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, assemble
+from dalembert.structures import Frame, Material, Section, assemble_structure
 from tests.helpers.findings import raises
 
 PLANK = Section.rectangle(0.2, 0.1)
@@ -33,7 +33,7 @@ def test_all_problems_are_reported_at_once():
     f.add_force("snow", "G", (0, 1))
     f.add_line_load("snow", "rafer", (0, 1))
     with pytest.raises(ModelError) as error:
-        assemble(f)
+        assemble_structure(f)
     text = str(error.value)
     assert "problems in frame 'roof'" in text
     for words in ("'rafter' is used more than once", "no point named 'D'", "no section named 'IPE'", "steal",
@@ -170,37 +170,37 @@ def test_a_mistake_is_reported_by_name(mistake, words):
     f = frame()
     mistake(f)
     with raises(ModelError, *words):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_a_beam_in_space_needs_both_bending_stiffnesses_and_torsion():
     f = frame(planar=False)
     f.add_beam("flat", "A", "C", section=Section(area=1.0, I_y=0.0, I_z=1.0, J=0.0), material="steel")
     with raises(ModelError, "several-problems", "I_y = 0", "J = 0"):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_up_must_not_point_along_the_beam():
     f = frame(planar=False)
     f.add_beam("odd", "A", "C", **BEAM, up=(2, 1, 0))
     with raises(ModelError, "parallel", "'odd'"):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_an_empty_frame_is_refused():
     with raises(ModelError, "several-problems", "no points"):
-        assemble(Frame("nothing"))
+        assemble_structure(Frame("nothing"))
     f = Frame("points")
     f.add_point("A", 0, 0, 0)
     with raises(ModelError, "empty"):
-        assemble(f)
+        assemble_structure(f)
 
 
 def test_a_load_beyond_the_end_of_a_beam_is_refused():
     f = frame()
     f.add_beam_force("p", "rafter", 2.5, (0, 1))
     with raises(ModelError, "out-of-range", "2.5 m", "2 m"):
-        assemble(f)
+        assemble_structure(f)
 
 
 @pytest.mark.parametrize(("call", "words"), [
@@ -258,4 +258,4 @@ def test_own_sections_and_materials_go_by_name():
     f.add_material(Material("oak", E=12e9, density=700.0))
     f.add_beam("sill", "A", "C", section="plank", material="oak")
     assert f.problems() == []
-    assert assemble(f).groups[0].materials[1].name == "oak"
+    assert assemble_structure(f).groups[0].materials[1].name == "oak"

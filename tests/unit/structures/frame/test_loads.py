@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, assemble, solve_static
+from dalembert.structures import Frame, Material, Section, assemble_structure, solve_static
 from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
@@ -28,7 +28,7 @@ def test_a_block_load_gives_the_moments_of_the_handbook(n):
     a, b, w = 0.9, 2.5, 1200.0
     f = beam(n, theory="euler-bernoulli")
     f.add_line_load("block", "beam", (0, -w), start=a, end=b)
-    solution = solve_static(assemble(f), "block")
+    solution = solve_static(assemble_structure(f), "block")
     R = w * (b - a) * (L - (a + b) / 2) / L
     assert solution.reaction["A.y"] == pytest.approx(R, rel=1e-11)
     x = np.linspace(0, L, 41)
@@ -48,11 +48,11 @@ def test_a_trapeze_on_a_part_is_that_of_a_beam_cut_there(options):
     f = beam(**options)
     f.add_support("B", "rz")
     f.add_line_load("part", "beam", force, end_force=last, moment=40.0, end_moment=-10.0, start=1.0, end=2.5)
-    whole = solve_static(assemble(f), "part")
+    whole = solve_static(assemble_structure(f), "part")
     g = beam(8, **options)
     g.add_support("B", "rz")
     g.add_line_load("part", "beam", force, end_force=last, moment=40.0, end_moment=-10.0, start=1.0, end=2.5)
-    cut = solve_static(assemble(g), "part")
+    cut = solve_static(assemble_structure(g), "part")
     x = np.linspace(0.0, L, 13)
     ours, theirs = whole.beam("beam", x), cut.beam("beam", x)
     for name in ("N", "V_y", "M_z", "deflection"):
@@ -67,7 +67,7 @@ def test_parts_add_up_to_the_whole():
     f.add_line_load("whole", "beam", (0, -100.0), end_force=(0, -500.0))
     f.add_line_load("parts", "beam", (0, -100.0), end_force=(0, -240.0), end=1.4)
     f.add_line_load("parts", "beam", (0, -240.0), end_force=(0, -500.0), start=1.4)
-    s = assemble(f)
+    s = assemble_structure(f)
     np.testing.assert_allclose(s.loads["parts"], s.loads["whole"], rtol=0, atol=1e-11)
     whole, parts = (solve_static(s, case).beam("beam", np.linspace(0, L, 17)) for case in ("whole", "parts"))
     np.testing.assert_allclose(parts.M_z, whole.M_z, rtol=0, atol=1e-10)
@@ -83,8 +83,8 @@ def test_wrong_places_of_a_line_load_are_refused():
         f.add_line_load("w", "beam", (0, -1), start=-0.5)
     f.add_line_load("w", "beam", (0, -1), start=1.0, end=5.0)
     with raises(ModelError, "out-of-range", "'beam'", "5 m", "4 m"):
-        assemble(f)
+        assemble_structure(f)
     g = beam()
     g.add_line_load("w", "beam", (0, -1), start=4.5)
     with raises(ModelError, "out-of-range", "4.5 m"):
-        assemble(g)
+        assemble_structure(g)

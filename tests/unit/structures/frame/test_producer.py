@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, assemble, find_buckling, solve_static, spin
+from dalembert.structures import Frame, Material, Section, assemble_structure, find_buckling, solve_static, spin
 from dalembert.structures.frame import producer
 from tests.helpers.findings import raises
 
@@ -26,7 +26,7 @@ def mast(n, **options):
     f.add_beam("mast", "a", "b", section=Section.circle(0.4), end_section=Section.circle(0.1), material=STEEL,
                elements=n, **options)  # fmt: skip
     f.add_support("a")
-    return assemble(f)
+    return assemble_structure(f)
 
 
 def test_a_lumped_taper_has_its_own_mass():
@@ -48,9 +48,9 @@ def test_a_single_point_on_a_spring_is_held_when_its_translations_are():
     f.add_mass("m", "P", 2.0)
     f.add_spring("k", "P", None, 100.0, direction="y")
     with raises(ModelError, "not-held"):
-        solve_static(assemble(f), "gravity")
+        solve_static(assemble_structure(f), "gravity")
     f.add_support("P", "x")
-    assert solve_static(assemble(f), "gravity").displacement["P.y"] == pytest.approx(-0.1962)
+    assert solve_static(assemble_structure(f), "gravity").displacement["P.y"] == pytest.approx(-0.1962)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e4])
@@ -60,7 +60,7 @@ def test_a_straight_truss_does_not_turn_about_itself(far):
     f.add_bars("b", ["A", "B"], ["B", "C"], **ROD)
     f.add_support(["A", "C"], "pinned")
     f.add_support("B", "yz")
-    s = assemble(f)
+    s = assemble_structure(f)
     area = ROD["section"].area
     assert solve_static(s, {"B.x": 1e3}).displacement["B.x"] == pytest.approx(1e3 / (STEEL.E * area * 1.5), rel=1e-9)
 
@@ -73,7 +73,7 @@ def test_every_mechanism_of_several_is_distinguished():
     f.add_support(["p1", "p2", "p3", "p4"], "pinned")
     f.add_force("wind", "q1", (1.0, 0))
     with pytest.raises(ModelError) as error:
-        solve_static(assemble(f), "wind")
+        solve_static(assemble_structure(f), "wind")
     for k in (1, 2, 3, 4):
         assert f"a mechanism that moves q{k}.x" in str(error.value)
     assert str(error.value).count("q1.x") == 1
@@ -87,7 +87,7 @@ def test_inside_a_flying_beam_its_inertia_acts_too():
         f.add_points(["A", "B", "C"], [[0, 0], [L / 2, 0], [L, 0]])
         f.add_beams("b", ["A", "B"], ["B", "C"], **ROD, elements=n, mass=mass)
         f.add_force("push", "B", (0, F))
-        solution = solve_static(assemble(f), "push", inertia_relief=True)
+        solution = solve_static(assemble_structure(f), "push", inertia_relief=True)
         x = np.linspace(0, L / 2, 7)
         left, right = solution.beam("b1", x), solution.beam("b2", x)
         q = F / L
@@ -110,7 +110,7 @@ def test_a_pushed_and_turning_free_beam_has_free_ends():
     f.add_beam("b", "A", "B", section=Section.rectangle(0.05, 0.02), material=STEEL, elements=3)
     f.add_mass("m", "B", 3.0, inertia=0.1)
     f.add_force("push", "B", (10.0, 20.0, -5.0), moment=(1.0, 2.0, 3.0))
-    found = solve_static(assemble(f), "push", inertia_relief=True).beam("b", 2)
+    found = solve_static(assemble_structure(f), "push", inertia_relief=True).beam("b", 2)
     for name in ("N", "V_y", "V_z", "T", "M_y", "M_z"):
         assert getattr(found, name)[0] == pytest.approx(0.0, abs=1e-7), name
 
@@ -127,7 +127,7 @@ def test_torsion_of_a_tapered_column_converges_to_that_of_its_own_sections():
         f.add_support("a")
         f.add_support("b", "xy rx ry rz")
         f.add_force("P", "b", (0, 0, -1.0))
-        return find_buckling(assemble(f), "P", count=1).critical
+        return find_buckling(assemble_structure(f), "P", count=1).critical
 
     # uniform compression: ∫ (GJ − P I_p/A) φ′² dx loses its sign first where I_p is largest, at the foot
     assert factor(32) > STEEL.G * 1e-11 * 4e-4 / 8e-6

@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.structures import assemble, couple, craig_bampton, guyan, truncate_modal
+from dalembert.structures import assemble_structure, couple, craig_bampton, guyan, truncate_modal
 from tests.helpers.findings import raises
 
 
@@ -34,7 +34,7 @@ def portal(*, half: str = "") -> da.structures.Frame:
 
 
 def test_a_frame_is_reduced_to_its_corners_by_the_names_of_points():
-    system = assemble(portal()).system()
+    system = assemble_structure(portal()).system()
     reduced = craig_bampton(system, ["B", "C", "left[2].x"], 6)
     assert reduced.masters == ("B.x", "B.y", "B.rz", "C.x", "C.y", "C.rz", "left[2].x")
     report = reduced.fidelity(5)
@@ -45,8 +45,8 @@ def test_a_frame_is_reduced_to_its_corners_by_the_names_of_points():
 @pytest.mark.spec("003-C72")
 def test_halves_of_a_frame_join_at_the_point_they_share():
     """All interior modes: the joined halves are the frame itself."""
-    whole = assemble(portal()).system().dense()
-    halves = {name: assemble(portal(half=name)).system() for name in "12"}
+    whole = assemble_structure(portal()).system().dense()
+    halves = {name: assemble_structure(portal(half=name)).system() for name in "12"}
     joined = couple({name: craig_bampton(half, "middle", None) for name, half in halves.items()})
     assert joined.joined == ("middle.x", "middle.y", "middle.rz")
     exact = np.sqrt(np.linalg.eigvals(np.linalg.solve(whole.M, whole.K)).real)
@@ -57,7 +57,7 @@ def test_halves_of_a_frame_join_at_the_point_they_share():
 def test_a_structure_instead_of_its_system_is_reported():
     for reduce in (lambda s: guyan(s, "B"), lambda s: truncate_modal(s, 3)):
         with raises(DataError, "wrong-type"):
-            reduce(assemble(portal()))
+            reduce(assemble_structure(portal()))
 
 
 BOX = """

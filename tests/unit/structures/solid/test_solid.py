@@ -12,7 +12,7 @@ from dalembert.structures import (
     Rayleigh,
     Section,
     Solid,
-    assemble,
+    assemble_structure,
     box_mesh,
     craig_bampton,
     mesh_from_skfem,
@@ -154,12 +154,12 @@ def test_incompressible_and_wrongly_isotropic_materials_are_refused():
         ("spruce", ("not-isotropic",)),
     ):
         with raises(ModelError, *message):
-            assemble(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), material))
+            assemble_structure(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), material))
 
 
 def test_cell_sets_have_materials_of_their_own():
     box = box_mesh((2, 1, 1), (2, 1, 1)).replace(cell_sets={"near": [0], "far": [1]})
-    model = assemble(Solid("bar", box, {"near": "steel", "far": "aluminium"}))
+    model = assemble_structure(Solid("bar", box, {"near": "steel", "far": "aluminium"}))
     assert model.mass() == pytest.approx(7850.0 + 2700.0)
     with raises(ModelError, "no-material", "1", "'bar'"):
         Solid("bar", box, {"near": "steel"})
@@ -168,7 +168,9 @@ def test_cell_sets_have_materials_of_their_own():
 
 
 def test_a_loss_factor_makes_the_stiffness_complex():
-    model = assemble(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), Material("m", 1e9, 1000.0, 0.3, loss_factor=0.02)))
+    model = assemble_structure(
+        Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), Material("m", 1e9, 1000.0, 0.3, loss_factor=0.02))
+    )
     assert np.abs((model.K_loss - 0.02 * model.K).toarray()).max() < 1e-6
 
 
@@ -181,7 +183,7 @@ def test_pressure_traction_and_gravity_have_the_right_resultants(kind):
     solid.add_pressure("pressure", "z=0.1", 3.0)
     solid.add_traction("shear", "x=1", (0.0, 5.0, 0.0))
     solid.add_force("point", "x=1", (0.0, 0.0, 7.0))
-    loads = assemble(solid).loads
+    loads = assemble_structure(solid).loads
     assert loads["pressure"].reshape(-1, 3).sum(axis=0) == pytest.approx([0, 0, -3.0 * 1.0 * 0.2], abs=1e-12)
     assert loads["shear"].reshape(-1, 3).sum(axis=0) == pytest.approx([0, 5.0 * 0.02, 0], abs=1e-12)
     assert loads["point"].reshape(-1, 3).sum(axis=0) == pytest.approx([0, 0, 7.0], abs=1e-12)
@@ -192,7 +194,7 @@ def test_pressure_traction_and_gravity_have_the_right_resultants(kind):
 def test_reactions_carry_the_weight():
     solid = bar()
     solid.add_support("x=0", "fixed")
-    found = solve_static(assemble(solid), "gravity")
+    found = solve_static(assemble_structure(solid), "gravity")
     total = sum(force for name, force in found.reaction.items() if name.endswith(".z"))
     assert total == pytest.approx(7850.0 * 0.02 * 9.81)
 
@@ -203,7 +205,7 @@ def test_a_foundation_under_pressure_sinks_by_pressure_over_stiffness():
     block.add_support("x=0", "x")
     block.add_support("y=0", "y")
     block.add_pressure("press", "z=0.1", 1e4)
-    u = solve_static(assemble(block), "press").u.reshape(-1, 3)
+    u = solve_static(assemble_structure(block), "press").u.reshape(-1, 3)
     assert u[block.mesh.select("z=0"), 2] == pytest.approx(np.full(16, -1e4 / 2e6), rel=1e-9)
 
 
@@ -211,13 +213,13 @@ def test_prescribed_displacements_stretch_the_bar():
     solid = bar(gravity=0)
     solid.add_support("x=0", "xyz")
     solid.add_support("x=1", "x", values=1e-3)
-    found = solve_static(assemble(solid), {})
+    found = solve_static(assemble_structure(solid), {})
     assert found.u.reshape(-1, 3)[solid.mesh.select("x=1"), 0] == pytest.approx(np.full(9, 1e-3))
 
 
 def test_an_unsupported_solid_is_refused_by_statics_with_its_free_motions():
     with raises(ModelError, "not-held"):
-        solve_static(assemble(bar()), "gravity")
+        solve_static(assemble_structure(bar()), "gravity")
 
 
 MISTAKES = {
@@ -253,7 +255,7 @@ def test_all_contradictions_of_interfaces_are_reported_at_once():
     solid.add_interface("corner", "x=1, z=0")
     solid.add_interface("line", "x=0.5, y=0", rigid=False)
     with pytest.raises(ModelError) as error:
-        assemble(solid)
+        assemble_structure(solid)
     for part in (
         "is held by a support and follows interface 'root'",
         "both interfaces 'tip' and 'corner'",
@@ -272,7 +274,7 @@ def test_an_interface_follows_a_rigid_motion_of_the_solid(rigid):
     solid.add_interface("tip", "x=1", position=(1.3, 0.1, 0.2), rigid=rigid)
     shift = np.array([1e-3, -2e-3, 3e-3, 4e-3, 5e-3, -6e-3])
     solid.add_support("root", "fixed", values=shift)
-    model = assemble(solid)
+    model = assemble_structure(solid)
     u = solve_static(model, {}).u.reshape(-1, 6)
     root = model.positions[model.point("root")]
     exact = shift[:3] + np.cross(shift[3:], model.positions - root)
@@ -287,7 +289,7 @@ def test_a_rigid_interface_is_stiffer_than_an_averaging_one_and_both_balance_the
         solid.add_support("x=0", "xyz")
         solid.add_interface("tip", "x=1", rigid=rigid)
         solid.add_force("bend", "tip", (0, 0, 100.0), moment=(3.0, 0, 0))
-        found = solve_static(assemble(solid), "bend")
+        found = solve_static(assemble_structure(solid), "bend")
         tips.append(found.displacement["tip.z"])
         root = solid.mesh.select("x=0")
         force = np.array([found.reaction[f"p{i}"][:3] for i in root])
@@ -301,7 +303,7 @@ def test_craig_bampton_on_interfaces_comes_down_on_the_frequencies_of_a_solid():
     solid = bar(divisions=(10, 2, 2))
     solid.add_interface("left", "x=0")
     solid.add_interface("right", "x=1")
-    system = assemble(solid).system()
+    system = assemble_structure(solid).system()
     masters = [f"{end}.{way}" for end in ("left", "right") for way in ("x", "y", "z", "rx", "ry", "rz")]
     full = system.modes(12).frequencies_hz[6:]
     few, many = (craig_bampton(system, masters, modes=k).system.modes().frequencies_hz[6:12] for k in (8, 80))
@@ -324,8 +326,8 @@ def test_a_solid_with_an_interface_bends_as_a_timoshenko_beam():
     frame.add_beam("beam", "A", "tip", section=section, material=material)
     frame.add_support("A", "fixed")
     frame.add_force("bend", "tip", (0, 0, 100.0))
-    beam = solve_static(assemble(frame), "bend").displacement["tip.z"]
-    assert solve_static(assemble(solid), "bend").displacement["tip.z"] == pytest.approx(beam, rel=1e-3)
+    beam = solve_static(assemble_structure(frame), "bend").displacement["tip.z"]
+    assert solve_static(assemble_structure(solid), "bend").displacement["tip.z"] == pytest.approx(beam, rel=1e-3)
 
 
 # -- axes ------------------------------------------------------------------------------------------------------------
@@ -340,8 +342,8 @@ def test_a_turned_solid_has_turned_matrices(kind):
     turned = wood.turned_about("z", 34.0).turned_about("x", -50.0)
     R = np.array(turned.axes).T  # columns: where x, y, z of the wood have gone
     mesh = box_mesh((1.0, 0.5, 0.4), (2, 1, 1), kind)
-    here = assemble(Solid("here", mesh, wood))
-    there = assemble(Solid("there", mesh.replace(points=mesh.points @ R.T), turned))
+    here = assemble_structure(Solid("here", mesh, wood))
+    there = assemble_structure(Solid("there", mesh.replace(points=mesh.points @ R.T), turned))
     turn = np.kron(np.eye(len(mesh.points)), R)
     for a, b in ((here.K, there.K), (here.M, there.M)):
         assert np.abs(turn @ a.toarray() @ turn.T - b.toarray()).max() < 1e-12 * np.abs(a).max()
@@ -356,7 +358,7 @@ def test_stresses_are_found_by_place_and_component():
     solid.add_support("x=0, y=0", "y")
     solid.add_support("x=0, z=0", "z")
     solid.add_traction("pull", "x=1", (2e6, 0, 0))
-    found = solve_static(assemble(solid), "pull").stresses()[0]
+    found = solve_static(assemble_structure(solid), "pull").stresses()[0]
     assert found.at("x=0.5", "xx") == pytest.approx(2e6)
     assert found.at("x=0.5", "von_mises") == pytest.approx(2e6)
     assert found.positions.shape[:2] == found.stresses.shape[:2]
@@ -369,7 +371,7 @@ def test_damping_and_description_travel_to_the_structure():
     solid = bar()
     solid.set_damping(Rayleigh(0.0, 1e-5))
     solid.add_support("x=0", "xyz")
-    model = assemble(solid)
+    model = assemble_structure(solid)
     assert np.abs((model.system().C - 1e-5 * model.system().K).toarray()).max() < 1e-3
     assert model.provenance["elements"] == "16 hex8" and "16 hex8 cells" in repr(solid)
 

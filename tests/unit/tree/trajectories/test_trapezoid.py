@@ -51,7 +51,7 @@ def test_it_stops_at_every_way_point_and_repeats_take_no_time() -> None:
 def test_a_longer_duration_stretches_the_whole_motion() -> None:
     points, bounds = {"shoulder": [0.0, 1.0, 0.0]}, {"speed": 1.0, "acceleration": 2.0}
     fast = da.tree.trapezoid(two_links(), points, **bounds)
-    slow = da.tree.trapezoid(two_links(), points, **bounds, duration=6.0)
+    slow = da.tree.trapezoid(two_links(), points, **bounds, until=6.0)
     assert slow.time == pytest.approx(2 * fast.time)
     assert slow["shoulder.angle"] == pytest.approx(fast["shoulder.angle"], abs=1e-12)
     assert slow["shoulder.rate"] == pytest.approx(fast["shoulder.rate"] / 2, abs=1e-12)
@@ -89,7 +89,7 @@ def test_inverse_dynamics_takes_it_without_a_warning() -> None:
         ({"speed": 1.0, "acceleration": {"elbow": 1.0}}, "missing-argument"),
         ({"speed": -1.0, "acceleration": 1.0}, "not-positive"),
         ({"speed": {"wrist": 1.0}, "acceleration": 1.0}, "unknown-name"),
-        ({"speed": 1.0, "acceleration": 1.0, "duration": 0.5}, "out-of-range"),
+        ({"speed": 1.0, "acceleration": 1.0, "until": 0.5}, "out-of-range"),
         ({"speed": 1.0, "acceleration": 1.0, "every": 0.0}, "not-positive"),
         ({"speed": 1.0, "acceleration": 1.0, "every": 1e-9}, "too-large"),
     ],

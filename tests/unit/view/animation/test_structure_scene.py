@@ -39,7 +39,7 @@ def test_shapes_of_modes_reach_one_at_their_largest() -> None:
 
 
 def test_modes_buckling_and_responses_are_drawn_on_their_structure() -> None:
-    structure = da.structures.assemble(cantilever())
+    structure = da.structures.assemble_structure(cantilever())
     modes = structure.modes(2)
     for made in (da.animate(modes, structure=structure), da.animate(structure, modes=modes)):
         assert len(made._data["modes"]) == 2
@@ -49,7 +49,7 @@ def test_modes_buckling_and_responses_are_drawn_on_their_structure() -> None:
 
 
 def test_a_response_is_a_sum_of_few_shapes_and_loses_nothing() -> None:
-    structure = da.structures.assemble(cantilever())
+    structure = da.structures.assemble_structure(cantilever())
     modes = structure.modes(2)
     t = np.linspace(0.0, 1.0, 31)
     u = (np.real(modes.shapes) @ np.stack([np.sin(5 * t), np.cos(9 * t)])).T
@@ -63,8 +63,11 @@ def test_a_response_is_a_sum_of_few_shapes_and_loses_nothing() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: da.animate(da.structures.assemble(cantilever()).modes(2)), "no-scene"),
-        (lambda: da.animate(cantilever(False), modes=da.structures.assemble(cantilever()).modes(2)), "wrong-owner"),
+        (lambda: da.animate(da.structures.assemble_structure(cantilever()).modes(2)), "no-scene"),
+        (
+            lambda: da.animate(cantilever(False), modes=da.structures.assemble_structure(cantilever()).modes(2)),
+            "wrong-owner",
+        ),
         (lambda: da.animate(cantilever(), modes=0), "wrong-type"),
         (lambda: da.animate(cantilever(), trail="A"), "ineffective-argument"),
         (lambda: da.animate(turning(), modes=3), "ineffective-argument"),

@@ -13,15 +13,15 @@ from matplotlib.text import Text
 
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.linear import (
+    EigenvalueBranches,
     FrequencyResponse,
     Modes,
     Roots,
     SecondOrder,
     StateSpace,
-    Sweep,
     campbell,
     root_locus,
-    sweep,
+    track_eigenvalues,
 )
 from dalembert.structures import Bar, Beam, correlate, guyan
 from dalembert.view import plot
@@ -45,19 +45,19 @@ def responses(frequencies: Any = None) -> FrequencyResponse:
     return building().frequency_response(2 * np.pi * np.asarray(hertz))
 
 
-def bicycle() -> Sweep:
+def bicycle() -> EigenvalueBranches:
     """Carvallo and Whipple's bicycle over its speed (Meijaard 2007): weave 4.292, capsize 6.024 m/s."""
     M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
     C1 = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.6854039739756]])
     K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
     K2 = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
     speeds = np.linspace(0.0, 10.0, 41)
-    return sweep(
+    return track_eigenvalues(
         lambda v: SecondOrder.from_full(M, v * C1, 9.81 * K0 + v * v * K2), speeds, parameter="speed", unit="m/s"
     )
 
 
-def rotor() -> Sweep:
+def rotor() -> EigenvalueBranches:
     """Critical speeds of order 1: √(36/13), and of order 2."""
     return campbell(
         lambda w: SecondOrder(np.eye(2), np.diag([4.0, 9.0]), G=[[0, w], [-w, 0]]), np.linspace(0.0, 4.0, 9),
@@ -157,7 +157,7 @@ def test_exact_zeros_and_single_frequencies_are_drawn() -> None:
     drawn(plot(FrequencyResponse([-2.0, 0.0, 2.0], [1.0, 2.0, 1.0], ["f"], ["x"])))
 
 
-# ---- sweeps
+# ---- eigenvalue branches
 
 
 def test_a_campbell_diagram_marks_where_orders_meet_frequencies() -> None:
@@ -470,7 +470,7 @@ def test_the_help_names_every_kind() -> None:
     for kind in (
         "Record",
         "FrequencyResponse",
-        "Sweep",
+        "EigenvalueBranches",
         "Modes",
         "Structure",
         "StaticSolution",

@@ -17,7 +17,7 @@ from dalembert.structures import (
     Solid,
     StaticSolution,
     Structure,
-    assemble,
+    assemble_structure,
     box_mesh,
     find_buckling,
     guyan,
@@ -45,7 +45,7 @@ def portal() -> Structure:
     f.add_support("R0", "pinned")
     f.add_mass("tank", "R2", 500.0)
     f.add_force("wind", "L2", (1e4, 0))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 @cache
@@ -57,7 +57,7 @@ def simple_beam() -> Structure:
     f.add_support("A", "pinned")
     f.add_support("B", "y")
     f.add_line_load("roof", "beam", (0, -2000.0))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 @cache
@@ -73,7 +73,7 @@ def tower() -> Structure:
             f.add_bar(f"brace{c}{i}", f"{c}{i}", f"{d}{i + 1}", section=tube, material="steel")
     f.add_support([f"{c}0" for c in "abcd"], "pinned")
     f.add_force("wind", "a2", (1e4, 0, 0))
-    return assemble(f)
+    return assemble_structure(f)
 
 
 @cache
@@ -81,7 +81,7 @@ def block() -> StaticSolution:
     solid = Solid("block", box_mesh((1.0, 0.1, 0.2), (6, 1, 2), "hex20"), "steel")
     solid.add_support("x=0")
     solid.add_traction("tip", "x=1", (0, 0, -1e5))
-    return solve_static(assemble(solid), "tip")
+    return solve_static(assemble_structure(solid), "tip")
 
 
 def collections(ax: Any, label: str) -> list[Any]:
@@ -246,7 +246,7 @@ def test_complex_modes_are_drawn_at_their_largest_moment() -> None:
     f.add_beam("b", "A", "B", section=Section.circle(0.02), material="steel", elements=2)
     f.add_damper("c", "B", damping={"y": 50.0})
     f.add_support("A", "fixed")
-    s = assemble(f)
+    s = assemble_structure(f)
     modes = s.modes(3)
     assert np.iscomplexobj(modes.shapes)
     drawn(plot(s, modes))
@@ -259,7 +259,7 @@ def test_buckling_shapes_carry_their_load_factors() -> None:
     f.add_support("foot", "pinned")
     f.add_support("head", "x")
     f.add_force("weight", "head", (0, -1000))
-    found: Buckling = find_buckling(assemble(f), "weight", count=2)
+    found: Buckling = find_buckling(assemble_structure(f), "weight", count=2)
     figure = plot(found)
     assert [ax.get_title() for ax in figure.axes] == [f"mode {k + 1}: load × {found.factors[k]:.4g}" for k in range(2)]
     assert figure.get_suptitle() == "column: buckling under 'weight'"
@@ -309,7 +309,7 @@ def test_shear_jumps_at_a_point_load() -> None:
     f.add_support("A", "pinned")
     f.add_support("B", "y")
     f.add_beam_force("crane", "beam", 1.0, (0, -1000.0))
-    (tips,) = curves(plot(solve_static(assemble(f), "crane"), view="V_y", scale=1e-3).axes[0], "diagram")
+    (tips,) = curves(plot(solve_static(assemble_structure(f), "crane"), view="V_y", scale=1e-3).axes[0], "diagram")
     here = np.abs(tips[:, 0] - 1.0) < 1e-6
     assert np.ptp(tips[here, 1]) == pytest.approx(1.0)
     assert sorted({abs(round(float(y), 9)) for y in tips[:, 1]}) == pytest.approx([0.25, 0.75])
@@ -320,7 +320,7 @@ def test_the_moment_of_a_free_beam_vanishes_at_its_ends() -> None:
     f.add_points(["A", "B", "C"], [[0, 0], [2, 0], [4, 0]])
     f.add_beams("b", ["A", "B"], ["B", "C"], section=Section.rectangle(0.2, 0.1), material="steel", rotary=False)
     f.add_force("push", "B", (0, 800.0))
-    solution = solve_static(assemble(f), "push", inertia_relief=True)
+    solution = solve_static(assemble_structure(f), "push", inertia_relief=True)
     left, right = curves(plot(solution, view="moment", scale=1e-3).axes[0], "diagram")
     assert left[0, 1] == pytest.approx(0.0, abs=1e-9)
     assert right[-1, 1] == pytest.approx(0.0, abs=1e-9)

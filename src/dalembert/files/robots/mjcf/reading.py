@@ -86,7 +86,7 @@ def read_mjcf(
     try:
         model.build(m)
         document.reader.problems.raise_if_any()
-        m.check()
+        m.validate()
     except ModelFileError:
         raise
     except DalembertError as error:

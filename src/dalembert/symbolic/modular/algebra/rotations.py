@@ -29,8 +29,8 @@ def elementary(axis: str, angle: Any) -> Any:
     return rotation_about(axis, angle)
 
 
-def rotation(sequence: str, angles: Sequence[Any]) -> Any:
-    """Product of elementary rotations: ``rotation("zxy", [heading, lean, pitch])``."""
+def rotation_matrix(sequence: str, angles: Sequence[Any]) -> Any:
+    """Product of elementary rotations: ``rotation_matrix("zxy", [heading, lean, pitch])``."""
     if len(sequence) != len(angles):
         raise ModelError("wrong-shape", f"sequence {sequence!r} has {len(sequence)} axes and {len(angles)} angles.")
     R = SX.eye(3)
@@ -46,9 +46,9 @@ def angular_velocity(sequence: str, angles: Sequence[Any], frame: str = "body") 
         unit = SX.zeros(3)
         unit[AXES[axis]] = 1
         if frame == "body":
-            columns.append(rotation(sequence[k + 1 :], angles[k + 1 :]).T @ unit)
+            columns.append(rotation_matrix(sequence[k + 1 :], angles[k + 1 :]).T @ unit)
         else:
-            columns.append(rotation(sequence[:k], angles[:k]) @ unit)
+            columns.append(rotation_matrix(sequence[:k], angles[:k]) @ unit)
     return ca.horzcat(*columns)
 
 
@@ -81,12 +81,12 @@ def unskew(A: Expr) -> Any:
     return ca.vertcat(A[2, 1], A[0, 2], A[1, 0])
 
 
-def mobility(bodies: int, joints: Mapping[int, int], planar: bool = False) -> int:
+def count_freedoms(bodies: int, joints: Mapping[int, int], planar: bool = False) -> int:
     """Freedoms of a linkage from counts alone: bodies with the base, and the number of joints by their freedoms.
 
     Examples
     --------
-    >>> mobility(4, {1: 4}, planar=True)  # a four-bar linkage
+    >>> count_freedoms(4, {1: 4}, planar=True)  # a four-bar linkage
     1
     """
     d = 3 if planar else 6

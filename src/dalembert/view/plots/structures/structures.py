@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.structures.analysis.buckling import Buckling
-from dalembert.structures.assembly.structure import Structure, assemble
+from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.view.plots.figures import BLUE, GREEN, GREY, INK, PALE, choose_modes
 from dalembert.view.plots.structures import geometry, stage
 from dalembert.view.plots.structures.stage import SUPPORTS, Stage
@@ -27,7 +27,7 @@ SMALL_MESH = 3000  # faces up to which their edges are drawn
 
 def plot_description(description: Any, modes: Any = None, **options: Any) -> Figure:
     """A Frame or a Solid: the picture of its structure."""
-    return plot_structure(assemble(description), modes, **options)
+    return plot_structure(assemble_structure(description), modes, **options)
 
 
 def plot_structure(

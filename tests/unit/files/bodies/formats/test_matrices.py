@@ -12,7 +12,7 @@ import scipy.linalg
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
-from dalembert.structures import Frame, Rayleigh, Section, assemble, craig_bampton, flexible_body
+from dalembert.structures import Frame, Rayleigh, Section, assemble_structure, craig_bampton, flexible_body
 from tests.helpers.findings import raises
 
 ELEMENTS = 20
@@ -51,7 +51,7 @@ def frame() -> Frame:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files as a finite-element program writes them."""
     folder = tmp_path_factory.mktemp("exported")
-    structure = assemble(frame())
+    structure = assemble_structure(frame())
     scipy.io.mmwrite(folder / "M.mtx", structure.M, symmetry="symmetric", precision=17)
     np.savetxt(folder / "K.txt", structure.K.toarray(), header="stiffness [N/m, N m]")
     np.save(folder / "D.npy", 1e-5 * structure.K.toarray())

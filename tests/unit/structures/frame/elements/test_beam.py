@@ -22,7 +22,7 @@ def short_beam(length: float) -> Frame:
 def test_a_beam_has_no_length_up_to_its_limit():
     assert short_beam(2e-12).problems() == []
     with raises(ModelError, "zero-length", "'b1'"):
-        short_beam(5e-13).check()
+        short_beam(5e-13).validate()
 
 
 def leaning(angle: float) -> Frame:
@@ -36,4 +36,4 @@ def leaning(angle: float) -> Frame:
 def test_a_height_direction_is_along_the_beam_up_to_its_limit():
     assert leaning(2e-6).problems() == []
     with raises(ModelError, "parallel", "'b'"):
-        leaning(5e-7).check()
+        leaning(5e-7).validate()

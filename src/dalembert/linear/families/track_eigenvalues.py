@@ -1,4 +1,4 @@
-"""Sweeps over a parameter: tracked eigenvalues, stability boundaries, critical speeds, root loci.
+"""Eigenvalues tracked along a parameter: stability boundaries and critical speeds.
 
 Along a parameter eigenvalues veer (coupling by springs), merge and turn to flutter
 (circulatory coupling, at |α| = ε), or split with the spin speed (gyroscopic coupling, the Campbell diagram).
@@ -21,41 +21,24 @@ from dalembert.core.errors import DataError
 from dalembert.core.progress import Progress, Setting
 from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun
-from dalembert.linear.channels import place
 from dalembert.linear.families.tracking import TrackedSpectra, jumps
+from dalembert.linear.families.whirl import WHIRL, find_whirl
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.record.checks import numbers
 
 # Relative width at which a crossing is taken as found: doubles have no more.
 PRECISION = 2e-15
-TURNS = {"x": "rx", "y": "ry", "z": "rz"}
 COLUMNS_SHOWN = 8
 ROWS_SHOWN = 20
-
-
-@dataclass(frozen=True)
-class WhirlLimits:
-    """How the mode that meets an order is found, and when it whirls."""
-
-    # Relative distance of the eigenvalue of the mode from the one that meets the order: far above its rounding,
-    # far below the distance of two modes.
-    met: float = 1e-9
-    # Share of the kinetic energy across the axis below which a mode does not whirl: rounding leaves 1e-12.
-    across: float = 1e-6
-    # Difference of forward and backward whirl, relative to their sum, below which a motion is planar: likewise.
-    planar: float = 1e-6
-
-
-WHIRL = WhirlLimits()
 
 
 @dataclass(frozen=True)
 class BoundaryLimits:
     """How a crossing of the stability boundary is paired and named."""
 
-    # Distance, relative to the smallest step of the sweep, of the changes of s and -s that are one crossing: both are
-    # found to rounding, and differ by the tolerance of the axis only.
+    # Distance, relative to the smallest step of the parameter, of the changes of s and -s that are one crossing: both
+    # are found to rounding, and differ by the tolerance of the axis only.
     together: float = 1e-3
     # Distance beyond a crossing, relative to the step, where its unstable side is looked at (100 precisions at least).
     beside: float = 1e-12
@@ -95,8 +78,8 @@ class CriticalSpeed:
 
 
 @frozen
-class Sweep:
-    """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`sweep`.
+class EigenvalueBranches:
+    """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`track_eigenvalues`.
 
     ``values`` (nv,); ``eigenvalues`` (nv, nb) [rad/s], of a pair only the half with Im ≥ 0 where it stays a pair
     throughout; ``crossings``: stability boundaries; ``critical_speeds``; ``coincidences``: speeds where the frequency
@@ -169,13 +152,13 @@ class Sweep:
 
     def __repr__(self) -> str:
         branches = count_noun(self.eigenvalues.shape[1], "branch").replace("branchs", "branches")
-        return f"Sweep: {len(self)} values of {self._label()}, {branches}\n{self.table()}"
+        return f"EigenvalueBranches: {len(self)} values of {self._label()}, {branches}\n{self.table()}"
 
     def _label(self) -> str:
         return f"{self.parameter}{f' [{self.unit}]' if self.unit else ''}"
 
 
-def sweep(
+def track_eigenvalues(
     build: Callable[[float], SecondOrder | StateSpace],
     values: ArrayLike,
     *,
@@ -183,9 +166,9 @@ def sweep(
     unit: str = "",
     orders: ArrayLike = (),
     count: int | None = None,
-    precision: float = PRECISION,
+    tolerance: float = PRECISION,
     progress: Setting = None,
-) -> Sweep:
+) -> EigenvalueBranches:
     """Eigenvalues of a family of systems, tracked along its parameter.
 
     Parameters
@@ -196,19 +179,19 @@ def sweep(
     parameter, unit : its name and unit
     orders : multiples k of the parameter (a speed in rad/s) whose meeting with natural frequencies is sought
     count : modes of each system; recommended for large sparse ones (default: their ``modes()``)
-    precision : relative, of crossings and critical speeds
+    tolerance : relative, of crossings and critical speeds
     progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done
 
     Returns
     -------
-    Sweep
+    EigenvalueBranches
         A boundary crossed twice between two neighbouring values is not detected: choose close values.
 
     Examples
     --------
     >>> def coupled(alpha):    # two oscillators with circulatory coupling 0.3: flutter for |alpha| < 0.3
     ...     return SecondOrder.from_full(np.eye(2), None, [[1 - alpha, 0.3], [-0.3, 1 + alpha]])
-    >>> found = sweep(coupled, np.linspace(-0.95, 0.95, 20), parameter="alpha")
+    >>> found = track_eigenvalues(coupled, np.linspace(-0.95, 0.95, 20), parameter="alpha")
     >>> [(round(c.value, 9), c.becomes, c.motion) for c in found.crossings]
     [(-0.3, 'unstable', 'flutter'), (0.3, 'stable', 'flutter')]
     """
@@ -219,74 +202,21 @@ def sweep(
             "wrong-type", f"build must be a function of one number that returns a system, got {type(build).__name__}."
         )
     spectra = TrackedSpectra(build, parameter, count)
-    with Progress(progress, f"sweep of {parameter}") as bar:
+    with Progress(progress, f"eigenvalues over {parameter}") as bar:
         branches = spectra.follow(at, bar)
     grid = at.tolist()
-    crossings = _boundaries(spectra, grid, precision)
+    crossings = _boundaries(spectra, grid, tolerance)
     critical = [
-        one for order in multiples for a, b in pairwise(grid) for one in _critical(spectra, a, b, order, precision)
+        one for order in multiples for a, b in pairwise(grid) for one in _critical(spectra, a, b, order, tolerance)
     ]
     critical.sort(key=lambda one: (one[0].order, one[0].speed))
     stable = np.array([not (spectra.growth(float(value)) > 0.0).any() for value in at])
-    return Sweep(
+    return EigenvalueBranches(
         values=at, eigenvalues=_upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
         critical_speeds=tuple(one for one, counts in critical if counts),
         coincidences=tuple(one for one, counts in critical if not counts), stable=stable,
-        provenance={**spectra.provenance, "method": "sweep"},
+        provenance={**spectra.provenance, "method": "track_eigenvalues"},
     )  # fmt: skip
-
-
-def campbell(
-    build: Callable[[float], SecondOrder | StateSpace],
-    speeds: ArrayLike,
-    *,
-    orders: ArrayLike = (1.0,),
-    count: int | None = None,
-) -> Sweep:
-    """Natural frequencies over the spin speed [rad/s], with critical speeds of the given orders.
-
-    Of systems of `da.structures.spin_rotor` only modes that whirl have critical speeds; where torsion or axial
-    motion meets an order is listed in ``coincidences``. Of other systems every frequency counts. Backward whirl on
-    bearings that are equally stiff both ways is not excited by unbalance (``CriticalSpeed.whirl``).
-
-    Examples
-    --------
-    >>> def rotor(speed):
-    ...     return SecondOrder(np.eye(2), np.diag([4.0, 9.0]), G=[[0, speed], [-speed, 0]])
-    >>> round(campbell(rotor, np.linspace(0.0, 4.0, 9)).critical_speeds[0].speed, 9)    # √(36/13)
-    1.664100589
-    """
-    return sweep(build, speeds, parameter="speed", unit="rad/s", orders=orders, count=count)
-
-
-def root_locus(
-    system: SecondOrder | StateSpace, gains: ArrayLike, *, input: str | None = None, output: str | None = None
-) -> Sweep:
-    """Closed-loop eigenvalues over the gain k of the feedback u = -k y from one output to one input.
-
-    Examples
-    --------
-    >>> plant = StateSpace([[-1, 1, 0], [0, -2, 1], [0, 0, -3]], [0, 0, 1], [1, 0, 0])
-    >>> locus = root_locus(plant, np.linspace(0.0, 100.0, 21))
-    >>> round(locus.crossings[0].value, 9), round(locus.crossings[0].eigenvalue.imag ** 2, 9)
-    (60.0, 11.0)
-    """
-    if not isinstance(system, (SecondOrder, StateSpace)):
-        raise DataError("wrong-type", f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
-    first = system if isinstance(system, StateSpace) else system.state_space()
-    j = place("input", input, first.inputs, "this system")
-    i = place("output", output, first.outputs, "this system")
-    b, c, d = first.B[:, [j]], first.C[[i]], float(first.D[i, j])
-
-    def close_loop(gain: float) -> StateSpace:
-        loop = 1.0 + gain * d
-        if loop == 0.0:
-            raise DataError(
-                "algebraic-loop", f"the loop is not well posed at gain {gain:.6g}: the direct term makes 1 + k D zero."
-            )
-        return StateSpace(first.A - gain / loop * b @ c, dt=first.dt, states=first.states)
-
-    return sweep(close_loop, gains, parameter="gain")
 
 
 # ---- inside
@@ -344,7 +274,7 @@ def _motion(spectra: TrackedSpectra, speed: float, met: complex) -> tuple[str, b
     modes = system.modes(spectra.count)
     shapes = modes.shapes.astype(np.complex128)
     near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= WHIRL.met * abs(met))
-    motions = [_whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
+    motions = [find_whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
     return next(((motion, True) for motion in motions if motion), ("", False))
 
 
@@ -355,59 +285,10 @@ def _upper_half(branches: ComplexArray) -> ComplexArray:
 
 
 def _check_values(values: ArrayLike) -> FloatArray:
-    at = np.array(numbers(values, "values of a sweep"))
+    at = np.array(numbers(values, "values of the parameter"))
     if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0.0).all():
         raise DataError(
-            "not-increasing", f"values of a sweep must be at least two, finite and increasing; got shape {at.shape}."
+            "not-increasing",
+            f"values of the parameter must be at least two, finite and increasing; got shape {at.shape}.",
         )
     return at
-
-
-def _whirl(system: SecondOrder, shape: ComplexArray, axis: FloatArray, direction: float) -> str:
-    """``"forward"``, ``"backward"``, ``"planar"``, or ``""`` for a mode (n,) without motion across the axis (3,).
-
-    ``direction`` : sign of the speed about the axis. An unbalance is a force across the axis that turns with the rotor;
-    motions along or about the axis do no work on it. With a = e₁ × e₂ the axis and u the complex displacement of a
-    point, e₁ − i e₂ turns forward in time, e₁ + i e₂ backward.
-    """
-    across = _across(system, shape, axis)
-    total = np.vdot(shape, system.M @ shape).real
-    if np.vdot(across, system.M @ across).real <= WHIRL.across * total:
-        return ""
-    points = _vectors(system, shape)
-    e1 = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    e1 = e1 / np.linalg.norm(e1)
-    one, two = points @ e1, points @ np.cross(axis, e1)
-    forward, backward = (float((np.abs(one + sign * 1j * two) ** 2).sum()) for sign in (1, -1))
-    if direction < 0:
-        forward, backward = backward, forward
-    if abs(forward - backward) <= WHIRL.planar * (forward + backward):
-        return "planar"
-    return "forward" if forward > backward else "backward"
-
-
-def _places(system: SecondOrder) -> dict[str, dict[str, int]]:
-    """Coordinates ``"p.y"`` by point and direction."""
-    found: dict[str, dict[str, int]] = {}
-    for i, name in enumerate(system.coordinates):
-        point, _, way = name.rpartition(".")
-        found.setdefault(point, {})[way] = i
-    return found
-
-
-def _vectors(system: SecondOrder, shape: ComplexArray) -> ComplexArray:
-    """(np, 3) displacements of the points."""
-    points = _places(system).values()
-    return np.array([[shape[ways[way]] if way in ways else 0.0 for way in TURNS] for ways in points])
-
-
-def _across(system: SecondOrder, shape: ComplexArray, axis: FloatArray) -> ComplexArray:
-    """(n,) the shape without its motion along and about the axis."""
-    across = shape.astype(np.complex128)
-    for ways in _places(system).values():
-        for names in (TURNS.keys(), TURNS.values()):
-            have = [(ways[name], part) for name, part in zip(names, axis) if name in ways]
-            along = sum(part * shape[i] for i, part in have)
-            for i, part in have:
-                across[i] -= part * along
-    return across

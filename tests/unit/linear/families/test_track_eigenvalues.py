@@ -1,4 +1,4 @@
-"""Sweeps: eigenvalues followed, stability boundaries, critical speeds, root loci, against closed forms."""
+"""Tracked eigenvalues followed, stability boundaries, critical speeds, root loci, against closed forms."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.families.sweeps import campbell, root_locus, sweep
+from dalembert.linear import SecondOrder, StateSpace, campbell, root_locus, track_eigenvalues
 from dalembert.linear.families.tracking import _overtakes
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
@@ -28,7 +27,7 @@ def springs(epsilon: float):
 @pytest.mark.parametrize("epsilon", [0.3, 0.02, 1e-3])
 def test_branches_veer_and_do_not_jump_where_springs_couple(epsilon):
     alpha = np.linspace(-0.6, 0.6, 22)
-    found = sweep(springs(epsilon), alpha)
+    found = track_eigenvalues(springs(epsilon), alpha)
     assert found.eigenvalues.shape == (22, 2)
     expected = np.sqrt(1 + np.outer(np.hypot(alpha, epsilon), [-1, 1]))
     np.testing.assert_allclose(found.frequencies, expected, rtol=1e-12)
@@ -37,7 +36,7 @@ def test_branches_veer_and_do_not_jump_where_springs_couple(epsilon):
 
 def test_branches_cross_where_nothing_couples_them():
     alpha = np.linspace(-0.6, 0.6, 22)
-    found = sweep(springs(0.0), alpha)
+    found = track_eigenvalues(springs(0.0), alpha)
     np.testing.assert_allclose(found.frequencies, np.sqrt(1 + np.outer(alpha, [1, -1])), rtol=1e-12)
 
 
@@ -49,7 +48,7 @@ def test_many_branches_that_cross_at_once_keep_their_shapes():
         return SecondOrder(np.eye(5), turn @ np.diag(10.0 + np.arange(5) + rates * p) @ turn.T)
 
     p = np.linspace(-2.0, 2.0, 15)
-    found = sweep(build, p)
+    found = track_eigenvalues(build, p)
     expected = np.sqrt(10.0 + np.arange(5) + np.outer(p, rates))
     order = np.argsort(expected[0])
     np.testing.assert_allclose(found.frequencies, expected[:, order], rtol=1e-10)
@@ -58,7 +57,7 @@ def test_many_branches_that_cross_at_once_keep_their_shapes():
 @pytest.mark.spec("003-C20")
 def test_circulatory_coupling_has_the_closed_form_on_both_sides_of_the_merge():
     epsilon = 0.3
-    found = sweep(circulatory(epsilon), np.array([-1.0, -0.8, -0.5, -0.2, 0.0]))
+    found = track_eigenvalues(circulatory(epsilon), np.array([-1.0, -0.8, -0.5, -0.2, 0.0]))
     w = np.sort(found.frequencies, axis=1)
     np.testing.assert_allclose(w[0][-2:], [0.21462, 1.39783], rtol=0, atol=0.5e-5)  # spec 003, E2
     np.testing.assert_allclose(w[1][-2:], [0.50831, 1.31970], rtol=0, atol=0.5e-5)
@@ -75,7 +74,7 @@ def test_circulatory_coupling_has_the_closed_form_on_both_sides_of_the_merge():
 @pytest.mark.spec("003-C20")
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.5])
 def test_flutter_of_circulatory_coupling_begins_and_ends_at_alpha_equal_epsilon(epsilon):
-    found = sweep(circulatory(epsilon), np.linspace(-0.8, 0.8, 17), parameter="alpha")
+    found = track_eigenvalues(circulatory(epsilon), np.linspace(-0.8, 0.8, 17), parameter="alpha")
     assert [crossing.becomes for crossing in found.crossings] == ["unstable", "stable"]
     assert all(crossing.motion == "flutter" for crossing in found.crossings)
     # τ = 1e-7 puts the boundary off by 2 τ²/ε; eigenvalues near a double one are good to √ε_machine, its square here
@@ -97,7 +96,7 @@ def bicycle(v: float) -> SecondOrder:
 
 @pytest.mark.spec("003-C20")
 def test_the_bicycle_has_its_published_weave_and_capsize_speeds():
-    found = sweep(bicycle, np.linspace(0.0, 10.0, 21), parameter="speed", unit="m/s")
+    found = track_eigenvalues(bicycle, np.linspace(0.0, 10.0, 21), parameter="speed", unit="m/s")
     weave, capsize = found.crossings
     assert (weave.becomes, weave.motion) == ("stable", "flutter")
     assert (capsize.becomes, capsize.motion) == ("unstable", "divergence")
@@ -110,13 +109,13 @@ def test_the_bicycle_has_its_published_weave_and_capsize_speeds():
 
 
 def test_the_branches_of_the_bicycle_are_smooth_where_they_do_not_meet():
-    found = sweep(bicycle, np.linspace(1.0, 10.0, 91))
+    found = track_eigenvalues(bicycle, np.linspace(1.0, 10.0, 91))
     steps = np.abs(np.diff(found.eigenvalues, axis=0)).max(axis=0)
     assert (steps < 0.5).all()  # castering, the fastest, moves 0.3 per 0.1 m/s
 
 
-def test_a_boundary_that_falls_on_a_value_of_the_sweep_is_found_once():
-    found = sweep(lambda c: SecondOrder(1.0, 4.0, C=c), np.linspace(-1.0, 1.0, 5))
+def test_a_boundary_that_falls_on_a_value_of_the_parameter_is_found_once():
+    found = track_eigenvalues(lambda c: SecondOrder(1.0, 4.0, C=c), np.linspace(-1.0, 1.0, 5))
     assert len(found.crossings) == 1
     assert found.crossings[0].value == pytest.approx(0.0, abs=1e-12)
     assert found.crossings[0].eigenvalue == pytest.approx(2.0j, abs=1e-9)
@@ -126,18 +125,20 @@ def test_rigid_body_modes_are_not_taken_for_boundaries():
     def build(k):
         return SecondOrder(np.eye(2), k * np.array([[1.0, -1.0], [-1.0, 1.0]]), C=0.1 * np.array([[1, -1], [-1, 1]]))
 
-    assert sweep(build, np.linspace(1.0, 50.0, 30)).crossings == ()
+    assert track_eigenvalues(build, np.linspace(1.0, 50.0, 30)).crossings == ()
 
 
 def test_divergence_begins_where_the_stiffness_vanishes():
-    found = sweep(lambda p: SecondOrder(np.eye(2), np.diag([1.0 - p, 9.0]), C=0.1 * np.eye(2)), [0.0, 0.7, 1.7])
+    found = track_eigenvalues(
+        lambda p: SecondOrder(np.eye(2), np.diag([1.0 - p, 9.0]), C=0.1 * np.eye(2)), [0.0, 0.7, 1.7]
+    )
     (only,) = found.crossings
     assert (only.becomes, only.motion) == ("unstable", "divergence")
     assert only.value == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_sampled_system_is_judged_by_the_unit_circle():
-    found = sweep(lambda a: StateSpace(a, dt=0.1), [0.5, 0.9, 1.3])
+    found = track_eigenvalues(lambda a: StateSpace(a, dt=0.1), [0.5, 0.9, 1.3])
     (only,) = found.crossings
     assert only.value == pytest.approx(1.0, abs=1e-9)
     np.testing.assert_allclose(found.growth_rates[:, 0], np.log([0.5, 0.9, 1.3]) / 0.1, rtol=1e-13)
@@ -199,19 +200,19 @@ def test_a_direct_term_that_closes_the_loop_on_itself_is_refused():
 @pytest.mark.parametrize("values", [[1.0], [1.0, 1.0], [1.0, np.nan], [[1.0, 2.0]]])
 def test_values_that_do_not_increase_are_refused(values):
     with raises(DataError, "not-increasing"):
-        sweep(rotor, values)
+        track_eigenvalues(rotor, values)
 
 
 def test_builders_that_change_their_mind_are_refused():
     with raises(DataError, "wrong-shape"):
-        sweep(lambda p: SecondOrder(np.eye(1 + int(p)), np.eye(1 + int(p))), [0.0, 1.0])
+        track_eigenvalues(lambda p: SecondOrder(np.eye(1 + int(p)), np.eye(1 + int(p))), [0.0, 1.0])
     with raises(DataError, "wrong-type"):
-        sweep(lambda p: p, [0.0, 1.0], parameter="speed")
+        track_eigenvalues(lambda p: p, [0.0, 1.0], parameter="speed")
 
 
 def test_long_work_reports_how_far_it_is():
     shares = []
-    sweep(rotor, [0.0, 1.0, 2.0], progress=shares.append)
+    track_eigenvalues(rotor, [0.0, 1.0, 2.0], progress=shares.append)
     assert shares == pytest.approx([2 / 3, 1.0])
 
 
@@ -222,8 +223,8 @@ def test_unknown_ports_of_a_root_locus_are_refused():
         root_locus(StateSpace(-np.eye(2), [1.0, 1.0]), [0.0, 1.0])
 
 
-def test_a_sweep_is_frozen_and_prints_values_frequencies_and_boundaries():
-    found = sweep(circulatory(0.3), np.linspace(-0.8, 0.8, 5), parameter="alpha")
+def test_the_result_is_frozen_and_prints_values_frequencies_and_boundaries():
+    found = track_eigenvalues(circulatory(0.3), np.linspace(-0.8, 0.8, 5), parameter="alpha")
     with pytest.raises(AttributeError):
         found.unit = "m"
     assert "alpha = -0.3" in repr(found) and "becomes unstable (flutter at 0.15915 Hz)" in repr(found)
