@@ -13,7 +13,7 @@ import pytest
 import dalembert as da
 from tests.helpers.commands import document, run
 from tests.helpers.commands import error_text as said
-from tests.unit.identify.auto.test_auto import frame, measured
+from tests.helpers.measured_frames import frame, measured
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dalembert as da
-from tests.api.test_readme import snippets
+from tests.helpers.snippets import snippets
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROOT = DOCS.parent

@@ -185,3 +185,15 @@ def test_an_advice_has_one_place_for_its_parts() -> None:
     sentences = [(place, written(node.args[0])) for place, name, node in calls() if name == "Advice" and node.args]
     wrong = [f"{place}: {text}" for place, text in sentences if text.count("{}") > 1]
     assert not wrong, "\n".join(wrong)
+
+
+def test_tests_share_code_through_their_helpers_only() -> None:
+    tests = Path(__file__).parents[1]
+    taken = [
+        f"{path.relative_to(tests)}: {node.module}"
+        for path in sorted(tests.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and re.match(r"tests\.\w+\.(?!conftest)", node.module or "")
+        if not (node.module or "").startswith("tests.helpers.")
+    ]
+    assert taken == []

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.helpers.snippets import snippets
+
 README = Path(__file__).parents[2] / "README.md"
-
-
-def snippets(text: str) -> list[tuple[int, str]]:
-    """The python blocks with the line each begins at."""
-    found = re.finditer(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, match.start(1)), match.group(1)) for match in found]
 
 
 def test_the_python_in_the_readme_runs(tmp_path, monkeypatch):

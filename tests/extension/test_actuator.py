@@ -18,8 +18,8 @@ from dalembert.errors import ModelError
 from dalembert.files.models.schema.json_schema import model_schema
 from dalembert.mechanics.actuators import ACTUATOR_EFFORTS
 from dalembert.model.actuators import ACTUATORS
-from tests.extension.test_command import dalembert
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
 
 GUEST = '''

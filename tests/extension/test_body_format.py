@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import dalembert as da
-from tests.extension.test_command import dalembert
 from tests.helpers.body_files import bent_link
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
 
 GUEST = """

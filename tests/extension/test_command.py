@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 import dalembert as da
-from tests.helpers.commands import installed
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
 
 SIZE = """
@@ -28,11 +25,6 @@ def {name}(model: Model, changes: Set = None, as_json: Json = False) -> None:
     terminal.say("counted")
     terminal.give({{"coordinates": eqs.nq, "speeds": eqs.nv}})
 """
-
-
-def dalembert(folder: Path, *arguments: str) -> CompletedProcess[str]:
-    places = [str(folder), os.environ.get("PYTHONPATH", "")]
-    return installed(*arguments, PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 
 def test_a_command_of_another_package_runs_with_help_options_and_exit_codes(tmp_path):

@@ -15,7 +15,7 @@ import scipy.linalg
 
 import dalembert as da
 from dalembert.estimate import FILTERS, FilterKind
-from tests.extension.test_command import dalembert
+from tests.helpers.installed_command import dalembert
 
 DT = 0.01
 

@@ -20,10 +20,10 @@ from dalembert.files.models.schema.json_schema import model_schema
 from dalembert.mechanics.forces import FORCE_EQUATIONS
 from dalembert.model.forces import FORCES
 from dalembert.model.forces.force import ForceMethods
-from tests.extension.test_command import dalembert
+from tests.helpers.animation_pages import page_data
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
-from tests.unit.view.animation.test_animate import page_data
 
 GUESTS = '''
 from dataclasses import KW_ONLY

@@ -12,8 +12,8 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.integrate.method import METHODS
-from tests.extension.test_command import dalembert
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law
 
 HEUN = '''

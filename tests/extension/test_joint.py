@@ -18,11 +18,11 @@ from dalembert.errors import ModelError
 from dalembert.files.models.schema.json_schema import model_schema
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model.joints import JOINTS
-from tests.extension.test_command import dalembert
+from tests.helpers.animation_pages import page_data
 from tests.helpers.checks import DIFFERENCE, measure_error, random_state, row_error
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
-from tests.unit.view.animation.test_animate import page_data
 
 GUESTS = '''
 import casadi as ca

@@ -10,8 +10,8 @@ import pytest
 import dalembert as da
 from dalembert.app.command_line.model_options import complete_model
 from dalembert.files.models.format import MODEL_FORMATS, model_suffixes
-from tests.extension.test_command import dalembert
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
 
 PENDULUMS = """

@@ -14,8 +14,8 @@ import dalembert as da
 from dalembert.files import read_record, write_record
 from dalembert.files.records.format import FORMATS, suffixes
 from dalembert.record import Record
-from tests.extension.test_command import dalembert
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 
 LINES = """
 import json

@@ -18,8 +18,8 @@ from dalembert.errors import ModelError
 from dalembert.files.models.schema.json_schema import model_schema
 from dalembert.mechanics.sensors import OUTPUTS
 from dalembert.model.sensors import SENSORS
-from tests.extension.test_command import dalembert
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
 
 GUESTS = '''

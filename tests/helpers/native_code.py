@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.expressions import Kernel
 from dalembert.expressions.machine_code.native import Native, compile_native
 
 Array = NDArray[np.float64]
@@ -90,3 +91,19 @@ def random_rows(function: ca.Function, batch: int, seed: int = 0) -> list[Array]
         array[random.random(array.shape) < 0.05] = 0.0
         array[random.random(array.shape) < 0.05] = -0.0
     return rows
+
+
+def work(size: int, number: int = 0) -> ca.Function:
+    """A function of about `size` operations."""
+    x = ca.SX.sym("x", 3)
+    values = [*ca.vertsplit(x), ca.SX(0.1 + number)]
+    for k in range(size // 2):
+        values.append(ca.sin(values[-1]) * values[k] if k % 5 == 0 else values[-1] * values[k // 2] + values[-3])
+    return ca.Function("work", [x], [values[-1], values[len(values) // 2]])
+
+
+def native_kernel(size: int, number: int = 0) -> Kernel:
+    kernel = Kernel(work(size, number))
+    kernel.expect(10**6)
+    assert kernel.code is not None
+    return kernel

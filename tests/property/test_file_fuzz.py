@@ -1,7 +1,7 @@
 """Files of every format under fire, in a child process: a crash is counted with its seed, and costs no other test.
 
 4 100 inputs in ``make test``, a hundred times as many in ``make test-all``. To see an input that failed again:
-``python -m tests.property.fuzz_worker FORMAT SEED FILE``.
+``python -m tests.helpers.fuzz_worker FORMAT SEED FILE``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.property.fuzz_worker import FORMATS, READ, REFUSED
+from tests.helpers.fuzz_worker import FORMATS, READ, REFUSED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the bound on the worker's memory is Linux's")
 
@@ -44,7 +44,7 @@ class Worker:
         here = os.pathsep.join([str(root), *sys.path])
         self.lines = queue.Queue()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.property.fuzz_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-m", "tests.helpers.fuzz_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, cwd=root, env={**os.environ, "PYTHONPATH": here},
         )  # fmt: skip
         self.listener = threading.Thread(target=self._listen, args=(self.process, self.lines), daemon=True)

@@ -17,7 +17,7 @@ from dalembert.equations import State
 from dalembert.solve.constrained import matrices
 from dalembert.solve.motion.forward import METHODS, ConstrainedSystem, system_at
 from tests.helpers.checks import kkt_condition
-from tests.property.mechanisms import Plan, build, make_plan, moving_state, plans
+from tests.helpers.random_mechanisms import Plan, build, make_plan, moving_state, plans
 
 AGREEMENT = 1e-9
 LARGEST_CONDITION = 1e8

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.position.prescribed_motion import acceleration_name
-from tests.property.mechanisms import Plan, build, plans
+from tests.helpers.random_mechanisms import Plan, build, plans
 
 
 def actuated(plan: Plan) -> da.EquationsOfMotion:

@@ -11,7 +11,7 @@ import dalembert as da
 from dalembert.solve.constrained import matrices
 from dalembert.solve.motion.forward import system_at
 from tests.helpers.checks import balance, kkt_condition, measure_error, row_error
-from tests.property.mechanisms import WorldFrame, build, moving_state, plans, random_rotation
+from tests.helpers.random_mechanisms import WorldFrame, build, moving_state, plans, random_rotation
 
 # central differences at 1e-5 of expressions whose third derivatives reach a hundred (rods of 0.2 m): 1e-10 * 100 / 6
 DIFFERENCE = 1e-7

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.bricard import machine
 from tests.helpers.checks import freedoms
 
 ASKED = 1e-6
 STEPS = (1e-3, 2.5e-4, 1e-4)
-POINTS = [(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)]
-AXES = [(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0)]
 AT_1 = (+0.510501461, -1.649167599, +0.140123115)
 AT_10 = (+0.999999964, -1.000269013, +0.999730951)
-
-
-@lru_cache(maxsize=2)
-def machine(coordinates: str = "absolute") -> Any:
-    m = da.Mechanism("Bricard", gravity=(0, -9.81, 0))
-    sides: list[Any] = [m.ground]
-    for k in range(5):
-        a, b = np.array(POINTS[k], dtype=float), np.array(POINTS[k + 1], dtype=float)
-        size = [1.0 if d else 0.1 for d in b - a]
-        sides.append(m.add_body(f"rod{k}", mass=1.0, inertia=da.box(*size), position=tuple((a + b) / 2)))
-    sides.append(m.ground)
-    for k in range(6):
-        m.add_revolute(f"J{k}", sides[k], sides[k + 1], at=POINTS[k], axis=AXES[k])
-    m.add_sensor("P", da.position(sides[3].at(0, 0, 0.5)))
-    return da.equations(m, coordinates=coordinates)
 
 
 def test_bricard_has_one_freedom_where_the_count_says_none() -> None:

@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.files.models import list_models
 from tests.helpers.joint_coordinates import joint_state
-from tests.reference.test_rssr import rssr
+from tests.helpers.rssr import rssr
 
 LIBRARY = Path(da.__file__).parent / "library"
 TREES = {"pendulum": 1, "double-pendulum": 2, "cart-pendulum": 2, "scara": 4, "six-joint-arm": 6, "top": 3}

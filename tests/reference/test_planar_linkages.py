@@ -13,8 +13,8 @@ from dalembert.studies.quick_return import linkage as whitworth_linkage
 from dalembert.studies.three_rrr import MOTION
 from dalembert.studies.three_rrr import linkage as robot_linkage
 from tests.helpers.planar_models import pendulum, ring_and_disc
-from tests.reference.test_three_rrr import robot
-from tests.reference.test_whitworth import whitworth
+from tests.helpers.three_rrr import robot
+from tests.helpers.whitworth import whitworth
 
 HALF = 5e-6  # half a unit of the fifth decimal
 SAME = 1e-10  # of the same machine by two producers; torques of some 10 N m leave rounding of 1e-14

@@ -23,9 +23,9 @@ from dalembert.equations import Channels, EquationsOfMotion
 from dalembert.files.export.c_export import export_c
 from dalembert.view.animation.machine_modes import machine_mode_data
 from dalembert.view.animation.machine_scene import machine_data
+from tests.helpers.c_code import CC, sound
 from tests.helpers.findings import raises
 from tests.helpers.producers import ARM, BOB, GRAVITY, bead_on_a_ring, elastic_arm, pendulum
-from tests.unit.files.export.test_c_export import CC, sound
 
 DT = 0.01
 TIGHT = da.DormandPrince(rtol=1e-11, atol=1e-12)

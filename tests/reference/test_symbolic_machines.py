@@ -17,8 +17,8 @@ import pytest
 import dalembert as da
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.estimate import FILTERS
+from tests.helpers.c_code import needs_compiler, sound
 from tests.helpers.symbolic_machines import cart_pendulum, four_bar, slider_crank
-from tests.unit.files.export.test_c_export import needs_compiler, sound
 
 SYSTEMS = {"four-bar": four_bar, "slider-crank": slider_crank, "cart-pendulum": cart_pendulum}
 COORDINATE = {"four-bar": "A.angle", "slider-crank": "A.angle", "cart-pendulum": "hinge.angle"}

@@ -10,24 +10,7 @@ import dalembert as da
 from dalembert.files.models import ModelFileError, parse_model
 from dalembert.files.models.text.limits import ModelFileLimits
 from tests.helpers.findings import raises
-
-# a sound file to append to: 13 lines
-GOOD = """\
-name = "arm"
-planar = true
-
-[parameters]
-length = "0.5 m"
-
-[bodies.rod]
-mass = 1.0
-inertia = { rod = "length" }
-
-[joints.A]
-type = "revolute"
-a = "ground"
-b = "rod(-length/2, 0)"
-"""
+from tests.helpers.model_documents import GOOD
 
 # title -> (text after the sound file, line counted from 1 in that text, code, a name or number that the message shows)
 APPENDED = {

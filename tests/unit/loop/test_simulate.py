@@ -13,9 +13,9 @@ from dalembert.equations import State
 from dalembert.files.export.c_export import export_c
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
+from tests.helpers.c_code import CC, sound
 from tests.helpers.control_systems import lqg
 from tests.helpers.loops import cart_pendulum
-from tests.unit.files.export.test_c_export import CC, sound
 
 DT = 0.02
 WEIGHTS: Any = {"Q": np.diag([4.0, 1.0, 1.0, 1.0]), "R": 1.0, "inputs": "force"}

@@ -13,7 +13,7 @@ from dalembert.errors import ConvergenceError, DataError
 from dalembert.tree.base_parameters import check_rank, first_independent
 from tests.helpers.findings import raises
 from tests.helpers.robots import planar_arm
-from tests.unit.mechanics.tree.algorithms.test_forward_dynamics import chain
+from tests.helpers.tree_chains import chain
 
 LIBRARY = Path(da.__file__).parent / "library"
 

@@ -15,6 +15,7 @@ from dalembert.linear.transforms.riccati import care, dare
 from tests.helpers.checks import matched
 from tests.helpers.control_systems import cart, frame
 from tests.helpers.findings import raises
+from tests.helpers.quadratic_plans import least_squares_plan, with_cross_term
 
 
 def call(law, reads, memory=(), references=(), t=0.0):
@@ -127,15 +128,6 @@ def test_gains_between_the_nodes_of_a_horizon_are_exact():
         np.testing.assert_allclose(found, gain, rtol=0, atol=1e-6 * largest)
 
 
-def with_cross_term() -> tuple[StateSpace, dict]:
-    """Three states, two inputs, weights whose N is as large as Q and R allow within a factor of two; a full Q_T."""
-    rng = np.random.default_rng(11)
-    system = StateSpace(rng.normal(size=(3, 3)), rng.normal(size=(3, 2)), states=["a", "b", "c"], inputs=["u", "w"])
-    root, end = rng.normal(size=(5, 5)), rng.normal(size=(3, 3))
-    whole = root @ root.T
-    return system, {"Q": whole[:3, :3], "N": whole[:3, 3:], "R": whole[3:, 3:], "Q_T": end @ end.T}
-
-
 @pytest.mark.spec("000-65")
 def test_a_horizon_with_cross_term_solves_its_differential_equation():
     """-X′ = Aᵀ X + X A + Q - (X B + N) R⁻¹ (X B + N)ᵀ from X(T) = Q_T, by SciPy's integrator at 1e-11."""
@@ -156,25 +148,6 @@ def test_a_horizon_with_cross_term_solves_its_differential_equation():
     for t in (0.21, 1.23):  # between the nodes, where slopes count
         found = np.column_stack([-call(design.law(), e, t=t)[0] for e in np.eye(3)])
         np.testing.assert_allclose(found, lqr(system, horizon=T - t, **given).K, rtol=0, atol=2e-6 * largest)
-
-
-def least_squares_plan(system: StateSpace, given: dict, x0: np.ndarray, count: int) -> tuple[np.ndarray, float]:
-    """Inputs (count, nu) and cost of the sampled problem as one minimisation over all inputs at once."""
-    n, m = system.B.shape
-    through = np.zeros((n, count * m))  # x_k = free + through @ u
-    free, whole, slope, rest = x0, np.zeros((count * m, count * m)), np.zeros(count * m), 0.0
-    for k in range(count):
-        pick = np.eye(count * m)[k * m : k * m + m]
-        whole += through.T @ given["Q"] @ through + pick.T @ given["R"] @ pick
-        whole += through.T @ given["N"] @ pick + pick.T @ given["N"].T @ through
-        slope += through.T @ given["Q"] @ free + pick.T @ given["N"].T @ free
-        rest += free @ given["Q"] @ free
-        free, through = system.A @ free, system.A @ through + system.B @ pick
-    whole += through.T @ given["Q_T"] @ through
-    slope += through.T @ given["Q_T"] @ free
-    rest += free @ given["Q_T"] @ free
-    u = -np.linalg.solve(whole, slope)
-    return u.reshape(count, m), float(rest + slope @ u)
 
 
 @pytest.mark.spec("000-65", "000-67")

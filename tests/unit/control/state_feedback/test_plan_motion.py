@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from tests.helpers.control_systems import cart, frame
 from tests.helpers.findings import raises
-from tests.unit.control.state_feedback.test_lqr import least_squares_plan, with_cross_term
+from tests.helpers.quadratic_plans import least_squares_plan, with_cross_term
 
 
 def test_a_plan_holds_the_outputs_of_its_inputs_too():

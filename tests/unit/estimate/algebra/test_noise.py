@@ -9,15 +9,9 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate.algebra.noise import check_covariance
+from tests.helpers.driven_pendulum import pendulum
 from tests.helpers.findings import raises
-from tests.unit.estimate.filters.test_kalman import cart, kalman, pushed
-
-
-def pendulum() -> da.estimate.UserModel:
-    return da.estimate.UserModel(
-        lambda x, u: [x[1], -9.81 * da.sin(x[0]) + da.cos(x[0]) * u[0]], lambda x: [x[0]],
-        states=["angle", "speed"], inputs=["torque"], outputs=["encoder"],
-    )  # fmt: skip
+from tests.helpers.kalman_models import cart, kalman, pushed
 
 
 @pytest.mark.spec("004-C9")

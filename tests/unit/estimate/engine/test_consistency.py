@@ -8,8 +8,8 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError
 from tests.helpers.findings import raises
+from tests.helpers.kalman_models import kalman, pushed
 from tests.helpers.linear_gaussian import random_problem
-from tests.unit.estimate.filters.test_kalman import kalman, pushed
 
 
 @pytest.mark.spec("004-C11")

@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.record import Record
 from tests.helpers.findings import raises
-from tests.unit.estimate.filters.test_kalman import kalman, pushed
+from tests.helpers.kalman_models import kalman, pushed
 
 
 @pytest.mark.spec("004-C11")

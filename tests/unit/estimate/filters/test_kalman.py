@@ -14,29 +14,8 @@ from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.engines import ENGINES, engine
 from tests.helpers.findings import raises, warns
+from tests.helpers.kalman_models import block_on_a_spring, cart, kalman, pushed
 from tests.helpers.linear_gaussian import random_problem
-
-
-def cart(dt: float | None = None) -> StateSpace:
-    model = StateSpace(
-        [[0, 1], [0, 0]], [0, 1], [1, 0], states=["position", "speed"], inputs="push", outputs="seen",
-        units={"position": "m", "speed": "m/s", "push": "m/s²", "seen": "m"},
-    )  # fmt: skip
-    return model if dt is None else model.to_discrete(dt)
-
-
-def pushed(count: int = 200, dt: float = 0.1, noise: float = 0.01, seed: int = 0) -> Record:
-    """Position under a push of 1 m/s², exact, plus noise on what is seen."""
-    t = dt * np.arange(count)
-    seen = t**2 / 2 + noise * np.random.default_rng(seed).standard_normal(count)
-    return Record.from_channels(
-        t, {"push": 1.0, "seen": seen, "position": t**2 / 2, "speed": t}, {"position": "m", "speed": "m/s"}
-    )
-
-
-def kalman(**more: object) -> da.estimate.Kalman:
-    given: dict[str, object] = {"Q": {"speed": 1e-6}, "R": 1e-4, "P0": 1.0, "dt": 0.1, **more}
-    return da.estimate.Kalman(cart(), **given)
 
 
 def test_an_estimate_has_names_units_and_deviations():
@@ -388,18 +367,6 @@ def test_a_drift_seen_by_its_speed_only_is_found_in_any_coordinates(seed):
     turned = StateSpace(T @ A @ T.T, None, np.array([[0.0, 1.0, 0.0]]) @ T.T, dt=0.1)
     with warns(UserWarning, "hidden-mode"):
         da.estimate.Kalman(turned, Q=1.0, R=1.0, P0=1.0)
-
-
-def block_on_a_spring() -> tuple[da.EquationsOfMotion, StateSpace]:
-    m = da.Mechanism("mass", planar=True)
-    body = m.add_body("block", mass=2.0, inertia=1.0)
-    m.add_prismatic("rail", m.ground, body, at=(0, 0), axis=(1, 0))
-    m.add_spring("spring", joint="rail", stiffness=8.0, damping=0.4)
-    m.add_force("push", body.at(0, 0), (1, 0), input="push")
-    m.add_sensor("place", da.displacement("rail"))
-    names = ["rail.displacement", "rail.speed"]
-    model = StateSpace([[0, 1], [-4, -0.2]], [0, 0.5], [1, 0], states=names, inputs="push", outputs="place")
-    return da.equations(m), model
 
 
 @pytest.mark.parametrize("form", ["covariance", "square-root", "information", "steady"])

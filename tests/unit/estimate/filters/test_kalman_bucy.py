@@ -10,7 +10,7 @@ from dalembert.core.errors import DataError, ModelError
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
-from tests.unit.estimate.filters.test_kalman import block_on_a_spring, cart, pushed
+from tests.helpers.kalman_models import block_on_a_spring, cart, pushed
 
 
 @pytest.mark.spec("000-70")

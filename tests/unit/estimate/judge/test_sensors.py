@@ -13,7 +13,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
-from tests.unit.estimate.filters.test_kalman import pushed
+from tests.helpers.kalman_models import pushed
 
 
 @pytest.mark.spec("004-C10")

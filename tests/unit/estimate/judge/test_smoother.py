@@ -9,8 +9,8 @@ import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.record import Record
 from tests.helpers.findings import raises
+from tests.helpers.kalman_models import kalman, pushed
 from tests.helpers.linear_gaussian import random_problem
-from tests.unit.estimate.filters.test_kalman import kalman, pushed
 
 
 def test_smoothing_lowers_deviations_and_errors_and_leaves_the_last_sample():

@@ -15,10 +15,10 @@ from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, Spheric
 from dalembert.estimate.judge.tuning import Task, find_entries
 from dalembert.linear import StateSpace
 from dalembert.record import Record
+from tests.helpers.driven_pendulum import pendulum as driven_pendulum
 from tests.helpers.findings import raises
+from tests.helpers.kalman_models import cart, kalman, pushed
 from tests.helpers.linear_gaussian import Problem, random_problem
-from tests.unit.estimate.algebra.test_noise import pendulum as driven_pendulum
-from tests.unit.estimate.filters.test_kalman import cart, kalman, pushed
 
 DT, TRUE_Q, TRUE_R = 0.05, 4e-3, 2.5e-3
 

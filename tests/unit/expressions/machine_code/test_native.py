@@ -13,7 +13,6 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 import pytest
 
@@ -21,7 +20,13 @@ import dalembert as da
 from dalembert.expressions import Kernel
 from dalembert.expressions.machine_code import native
 from dalembert.expressions.machine_code.native import compile_native
-from tests.helpers.native_code import assert_native_equals_interpreter, assert_same_bits, random_rows
+from tests.helpers.native_code import (
+    assert_native_equals_interpreter,
+    assert_same_bits,
+    native_kernel,
+    random_rows,
+    work,
+)
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
@@ -32,22 +37,6 @@ def resident() -> int:
     """Memory of this process in bytes."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * PAGE
-
-
-def work(size: int, number: int = 0) -> ca.Function:
-    """A function of about `size` operations."""
-    x = ca.SX.sym("x", 3)
-    values = [*ca.vertsplit(x), ca.SX(0.1 + number)]
-    for k in range(size // 2):
-        values.append(ca.sin(values[-1]) * values[k] if k % 5 == 0 else values[-1] * values[k // 2] + values[-3])
-    return ca.Function("work", [x], [values[-1], values[len(values) // 2]])
-
-
-def native_kernel(size: int, number: int = 0) -> Kernel:
-    kernel = Kernel(work(size, number))
-    kernel.expect(10**6)
-    assert kernel.code is not None
-    return kernel
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
@@ -100,7 +89,7 @@ def test_machines_built_and_dropped_leave_nothing_behind() -> None:
 # -- processes ---------------------------------------------------------------------------------------------------------
 FORK = """
 import os, sys, threading, time
-from tests.unit.expressions.machine_code.test_native import native_kernel, work
+from tests.helpers.native_code import native_kernel, work
 from dalembert.expressions.machine_code.native import compile_native
 
 native_kernel(20)
@@ -191,7 +180,7 @@ def test_one_code_runs_in_several_threads_at_once() -> None:
 # -- interrupts --------------------------------------------------------------------------------------------------------
 INTERRUPT = """
 import os, signal, threading, time
-from tests.unit.expressions.machine_code.test_native import native_kernel, work
+from tests.helpers.native_code import native_kernel, work
 from dalembert.expressions import Kernel
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process inherits that it is ignored

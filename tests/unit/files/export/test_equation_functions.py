@@ -12,8 +12,8 @@ import pytest
 
 import dalembert as da
 from dalembert.core.arrays import FloatArray
+from tests.helpers.c_equations import CC, check, needs_compiler
 from tests.helpers.findings import raises
-from tests.unit.files.export.test_c_equations import CC, check, needs_compiler
 
 ARM = Path(__file__).parents[3] / "data" / "robots" / "six-joint-arm.urdf"
 

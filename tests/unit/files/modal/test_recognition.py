@@ -10,8 +10,8 @@ import pytest
 import dalembert as da
 from dalembert.files.modal.recognition import holds_modes, looks_modal
 from tests.helpers.findings import raises
-from tests.unit.files.modal.formats.test_table import TABLES
-from tests.unit.files.modal.formats.test_universal import ROTATIONS
+from tests.helpers.modal_tables import TABLES
+from tests.helpers.universal_files import ROTATIONS
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -14,8 +14,8 @@ from dalembert.app.commands.new import STARTER
 from dalembert.files.models import library_path, list_models, model_schema, read_model
 from dalembert.files.models.text.toml_text import toml_text
 from dalembert.files.models.writing import model_document
-from tests.unit.files.models.test_writing import LAWS, planar_machine, spatial_machine
-from tests.unit.files.test_models import GOOD
+from tests.helpers.model_documents import GOOD
+from tests.helpers.written_machines import LAWS, planar_machine, spatial_machine
 
 SCHEMA = model_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -24,7 +24,7 @@ from dalembert.core import isolation
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.bounds import check_size
 from tests.helpers.findings import raises
-from tests.unit.files.records.formats.test_mat import version_5
+from tests.helpers.mat_files import version_5
 
 h5py = pytest.importorskip("h5py")
 pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

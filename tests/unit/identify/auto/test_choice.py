@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.identify.auto import choice as chosen
 from tests.helpers.findings import raises, warns
-from tests.unit.identify.auto.test_auto import frame, measured
+from tests.helpers.measured_frames import frame, measured
 
 
 @pytest.fixture(scope="module")

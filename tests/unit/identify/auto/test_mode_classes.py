@@ -14,7 +14,7 @@ from dalembert.identify.auto.mode_classes import THRESHOLDS, find_harmonics, jud
 from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
 from dalembert.identify.auto.settled_poles import drop_modes, find_endless
 from tests.helpers.ambient_chain import ambient
-from tests.unit.identify.auto.test_validation import DT, model
+from tests.helpers.identified_model import DT, model
 
 BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "above"), [(0.99, False), (1.01, True)])
 

@@ -11,24 +11,9 @@ import pytest
 from dalembert.identify import Fit, Identified
 from dalembert.identify.auto import validation
 from dalembert.identify.auto.validation import THRESHOLDS, find_doubts, find_duplicates, find_poor_fit
-from dalembert.linear import StateSpace
+from tests.helpers.identified_model import DT, model
 
-DT = 0.01
 BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
-
-
-def model(*hertz: float, shapes: Any = None, ratio: float = 0.01, **more: Any) -> Identified:
-    """Modes at these frequencies, sampled at 100 Hz."""
-    blocks, rows = [], []
-    for k, f in enumerate(hertz):
-        pole = np.exp(2.0 * np.pi * f * (-ratio + 1j * np.sqrt(1.0 - ratio**2)) * DT)
-        blocks.append([[pole.real, pole.imag], [-pole.imag, pole.real]])
-        shape = np.ones(1) if shapes is None else np.asarray(shapes[k])
-        rows.append(np.column_stack([shape, np.zeros(len(shape))]))
-    A = np.zeros((2 * len(hertz), 2 * len(hertz)))
-    for k, block in enumerate(blocks):
-        A[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = block
-    return Identified(StateSpace(A, C=np.hstack(rows), dt=DT), method="given", **more)
 
 
 def fit(percent: float) -> Fit:

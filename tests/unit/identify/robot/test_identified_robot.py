@@ -13,8 +13,8 @@ import dalembert as da
 from dalembert.errors import DataError, ModelError
 from dalembert.identify import IdentifiedRobot
 from dalembert.identify.robot.physical_consistency import smallest_eigenvalue
+from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, quiet, record, truth
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
-from tests.unit.identify.robot.test_robot import JOINTS, NOISE, T, drawing, quiet, record, truth
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,39 +10,11 @@ import scipy.stats
 
 import dalembert as da
 from dalembert.core.arrays import FloatArray
-from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError, ModelError
 from dalembert.identify import IdentificationWarning, IdentifiedRobot
-from dalembert.identify.robot.changed_mechanism import NewInertia, change_inertia
 from dalembert.identify.robot.robot import THRESHOLDS
+from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, quiet, record, truth
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
-
-T = np.arange(0.0, 4.0, 0.01)
-NOISE = np.array([0.3, 0.05])
-JOINTS: dict[str, Any] = {
-    "viscous": np.array([1.5, 0.4]), "coulomb": np.array([2.0, 0.5]), "rotor": np.array([0.3, 0.1])
-}  # fmt: skip
-quiet = da.identify.robot.quiet  # type: ignore[attr-defined]
-
-
-@cache
-def drawing() -> EquationsOfMotion:
-    return da.equations(planar_arm(), coordinates="joint")
-
-
-@cache
-def truth() -> EquationsOfMotion:
-    """Another arm than drawn."""
-    changes = {
-        "rod1": NewInertia(2.4, np.array([0.03, 0.01]), 0.06),
-        "rod2": NewInertia(1.3, np.array([-0.02, 0.02]), 0.02),
-    }
-    return da.equations(change_inertia(planar_arm(), changes), coordinates="joint")
-
-
-def record(seed: int = 0, **options: Any) -> da.Record:
-    given = {"noise": NOISE, "seed": seed, **JOINTS} | options
-    return measured_record(truth(), fourier_motion(truth(), T), T, **given)
 
 
 def true_base(found: IdentifiedRobot) -> FloatArray:

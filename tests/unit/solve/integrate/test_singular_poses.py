@@ -15,9 +15,9 @@ import dalembert as da
 from dalembert.solve import rank_report
 from dalembert.solve.integrate import singular_poses
 from dalembert.solve.integrate.singular_poses import SingularPoses, may_lose_rank
+from tests.helpers.bricard import machine as bricard
 from tests.helpers.findings import warns
-from tests.reference.test_bricard import machine as bricard
-from tests.reference.test_n_four_bar import machine as four_bars
+from tests.helpers.n_four_bar import machine as four_bars
 
 
 def dead_points(count: int, end: float) -> list[float]:

@@ -11,6 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.motion.kinematics import SUBDIVISIONS, _MotionAnalysis
+from tests.helpers.crank_rocker import four_bar
 from tests.helpers.findings import raises
 
 
@@ -20,21 +21,6 @@ def pendulum(*, planar: bool = True) -> da.Mechanism:
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0), position=(0.5, *size))
     m.add_revolute("hinge", m.ground.at(0, 0, *size[1:]), rod.at(-0.5, *size))
     m.add_sensor("tip", da.position(rod.at(0.5, *size)))
-    return m
-
-
-def four_bar(driver=None) -> da.Mechanism:
-    m = da.Mechanism("four-bar", planar=True)
-    crank = m.add_body("crank", mass=1.0, inertia=da.rod(1.0), position=(0.5, 0))
-    coupler = m.add_body("coupler", mass=2.0, inertia=da.rod(2.0), position=(1, 1), angle=np.pi / 2)
-    length = np.hypot(3, 2)
-    rocker = m.add_body("rocker", mass=4.0, inertia=da.rod(length), position=(2.5, 1), angle=np.arctan2(-2, 3))
-    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.5, 0))
-    m.add_revolute("B", crank.at(0.5, 0), coupler.at(-1, 0))
-    m.add_revolute("C", coupler.at(1, 0), rocker.at(-length / 2, 0))
-    m.add_revolute("D", rocker.at(length / 2, 0), m.ground.at(4, 0))
-    if driver is not None:
-        m.add_driver("drive", "A", driver)
     return m
 
 

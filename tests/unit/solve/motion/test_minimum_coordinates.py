@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.crank_rocker import four_bar
 from tests.helpers.findings import raises
-from tests.unit.solve.motion.test_kinematics import four_bar
 
 METHOD, RUN = da.RK4(2e-3), 1e-7
 ROUNDING = 1e-10

@@ -8,7 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from tests.helpers.findings import raises
-from tests.unit.symbolic.planar.test_model import four_bar
+from tests.helpers.planar_four_bar import four_bar
 
 
 def test_the_complement_is_square_to_the_rows_and_gives_the_equations_of_motion() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.unit.symbolic.planar.test_model import four_bar
+from tests.helpers.planar_four_bar import four_bar
 
 SAME = 1e-10
 

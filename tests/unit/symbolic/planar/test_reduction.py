@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.symbolic.planar.reduction import PlanarReduction
-from tests.unit.symbolic.planar.test_model import four_bar
+from tests.helpers.planar_four_bar import four_bar
 
 
 def test_the_body_that_was_declared_first_keeps_the_node() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import dalembert as da
 from dalembert.studies.quick_return import linkage
+from tests.helpers.planar_four_bar import four_bar
 from tests.helpers.planar_models import ring_and_disc
-from tests.unit.symbolic.planar.test_model import four_bar
 
 SAME = 1e-10  # rows of a few metres and inertias of 1e-4 leave rounding of 1e-12
 

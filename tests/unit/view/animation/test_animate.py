@@ -16,9 +16,9 @@ from dalembert.core.errors import DataError, FileFormatError
 from dalembert.mechanics.absolute.scene import describe_scene
 from dalembert.record import Record
 from dalembert.view import animate
+from tests.helpers.animation_pages import page_data
 from tests.helpers.drawn_records import pendulum
 from tests.helpers.findings import raises
-from tests.helpers.payload import unpack
 
 
 def spinning(samples: int = 61) -> Record:
@@ -30,13 +30,6 @@ def spinning(samples: int = 61) -> Record:
     shape = {"kind": "box", "size": [0.4, 0.2, 0.1], "axis": "x"}
     scene = {"planar": False, "bodies": [{"name": "b", "points": [[1, 0, 0]], "lines": [], "shape": shape}]}
     return Record.from_channels(t, channels, scene=scene)
-
-
-def page_data(path: Path) -> Any:
-    text = path.read_text("utf-8")
-    found = re.search(r'<script type="text/plain" id="data" data-packing="(\w+)">(.*?)</script>', text, re.S)
-    assert found
-    return unpack(*found.groups())
 
 
 def test_a_page_holds_the_poses_at_the_asked_rate(tmp_path: Path) -> None:

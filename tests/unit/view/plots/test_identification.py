@@ -16,7 +16,7 @@ from dalembert.identify.auto.mode_classes import assign_poles
 from dalembert.identify.subspace.stabilization import LABELS, Stabilization
 from dalembert.linear.modes import Modes
 from dalembert.view.plots.identification import plot_output_spectra, spread_labels
-from tests.unit.identify.auto.test_auto import measured
+from tests.helpers.measured_frames import measured
 
 
 def diagram(hertz: np.ndarray[Any, Any], outputs: int = 2) -> Stabilization:

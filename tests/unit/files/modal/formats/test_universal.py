@@ -10,21 +10,8 @@ import pytest
 import dalembert as da
 from dalembert.files.modal.geometry import read_geometry
 from tests.helpers.findings import raises
+from tests.helpers.universal_files import ROTATIONS, TEXTS
 
-TEXTS = "NONE\n" * 5
-# as pyuff writes it: 6 values per node, rotations not measured
-ROTATIONS = f"""\
-    -1
-    55
-{TEXTS}         1         2         3         8         2         6
-         2         4         0         0
-   9.7013e+01   2.5000e+00   1.2000e-02   0.0000e+00
-         1
-   5.3569e-02   2.0271e-02   4.6623e-03   0.0000e+00   0.0000e+00   0.0000e+00
-        12
-  -1.0000e+00  -2.8741e-02   0.0000e+00   0.0000e+00   0.0000e+00   0.0000e+00
-    -1
-"""
 # complex modes, numbers that touch, the conjugate beside it
 COMPLEX = "".join(
     f"""\

@@ -8,6 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.mechanics.tree import producer
 from tests.helpers.joint_coordinates import random_state, random_tree
+from tests.helpers.tree_chains import chain
 
 KINDS = ("revolute", "universal", "spherical", "planar", "screw", "fixed", "cylindrical", "prismatic")
 
@@ -25,17 +26,6 @@ def test_the_mass_matrix_times_the_solution_is_what_was_given(
     (M,), (y,) = eqs.kernel("inertia")(state.q, eqs.p, 0.0), eqs.kernel("mass_solve")(state.q, eqs.p, 0.0, x)
     # the condition number of these mass matrices is below 40, and sums have some ten terms: 1e-16 becomes 4e-14
     np.testing.assert_allclose(np.reshape(M, (eqs.nv, eqs.nv)) @ np.ravel(y), x, rtol=0, atol=1e-13 * x.max())
-
-
-def chain(count: int) -> da.Mechanism:
-    m = da.Mechanism("chain")
-    before = m.ground.at(0, 0, 0)
-    for k in range(count):
-        link = m.add_body(f"link{k}", mass=1.0, inertia=[[0.001, 0, 0], [0, 0.0075, 0], [0, 0, 0.0075]])
-        axis = [(0, 0, 1), (0, 1, 0), (1, 0, 0)][k % 3]
-        m.add_revolute(f"hinge{k}", before, link.at(-0.15, 0, 0), axis=axis)
-        before = link.at(0.15, 0, 0)
-    return m
 
 
 @pytest.mark.parametrize("count", [producer.SHORTER_THAN_FACTOR - 1, producer.SHORTER_THAN_FACTOR])

@@ -17,7 +17,7 @@ from dalembert.view.reports.identification.identification_report import (
 )
 from dalembert.view.reports.identification.workbench import evidence_of_auto, evidence_of_model, workbench_data
 from dalembert.view.reports.pages import Heading, Moving, Picture, Table, Text, Workbench, data_text, html_page
-from tests.unit.identify.auto.test_auto import measured
+from tests.helpers.measured_frames import measured
 
 PLACES = {"ground": (0, 0), "a1": (0, 1, "x"), "a2": (0, 2, "-x")}
 

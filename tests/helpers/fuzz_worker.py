@@ -2,7 +2,7 @@
 
 An input is made from its format and its seed alone, so that the two are enough to have it again:
 
-    python -m tests.property.fuzz_worker FORMAT SEED [FILE]     # reads that input (and keeps it as FILE)
+    python -m tests.helpers.fuzz_worker FORMAT SEED [FILE]     # reads that input (and keeps it as FILE)
 
 Without arguments the process takes jobs, "FORMAT FIRST COUNT" a line, from standard input. It says every seed before it
 reads that input, and after it how it ended: a process that dies has named what killed it.
