@@ -63,7 +63,7 @@ class Measurement:
     record: da.Record
 
 
-def drawing() -> da.Mechanism:
+def read_arm() -> da.Mechanism:
     """The arm of the library."""
     with as_file(files("dalembert") / "library" / "six-joint-arm.toml") as path:
         return da.read_model(path)
@@ -71,7 +71,7 @@ def drawing() -> da.Mechanism:
 
 def true_arm(seed: int = SEED, *, motors: bool = True) -> da.Mechanism:
     """The arm that is measured: every body other than drawn, with friction and motors (or its bodies alone)."""
-    m, rng = drawing(), np.random.default_rng(seed)
+    m, rng = read_arm(), np.random.default_rng(seed)
     changes = {}
     for body in m.bodies:
         J = np.array([[float(x) for x in row] for row in body.inertia])
@@ -143,7 +143,7 @@ def prediction_errors(found: IdentifiedRobot, record: da.Record) -> tuple[da.Rec
 def study(period: float = PERIOD) -> Outcome:
     """Design, measure, identify, predict."""
     step("excitation")
-    m, arm = drawing(), true_arm()
+    m, arm = read_arm(), true_arm()
     eqs, true = da.equations(m, coordinates="joint"), da.equations(arm, coordinates="joint")
     plan, random, other = (
         da.identify.excitation(eqs, period, limits=LIMITS, rotors=True, seed=seed, iterations=iterations)

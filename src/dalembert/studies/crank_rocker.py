@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dalembert as da
-from dalembert.core.atomic_files import replacing
+from dalembert.core.atomic_files import replace_file
 
 FINAL_ANGLE = 149.5885938329
 """Crank angle after 10 s without torque [rad]: the reference value of this problem.
@@ -63,7 +63,7 @@ def demo(out: Path) -> DemoResult:
     out.mkdir(parents=True, exist_ok=True)
     files = tuple(out / f"crank-rocker.{kind}" for kind in ("png", "csv", "html"))
     picture, table, animation = files
-    with replacing(picture) as temporary:
+    with replace_file(picture) as temporary:
         da.plot(run, "A.rate", "D.angle", "energy.balance").savefig(temporary, dpi=150)
     da.write_record(run, table)
     da.animate(run, animation)

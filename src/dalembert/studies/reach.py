@@ -18,7 +18,7 @@ import dalembert as da
 from dalembert.core.progress import step
 from dalembert.expressions import Array
 from dalembert.studies.runner import Outcome
-from dalembert.view.plots.figures import COLORS, GREY, INK, RED, STYLE, beside, line_of, new_figure
+from dalembert.view.plots.figures import COLORS, GREY, INK, RED, STYLE, line_of, new_figure, put_legend_beside
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports.pages import Moving, Picture, Piece, Table, Text
 
@@ -192,7 +192,7 @@ def _draw_path(eqs: da.EquationsOfMotion, path: da.Record, motion: da.Record) ->
     for k in range(0, len(wrist), 20):
         ax.plot([wrist[k, 0], path["tip.x"][k]], [wrist[k, 1], path["tip.y"][k]], color=GREY, lw=0.8)
     ax.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    beside(ax, 3)
+    put_legend_beside(ax, 3)
     return figure
 
 
@@ -204,7 +204,7 @@ def _draw_manipulability(eqs: da.EquationsOfMotion, ways: dict[str, da.Record]) 
         below.plot(way.time, way["joint3.angle"], **line_of(k))
     above.set_ylabel("manipulability")
     below.set(xlabel="time [s]", ylabel="joint3 [rad]", xlim=(0.0, DURATION))
-    beside(above, len(ways))
+    put_legend_beside(above, len(ways))
     return figure
 
 
@@ -227,7 +227,7 @@ def _draw_joints(eqs: da.EquationsOfMotion, motion: da.Record, torques: da.Recor
         for end in (-1.0, 1.0):
             ax.axhline(end, color=RED, lw=1.0, ls="--")
     axes[2].set(xlabel="time [s]", xlim=(0.0, DURATION))
-    beside(axes[0], 7)
+    put_legend_beside(axes[0], 7)
     return figure
 
 
@@ -238,5 +238,5 @@ def _draw_timing(eqs: da.EquationsOfMotion, fastest: da.Record) -> Any:
         ax.plot(fastest.time, fastest[f"{joint}.angle.share"], **line_of(k), label=joint)
     ax.axhline(1.0, color=RED, lw=1.0, ls="--")
     ax.set(xlabel="time [s]", ylabel="largest share of a limit", xlim=(0.0, float(fastest.time[-1])), ylim=(0.0, 1.1))
-    beside(ax, 7)
+    put_legend_beside(ax, 7)
     return figure

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.progress import Setting, Steps, step
 from dalembert.equations import EquationsOfMotion
@@ -173,7 +173,7 @@ def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tup
     for piece in pieces:
         if isinstance(piece, Picture):
             files.append(folder / f"{piece.name}.png")
-            with replacing(files[-1]) as temporary:
+            with replace_file(files[-1]) as temporary:
                 temporary.write_bytes(png(piece.figure))
         elif isinstance(piece, Moving):
             try:

@@ -104,12 +104,12 @@ def study() -> Outcome:
     pieces = _pieces(found, levels, weak, fit, stick, misfit, sticks.fit(training))
     title = "Shake table: a real three-storey building under the Northridge earthquake"
     return Outcome(
-        title, results, pieces, {"data": ORIGIN, "seeds": "none: nothing is random"}, moving=[swaying(found)],
+        title, results, pieces, {"data": ORIGIN, "seeds": "none: nothing is random"}, moving=[draw_swaying(found)],
         model=found.identified,
     )  # fmt: skip
 
 
-def swaying(found: AutoIdentified) -> Moving:
+def draw_swaying(found: AutoIdentified) -> Moving:
     """The measured mode shapes, on a drawing of the building."""
     spots = {"ground": Spot((0.0, 0.0, 0.0)), "ground[right]": Spot((1.4, 0.0, 0.0))}
     for k, floor in enumerate(FLOORS, start=1):

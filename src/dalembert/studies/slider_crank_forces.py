@@ -227,7 +227,7 @@ def study() -> Outcome:
     step("forms")
     results["forms"] = _forms(swinging)
     step("dead centres")
-    results["turning"] = _turning(turning)
+    results["turning"] = _judge_turning(turning)
     results["seconds"] = clock.perf_counter() - began
     pieces = _pieces(results, swinging, shown["SS-UKF"])
     title = "Slider-crank: the force on the slider, in two stages and in one"
@@ -272,7 +272,7 @@ def _forms(at: ForceTest) -> dict[str, Any]:
     return found
 
 
-def _turning(at: ForceTest) -> dict[str, Any]:
+def _judge_turning(at: ForceTest) -> dict[str, Any]:
     two = da.estimate.TwoStage(motion_filter("EKF", at), force_filter("EKF")).run(at.sensors)
     one = single_stage("EKF", at).run(at.sensors)
     model = da.estimate.model_forces(

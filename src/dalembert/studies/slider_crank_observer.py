@@ -390,7 +390,7 @@ def _side_by_side(found: ObserverResults) -> Table:
         ("drift over 30 s", "none", f"none: |mean error| of the angle at most {worst:.1e} rad in any 5 s", "agrees"),
         ("away from dead points", "both filters good", f"window 0.2 rad: {wide['EKF'].rms[1]:.3f} rad/s, "
          f"{wide['EKF'].rms[2]:.2f} rad/s² RMS", "agrees; the source prints no numbers"),
-        ("near dead points", "SS-UKF better, mostly on speed", f"equal within {_apart(narrow, wide):.0f} %: "
+        ("near dead points", "SS-UKF better, mostly on speed", f"equal within {_compare_errors(narrow, wide):.0f} %: "
          f"{ekf.rms[1]:.4f} and {ukf.rms[1]:.4f} rad/s", "the source's tuning and slopes are not known; see below"),
         ("processor, SS-UKF", "8.38 s for 30 s", f"{ukf.seconds:.2f} s", "native code instead of Matlab (i7-2700K)"),
         ("processor, EKF", "25.15 s for 30 s", f"{ekf.seconds:.2f} s", "slopes by differentiation of the expressions, "
@@ -403,7 +403,7 @@ def _side_by_side(found: ObserverResults) -> Table:
     return Table(("", "source", "here", "why"), rows, caption)
 
 
-def _apart(*errors: dict[str, Figures]) -> float:
+def _compare_errors(*errors: dict[str, Figures]) -> float:
     """Largest difference between the two filters' speed errors [%]."""
     return max(float(100 * abs(one["SS-UKF"].rms[1] / one["EKF"].rms[1] - 1)) for one in errors)
 

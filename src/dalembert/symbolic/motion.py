@@ -331,7 +331,7 @@ def in_speeds(system: System) -> SystemMotion:
     qdot = _solve_rates(system, P, ca.vertcat(speeds, SX.zeros(count - given)) - y0, norms)
     N, n = _affine(qdot, speeds)
     left = tuple(one for one in system.constraints if one not in eliminated)
-    derivatives = ca.vertcat(*(system.symbols[_following(name)] for name in names))
+    derivatives = ca.vertcat(*(system.symbols[_name_derivative(name)] for name in names))
     others = [k for k, name in enumerate(rates.names) if name not in plain]
     replaced = (system.rates[others], (N @ speeds + n)[others])
     return SystemMotion(
@@ -349,7 +349,7 @@ def with_rows(system: System) -> SystemMotion:
     return in_rates(system)
 
 
-def _following(name: str) -> str:
+def _name_derivative(name: str) -> str:
     """The symbol of the derivative of a speed, which may be the rate of a coordinate."""
     return name.removesuffix(".rate") + ".acceleration" if name.endswith(".rate") else f"{name}.rate"
 

@@ -14,7 +14,7 @@ from dalembert.studies import runner
 
 
 def test_the_arm_of_the_library_is_identified_from_torques_of_another_one() -> None:
-    eqs, arm = da.equations(study.drawing(), coordinates="joint"), study.true_arm(motors=False)
+    eqs, arm = da.equations(study.read_arm(), coordinates="joint"), study.true_arm(motors=False)
     true = da.equations(arm, coordinates="joint")
     rng = np.random.default_rng(0)
     records = []

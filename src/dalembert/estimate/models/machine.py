@@ -453,7 +453,7 @@ class MachineFunctions:
         for kind, channels in tables.items():
             for k in recorded if kind in ("measure", "rate") else range(len(channels)):
                 name, unit = channels.names[k], channels.units[k]
-                if name not in eqs.unrecorded and (kind != "sensor" or self._cheap(k)):
+                if name not in eqs.unrecorded and (kind != "sensor" or self._is_reported(k)):
                     found.setdefault(name, (kind, k, name, unit))
         for kind, channels in further_channels(eqs).items():
             for k, (name, unit) in enumerate(zip(channels.names, channels.units, strict=True)):
@@ -461,7 +461,7 @@ class MachineFunctions:
                     found.setdefault(name, (kind, k, name, unit))
         return list(found.values())
 
-    def _cheap(self, sensor: int) -> bool:
+    def _is_reported(self, sensor: int) -> bool:
         """Whether a sensor is reported: one that needs accelerations or reactions only where it is measured."""
         F = self.eqs.functions["outputs"]
         needs = any(sensor in F.jac_sparsity(0, k).row() for k in (2, 3))

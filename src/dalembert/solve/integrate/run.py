@@ -343,7 +343,7 @@ class Run:
                 evidence={"change": change},
             )
         if x[0] < self.end and x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
-            raise self._stuck(x)
+            raise self._report_stuck(x)
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= THRESHOLDS.gap:
@@ -367,16 +367,16 @@ class Run:
             if t - self.stretch[0] > self.span / STRETCHES:
                 self.stretch = (t, count)
             elif count - self.stretch[1] >= budget:
-                return int(k), partial(self._spent, budget=budget)
+                return int(k), partial(self._report_spent, budget=budget)
             since, tried = self.slow
             left = min(self.end - since, THRESHOLDS.farthest * (since - self.first[0]))
             if t - since > THRESHOLDS.slowest * left:
                 self.slow = (t, count)
             elif count - tried >= THRESHOLDS.attempts:
-                return int(k), self._stuck
+                return int(k), self._report_stuck
         return -1, None
 
-    def _spent(self, x: Array, budget: int) -> ConvergenceError:
+    def _report_spent(self, x: Array, budget: int) -> ConvergenceError:
         """The last state is sound and goes into the record, even where no sample is due yet."""
         if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
             self.sampler.blocks.append(x[None, :].copy())
@@ -453,7 +453,7 @@ class Run:
         self.advice = str(warning)
         warnings.warn(warning, stacklevel=7)
 
-    def _stuck(self, x: Array) -> ConvergenceError:
+    def _report_stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
         owner, load, forces = self._find_largest_load(x)
         if load > forces + 10 * self._find_largest_load(self.first)[1]:

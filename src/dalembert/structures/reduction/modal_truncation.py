@@ -7,7 +7,7 @@ from dalembert.linear import storage
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.reduction import reduction
 from dalembert.structures.reduction.kept_modes import ModesKept, choose_modes, residual_flexibility
-from dalembert.structures.reduction.master_coordinates import checked_system
+from dalembert.structures.reduction.master_coordinates import check_system
 from dalembert.structures.reduction.reduction import Reduction
 
 
@@ -29,7 +29,7 @@ def truncate_modal(
     correction : add the static motion per input that the kept modes leave out (``residual``) to positions; outputs
         of velocity and acceleration get none. A system free to move must keep its rigid-body modes.
     """
-    system = checked_system(system)
+    system = check_system(system)
     found = choose_modes(system.M, system.K, modes, up_to, margin)
     if not found.numbers:
         raise DataError("empty", "modal truncation needs at least one mode.")

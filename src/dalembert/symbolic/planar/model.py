@@ -244,9 +244,9 @@ class PlanarModel:
     def node(self, given: object, what: str) -> Node:
         """A node that exists."""
         body, k = split_node(given, what)
-        return self._existing((body, k), what)
+        return self._require_node((body, k), what)
 
-    def _existing(self, node: Node, what: str) -> Node:
+    def _require_node(self, node: Node, what: str) -> Node:
         body, k = node
         count = len(self._body(body, what).places)
         if k > count:
@@ -370,7 +370,7 @@ class PlanarModel:
         reaction : True keeps both nodes and records the force on the second body, ``<joint>.force.x``, ``.force.y``;
             else the two become one node with fewer variables.
         """
-        a, b = (self._existing(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
+        a, b = (self._require_node(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
         for other in self.joints.values():
             if other.kind == REVOLUTE and {other.a, other.b} == {a, b}:
                 problem = f"the revolute joint {nodes!r} is there already; its name is {other.name!r}."
@@ -391,7 +391,7 @@ class PlanarModel:
 
     def _add_slider(self, kind: str, guide: str, node: str, name: str, input: str) -> None:
         what = f"guide {guide!r}"
-        a, end = (self._existing(one, what) for one in split_pair(guide, "guide"))
+        a, end = (self._require_node(one, what) for one in split_pair(guide, "guide"))
         b = self.node(node, f"slider on {what}")
         if a[0] != end[0]:
             raise ModelError("wrong-owner", f"{what}: both nodes must belong to one body.", where={"guide": guide})

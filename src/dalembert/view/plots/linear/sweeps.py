@@ -41,7 +41,7 @@ def plot_sweep(sweep: Sweep, *, view: str | None = None, frequency: str = "Hz", 
     return _campbell(sweep, frequency, title or "")
 
 
-def _growing(sweep: Sweep) -> Any:
+def _find_growing(sweep: Sweep) -> Any:
     """(nv, nb) which branches grow; never where the whole system was found stable."""
     s = sweep.eigenvalues
     still = pole_map.LIMITS.rounding * np.abs(s).max(initial=0.0)
@@ -135,7 +135,7 @@ def _to_the_axis(heights: FloatArray) -> FloatArray:
 
 
 def _branches(ax: Axes, sweep: Sweep, heights: FloatArray, seen: Any) -> None:
-    bad = _growing(sweep)
+    bad = _find_growing(sweep)
     for branch in np.flatnonzero(seen):
         y, unstable = heights[:, branch], bad[:, branch]
         ax.plot(sweep.values, y, color=BLUE, label="_branch", zorder=3)
@@ -182,7 +182,7 @@ def _useful_limits(rates: FloatArray) -> tuple[float, float]:
 
 def _legend(figure: Figure, sweep: Sweep) -> None:
     shown: list[Any] = []
-    if _growing(sweep).any():
+    if _find_growing(sweep).any():
         shown += [Line2D([], [], color=BLUE, label="decays or stays"), Line2D([], [], color=RED, lw=2.2, label="grows")]
     if sweep.crossings:
         shown.append(Line2D([], [], **{**BOUNDARY, "label": "stability boundary"}))
