@@ -91,18 +91,6 @@ def test_a_run_that_moves_on_by_a_billionth_in_400_attempts_has_stopped(
     assert (row == 0) is given_up
 
 
-@pytest.mark.parametrize(("made", "advised"), [(9_000, 0), (9_999, 0), (10_000, 1)])
-def test_advice_comes_after_ten_thousand_steps(made: int, advised: int) -> None:
-    said: list[int] = []
-    state = SimpleNamespace(
-        where={"accepted": (2, 3), "rejected": (3, 4)}, method=SimpleNamespace(step=None, explicit=True), advice="",
-        _advise_at=lambda x, steps: said.append(steps),
-    )  # fmt: skip
-    before, after = np.array([0.0, 1.0, made - 1.0, 0.0]), np.array([[1.0, 1.0, float(made), 0.0]])
-    run.Run._advise(state, before, after)  # type: ignore[arg-type]
-    assert len(said) == advised
-
-
 @pytest.mark.parametrize(("load", "owner"), [(0.011, "motor"), (0.009, "hinge")])
 def test_a_driver_with_a_hundredth_of_the_load_is_named_first(load: float, owner: str) -> None:
     rows = [SimpleNamespace(owner="hinge"), SimpleNamespace(owner="motor")]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.integrate.vibrations import FastVibration, find_fastest_vibration
+from dalembert.solve.integrate.judge.vibrations import FastVibration, find_fastest_vibration
 from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.findings import warns
 

@@ -13,8 +13,8 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.solve import rank_report
-from dalembert.solve.integrate import singular_poses
-from dalembert.solve.integrate.singular_poses import SingularPoses, may_lose_rank
+from dalembert.solve.integrate.judge import singular_poses
+from dalembert.solve.integrate.judge.singular_poses import SingularPoses, may_lose_rank
 from tests.helpers.findings import warns
 from tests.reference.test_bricard import machine as bricard
 from tests.reference.test_n_four_bar import machine as four_bars
