@@ -21,7 +21,7 @@ def demo(
 
     JSON: {"results": [{"quantity", "value", "unit"}], "files": [...]}.
     """
-    from dalembert.studies import crank_rocker
+    from dalembert.studies.machines import crank_rocker
 
     result = crank_rocker.demo(out)
     terminal.report_written(*result.files)

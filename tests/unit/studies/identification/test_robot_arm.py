@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.studies import robot_arm
+from dalembert.studies.identification import robot_arm
 
 
 def test_the_arm_has_two_light_resonances_and_is_reproduced_on_its_second_half():

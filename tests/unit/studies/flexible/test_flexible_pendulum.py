@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from dalembert.studies import flexible_pendulum as study
 from dalembert.studies import runner
+from dalembert.studies.flexible import flexible_pendulum as study
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ import numpy as np
 import dalembert as da
 from dalembert.core.progress import step
 from dalembert.solve import Baumgarte
-from dalembert.studies.quick_return import find_extremes
 from dalembert.studies.runner import Outcome
+from dalembert.studies.symbolic.quick_return import find_extremes
 from dalembert.symbolic import PlanarModel
 from dalembert.view.plots.figures import COLORS, STYLE, new_figure
 from dalembert.view.reports.origin import HASH, model_hash

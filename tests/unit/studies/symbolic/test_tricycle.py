@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dalembert.studies import runner
-from dalembert.studies import tricycle as study
+from dalembert.studies.symbolic import tricycle as study
 from dalembert.symbolic.modular import modular_model
 
 DIGITS = 1e-3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.studies import runner
-from dalembert.studies.quick_return import find_extremes
+from dalembert.studies.symbolic.quick_return import find_extremes
 
 
 @pytest.mark.spec("002-T17")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import arm_identification as study
 from dalembert.studies import runner
+from dalembert.studies.identification import arm_identification as study
 
 
 def test_the_arm_of_the_library_is_identified_from_torques_of_another_one() -> None:

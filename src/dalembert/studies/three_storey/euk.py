@@ -18,8 +18,8 @@ from dalembert.control import Realizability, ServoConstraints, udwadia_kalaba
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import within
 from dalembert.equations import State
-from dalembert.studies.three_storey_control import SPAN, force, reduction
-from dalembert.studies.three_storey_rig import Pendulum, mechanism
+from dalembert.studies.three_storey.control import SPAN, force, reduction
+from dalembert.studies.three_storey.rig import Pendulum, mechanism
 
 DAMPERS = (0.5, 0.5, 0.5)
 COORDINATES = ("floor1.x", "floor2.x", "floor3.x", "hinge.angle")

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from dalembert.studies import elastic_slider_crank as study
 from dalembert.studies import runner
+from dalembert.studies.flexible import elastic_slider_crank as study
 
 
 @pytest.mark.slow

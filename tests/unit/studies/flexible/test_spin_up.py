@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.studies import runner
-from dalembert.studies import spin_up as study
+from dalembert.studies.flexible import spin_up as study
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import shake_table
+from dalembert.studies.identification import shake_table
 
 
 @pytest.fixture(scope="module")

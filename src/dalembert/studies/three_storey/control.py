@@ -15,7 +15,7 @@ import numpy as np
 import dalembert as da
 from dalembert.control import OutputFeedback, kalman_gain, lqr
 from dalembert.core.arrays import FloatArray
-from dalembert.studies.three_storey_rig import ACCELERATIONS, ALPHA, BETA, SAMPLING, Pendulum, with_pendulum
+from dalembert.studies.three_storey.rig import ACCELERATIONS, ALPHA, BETA, SAMPLING, Pendulum, with_pendulum
 
 # Found by Pappalardo 2011 from measured data (eqs. 5.177, 5.178), force and acceleration in calibrations of their own.
 M_PRINTED = np.array([[0.3871, -0.0156, 0.0011], [-0.0156, 0.2621, -0.0323], [0.0011, -0.0323, 0.3790]])

@@ -16,11 +16,10 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
-from dalembert.studies import three_storey_control as control
-from dalembert.studies import three_storey_euk as servo
-from dalembert.studies import three_storey_rig as rig
-from dalembert.studies import three_storey_tests as tests
 from dalembert.studies.runner import Outcome
+from dalembert.studies.three_storey import control, rig
+from dalembert.studies.three_storey import euk as servo
+from dalembert.studies.three_storey import rig_tests as tests
 from dalembert.view.plots.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 

@@ -25,7 +25,7 @@ from dalembert.identify import (
     refine,
 )
 from dalembert.linear.recursions import march
-from dalembert.studies.three_storey_rig import ACCELERATIONS, SAMPLING, linearize_rig
+from dalembert.studies.three_storey.rig import ACCELERATIONS, SAMPLING, linearize_rig
 
 SAMPLES, TESTS = 2048, 4
 """Of one test; tests of each kind."""

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from dalembert.studies import monte_carlo, runner
+from dalembert.studies import runner
+from dalembert.studies.machines import monte_carlo
 
 
 @pytest.mark.slow

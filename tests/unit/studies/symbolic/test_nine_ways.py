@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.studies import nine_ways, runner
+from dalembert.studies import runner
+from dalembert.studies.symbolic import nine_ways
 
 # Accelerations are solutions of linear systems whose condition numbers stay below 1e3 at the states drawn; an ulp each
 # in a few hundred operations leaves some 1e-13 of the largest acceleration.
