@@ -10,9 +10,9 @@ import scipy.linalg
 
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.reduction.kept_modes import ModesKept
+from dalembert.structures.reduction.methods.rubin import free_interface, free_reduction
 from dalembert.structures.reduction.partition import Names
 from dalembert.structures.reduction.reduction import Reduction
-from dalembert.structures.reduction.rubin import free_interface, free_reduction
 
 
 def macneal(
