@@ -29,7 +29,7 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     import hashlib
 
     import dalembert as da
-    from dalembert.studies import monte_carlo
+    from dalembert.studies.machines import monte_carlo
 
     began = time.perf_counter()
     found = da.sweep(monte_carlo.trial, monte_carlo.design(SAMPLES), workers=int(task["workers"]))

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 import dalembert
 from dalembert.cli import app, main
-from dalembert.studies import crank_rocker, runner
+from dalembert.studies import runner
+from dalembert.studies.machines import crank_rocker
 from dalembert.view.reports.pages import Text
 
 

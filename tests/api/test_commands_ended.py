@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.atomic_files import replace_file, write_text
 from tests.helpers.commands import entry
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -142,14 +142,14 @@ def test_a_killed_command_leaves_whole_files_and_no_process(name: str, tmp_path:
 
 def test_what_a_killed_writer_left_is_removed_by_the_next_run_into_the_folder(tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys\nfrom dalembert.core.atomic_files import replacing\n"
-        "with replacing(sys.argv[1]) as new:\n    new.write_text('half')\n"
+        "import os, signal, sys\nfrom dalembert.core.atomic_files import replace_file\n"
+        "with replace_file(sys.argv[1]) as new:\n    new.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.csv")], check=False)
     (left,) = unfinished(tmp_path)
     assert left.read_text() == "half" and not (tmp_path / "run.csv").exists()
-    with replacing(tmp_path / "slow.csv") as new:  # by another writer, alive
+    with replace_file(tmp_path / "slow.csv") as new:  # by another writer, alive
         assert not left.exists()
         write_text(tmp_path / "other.csv", "x")
         new.write_text("whole")

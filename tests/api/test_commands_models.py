@@ -162,7 +162,7 @@ def test_a_study_as_json_holds_its_results(monkeypatch, tmp_path):
 
 
 def test_numbers_of_the_demo_are_numbers_for_programs(monkeypatch, tmp_path):
-    from dalembert.studies import crank_rocker
+    from dalembert.studies.machines import crank_rocker
 
     rows = (("difference", "1.0e-09", "rad"), ("steps", "731", ""), ("events", "-", ""))
     monkeypatch.setattr(crank_rocker, "demo", lambda out: crank_rocker.DemoResult(rows=rows, files=(), record=None))

@@ -16,7 +16,7 @@ import dalembert
 from dalembert.app.command_line import exit_codes, terminal
 from dalembert.app.commands.study import studies
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
-from dalembert.studies import crank_rocker
+from dalembert.studies.machines import crank_rocker
 from tests.helpers.body_files import bent_link
 from tests.helpers.commands import COMMANDS, entry, installed, run
 

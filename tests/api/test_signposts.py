@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
     [
         ("estimate/filters/kalman.py", "def correct("),
         ("mechanics/joints/revolute.py", "def rows("),
-        ("structures/reduction/craig_bampton.py", "def craig_bampton("),
+        ("structures/reduction/methods/craig_bampton.py", "def craig_bampton("),
         ("solve/integrate/methods/dormand_prince.py", "class DormandPrince("),
         ("loop/closed_loop.py", "def run_linear("),
         ("app/commands/modes.py", "def modes("),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import crank_rocker
+from dalembert.studies.machines import crank_rocker
 from tests.browser.conftest import Visit
 
 

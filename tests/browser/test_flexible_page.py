@@ -13,7 +13,7 @@ import pytest
 import dalembert as da
 from dalembert.app.live.serve import live_server
 from dalembert.record import Record
-from dalembert.studies import crank_rocker
+from dalembert.studies.machines import crank_rocker
 from dalembert.view.animation.machine_motion import machine_motion
 from tests.browser.conftest import Visit
 from tests.helpers import flexible_parts

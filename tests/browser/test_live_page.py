@@ -14,7 +14,7 @@ import pytest
 import dalembert as da
 from dalembert.app.live.serve import LiveMachine, LiveServer, live_server
 from dalembert.core.errors import DataError
-from dalembert.studies import crank_rocker
+from dalembert.studies.machines import crank_rocker
 from tests.helpers.findings import raises
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.record import Record
-from dalembert.studies import crank_rocker
+from dalembert.studies.machines import crank_rocker
 from tests.browser.conftest import Visit
 
 WICKED = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\"> & \"'"

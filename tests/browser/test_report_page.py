@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import monte_carlo, robot_arm, runner
+from dalembert.studies import runner
+from dalembert.studies.identification import robot_arm
+from dalembert.studies.machines import monte_carlo
 from dalembert.view.reports.pages import Moving, Picture, Text, html_page
 from tests.helpers.commands import run
 

@@ -16,8 +16,8 @@ from scipy.integrate import solve_ivp
 import dalembert as da
 from dalembert.equations import State
 from dalembert.estimate import ExtendedKalmanBucy, process
-from dalembert.studies import three_storey_euk as servo
-from dalembert.studies import three_storey_rig as rig
+from dalembert.studies.three_storey import euk as servo
+from dalembert.studies.three_storey import rig
 
 PENDULUM = rig.Pendulum()
 OUTPUTS = ["a1.x", "a2.x", "a3.x", "phi"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import elastic_slider_crank as study
+from dalembert.studies.flexible import elastic_slider_crank as study
 
 # Rigid slider-crank under the torque, from independent equations: time [s], angle of the crank [rad], slider [m].
 RIGID = (

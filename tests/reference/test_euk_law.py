@@ -15,8 +15,7 @@ import dalembert as da
 from dalembert.control import control_forces, udwadia_kalaba
 from dalembert.core.errors import ConvergenceError
 from dalembert.equations import State
-from dalembert.studies import three_storey_euk as euk
-from dalembert.studies import three_storey_rig as rig
+from dalembert.studies.three_storey import euk, rig
 from tests.helpers.findings import raises, warns
 
 PENDULUM = rig.Pendulum()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import excavator as study
+from dalembert.studies.estimation import excavator as study
 
 
 @pytest.fixture(scope="module")

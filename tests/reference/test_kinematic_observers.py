@@ -8,8 +8,8 @@ import pytest
 import dalembert as da
 from dalembert.core.findings import Argument, Call
 from dalembert.estimate import ExtendedKalman, Switching, Window, lanczos_derivative, model_kinematics, process
-from dalembert.studies import slider_crank_observer as crank
-from dalembert.studies import two_link_observer as arm
+from dalembert.studies.estimation import slider_crank_experiment as crank
+from dalembert.studies.estimation import two_link_observer as arm
 from tests.helpers.findings import raises
 
 L1, L2 = crank.CRANK, crank.ROD

@@ -111,7 +111,7 @@ def test_the_open_loop_is_that_of_the_spec():
 
 @pytest.mark.spec("000-81")
 def test_the_study_has_the_same_model():
-    from dalembert.studies import three_storey_control as study
+    from dalembert.studies.three_storey import control as study
 
     mine, theirs = rig(), study.model(study.printed_structure(), study.hinge_reading())
     for symbol in "ABCD":

@@ -9,9 +9,9 @@ import pytest
 
 import dalembert as da
 from dalembert.solve import Baumgarte
-from dalembert.studies.quick_return import linkage as whitworth_linkage
-from dalembert.studies.three_rrr import MOTION
-from dalembert.studies.three_rrr import linkage as robot_linkage
+from dalembert.studies.symbolic.quick_return import linkage as whitworth_linkage
+from dalembert.studies.symbolic.three_rrr import MOTION
+from dalembert.studies.symbolic.three_rrr import linkage as robot_linkage
 from tests.helpers.planar_models import pendulum, ring_and_disc
 from tests.helpers.three_rrr import robot
 from tests.helpers.whitworth import whitworth

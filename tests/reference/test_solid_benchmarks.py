@@ -235,7 +235,7 @@ def test_nafems_le10_thick_elliptic_plate_under_pressure():
 @pytest.mark.spec("000-35")
 def test_orthotropic_cube_strains_by_its_compliances_in_any_axes():
     wood = OrthotropicMaterial("spruce", 11e9, 0.8e9, 0.45e9, 0.37, 0.42, 0.47, 0.69e9, 0.65e9, 0.03e9, density=450.0)
-    for axis, turned in (("x", wood), ("z", wood.turned_about("z", 90.0))):
+    for axis, turned in (("x", wood), ("z", wood.turn_about("z", 90.0))):
         cube = Solid("cube", box_mesh((1, 1, 1), (2, 2, 2)), turned, gravity=0)
         cube.add_support("x=0", "x")
         cube.add_support("y=0", "y")
@@ -254,7 +254,7 @@ def test_law_of_a_turned_material_stores_the_same_energy_in_turned_strains():
     # trap T-06: the strain must be taken in the axes of the material; the energy of a strain state turned with the
     # material is the same
     wood = OrthotropicMaterial("spruce", 11e9, 0.8e9, 0.45e9, 0.37, 0.42, 0.47, 0.69e9, 0.65e9, 0.03e9, density=450.0)
-    turned = wood.turned_about("z", 34.0).turned_about("x", -50.0).turned_about("y", 12.0)
+    turned = wood.turn_about("z", 34.0).turn_about("x", -50.0).turn_about("y", 12.0)
     tensor = np.array([[3.0, 1.0, -2.0], [1.0, -1.0, 0.5], [-2.0, 0.5, 2.0]]) * 1e-4
 
     def energy(material, strain):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson, solve_bvp
 
-from dalembert.studies import spin_up as study
+from dalembert.studies.flexible import spin_up as study
 
 # Speed [rad/s]: largest lag of a linear beam with exact centrifugal stiffening; of pieces (4, 4 and 8 of them); steady
 # heights of the tip under gravity, of that beam and of pieces [m].

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies import three_storey_control as control
-from dalembert.studies import three_storey_euk as servo
-from dalembert.studies import three_storey_rig as rig
+from dalembert.studies.three_storey import control, rig
+from dalembert.studies.three_storey import euk as servo
 
 F_PRINTED = [-3.0331, -0.4309, 7.4299, 0.0584, -0.2140, -0.4318, 1.3853, -0.0068]
 F_SPEC = [-3.0366, -0.4252, 7.4262, 0.0584, -0.2140, -0.4318, 1.3853, -0.0068]

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from dalembert.studies import runner
-from dalembert.studies import three_storey as study
-from dalembert.studies import three_storey_control as control
-from dalembert.studies import three_storey_rig as rig
-from dalembert.studies import three_storey_tests as tests
+from dalembert.studies.three_storey import control, rig
+from dalembert.studies.three_storey import rig_tests as tests
+from dalembert.studies.three_storey import three_storey as study
 
 
 @pytest.fixture(scope="module")

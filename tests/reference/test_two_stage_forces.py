@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
-from dalembert.studies import slider_crank_forces as study
+from dalembert.studies.estimation import slider_crank_forces as study
 from tests.helpers.findings import raises
 
 

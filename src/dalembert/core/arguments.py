@@ -118,12 +118,12 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
     return dict(units)
 
 
-def matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> list[int]:
+def find_matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> list[int]:
     """Places of the named coordinates; a text with a leading dot stands for all names that end so.
 
     Examples
     --------
-    >>> matching(".x", ["A.x", "A.rx", "B.x"], "this frame")
+    >>> find_matching(".x", ["A.x", "A.rx", "B.x"], "this frame")
     [0, 2]
     """
     places: list[int] = []

@@ -20,7 +20,7 @@ UNFINISHED = re.compile(r"\..*\.dalembert-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}")
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the path of a new empty file beside ``path``; it takes its place when the block ends well.
 
     When the block fails, the new file is removed and the old one is as it was. The new file has the suffix of
@@ -83,11 +83,11 @@ def _lives(process: int) -> bool:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text as UTF-8, whole or not at all."""
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write bytes, whole or not at all."""
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_bytes(data)

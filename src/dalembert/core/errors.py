@@ -46,10 +46,10 @@ class _Found:
         return self.finding.advice
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.finding, dict(self.__dict__))
+        return _rebuild, (type(self), self.finding, dict(self.__dict__))
 
 
-def _again(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any:
+def _rebuild(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any:
     made = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
     made.__dict__.update(state)
     return made
@@ -126,7 +126,7 @@ class FileFormatError(DalembertError):
         self.line = line
 
     @classmethod
-    def absent(cls, file: Path, shown: str | None = None) -> FileFormatError:
+    def report_absent(cls, file: Path, shown: str | None = None) -> FileFormatError:
         """The error of a file that is not there, ``shown`` in messages; a file with nearly its name is suggested."""
         path = str(file) if shown is None else shown
         if file.is_dir():

@@ -101,7 +101,7 @@ class Steps:
             self._done = self._before + min(max(fraction, 0.0), 1.0) * self._plan[self._now]
             self._show(None)
 
-    def left(self) -> float:
+    def estimate_left(self) -> float:
         """Estimate of the seconds to go."""
         return max(0.0, self._estimate - (time.monotonic() - self._start))
 
@@ -166,7 +166,7 @@ def _time_left(steps: Steps) -> Any:
 
     class TimeLeft(ProgressColumn):
         def render(self, task: object) -> Text:
-            seconds = round(steps.left())
+            seconds = round(steps.estimate_left())
             return Text(f"{seconds // 60}:{seconds % 60:02d}", style="progress.remaining")
 
     return TimeLeft()

@@ -213,7 +213,9 @@ def _power(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
     return [_rate(given, s, energy) + ca.dot(s.v, efforts) + inner]
 
 
-def _absent(name: str, count: Callable[[EquationsOfMotion], int], what: str, shape: tuple[int, int] = (0, 1)) -> Any:
+def _make_empty(
+    name: str, count: Callable[[EquationsOfMotion], int], what: str, shape: tuple[int, int] = (0, 1)
+) -> Any:
     """A function without results, where the equations have none of ``what``; else the producer must give it."""
 
     def derive(eqs: EquationsOfMotion, given: Functions, s: Symbols) -> list[Any]:
@@ -227,13 +229,13 @@ def _absent(name: str, count: Callable[[EquationsOfMotion], int], what: str, sha
 _NEEDED: dict[str, Callable[[EquationsOfMotion, Functions, Symbols], list[Any]]] = {
     # in the order in which each may stand on those before it
     "kinematics": _kinematics,
-    "inertia": _absent("inertia", lambda eqs: eqs.nv, "speeds", (0, 0)),
-    "forces": _absent("forces", lambda eqs: eqs.nv, "speeds"),
-    "position": _absent("position", lambda eqs: len(eqs.holonomic_rows), "holonomic rows"),
+    "inertia": _make_empty("inertia", lambda eqs: eqs.nv, "speeds", (0, 0)),
+    "forces": _make_empty("forces", lambda eqs: eqs.nv, "speeds"),
+    "position": _make_empty("position", lambda eqs: len(eqs.holonomic_rows), "holonomic rows"),
     "rates": _rates,
     "rows": _rows,
-    "internal": _absent("internal", lambda eqs: eqs.nz, "internal states"),
-    "outputs": _absent("outputs", lambda eqs: eqs.ny, "outputs"),
+    "internal": _make_empty("internal", lambda eqs: eqs.nz, "internal states"),
+    "outputs": _make_empty("outputs", lambda eqs: eqs.ny, "outputs"),
     "energy": _energy,
     "power": _power,
     "measures": _measures,

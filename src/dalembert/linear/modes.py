@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matching, name_or_number
+from dalembert.core.arguments import find_matching, name_or_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.tables import columns as table_columns
@@ -249,7 +249,7 @@ class Modes:
                     )
                 part = np.einsum("ik,ik->k", self.shapes.conj(), group @ self.shapes).real
             else:
-                part = work[matching(group, self.coordinates, "these Modes")].sum(axis=0)
+                part = work[find_matching(group, self.coordinates, "these Modes")].sum(axis=0)
             shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
         return shares
 
@@ -381,7 +381,7 @@ class Modes:
         n = len(self.coordinates)
         if isinstance(direction, str):
             vector = np.zeros(n)
-            vector[matching(direction, self.coordinates, "these Modes")] = 1.0
+            vector[find_matching(direction, self.coordinates, "these Modes")] = 1.0
             return vector
         if isinstance(direction, Mapping):
             vector = np.zeros(n)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.expressions.quantities import is_real
-from dalembert.loop.noise import SensorFaults, checked_limits
+from dalembert.loop.noise import SensorFaults, read_limits
 from dalembert.numerics.sample_times import TOLERANCES, count_intervals
 
 
@@ -39,7 +39,7 @@ class ActuatorLimits:
     delay: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limits", checked_limits(self.limits, "an actuator"))
+        object.__setattr__(self, "limits", read_limits(self.limits, "an actuator"))
         for name, least in (("rate", 1e-300), ("resolution", 0.0), ("delay", 0.0)):
             value = getattr(self, name)
             if not is_real(value) or not value >= least or (name != "rate" and not np.isfinite(value)):

@@ -369,7 +369,7 @@ def run_continuous(
     machine, switching = loop.eqs, tuple(as_events(run["events"]))
     begin = state_or_rest(eqs, run["start"])
     if not switch.at_once:
-        machine, switching = _switching(machine, switch, switching, begin.t)
+        machine, switching = _add_switch(machine, switch, switching, begin.t)
     start = replace(loop.state(begin), eqs=machine)
     on = None if switch.at_once else ON
     margins = [MarginView(laws[k], eqs, machine, observer_step) for k in inside if is_monitored(laws[k], mine)]
@@ -393,7 +393,7 @@ def run_continuous(
     return run_machine(machine, end_time(until, begin.t), parts, **run)
 
 
-def _switching(
+def _add_switch(
     eqs: EquationsOfMotion, switch: SwitchOn, events: tuple[Event, ...], begin: float
 ) -> tuple[EquationsOfMotion, tuple[Event, ...]]:
     """The loop with its switch as it stands at the start, and the event that throws it."""

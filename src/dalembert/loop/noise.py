@@ -58,10 +58,10 @@ def read_sensor(name: str, given: Any) -> SensorFaults:
     dt = getattr(given, "dt", None)
     if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
         raise DataError("not-positive", f"dt of sensor {name!r} must be a positive time [s], got {dt!r}.")
-    return SensorFaults(**values, limits=checked_limits(limits, f"sensor {name!r}"), dt=dt)
+    return SensorFaults(**values, limits=read_limits(limits, f"sensor {name!r}"), dt=dt)
 
 
-def checked_limits(limits: Any, what: str) -> tuple[float, float]:
+def read_limits(limits: Any, what: str) -> tuple[float, float]:
     """(low, high) with low <= high; one number means ± it; None means none."""
     if limits is None:
         return (-np.inf, np.inf)

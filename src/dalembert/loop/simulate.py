@@ -80,7 +80,7 @@ def simulate(
     ``reference.<name>`` and ``<law>.<state>``; inputs are as they act from that sample on.
     """
     if unknown:
-        raise _unknown_keyword(next(iter(unknown)))
+        raise _report_unknown_keyword(next(iter(unknown)))
     loop = {"controller": controller, "observer": observer, "noise": noise, "references": references,
             "actuators": actuators, "switch_on": switch_on}  # fmt: skip
     plant = eqs if isinstance(eqs, EquationsOfMotion) else _linear(eqs)
@@ -111,7 +111,7 @@ def _linear(model: object) -> StateSpace:
     )
 
 
-def _unknown_keyword(name: str) -> TypeError:
+def _report_unknown_keyword(name: str) -> TypeError:
     if any(name in options_of(kind) for kind in METHODS.values()):
         return TypeError(f"simulate has no keyword {name!r}; it belongs to the method: method=da.RK4(step=1e-3), ...")
     known = ("start", "inputs", "method", "every", "events", "progress", "until", *LOOP)

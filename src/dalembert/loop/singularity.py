@@ -110,13 +110,13 @@ class MarginView:
         def crossing(s: object) -> Any:
             return self._while_on(s, on, self._parts(s)[0])
 
-        def vanishing(s: object) -> Any:
+        def measure_vanishing(s: object) -> Any:
             return self._while_on(s, on, ca.fabs(self._parts(s)[0]) - floor)
 
         name = self.law.name
         found = [Event(f"{name}: singularity", crossing, action=self._judge)]
         if floor > 0.0:
-            found.append(Event(f"{name}: no margin", vanishing, direction=-1, action=self._judge))
+            found.append(Event(f"{name}: no margin", measure_vanishing, direction=-1, action=self._judge))
         return tuple(found)
 
     @staticmethod

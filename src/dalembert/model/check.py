@@ -127,7 +127,7 @@ class _Coordinates:
         self.joints = {j.name: j for j in m.joints}
         self.where = _where(m)
 
-    def missing(self, what: str, part: str, name: str) -> list[Finding]:
+    def check_coordinate(self, what: str, part: str, name: str) -> list[Finding]:
         """A finding where a part names a coordinate that does not exist."""
         if name in self.names:
             return []
@@ -135,18 +135,18 @@ class _Coordinates:
         if joint is not None:
             problem = f"{what}: {joint.kind} joint {name!r} has no coordinate of its own."
             return [Finding("no-coordinate", problem, {"part": part, "joint": name})]
-        return [self._unknown(what, part, "joint or coordinate", name, self.names)]
+        return [self._report_unknown(what, part, "joint or coordinate", name, self.names)]
 
-    def missing_joint(self, what: str, part: str, name: str) -> list[Finding]:
+    def check_joint(self, what: str, part: str, name: str) -> list[Finding]:
         """A finding where a part names a joint that does not exist."""
-        return [] if name in self.joints else [self._unknown(what, part, "joint", name, self.joints)]
+        return [] if name in self.joints else [self._report_unknown(what, part, "joint", name, self.joints)]
 
-    def missing_names(self, what: str, name: str, part: Declared) -> list[Finding]:
+    def check_names(self, what: str, name: str, part: Declared) -> list[Finding]:
         """Coordinates and joints that a force or a sensor names and that do not exist."""
-        found = [one for target in part.values_of("coordinate") for one in self.missing(what, name, target)]
-        return [*found, *(one for target in part.values_of("joint") for one in self.missing_joint(what, name, target))]
+        found = [one for target in part.values_of("coordinate") for one in self.check_coordinate(what, name, target)]
+        return [*found, *(one for target in part.values_of("joint") for one in self.check_joint(what, name, target))]
 
-    def _unknown(self, what: str, part: str, sort: str, name: str, known: Iterable[str]) -> Finding:
+    def _report_unknown(self, what: str, part: str, sort: str, name: str, known: Iterable[str]) -> Finding:
         problem = f"{what}: {unknown_name(sort, name, known, self.where)}"
         return Finding("unknown-name", problem, {"part": part, "name": name}, {"sort": sort, "what": what})
 
@@ -166,7 +166,7 @@ def _coordinate_problems(m: Mechanism, coordinates: _Coordinates) -> list[Findin
         what = f"{coupler.kind} {coupler.name!r}"
         first, second = coupler.first, coupler.second
         for name in (first, second):
-            problems += coordinates.missing(what, coupler.name, name)
+            problems += coordinates.check_coordinate(what, coupler.name, name)
         full = coordinates.names.get(first)
         if full is not None and full == coordinates.names.get(second):
             where = {"part": coupler.name, "coordinate": full}
@@ -189,7 +189,7 @@ def _coordinate_problems(m: Mechanism, coordinates: _Coordinates) -> list[Findin
             problems.append(Finding("duplicate", problem, {"body": body}))
     for driver in m.drivers:
         if driver.coordinate not in whole:
-            problems += coordinates.missing(f"driver {driver.name!r}", driver.name, driver.coordinate)
+            problems += coordinates.check_coordinate(f"driver {driver.name!r}", driver.name, driver.coordinate)
         full = coordinates.names.get(driver.coordinate, driver.coordinate)
         if full in driven:
             problem = f"drivers {driven[full]!r} and {driver.name!r} both prescribe {full!r}."
@@ -202,7 +202,7 @@ def _force_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
     return [
         one
         for force in m.forces
-        for one in (*coordinates.missing_names(force.what, force.name, force), *force.problems(coordinates.joints))
+        for one in (*coordinates.check_names(force.what, force.name, force), *force.problems(coordinates.joints))
     ]
 
 
@@ -212,7 +212,7 @@ def _sensor_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
     forces = {force.name: force for force in m.forces}
     for sensor in m.sensors:
         what = f"sensor {sensor.name!r}"
-        found = coordinates.missing_names(what, sensor.name, sensor.measure)
+        found = coordinates.check_names(what, sensor.name, sensor.measure)
         problems += found or [
             replace(one, problem=f"{what}: {one.problem}", where={"part": sensor.name, **one.where})
             for one in sensor.measure.problems(known, forces)

@@ -248,7 +248,7 @@ class Record:
                 return self._time
             vector = self._vector(name)
             if not vector:
-                raise self._unknown(name)
+                raise self._report_unknown(name)
             return freeze(self._data[:, vector])
         if not isinstance(name, (list, tuple)):
             raise DataError(
@@ -278,7 +278,7 @@ class Record:
             return (self._short(name),)
         found = tuple(part for part in self._columns if part.startswith(f"{name}."))
         if not found or not isinstance(name, str):
-            raise self._unknown(name)
+            raise self._report_unknown(name)
         return found
 
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
@@ -448,7 +448,7 @@ class Record:
         found = [self._columns[part] for axis in _AXES if (part := f"{stem}.{axis}") in self._columns]
         return found if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
 
-    def _unknown(self, name: object) -> DataError:
+    def _report_unknown(self, name: object) -> DataError:
         parts = [part for part in self._columns if part.startswith(f"{name}.")]
         if parts:
             more = f", ... ({len(parts)} in all)" if len(parts) > _ROWS_SHOWN else ""

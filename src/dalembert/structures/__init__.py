@@ -47,22 +47,24 @@ if TYPE_CHECKING:
     from dalembert.structures.frame.element import FrameElement as FrameElement
     from dalembert.structures.frame.element import RigidSlices as RigidSlices
     from dalembert.structures.frame.frame import Frame as Frame
-    from dalembert.structures.reduction.craig_bampton import craig_bampton as craig_bampton
     from dalembert.structures.reduction.fidelity import Fidelity as Fidelity
     from dalembert.structures.reduction.fidelity import correlate as correlate
-    from dalembert.structures.reduction.guyan import condense_dynamic as condense_dynamic
-    from dalembert.structures.reduction.guyan import guyan as guyan
-    from dalembert.structures.reduction.irs import irs as irs
-    from dalembert.structures.reduction.macneal import macneal as macneal
     from dalembert.structures.reduction.master_coordinates import choose_masters as choose_masters
-    from dalembert.structures.reduction.modal_truncation import truncate_modal as truncate_modal
+    from dalembert.structures.reduction.methods.craig_bampton import craig_bampton as craig_bampton
+    from dalembert.structures.reduction.methods.guyan import condense_dynamic as condense_dynamic
+    from dalembert.structures.reduction.methods.guyan import guyan as guyan
+    from dalembert.structures.reduction.methods.irs import irs as irs
+    from dalembert.structures.reduction.methods.macneal import macneal as macneal
+    from dalembert.structures.reduction.methods.modal_truncation import truncate_modal as truncate_modal
+    from dalembert.structures.reduction.methods.rubin import rubin as rubin
+    from dalembert.structures.reduction.methods.serep import serep as serep
+    from dalembert.structures.reduction.methods.static_condensation import condense_static as condense_static
+    from dalembert.structures.reduction.methods.static_condensation import (
+        condense_substructures as condense_substructures,
+    )
+    from dalembert.structures.reduction.methods.static_condensation import find_substructures as find_substructures
     from dalembert.structures.reduction.reduction import Interior as Interior
     from dalembert.structures.reduction.reduction import Reduction as Reduction
-    from dalembert.structures.reduction.rubin import rubin as rubin
-    from dalembert.structures.reduction.serep import serep as serep
-    from dalembert.structures.reduction.static_condensation import condense_static as condense_static
-    from dalembert.structures.reduction.static_condensation import condense_substructures as condense_substructures
-    from dalembert.structures.reduction.static_condensation import find_substructures as find_substructures
     from dalembert.structures.solid.elastic_laws import OrthotropicMaterial as OrthotropicMaterial
     from dalembert.structures.solid.elastic_laws import elasticity as elasticity
     from dalembert.structures.solid.element import SOLID_ELEMENTS as SOLID_ELEMENTS

@@ -1,1 +1,1 @@
-"""Case studies, one file each."""
+"""Case studies, one file each, in folders by subject."""

@@ -1,7 +1,8 @@
 """Run a study and write its results: results.json, figures, an animation, and a report to read.
 
-A study is one file of this folder with a function ``study() -> Outcome``; its line in :data:`STUDIES` makes it known.
-Its steps are in ``STEPS``, each with its approximate seconds; ``progress.step(name)`` marks the beginning of one.
+A study is one file in a folder of its subject, with a function ``study() -> Outcome``; its line in :data:`STUDIES`
+makes it known. Its steps are in ``STEPS``, each with its approximate seconds; ``progress.step(name)`` marks the
+beginning of one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.progress import Setting, Steps, step
 from dalembert.equations import EquationsOfMotion
@@ -32,43 +33,61 @@ from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Text, 
 
 REPORT, REPORT_SECONDS = "report", 4.0
 
-# name on the command line -> (module of this folder, subject)
+# name on the command line -> (module below this folder, subject)
 STUDIES: dict[str, tuple[str, str]] = {
-    "three-storey": ("three_storey", "A three-storey building from drawing to data to control: the demo."),
-    "shake-table": ("shake_table", "Modes and a stick model of a real three-storey building shaken by an earthquake."),
-    "robot-arm": ("robot_arm", "A model of a real flexible robot arm from its motor torque and tip acceleration."),
+    "three-storey": ("three_storey.three_storey", "A three-storey building from drawing to data to control: the demo."),
+    "shake-table": (
+        "identification.shake_table",
+        "Modes and a stick model of a real three-storey building shaken by an earthquake.",
+    ),
+    "robot-arm": (
+        "identification.robot_arm",
+        "A model of a real flexible robot arm from its motor torque and tip acceleration.",
+    ),
     "slider-crank-forces": (
-        "slider_crank_forces",
+        "estimation.slider_crank_forces",
         "The unknown force on the slider of a slider-crank: two-stage observer against a well-tuned single one.",
     ),
-    "excavator": ("excavator", "Digging force and payload of an excavator arm from motion and cylinder forces."),
+    "excavator": (
+        "estimation.excavator",
+        "Digging force and payload of an excavator arm from motion and cylinder forces.",
+    ),
     "slider-crank-observer": (
-        "slider_crank_observer",
+        "estimation.slider_crank_observer",
         "Speed and acceleration of a crank from joints, an encoder and an accelerometer, through dead points.",
     ),
     "two-link-observer": (
-        "two_link_observer",
+        "estimation.two_link_observer",
         "Joint speeds and accelerations of a two-link arm from encoders and accelerometers on its links.",
     ),
-    "flexible-pendulum": ("flexible_pendulum", "A thin elastic beam on a hinge falls from the horizontal."),
+    "flexible-pendulum": ("flexible.flexible_pendulum", "A thin elastic beam on a hinge falls from the horizontal."),
     "elastic-slider-crank": (
-        "elastic_slider_crank",
+        "flexible.elastic_slider_crank",
         "A slider-crank whose crank and connecting rod bend: deflection of the rod and motion of the slider.",
     ),
     "spin-up": (
-        "spin_up",
+        "flexible.spin_up",
         "A long beam is spun up: geometric stiffening, by a term of the body and by cutting it into pieces.",
     ),
-    "quick-return": ("quick_return", "Whitworth's quick return: the torque that turns its crank at a steady speed."),
-    "three-rrr": ("three_rrr", "A planar robot on three legs: the torques that move its platform along a path."),
-    "reach": ("reach", "A redundant arm follows a path through a nearly singular pose within its limits."),
-    "nine-ways": ("nine_ways", "Eight systems by nine formalisms of analytical mechanics, and as machines."),
-    "tricycle": ("tricycle", "Stability of a tilting tricycle over its speed, from linearized parts."),
+    "quick-return": (
+        "symbolic.quick_return",
+        "Whitworth's quick return: the torque that turns its crank at a steady speed.",
+    ),
+    "three-rrr": (
+        "symbolic.three_rrr",
+        "A planar robot on three legs: the torques that move its platform along a path.",
+    ),
+    "reach": ("machines.reach", "A redundant arm follows a path through a nearly singular pose within its limits."),
+    "nine-ways": ("symbolic.nine_ways", "Eight systems by nine formalisms of analytical mechanics, and as machines."),
+    "tricycle": ("symbolic.tricycle", "Stability of a tilting tricycle over its speed, from linearized parts."),
     "arm-identification": (
-        "arm_identification",
+        "identification.arm_identification",
         "Masses, friction and motor inertia of a six-joint arm from its motion and torques, on a designed motion.",
     ),
-    "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
+    "monte-carlo": (
+        "machines.monte_carlo",
+        "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor.",
+    ),
 }
 
 
@@ -173,7 +192,7 @@ def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tup
     for piece in pieces:
         if isinstance(piece, Picture):
             files.append(folder / f"{piece.name}.png")
-            with replacing(files[-1]) as temporary:
+            with replace_file(files[-1]) as temporary:
                 temporary.write_bytes(png(piece.figure))
         elif isinstance(piece, Moving):
             try:

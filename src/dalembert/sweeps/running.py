@@ -21,7 +21,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.expressions import cores
 from dalembert.sweeps.designs import Design
-from dalembert.sweeps.store import Store, pack, swept_of
+from dalembert.sweeps.store import Store, gather_swept, pack
 from dalembert.sweeps.swept import Swept
 from dalembert.sweeps.trials import SweepPoint
 
@@ -96,12 +96,12 @@ def sweep(
     except KeyboardInterrupt:
         where = "" if store is None else f" {store} holds them; run the same sweep again to go on."
         error = Interrupted("interrupted", f"interrupted after {len(lines)} of {len(points)} points.{where}")
-        error.record = swept_of(design.names, points, lines, design.seed)
+        error.record = gather_swept(design.names, points, lines, design.seed)
         raise error from None
     finally:
         if kept is not None:
             kept.close()
-    return swept_of(design.names, points, lines, design.seed)
+    return gather_swept(design.names, points, lines, design.seed)
 
 
 def _example(point: SweepPoint) -> dict[str, float]:

@@ -192,10 +192,10 @@ def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
             raise ValueError(f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})")
     except (KeyError, ValueError, OverflowError) as error:
         raise StoreError("damaged", f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
-    return swept_of(tuple(names), points, read_lines(where / LINES, len(points), max_bytes), seed)
+    return gather_swept(tuple(names), points, read_lines(where / LINES, len(points), max_bytes), seed)
 
 
-def swept_of(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any]], seed: int) -> Swept:
+def gather_swept(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any]], seed: int) -> Swept:
     count = len(points)
     status = np.array(["missing"] * count, dtype=object)
     errors: dict[int, str] = {}

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
 from dalembert.equations import (
     ACCELERATION,
@@ -30,7 +29,9 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
+from dalembert.symbolic.block_solve import solve_mass
+from dalembert.symbolic.derivation_checks import check_derivation, check_drawn
+from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.printing import (
     count_operations,
@@ -45,19 +46,6 @@ Array = NDArray[Any]
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
 ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of
-
-
-@dataclass(frozen=True)
-class ClosingLimits:
-    """When constraints contradict each other: Newton's method closes them from no pose of order one."""
-
-    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
-    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
-    open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
-    named: float = 1e-7  # residual from which a constraint is named: a tenth of `open`
-
-
-CLOSING = ClosingLimits()
 
 
 @dataclass(frozen=True)
@@ -129,7 +117,7 @@ class Derivation:
     left: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_derivation(self)
 
     def __repr__(self) -> str:
         return (
@@ -386,67 +374,6 @@ def quadratic_mass(motion: SystemMotion, formalism: str) -> Any:
     return M
 
 
-def _check(d: Derivation) -> None:
-    """Masses and rows that determine the accelerations, at random points."""
-    motion = d.motion
-    if d.M.shape != (motion.nv, motion.nv) or d.f.shape != (motion.nv, 1):
-        raise ModelError("wrong-shape", f"M and f have the shapes {d.M.shape} and {d.f.shape}.")
-    points = motion.sample([d.M, d.A], 2)
-    good = [(M, A) for M, A in points if np.isfinite(M).all() and np.isfinite(A).all()]
-    if not good:
-        raise ModelError("not-finite", f"M or A of system {d.system.name!r} is not finite at random points.")
-    ranks = []
-    for M, A in good:
-        stacked = np.vstack([_scale_rows(M), _scale_rows(A)])
-        ranks.append(np.linalg.matrix_rank(stacked, RANK))
-    if max(ranks) < motion.nv:
-        M, A = good[0]
-        _, _, V = np.linalg.svd(np.vstack([_scale_rows(M), _scale_rows(A)]))
-        name = motion.names[int(np.abs(V[-1]).argmax())]
-        raise ModelError(
-            "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
-            "matrix is singular and the constraint rows do not hold it (checked at random points).",
-            where={"speed": name},
-        )  # fmt: skip
-    if len(d.rows) > max(np.linalg.matrix_rank(_scale_rows(A), RANK) for _, A in good):
-        _refuse_contradiction(d)
-
-
-def _scale_rows(rows: Array) -> Array:
-    lengths = np.abs(rows).max(axis=1, keepdims=True) if rows.size else np.ones((len(rows), 1))
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
-
-
-def _refuse_contradiction(d: Derivation) -> None:
-    """Holonomic rows that depend on each other must have a pose in common: a Gauss-Newton search from a few poses."""
-    rows = [one for one in d.motion.ordered if one.level == HOLONOMIC]
-    if not rows:
-        return
-    s = d.system
-    phi = ca.vertcat(*(one.expression for one in rows))
-    f = ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)])
-    random = np.random.default_rng(3)
-    p = [1.0 if x is None else x for x in s.parameter_values.values()]
-    best = np.full(len(rows), np.inf)
-    for _ in range(4):
-        q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
-        for _ in range(60):
-            value, J = (np.array(one) for one in f(q, p, 0.0))
-            step = np.linalg.lstsq(J, -value[:, 0], rcond=CLOSING.rank)[0]
-            q = q + step
-            if np.abs(step).max() < CLOSING.step:
-                break
-        value = np.array(f(q, p, 0.0)[0])[:, 0]
-        if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
-            best = value
-    if np.abs(best).max() > CLOSING.open:
-        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CLOSING.named)]
-        raise ModelError(
-            "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
-            "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},
-        )  # fmt: skip
-
-
 def _find_invariants(motion: SystemMotion) -> tuple[Conserved, ...]:
     s = motion.system
     T, V = motion.kinetic, motion.potential
@@ -523,7 +450,7 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
         points={name: ca.vertsplit(one) for name, one in s.points.items()}, lines=s.lines, parameter_values=values,
         units=units, drawn=s.drawn, quaternions=tuple(blocks),
     )  # fmt: skip
-    _check_drawn(made)
+    check_drawn(made)
     return made
 
 
@@ -549,33 +476,3 @@ def _power(d: Derivation) -> Any:
         return None
     energy = motion.kinetic + _without_inputs(motion)
     return motion.rate(energy) + ca.dot(solve_mass(d.M, momenta), d.f + d.A.T @ d.multipliers)
-
-
-def _check_drawn(eqs: EquationsOfMotion) -> None:
-    """M, f and the rows in the pose as drawn must be numbers, and M and the rows must determine the accelerations."""
-    q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
-    (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
-    (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))
-    A, b = eqs.kernel("rows")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
-    for what, value in (("the mass matrix", M), ("the force", f)):
-        bad = np.argwhere(~np.isfinite(value))
-        if len(bad):
-            name = eqs.speeds.names[int(bad[0][0])]
-            raise ModelError(
-                "not-finite", f"{what} of {name!r} is not finite in the pose as drawn: something is divided by zero.",
-                Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
-            )  # fmt: skip
-    rows = np.flatnonzero(~np.isfinite(np.column_stack([A.reshape(-1, eqs.nv), b])).all(axis=1))
-    if len(rows):
-        owner = eqs.rows[int(rows[0])].owner
-        raise ModelError(
-            "not-finite", f"row {owner!r} is not finite in the pose as drawn: something is divided by zero.",
-            Advice("Draw another pose: {}.", Call("s.coordinate")), where={"row": owner},
-        )  # fmt: skip
-    _, sizes, V = np.linalg.svd(np.vstack([_scale_rows(M.reshape(eqs.nv, eqs.nv)), _scale_rows(A.reshape(-1, eqs.nv))]))
-    if sizes[-1] <= RANK * sizes[0]:
-        name = eqs.speeds.names[int(np.abs(V[-1]).argmax())]
-        raise ModelError(
-            "singular-matrix", f"nothing determines the acceleration of {name!r} in the pose as drawn: mass matrix and "
-            "rows lose rank there.", Advice("Draw another pose: {}.", Call("s.coordinate")), where={"speed": name},
-        )  # fmt: skip

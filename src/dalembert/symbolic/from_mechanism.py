@@ -140,7 +140,7 @@ class EquationsDerivation(Derivation):
 
 
 @equations.register
-def equations_of_presented(derivation: EquationsDerivation) -> EquationsOfMotion:
+def equations_of_presentation(derivation: EquationsDerivation) -> EquationsOfMotion:
     """The equations that the derivation shows."""
     assert derivation.eqs is not None
     return derivation.eqs

@@ -202,12 +202,12 @@ class _Converter:
         if self.planar:
             return _Place(r, None, rates[:2], rates[2], symbols[2])
         if self.tree:
-            return self._turned_freely(r, rates[:3], body)
+            return self._turn_freely(r, rates[:3], body)
         e = ca.vertcat(*symbols[3:])
         s.constrain(ca.dot(e, e) - 1, f"{body.name}.e")
         return _Place(r, rotation(e), rates[:3], 4 * rate_matrix(e).T @ rates[3:], None, e)
 
-    def _turned_freely(self, r: Any, v: Any, body: Body) -> _Place:
+    def _turn_freely(self, r: Any, v: Any, body: Body) -> _Place:
         """A free body in joint coordinates: turned by yaw about z, pitch about y, roll about x, one after the other."""
         s, R = self.system, np.array(body.rotation, dtype=float)
         drawn = {

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -25,6 +24,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
 from dalembert.expressions import Expr
 from dalembert.mechanics.rotations import rate_matrix
+from dalembert.symbolic.block_solve import solve_square
 from dalembert.symbolic.parts import Constraint
 from dalembert.symbolic.system import System
 
@@ -32,7 +32,6 @@ SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
 RANK = 1e-9  # singular value, as a share of the largest, below which it counts as zero at such a point
 CLOSING, LONGEST = 50, 0.5  # steps that close the rows at a random point, and the largest change of a coordinate in one
-LARGEST_INVERSE = 3  # a larger block is solved by elimination
 
 
 @dataclass(frozen=True)
@@ -331,7 +330,7 @@ def in_speeds(system: System) -> SystemMotion:
     qdot = _solve_rates(system, P, ca.vertcat(speeds, SX.zeros(count - given)) - y0, norms)
     N, n = _affine(qdot, speeds)
     left = tuple(one for one in system.constraints if one not in eliminated)
-    derivatives = ca.vertcat(*(system.symbols[_following(name)] for name in names))
+    derivatives = ca.vertcat(*(system.symbols[_name_derivative(name)] for name in names))
     others = [k for k, name in enumerate(rates.names) if name not in plain]
     replaced = (system.rates[others], (N @ speeds + n)[others])
     return SystemMotion(
@@ -349,7 +348,7 @@ def with_rows(system: System) -> SystemMotion:
     return in_rates(system)
 
 
-def _following(name: str) -> str:
+def _name_derivative(name: str) -> str:
     """The symbol of the derivative of a speed, which may be the rate of a coordinate."""
     return name.removesuffix(".rate") + ".acceleration" if name.endswith(".rate") else f"{name}.rate"
 
@@ -418,33 +417,6 @@ def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) ->
         motion.system, tuple(independent), v, vdot, ca.sparsify(motion.N @ W), motion.N @ w0 + motion.n, (),
         (*motion.eliminated, *rows), replaced, motion.of_rates[inside], tuple(independent),
     )  # fmt: skip
-
-
-def solve_mass(M: Expr, right: Expr) -> Any:
-    """M⁻¹ right of a positive definite matrix, by its factors L D Lᵀ."""
-    M = ca.sparsify(SX(M))
-    if M.sparsity().is_diag():
-        return solve_square(M, right)
-    return ca.ldl_solve(ca.densify(right), *ca.ldl(M))
-
-
-def solve_square(B: Expr, right: Expr) -> Any:
-    """B⁻¹ right, block by block of B's pattern."""
-    B = ca.sparsify(SX(B))
-    if B.sparsity().is_diag() and B.nnz() == B.shape[0]:
-        return right / ca.diag(B)
-    _, order, starts = B.sparsity().scc()
-    blocks = [sorted(order[a:b]) for a, b in pairwise(starts)]
-    if any(B[one, two].nnz() for i, one in enumerate(blocks) for j, two in enumerate(blocks) if i != j):
-        blocks = [list(range(B.shape[0]))]  # blocks that depend on each other
-    result = SX.zeros(*right.shape)
-    for index in blocks:
-        block = ca.densify(B[index, index])
-        if len(index) <= LARGEST_INVERSE:
-            result[index, :] = ca.inv(block) @ right[index, :]
-        else:
-            result[index, :] = ca.solve(block, ca.densify(right[index, :]))
-    return result
 
 
 def _affine(value: Expr, symbols: Expr) -> tuple[Any, Any]:

@@ -89,14 +89,14 @@ class SymbolTable:
 
     def differentiate(self, value: Any) -> Any:
         """Time derivative by the chain rule, with symbols for the derivatives of coordinates and speeds."""
-        following = [(self.symbols[name], self._following(name)) for name in (x.name() for x in ca.symvar(value))
+        following = [(self.symbols[name], self._find_derivative(name)) for name in (x.name() for x in ca.symvar(value))
                      if name not in self.parameters and name not in self.inputs]  # fmt: skip
         if not following:
             return SX(*value.shape)
         symbols, rates = (ca.vertcat(*column) for column in zip(*following, strict=True))
         return ca.jtimes(value, symbols, rates)
 
-    def _following(self, name: str) -> Any:
+    def _find_derivative(self, name: str) -> Any:
         """The symbol of the derivative of a symbol."""
         if name == "t":
             return SX(1)

@@ -80,12 +80,12 @@ def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(time, "monotonic", lambda: now)
     with Steps(False, "study", PLAN) as steps:
         step("model")
-        assert steps.left() == pytest.approx(4.0)
+        assert steps.estimate_left() == pytest.approx(4.0)
         now = 2.0  # expected: 1 s
         step("runs")
-        assert steps.left() == pytest.approx(6.0)
+        assert steps.estimate_left() == pytest.approx(6.0)
         now = 5.0
-        assert steps.left() == pytest.approx(3.0)
+        assert steps.estimate_left() == pytest.approx(3.0)
 
 
 def test_steps_that_nobody_watches_cost_nothing() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 import dalembert as da
 from dalembert.core.progress import step
-from dalembert.studies import robot_arm, runner
+from dalembert.studies import runner
+from dalembert.studies.identification import robot_arm
 from dalembert.view import figure_style
 from dalembert.view.plots.figures import new_figure
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Table, Text, Verbatim, html_page

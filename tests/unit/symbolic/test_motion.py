@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.symbolic import System
-from dalembert.symbolic.motion import eliminate, in_rates, in_speeds, solve_mass, solve_square, with_rows
+from dalembert.symbolic.motion import eliminate, in_rates, in_speeds, with_rows
 
 SX = ca.SX
 
@@ -87,14 +87,3 @@ def test_rows_that_depend_on_each_other_cannot_be_eliminated() -> None:
     with pytest.raises(ModelError) as caught:
         eliminate(in_speeds(s))
     assert caught.value.code == "rank-deficient" and caught.value.where["rows"] == ["blade", "again"]
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_linear_systems_are_solved_block_by_block(size: int) -> None:
-    random = np.random.default_rng(size)
-    root = random.normal(size=(size, size))
-    right = random.normal(size=(2 * size, 2))
-    for B, solve in ((root + 3 * np.eye(size), solve_square), (root @ root.T + np.eye(size), solve_mass)):
-        blocks = ca.sparsify(ca.diagcat(ca.DM(B), ca.DM(2 * B)))
-        found = np.array(ca.DM(solve(SX(blocks), SX(ca.DM(right)))))
-        assert np.allclose(found, np.linalg.solve(np.array(ca.densify(blocks)), right), rtol=1e-11, atol=1e-12)

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from dalembert.app.command_line import option_values
-from dalembert.app.command_line.exit_codes import ended_by_signal, report_errors
+from dalembert.app.command_line.exit_codes import end_by_signal, report_errors
 from dalembert.app.command_line.terminal import settings
 
 NAMES: dict[str, Callable[[], list[str]]] = {}  # placeholder of an option -> names of its kinds
@@ -76,7 +76,7 @@ def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
         settings.allow_outside = outside
         if "coordinates" in common:
             settings.coordinates = arguments.pop("coordinates").value
-        with report_errors(quiet, debug, options), ended_by_signal():
+        with report_errors(quiet, debug, options), end_by_signal():
             settings.reading = reading_options(reading)
             function(**arguments)
 

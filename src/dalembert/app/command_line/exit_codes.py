@@ -36,7 +36,7 @@ CODES = (
 
 
 @contextmanager
-def ended_by_signal() -> Iterator[None]:
+def end_by_signal() -> Iterator[None]:
     """SIGTERM, as batch systems and shutdowns send it, ends a command like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -60,6 +60,6 @@ def filter_of(
         **noise, "outputs": option_values.names(outputs) or None, "inputs": known, "dt": dt,
         "P0": option_values.weight(P0, "--P0"), "at": machine.start(start, guess),
     }  # fmt: skip
-    with terminal.waiting("making the filter"):
+    with terminal.show_waiting("making the filter"):
         made: Filter = FILTERS[kind].make(machine.eqs, **options)
     return made

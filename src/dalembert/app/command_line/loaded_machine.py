@@ -88,7 +88,7 @@ def load(model: str, changes: Repeated = None) -> Machine:
     from dalembert.mechanics import equations
 
     wanted = option_values.quantities(changes, "--set", lambda name: declared_unit(model, name))
-    with terminal.waiting(f"reading {model}"):
+    with terminal.show_waiting(f"reading {model}"):
         mechanism = read_machine(model)
         eqs = equations(mechanism, coordinates=terminal.settings.coordinates)
     return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)

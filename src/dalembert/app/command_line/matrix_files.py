@@ -13,7 +13,7 @@ def write_matrices(document: dict[str, Any], out: Path) -> None:
     """The linear model as a file, whole or not at all."""
     import numpy as np
 
-    from dalembert.core.atomic_files import replacing, write_text
+    from dalembert.core.atomic_files import replace_file, write_text
 
     if out.suffix.lower() == ".json":
         write_text(out, json.dumps(terminal.plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
@@ -22,7 +22,7 @@ def write_matrices(document: dict[str, Any], out: Path) -> None:
     for key in ("coordinates", "states", "inputs", "outputs"):
         if key in document:
             arrays[key] = np.array(document[key], dtype=str)
-    with replacing(out) as temporary:
+    with replace_file(out) as temporary:
         if out.suffix.lower() == ".npz":
             np.savez(temporary, allow_pickle=False, **arrays)
         else:

@@ -46,7 +46,7 @@ def rest(
     given = machine.read_values(inputs, "--input")
 
     def solve(held: dict[str, float]) -> State:
-        with terminal.waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
+        with terminal.show_waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
             return find(machine.eqs, start=begin, guess=near, inputs=held, hold=kept, rates=steady or None)
 
     held = {**machine.constant_inputs(), **given}

@@ -122,7 +122,7 @@ def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
         return _channel(name, file, channel)
     from dalembert.files.models.text.arithmetic import CONSTANTS, evaluate, parse
 
-    def looked_up(time: Any) -> Any:
+    def make_lookup(time: Any) -> Any:
         def lookup(name: str) -> Any:
             if name == "t":
                 return time
@@ -137,11 +137,11 @@ def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
         fits(tree, unit)
         used = tree.names()
         if "t" not in used:
-            return float(evaluate(tree, looked_up(None)))
-        evaluate(tree, looked_up(0.5))  # reports unknown names
+            return float(evaluate(tree, make_lookup(None)))
+        evaluate(tree, make_lookup(0.5))  # reports unknown names
     except (DataError, ArithmeticError, TypeError, ValueError) as error:
         raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from None
-    return lambda t: evaluate(tree, looked_up(t))
+    return lambda t: evaluate(tree, make_lookup(t))
 
 
 def _channel(name: str, file: str, channel: str) -> Any:

@@ -57,7 +57,7 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def waiting(text: str) -> Iterator[None]:
+def show_waiting(text: str) -> Iterator[None]:
     """A spinner on a terminal, for work of unknown duration; nothing elsewhere."""
     if settings.quiet or not sys.stderr.isatty():
         yield
@@ -68,7 +68,7 @@ def waiting(text: str) -> Iterator[None]:
         yield
 
 
-def wrote(*paths: str | Path) -> None:
+def report_written(*paths: str | Path) -> None:
     for path in paths:
         say(f"wrote {path}")
 

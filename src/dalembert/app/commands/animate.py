@@ -82,6 +82,6 @@ def animate(
     from dalembert.view import animate as play
 
     play(run, out, speed=speed, trail=option_values.names(trail), structure=drawing)
-    terminal.wrote(out)
+    terminal.report_written(out)
     if as_json:
         terminal.give({"source": source, "end": run.time[-1], "samples": len(run), "files": [out]})

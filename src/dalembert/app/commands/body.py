@@ -55,7 +55,7 @@ def body(
             from dalembert.view import plot, report
 
             report(data, out) if out.suffix.lower() == ".html" else plot(data, path=out)
-        terminal.wrote(out)
+        terminal.report_written(out)
     modes, checks = _modes(data), data.check()
     if as_json:
         terminal.give({

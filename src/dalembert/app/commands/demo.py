@@ -21,10 +21,10 @@ def demo(
 
     JSON: {"results": [{"quantity", "value", "unit"}], "files": [...]}.
     """
-    from dalembert.studies import crank_rocker
+    from dalembert.studies.machines import crank_rocker
 
     result = crank_rocker.demo(out)
-    terminal.wrote(*result.files)
+    terminal.report_written(*result.files)
     if as_json:
         rows = [{"quantity": q, "value": number(v), "unit": u} for q, v, u in result.rows]
         terminal.give({"results": rows, "files": list(result.files)})

@@ -65,7 +65,7 @@ def equations(
     from dalembert.symbolic.from_mechanism import from_mechanism
 
     option_values.writable(out, "--out", SUFFIXES[form])
-    with terminal.waiting(f"deriving {model}"):
+    with terminal.show_waiting(f"deriving {model}"):
         mechanism = read_machine(model)
         derivation = from_mechanism(
             mechanism, formalism, coordinates=None if coordinates is None else coordinates.value
@@ -77,7 +77,7 @@ def equations(
         out = Path(f"{mechanism.name}-equations.html")
     if out is not None:
         write_text(out, text)
-        terminal.wrote(out)
+        terminal.report_written(out)
     if as_json:
         terminal.give(
             {

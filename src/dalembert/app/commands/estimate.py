@@ -88,7 +88,7 @@ def estimate(
         about = {"model": machine.source, "data file": data.name}
         write_report(found, report, truth=true, provenance=about, title=title)
         files.append(report)
-    terminal.wrote(*files)
+    terminal.report_written(*files)
     errors = None if true is None else rms_errors(found, true)
     used = int(found.measured.sum())
     per = float(found.nis.sum()) / used if used else float("nan")

@@ -99,7 +99,7 @@ def export(
         step = law_of(machine, guess, start, inputs, Q, R, dt)
     interval = dt if kind is not None else None
     prefix = identifier(machine.mechanism.name)[:41] if name is None else name
-    with terminal.waiting("writing C" if target is None else "writing machine code"):
+    with terminal.show_waiting("writing C" if target is None else "writing machine code"):
         written: Any = (
             export_c(
                 step, out, name=prefix, dt=interval, real=real.value, functions=option_values.names(functions) or None
@@ -107,7 +107,7 @@ def export(
             if target is None
             else export_object(step, out, target=target, name=prefix, dt=interval)
         )
-    terminal.wrote(*written.files)
+    terminal.report_written(*written.files)
     if as_json:
         terminal.give(
             {

@@ -198,7 +198,7 @@ def identify(
     if out is not None:
         write_matrices(document, out)
         files.append(out)
-    terminal.wrote(*files)
+    terminal.report_written(*files)
     if as_json:
         terminal.give({**document, "files": files})
         return
@@ -369,7 +369,7 @@ def finish_modes(
     if out is not None:
         write_matrices(document, out)
         files.append(out)
-    terminal.wrote(*files)
+    terminal.report_written(*files)
     if as_json:
         terminal.give({**document, "files": files})
         return

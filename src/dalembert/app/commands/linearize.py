@@ -52,7 +52,7 @@ def linearize(
     document = {"model": machine.mechanism.name, **describe(system)}
     if out is not None:
         write_matrices(document, out)
-        terminal.wrote(out)
+        terminal.report_written(out)
     if as_json:
         terminal.give({**document, "files": [] if out is None else [out]})
     else:

@@ -65,7 +65,7 @@ def look(
             path = figure if len(records) == 1 else figure.with_stem(f"{figure.stem}-{k + 1}")
             plot(found[k], record=record, path=path)
             files.append(path)
-    terminal.wrote(*files)
+    terminal.report_written(*files)
     if as_json:
         shown = [{"files": names, **one.to_plain()} for names, one in zip(sources, found, strict=True)]
         modes = [{"file": path.name, "coordinates": one.coordinates, "modes": plain_modes(one)} for path, one in tables]

@@ -128,7 +128,7 @@ def _draw(found: Modes, title: str, at: Any, places: Path | None, out: Path) -> 
             raise typer.BadParameter("a page needs the places of the coordinates: give them.", param_hint="--places")
         spots = read_places(read_geometry(places), found.coordinates)
         shape_animation(found, spots, name=title).save(out)
-    terminal.wrote(out)
+    terminal.report_written(out)
 
 
 def _compare(found: Modes, title: str, measured: Path, names: dict[str, str], out: Path | None, as_json: bool) -> None:
@@ -142,7 +142,7 @@ def _compare(found: Modes, title: str, measured: Path, names: dict[str, str], ou
         from dalembert.view import plot
 
         plot(result, path=out, title=f"{measured.name} and {title}")
-        terminal.wrote(out)
+        terminal.report_written(out)
     hertz = result.frequencies / 6.283185307179586, result.partner_frequencies / 6.283185307179586
     if as_json:
         pairs = [

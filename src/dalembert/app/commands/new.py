@@ -126,7 +126,7 @@ def new(
         text = begun.read_text(encoding="utf-8")
         text = re.sub(r'^(name = |<robot name=)"[^"]*"', rf'\g<1>"{title}"', text, count=1, flags=re.MULTILINE)
     write_text(file, text)
-    terminal.wrote(file)
+    terminal.report_written(file)
     if as_json:
         terminal.give({"name": title, "files": [file]})
     else:

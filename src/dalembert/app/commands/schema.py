@@ -32,6 +32,6 @@ def schema(
         terminal.show(text)
     else:
         write_text(out, text + "\n")
-        terminal.wrote(out)
+        terminal.report_written(out)
         if as_json:
             terminal.give({"files": [out]})

@@ -105,7 +105,7 @@ def simulate(
             provenance=entries,
         )  # fmt: skip
         files.append(report)
-    terminal.wrote(*files)
+    terminal.report_written(*files)
     chosen = summary_channels(run, machine)
     if as_json:
         terminal.give(

@@ -62,7 +62,7 @@ def study(
         results = runner.plain(written.outcome.results)
         if not as_json:
             show_results(written.outcome.title, runner.summary(written.outcome), results)
-        terminal.wrote(*written.files)
+        terminal.report_written(*written.files)
         found.append({"study": one, "title": written.outcome.title, "files": written.files, "results": results})
     if as_json:
         terminal.give({"studies": found})

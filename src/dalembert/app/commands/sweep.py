@@ -113,7 +113,7 @@ def sweep(
     found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
     if out is not None:
         write(found, out)
-        terminal.wrote(out)
+        terminal.report_written(out)
     if as_json:
         terminal.give(describe(machine, found, [] if out is None else [out]))
     else:
@@ -285,10 +285,10 @@ def describe(machine: Machine, found: Swept, files: list[Path]) -> dict[str, Any
 
 def write(found: Swept, out: Path) -> None:
     """The sweep as a table or a dataset, whole or not at all."""
-    from dalembert.core.atomic_files import replacing, write_text
+    from dalembert.core.atomic_files import replace_file, write_text
 
     if out.suffix.lower() == ".nc":
-        with replacing(out) as temporary:
+        with replace_file(out) as temporary:
             found.to_xarray().to_netcdf(temporary, engine="h5netcdf")
         return
     columns = [*found.names, *(label for label, a in found.results.items() if a.ndim == 1)]

@@ -340,7 +340,7 @@ def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray) -> FloatArray
         return np.asarray(b.T * ((A[0, 0] - poles[0].real) / float(b[0] @ b[0])))
     U, s, Vt = np.linalg.svd(b)
     if len(s) == 2 and s[1] > THRESHOLDS.second * s[0]:
-        return np.asarray(np.linalg.pinv(b) @ (A - _alike(A, poles)))
+        return np.asarray(np.linalg.pinv(b) @ (A - _fit_block(A, poles)))
     trace, product = float(poles.sum().real), float(np.prod(poles).real)
     A_ = U.T @ A @ U
     # one direction only: tr and det of A_ - [s f₁, s f₂; 0, 0]
@@ -350,7 +350,7 @@ def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray) -> FloatArray
     return np.asarray(np.outer(Vt[0], np.array([f1, f2]) @ U.T))
 
 
-def _alike(A: FloatArray, poles: ComplexArray) -> FloatArray:
+def _fit_block(A: FloatArray, poles: ComplexArray) -> FloatArray:
     """A matrix (2, 2) with these eigenvalues, as near to the block A of a Schur form as its kind allows."""
     pair, had_pair = bool(poles[0].imag), A[1, 0] != 0.0
     if not pair:

@@ -238,7 +238,7 @@ class Filter(engine.Recursion):
         X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
         P = ca.MX.sym("p", len(p))
         _, F, G = self.model.transition(X, U, P, T, D)
-        _, H = self.model.sensing(X, U, P, T)
+        _, H = self.model.linearize_outputs(X, U, P, T)
         out = [ca.densify(v) for v in (F, H, self.model.Q(X, U, P, T, D, G), self.model.R(X, U, P, T))]
         kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out))
         F_, H_, Q_, R_ = kernel(x, u, p, t, dt)

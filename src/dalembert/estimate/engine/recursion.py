@@ -88,18 +88,18 @@ class Expressions:
         return np.concatenate([self.process.p, self.noise.values])
 
     def step(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Any:
-        return self.process.functions["step"](x, u, self.own(p), t, dt)
+        return self.process.functions["step"](x, u, self.select_own(p), t, dt)
 
     def outputs(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
-        return self.process.functions["outputs"](x, u, self.own(p), t)
+        return self.process.functions["outputs"](x, u, self.select_own(p), t)
 
     def retract(self, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
-        return self.process.retract(x, e, self.own(p), t)
+        return self.process.retract(x, e, self.select_own(p), t)
 
     def difference(self, x: Expr, x0: Expr, p: Expr, t: Expr) -> Expr:
-        return self.process.difference(x, x0, self.own(p), t)
+        return self.process.difference(x, x0, self.select_own(p), t)
 
-    def own(self, p: Expr) -> Expr:
+    def select_own(self, p: Expr) -> Expr:
         """Parameters of the process alone."""
         return p[: len(self.process.parameters)]
 
@@ -109,12 +109,12 @@ class Expressions:
         G is None where the inputs have no noise: it is not needed then, and costs a sixth of the step of a machine.
         """
         if self.noise.inputs is None:
-            return *self._function("passage", self._make_passage)(x, u, self.own(p), t, dt), None
-        return self._function("transition", self._make_transition)(x, u, self.own(p), t, dt)  # type: ignore[no-any-return]
+            return *self._function("passage", self._make_passage)(x, u, self.select_own(p), t, dt), None
+        return self._function("transition", self._make_transition)(x, u, self.select_own(p), t, dt)  # type: ignore[no-any-return]
 
-    def sensing(self, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+    def linearize_outputs(self, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """y, H = ∂g/∂x (ny, ne) in errors: exact."""
-        return self._function("sensing", self._make_sensing)(x, u, self.own(p), t)  # type: ignore[no-any-return]
+        return self._function("sensing", self._make_linear_outputs)(x, u, self.select_own(p), t)  # type: ignore[no-any-return]
 
     def Q(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr, G: Expr = None) -> Expr:
         """(ne, ne) covariance that the step from (x, u, t) adds, with that of the inputs.
@@ -158,13 +158,13 @@ class Expressions:
 
     def report(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         function = self.process.functions.get("report")
-        return x if function is None else function(x, u, self.own(p), t)
+        return x if function is None else function(x, u, self.select_own(p), t)
 
     def report_slope(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """∂report/∂e (nr, ne), or None where the report is the (flat) state itself."""
         if self.process.flat and "report" not in self.process.functions:
             return None
-        return self._function("report_slope", self._make_report_slope)(x, u, self.own(p), t)
+        return self._function("report_slope", self._make_report_slope)(x, u, self.select_own(p), t)
 
     def _function(self, name: str, make: Callable[[Any], ca.Function]) -> ca.Function:
         if name not in self._made:
@@ -201,7 +201,7 @@ class Expressions:
         name = "transition" if driven else "passage"
         return ca.Function(name, [x, u, p, t, dt], outputs, {"cse": kind is SX})
 
-    def _make_sensing(self, kind: object) -> ca.Function:
+    def _make_linear_outputs(self, kind: object) -> ca.Function:
         m = self.process
         x, e, u, p, t, _ = self._symbols(kind)
         y = m.functions["outputs"](x, u, p, t)

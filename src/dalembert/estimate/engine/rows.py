@@ -38,7 +38,7 @@ def read_rows(filter_: Filter, record: Record) -> Array:
     model = filter_.process
     missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
     if missing:
-        raise _missing(model, missing, record)
+        raise _report_missing(model, missing, record)
     u, y = _block(record, model.inputs), _block(record, model.outputs)
     if not np.isfinite(u).all():
         k, j = np.argwhere(~np.isfinite(u))[0]
@@ -74,7 +74,7 @@ def _block(record: Record, channels: Channels) -> Array:
     return block if all(factor == 1.0 for factor in factors) else block * factors
 
 
-def _missing(model: Process, missing: list[str], record: Record) -> DataError:
+def _report_missing(model: Process, missing: list[str], record: Record) -> DataError:
     kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
     advice = [
         Advice(f"Name the {known} {word} in {{}}.", Argument(word))

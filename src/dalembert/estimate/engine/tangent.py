@@ -19,15 +19,15 @@ SX, MX = ca.SX, ca.MX
 SAME = 1e-6
 
 
-def sensing_away(model: Expressions, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+def linearize_outputs_away(model: Expressions, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
     """g(x ⊞ e) and its slope with respect to e, at an e that is not zero."""
     if model.process.flat:
-        return model.sensing(x + e, u, p, t)
-    function = model._function("sensing_away", lambda kind: _sensing_away(model, kind))
-    return function(x, e, u, model.own(p), t)  # type: ignore[no-any-return]
+        return model.linearize_outputs(x + e, u, p, t)
+    function = model._function("sensing_away", lambda kind: _make_outputs_away(model, kind))
+    return function(x, e, u, model.select_own(p), t)  # type: ignore[no-any-return]
 
 
-def _sensing_away(model: Expressions, kind: object) -> ca.Function:
+def _make_outputs_away(model: Expressions, kind: object) -> ca.Function:
     m = model.process
     x, e, u, p, t, _ = model._symbols(kind)
     y = m.functions["outputs"](m.retract(x, e, p, t), u, p, t)
@@ -45,7 +45,7 @@ def slope_of_shift(model: Expressions, x: Expr, shift: Expr, x1: Expr, p: Expr, 
     if model.process.flat:
         return None
     function = model._function("shift", lambda kind: _shift(model, kind))
-    return None if _is_identity(function) else function(x, shift, x1, model.own(p), t)
+    return None if _is_identity(function) else function(x, shift, x1, model.select_own(p), t)
 
 
 def _is_identity(function: ca.Function) -> bool:

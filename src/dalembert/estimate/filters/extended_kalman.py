@@ -30,7 +30,7 @@ from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, un
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
-from dalembert.estimate.engine.tangent import sensing_away, transform_covariance
+from dalembert.estimate.engine.tangent import linearize_outputs_away, transform_covariance
 from dalembert.expressions import Array, Expr
 
 
@@ -117,13 +117,13 @@ class ExtendedKalman(Filter):
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, P = m[: self.process.nx], self.covariance(m)
         R = self.model.R(x, u, p, t)
-        expected, H = self.model.sensing(x, u, p, t)
+        expected, H = self.model.linearize_outputs(x, u, p, t)
         first = e = self.model.innovation(y, expected, measured)
         K, HP, S = self._gain(P, H, R, measured)
         S_first = S
         shift = K @ e
         for _ in range(self.iterations - 1):
-            expected, H = sensing_away(self.model, x, shift, u, p, t)
+            expected, H = linearize_outputs_away(self.model, x, shift, u, p, t)
             e = self.model.innovation(y, expected, measured)
             K, HP, S = self._gain(P, H, R, measured)
             shift = K @ (e + ca.if_else(measured, H @ shift, 0))

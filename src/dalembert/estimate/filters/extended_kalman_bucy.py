@@ -175,7 +175,7 @@ class ExtendedKalmanBucy(Filter):
         going = self.cache("interval", self._interval)
         x, entries = going(passed, x, entries, held, u0, y0, u, y, measured * measured0, p, t - dt, dt)
         P = unpack(entries, model.ne)
-        expected, C = self.model.sensing(x, u, p, t)
+        expected, C = self.model.linearize_outputs(x, u, p, t)
         e = self.model.innovation(y, expected, measured)
         S = self.model.R(x, u, p, t) / dt + C @ P @ C.T
         return ca.vertcat(x, entries, y, measured, u, held, dt, 0), e, S
@@ -214,7 +214,7 @@ class ExtendedKalmanBucy(Filter):
         """
         model, p, held, seen = self.model, s["p"], s["held"], s["seen"]
         f, A = drift(model, x, held, p, t)
-        expected, C = model.sensing(x, held, p, t)
+        expected, C = model.linearize_outputs(x, held, p, t)
         g0, g1 = (expected, expected)
         if self.process.functions["outputs"].jac_sparsity(0, 1).nnz():
             g0, g1 = (model.outputs(x, s[u], p, t) for u in ("u0", "u1"))
@@ -231,12 +231,12 @@ class ExtendedKalmanBucy(Filter):
         """x ⊞ e at a later time."""
         model = self.model
         after = model.retract(x, e, p, later)
-        if not self._left_behind():
+        if not self._has_fixed_parts():
             return after
         ahead = model.step(x, u, p, t, later - t)
         return model.retract(ahead, model.difference(after, ahead, p, later), p, later)
 
-    def _left_behind(self) -> bool:
+    def _has_fixed_parts(self) -> bool:
         """Whether x has parts that no error moves, or that go with the time: reactions, drivers."""
         if self.process.flat:
             return False
@@ -308,7 +308,7 @@ class ExtendedKalmanBucy(Filter):
         m, p = self.process, self.model.numbers
         X, U, T, p_ = MX.sym("x", m.nx), MX.sym("u", m.nu), MX.sym("t"), MX.sym("p", len(p))
         _, A = drift(self.model, X, U, p_, T)
-        _, C = self.model.sensing(X, U, p_, T)
+        _, C = self.model.linearize_outputs(X, U, p_, T)
         out = [A, C, self.model.Q(X, U, p_, T, 0), self.model.R(X, U, p_, T)]
         kernel = Kernel(ca.Function("linear", [X, U, p_, T], [ca.densify(v) for v in out]))
         shapes = [(m.ne, m.ne), (m.ny, m.ne), (m.ne, m.ne), (m.ny, m.ny)]
@@ -338,10 +338,10 @@ class ExtendedKalmanBucy(Filter):
         state, u, y = MX.sym("m", self.carried), MX.sym("u", m.nu), MX.sym("y", m.ny)
         p, t = MX.sym("p", len(model.numbers)), MX.sym("t")
         x, P = state[: m.nx], unpack(state[m.nx :], m.ne)
-        expected, C = model.sensing(x, u, p, t)
+        expected, C = model.linearize_outputs(x, u, p, t)
         seen = ca.DM.ones(m.ny)
         CR = self._weight(C, model.R(x, u, p, t), seen)
-        moving = m.functions["rate"](x, u, model.own(p), t)
+        moving = m.functions["rate"](x, u, model.select_own(p), t)
         moving = moving + push_state(model, x, P @ CR @ model.innovation(y, expected, seen), p, t)
         A = moving_slope(model, x, u, moving, p, t)
         if not m.flat:
@@ -415,7 +415,7 @@ def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviati
 
 def drift(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
     """ė at x itself (ne,) and its slope A (ne, ne): exact."""
-    return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.own(p), t)  # type: ignore[no-any-return]
+    return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.select_own(p), t)  # type: ignore[no-any-return]
 
 
 def _drift(model: Expressions, kind: Any) -> ca.Function:
@@ -449,7 +449,7 @@ def moving_slope(model: Expressions, x: Expr, u: Expr, moving: Expr, p: Expr, t:
     if model.process.flat:
         return drift(model, x, u, p, t)[1]
     function = model._function("moving slope", lambda kind: _moving_slope(model, kind))
-    return function(x, u, moving, model.own(p), t)
+    return function(x, u, moving, model.select_own(p), t)
 
 
 def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
@@ -463,7 +463,7 @@ def push_state(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
     """(nx,) rate of x while an error grows at the rate e: ∂(x ⊞ e)/∂e e."""
     if model.process.flat:
         return e
-    return model._function("pushed", lambda kind: _push(model, kind))(x, e, model.own(p), t)
+    return model._function("pushed", lambda kind: _push(model, kind))(x, e, model.select_own(p), t)
 
 
 def _push(model: Expressions, kind: Any) -> ca.Function:

@@ -134,7 +134,7 @@ class JointInputKalman(Filter):
         nx, nd = self.nx, self.nd
         z, P = m[:nx], self.covariance(m)[:nx, :nx]
         still = ca.vertcat(z, ca.DM.zeros(nd))
-        expected, slope = self.model.sensing(still, u, p, t)
+        expected, slope = self.model.linearize_outputs(still, u, p, t)
         C = ca.diag(measured) @ slope[:, :nx]
         acts = ca.diag(measured) @ (slope[:, :nx] @ ca.DM(self.G) if self.delayed else ca.DM(self.H))
         e = self.model.innovation(y, expected, measured)

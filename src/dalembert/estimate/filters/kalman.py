@@ -157,7 +157,7 @@ class SquareRootKalman(Kalman):
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, L = m[: self.n], self._factor(m)
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
-        top = ca.horzcat(masked_factor(self.model, x, u, p, t, measured), ca.diag(measured) @ self.C @ L)
+        top = ca.horzcat(factor_masked(self.model, x, u, p, t, measured), ca.diag(measured) @ self.C @ L)
         array = ca.densify(triangular(ca.vertcat(top, ca.horzcat(ca.MX(self.n, self.ny), L))))
         S, K = array[: self.ny, : self.ny], array[self.ny :, : self.ny]
         return ca.vertcat(x + K @ solve_left(S, e), pack(array[self.ny :, self.ny :])), e, S
@@ -211,7 +211,7 @@ class InformationKalman(Kalman):
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, root_ = m[: self.n], self._factor(m)
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
-        R = masked_factor(self.model, x, u, p, t, measured)
+        R = factor_masked(self.model, x, u, p, t, measured)
         C = ca.diag(measured) @ self.C
         white = solve_left(R, ca.horzcat(C, e))
         array = ca.densify(
@@ -291,7 +291,7 @@ class SteadyKalman(Kalman):
         return None
 
 
-def masked_factor(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr, measured: Expr) -> Expr:
+def factor_masked(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr, measured: Expr) -> Expr:
     """Factor of R, with rows that were not measured replaced by those of the identity."""
     R = model.noise.R
     if R.diagonal:

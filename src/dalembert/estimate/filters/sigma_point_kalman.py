@@ -208,7 +208,7 @@ class SigmaPointKalman(Filter):
 
     def _propagate(self, x: Expr, L: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr]:
         """Mean of the states after the step, and the deviation of each from it (ne, N)."""
-        after = self._each("step", self._around(x, L, p, t), u, self.model.own(p), t, dt)
+        after = self._each("step", self._around(x, L, p, t), u, self.model.select_own(p), t, dt)
         if self.process.flat:
             return self._centre(after)
         points = ca.horzsplit(after)
@@ -246,7 +246,7 @@ class SigmaPointKalman(Filter):
 
     def _outputs_of_points(self, states: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """Mean of the outputs and W (ny, K); angles as the nearest to those of the first point."""
-        seen = self._each("outputs", states, u, self.model.own(p), t)
+        seen = self._each("outputs", states, u, self.model.select_own(p), t)
         if any(self.process.wrapped):
             first = seen[:, 0]
             turned = [first + self.model.innovation(y, first, 1) for y in ca.horzsplit(seen)]

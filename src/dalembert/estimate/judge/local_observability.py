@@ -129,7 +129,7 @@ class LocalObservability:
             left = 1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2)
             if left > LIMITS.reported:
                 text += f" The least: {describe(self.weakest)}{self._falls(left)}."
-        return text + self._elsewhere() + self._advice()
+        return text + self._describe_elsewhere() + self._advice()
 
     def _weakly(self) -> str:
         fades = self.fades[len(self.unseen) :]
@@ -141,7 +141,7 @@ class LocalObservability:
     def _falls(self, left: float) -> str:
         return f" (its standard deviation falls from 1 to {format_share(left)} in {self.span:.3g} s)"
 
-    def _elsewhere(self) -> str:
+    def _describe_elsewhere(self) -> str:
         poor = self.strength < max(self.floor, 1e-2 * self.strength.max())
         if not self.is_observable or not poor.any() or poor.all():
             return ""

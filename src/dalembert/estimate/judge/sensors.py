@@ -23,7 +23,7 @@ from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array, maximum, minimum
 from dalembert.expressions.quantities import is_real, is_symbolic
-from dalembert.loop.noise import Noise, checked_limits, read_sensor
+from dalembert.loop.noise import Noise, read_limits, read_sensor
 from dalembert.record import Record
 
 
@@ -103,7 +103,7 @@ class Quantiser(SimulatedSensor):
 
     @property
     def limits(self) -> tuple[float, float]:
-        return checked_limits(self.limit, "a quantiser")
+        return read_limits(self.limit, "a quantiser")
 
 
 class Stepped(SimulatedSensor):

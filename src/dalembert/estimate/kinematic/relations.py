@@ -64,7 +64,7 @@ class MachineRelations:
 
     def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], at: State | None = None) -> None:
         self.eqs, self.name = eqs, eqs.name
-        self.begin: Array = np.array((assemble(eqs) if at is None else _own(eqs, at)).q)
+        self.begin: Array = np.array((assemble(eqs) if at is None else _require_own(eqs, at)).q)
         if not eqs.is_holonomic:
             raise ModelError(
                 "not-supported",
@@ -231,7 +231,7 @@ class MachineRelations:
 
     def read(self, state: State) -> dict[str, float]:
         eqs = self.eqs
-        _own(eqs, state)
+        _require_own(eqs, state)
         kernel = eqs.cache(("reading", self.targets), lambda: Kernel(target_function(eqs, self.targets)))
         z, zd = kernel(state.q, state.v, eqs.p, state.t)[:2]
         return {n: float(x) for c, values in ((self.coordinates, z), (self.rates, zd))
@@ -291,7 +291,7 @@ class MachineRelations:
         )
 
 
-def _own(eqs: EquationsOfMotion, at: State) -> State:
+def _require_own(eqs: EquationsOfMotion, at: State) -> State:
     if at.eqs.coordinates.names != eqs.coordinates.names:
         raise ModelError("wrong-owner", f"start belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
     return at

@@ -16,7 +16,7 @@ from dalembert.estimate.models.machine_rates import landing_function, rates_func
 from dalembert.numerics.runge_kutta import combine
 
 if TYPE_CHECKING:
-    from dalembert.estimate.models.machine import MachineFunctions
+    from dalembert.estimate.models.machine_functions import MachineFunctions
 
 MX = ca.MX
 

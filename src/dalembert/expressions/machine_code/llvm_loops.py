@@ -212,13 +212,13 @@ class Loops:
         pairs = [(code.address(p), stride) for p, stride in (*s.inputs, *s.outputs)]
         work = code.offset("%w", s.work)
 
-        def again(k: str) -> None:
+        def emit_again(k: str) -> None:
             moved = []
             for base, stride in pairs:
                 moved.append(base if stride == 0 else code.offset(base, code.put(f"mul i64 {k}, {stride}")))
             code.call(s.routine.name, [*moved, work])
 
-        self.count(s.count, again)
+        self.count(s.count, emit_again)
 
     def _repeat_at_once(self, s: Repeat) -> None:
         """Arguments are put into vectors, results taken out; the last group begins earlier where the count needs it."""

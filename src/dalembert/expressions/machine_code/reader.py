@@ -113,7 +113,7 @@ class Reader:
         if key in self._done:
             return self._done[key]
         symbols = [ca.MX.sym(f"x{i}", d.sparsity()) for i, d in enumerate(dependencies)]
-        alone = _alone(node, dependencies, symbols)
+        alone = _isolate(node, dependencies, symbols)
         function = ca.Function("operation", symbols, [alone]).expand()
         self._functions += [function, node]
         return self._scalar(key, function)
@@ -146,7 +146,7 @@ def _pays_at_once(routine: Routine, places: Sequence[tuple[Address, int]]) -> bo
     return isinstance(body, Straight) and not body.calls and len(body.operation) > PACKING * sum(s for _, s in places)
 
 
-def _alone(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
+def _isolate(node: Any, dependencies: Sequence[Any], symbols: Sequence[Any]) -> Any:
     """A node as a function of symbols in the place of its dependencies.
 
     CasADi does not substitute a part of a split: there the split value is replaced, by its parts put together.

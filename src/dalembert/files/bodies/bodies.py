@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.atomic_files import replacing
+from dalembert.core.atomic_files import replace_file
 from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.format import BodyReading, find_format, suffixes
@@ -50,7 +50,7 @@ def read_body(file: Path, how: BodyReading, shown: str | None = None) -> Flexibl
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=name)
     try:
         if not file.is_file():
-            raise FileFormatError.absent(file, name)
+            raise FileFormatError.report_absent(file, name)
         size = file.stat().st_size
         if not size:
             raise FileFormatError("empty", "the file is empty.", path=name)
@@ -94,7 +94,7 @@ def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) ->
         problem = f"files {kind.suffixes[0]} are read, not written."
         raise FileFormatError("not-supported", problem, advice, path=str(file))
     try:
-        with replacing(file) as temporary:
+        with replace_file(file) as temporary:
             kind.write(body, temporary)
     except FileFormatError as error:
         raise _in_file(error, str(file)) from error

@@ -121,7 +121,7 @@ class _Parser:
             if key == "end part":
                 break
             if key != "new modal":
-                raise self.unknown(key, ("modal",), "part")
+                raise self.report_unknown(key, ("modal",), "part")
             if self.found.matrices:
                 raise self.fail("not-supported", "the file has a second object of class 'modal'; one body is read.")
             self.found.name = value[: LIMITS.name]
@@ -148,9 +148,9 @@ class _Parser:
                     raise self.fail("duplicate", f"the object {key!r} is there twice.", object=key)
                 self.found.matrices[key] = self.taylor(key)
             else:
-                raise self.unknown(key, ("refmod", "frame", *MATRICES), "modal")
+                raise self.report_unknown(key, ("refmod", "frame", *MATRICES), "modal")
 
-    def unknown(self, key: str, known: tuple[str, ...], where: str) -> FileFormatError:
+    def report_unknown(self, key: str, known: tuple[str, ...], where: str) -> FileFormatError:
         name = key.removeprefix("new ")[:40]
         return self.fail("unknown-class", unknown_name("SID object", name, known, f"class {where!r}"), object=name)
 
@@ -173,7 +173,7 @@ class _Parser:
                     raise self.fail("out-of-range", problem, object="refmod")
                 self.found.modes[k - 1] = value[: LIMITS.name]
             else:
-                raise self.unknown(key, ("mass", "nelastq", "ielastq"), "refmod")
+                raise self.report_unknown(key, ("mass", "nelastq", "ielastq"), "refmod")
         self.m = count
         if not count:
             raise self.fail("no-modes", "the body has no modes.", Advice("Use a rigid body."), object="refmod")
@@ -186,7 +186,7 @@ class _Parser:
             if key == "end frame":
                 return
             if key != "new node":
-                raise self.unknown(key, ("node",), "frame")
+                raise self.report_unknown(key, ("node",), "frame")
             number, _, name = value.partition(" ")
             node = SidNode(number or str(len(self.found.nodes) + 1), name.strip()[: LIMITS.name])
             self.found.nodes.append(node)
@@ -206,7 +206,7 @@ class _Parser:
             elif key in OF_NODE:
                 node.matrices[key] = self.taylor(key, what)
             else:
-                raise self.unknown(key, ("rframe", *OF_NODE), "node")
+                raise self.report_unknown(key, ("rframe", *OF_NODE), "node")
         missing = [name for name in ("origin", "phi", "psi") if name not in node.matrices]
         if missing:
             raise self.fail("damaged", f"{what} has no {missing[0]!r}.", object=what)
@@ -237,7 +237,7 @@ class _Parser:
                 found = self.start(name, what, counts) if found is None else found
                 self.enter(found, entry, value, what)
             else:
-                raise self.unknown(key, (*COUNTS, "m0", "m1"), f"taylor ({what})")
+                raise self.report_unknown(key, (*COUNTS, "m0", "m1"), f"taylor ({what})")
         return self.finish(self.start(name, what, counts) if found is None else found, what)
 
     def start(self, name: str, what: str, counts: dict[str, int]) -> Taylor:

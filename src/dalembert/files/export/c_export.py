@@ -137,7 +137,7 @@ def export_c(
     if functions is not None:
         raise DataError("ineffective-argument", "a step is one function: functions are those of equations.")
     what = with_units(read_step(step, dt), example)
-    prefix = identifier(what.name) if name is None else checked_name(name)
+    prefix = identifier(what.name) if name is None else check_name(name)
     target = make_folder(folder)
     code, work = generate_code(what, prefix, real)
     vectors = reference_steps(what, example)
@@ -166,7 +166,7 @@ def equations_of(given: object) -> EquationsOfMotion | None:
 def write_equations(
     eqs: EquationsOfMotion, folder: str | os.PathLike[str], name: str | None, functions: Sequence[NamedFunction]
 ) -> CExport:
-    prefix = identifier(eqs.name) if name is None else checked_name(name)
+    prefix = identifier(eqs.name) if name is None else check_name(name)
     texts = equations_texts(eqs, prefix, functions)
     target = make_folder(folder)
     for file, text in texts.items():
@@ -281,7 +281,7 @@ def identifier(text: str) -> str:
     return f"step_{name}" if name[0].isdigit() or name in C_WORDS.split() else name
 
 
-def checked_name(name: object) -> str:
+def check_name(name: object) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name) or name in C_WORDS.split():
         raise DataError(
             "bad-name", f"name must be a C identifier of at most 41 characters (letters, digits, _), got {name!r}."

@@ -19,7 +19,7 @@ from dalembert.files.export import c_texts
 from dalembert.files.export.c_export import (
     REALS,
     CStep,
-    checked_name,
+    check_name,
     flat,
     identifier,
     make_folder,
@@ -96,7 +96,7 @@ def export_object(
     """
     processor = find_target(target)
     what = with_units(read_step(step, dt), example)
-    prefix = identifier(what.name) if name is None else checked_name(name)
+    prefix = identifier(what.name) if name is None else check_name(name)
     what, code = machine_code(what, prefix, processor)
     vectors = reference_steps(what, example)
     made = make_folder(folder)

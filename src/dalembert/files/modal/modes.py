@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dalembert.core.atomic_files import replacing
+from dalembert.core.atomic_files import replace_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, find_modal_format
@@ -81,7 +81,7 @@ def write_modes(
         )  # fmt: skip
     places = geometry if geometry is None or isinstance(geometry, Geometry) else read_geometry(geometry)
     try:
-        with replacing(file) as temporary:
+        with replace_file(file) as temporary:
             kind.write(given, temporary, places)
     except FileFormatError as error:
         raise with_path(error, file) from error

@@ -18,7 +18,7 @@ from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.text.sources import ModelSource, Problems, TooMany, parse_source, read_source
 from dalembert.files.models.values.includes import add_includes
 from dalembert.files.models.values.laws import InputLaw
-from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, unknown
+from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, describe_unknown
 from dalembert.model import Body, Mechanism
 from dalembert.model.check import coordinate_names, mode_names
 
@@ -45,7 +45,7 @@ def library_path(name: str) -> Path:
     """The file of a ready machine, to be read or copied."""
     files = _library_files()
     if name not in files:
-        raise ModelError("unknown-name", unknown("library model", name, files), where={"name": name})
+        raise ModelError("unknown-name", describe_unknown("library model", name, files), where={"name": name})
     return files[name]
 
 
@@ -87,7 +87,7 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False, **o
     else:
         file = Path(shown)
         if not file.suffix:
-            problem = f"not a model file, and {unknown('library model', shown, list_models())}"
+            problem = f"not a model file, and {describe_unknown('library model', shown, list_models())}"
             raise FileFormatError("unknown-name", problem, path=shown)
     format = find_format(file, shown)
     if allow_outside and any(one.name == "allow_outside" for one in format.options):
@@ -180,7 +180,7 @@ def _include(source: ModelSource, outer: Scope, name: str, table: Any) -> None:
         place = (*where, "parameters", key)
         known = [*model.constants, *model.parameters]
         if key not in known:
-            outer.source.report(place, "unknown-name", unknown("parameter", key, known, repr(table.file)))
+            outer.source.report(place, "unknown-name", describe_unknown("parameter", key, known, repr(table.file)))
             continue
         tree = outer.parse(raw, place)
         values[key] = (outer.resolve(tree, place), outer.dimension(tree, place))
@@ -222,7 +222,7 @@ def _add_simulation(scope: Scope) -> None:
                 if name in _refused_inputs(scope):
                     raise Skip
                 known = [*scope.m.inputs(), *_refused_inputs(scope)]
-                raise scope.refuse(where, "unknown-name", unknown("input", name, known))
+                raise scope.refuse(where, "unknown-name", describe_unknown("input", name, known))
             law = law_of_time(scope, raw, where, InputLaw)
             inputs[name] = law if callable(law) else float(law)
     if inputs:
@@ -249,12 +249,14 @@ def _method(scope: Scope, table: Any) -> Any:
 
     where: Where = ("simulate", "method")
     if table.type not in METHODS:
-        raise scope.refuse((*where, "type"), "unknown-name", unknown("method of integration", table.type, METHODS))
+        raise scope.refuse(
+            (*where, "type"), "unknown-name", describe_unknown("method of integration", table.type, METHODS)
+        )
     kind = METHODS[table.type]
     known, given = options_of(kind), table.model_extra
     for key in given:
         if key not in known:
-            raise scope.refuse((*where, key), "unknown-argument", unknown("option", key, known, table.type))
+            raise scope.refuse((*where, key), "unknown-argument", describe_unknown("option", key, known, table.type))
     missing = [key for key, option in known.items() if option.needed and key not in given]
     if missing:
         raise scope.refuse(where, "missing-argument", f"{table.type} needs the key {missing[0]!r}.")
@@ -282,16 +284,16 @@ def _settle_names(scope: Scope) -> None:
             if name not in known and not parts.is_refused(name):
                 kind, likely = _candidates(m, names, where)
                 near = [n.removeprefix(prefix) for n in likely if n.startswith(prefix)]
-                source.report(where, "unknown-name", unknown(kind, name.removeprefix(prefix), near))
+                source.report(where, "unknown-name", describe_unknown(kind, name.removeprefix(prefix), near))
     refused = [n for n, (_, where) in parts.places.items() if where[0] == "joints" and n in parts.failed]
     refused += scope.refused_names("joints")
     known = {*names, *(joint.name for joint in m.joints)}
     for source, where, name, prefix in parts.wanted:
         if name not in known and not parts.is_refused(name):
             near = [n.removeprefix(prefix) for n in (*names, *refused) if n.startswith(prefix)]
-            problem = unknown("joint or coordinate", name.removeprefix(prefix), near)
+            problem = describe_unknown("joint or coordinate", name.removeprefix(prefix), near)
             source.report(where, "unknown-name", problem)
-    if _hopeless(scope, names):
+    if _is_hopeless(scope, names):
         return
     for found in m.problems():
         own = [name for name in found.where.values() if isinstance(name, str)]
@@ -305,7 +307,7 @@ def _add_refused(found: Finding, names: Mapping[str, str], refused: list[str]) -
     """A finding about a joint that does not exist, with those among the known that could not be made."""
     if "sort" not in found.evidence or not refused:
         return found
-    problem = unknown(found.evidence["sort"], found.where["name"], [*names, *refused])
+    problem = describe_unknown(found.evidence["sort"], found.where["name"], [*names, *refused])
     return replace(found, problem=f"{found.evidence['what']}: {problem}")
 
 
@@ -319,7 +321,7 @@ def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[s
     return "quantity", [*full, *rates, *m.inputs(), *m.parameters, *inner]
 
 
-def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
+def _is_hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     """Note names that do not exist, or exist twice, by the hundred: the full check would take long over each."""
     m = scope.m
     used = [(force.name, target) for force in m.forces for target in force.values_of("coordinate", "joint")]

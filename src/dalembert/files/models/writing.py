@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import DataError, FileFormatError, ModelError
 from dalembert.expressions import Quantity
 from dalembert.expressions.quantities import PiecewiseLinear
@@ -51,7 +51,7 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     shown = [body for body in (*mechanism.bodies, mechanism.ground) if body.mesh is not None]
     for k, body in enumerate(shown):
         name = f"{Path(path).stem}-{k + 1}.stl"  # numbered: names of bodies need not be names of files
-        with replacing(Path(path).with_name(name)) as temporary:
+        with replace_file(Path(path).with_name(name)) as temporary:
             temporary.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
         table = document.setdefault("ground", {}) if body.is_ground else document["bodies"][body.name]
         table["picture"] = {"mesh": name, "scale": 1.0}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.arguments import positive_number
-from dalembert.core.atomic_files import replacing
+from dalembert.core.atomic_files import replace_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Setting
@@ -67,7 +67,7 @@ def read_record(
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))
     if not file.is_file():
-        raise FileFormatError.absent(file)
+        raise FileFormatError.report_absent(file)
     size = file.stat().st_size
     if not size:
         raise FileFormatError("empty", "the file is empty.", path=str(path))
@@ -107,7 +107,7 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
         raise FileFormatError(
             "not-supported", problem, Advice(f"Use one of {', '.join(suffixes(written=True))}."), path=str(file)
         )
-    with replacing(file) as temporary:
+    with replace_file(file) as temporary:
         kind.write(record, temporary, file.suffix.lower())
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.atomic_files import replacing
+from dalembert.core.atomic_files import replace_file
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import Reading
 from dalembert.files.records.formats.uff import read_frf, write_frf
@@ -33,5 +33,5 @@ def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Re
 
 def write_frequency_response(response: FrequencyResponse, path: str | os.PathLike[str]) -> None:
     """Write frequency responses as a universal file, whole or not at all; numbers keep 13 digits."""
-    with replacing(Path(path)) as temporary:
+    with replace_file(Path(path)) as temporary:
         write_frf(response, temporary)

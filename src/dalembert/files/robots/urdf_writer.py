@@ -19,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import FileFormatError, ModelError, ModelWarning
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.models.values.mesh_mass import binary_stl
@@ -321,7 +321,7 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     ModelError.refuse(writer.problems, f"parts of mechanism {mechanism.name!r} have no place in a URDF file")
     for body in shown:
         center = np.array([float(x) for x in body.center or (0.0, 0.0, 0.0)])
-        with replacing(file.with_name(meshes[body.name])) as temporary:
+        with replace_file(file.with_name(meshes[body.name])) as temporary:
             temporary.write_bytes(binary_stl(body.mesh + center))
     write_text(file, text)
     if writer.losses:

@@ -44,7 +44,7 @@ def modal_model(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, direct: BoolArray, segments: int
 ) -> tuple[ModalModel, tuple[str, ...]]:
     """Modal parameters, initial states z₀ zero, and notes on changes that were necessary for them to exist."""
-    values, V, spread = _eigen(A)
+    values, V, spread = _decompose(A)
     keep = values.imag >= 0.0
     values, b, c = values[keep], np.linalg.solve(V, B.astype(complex))[keep], (C @ V)[:, keep]
     real = values.imag == 0.0
@@ -60,7 +60,7 @@ def modal_model(
     return normalise(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
 
 
-def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
+def _decompose(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     """Eigenvalues, exactly real or in exactly conjugate pairs, independent vectors, and whether A had to be changed."""
     if not len(A):
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), False

@@ -94,9 +94,9 @@ def _refine_frequency(y: FloatArray, t: FloatArray, f: float) -> float:
     first = max(1, middle - reach)
     line = first + int(np.argmax(power[first : middle + reach + 1]))
 
-    def missing(hertz: float) -> float:
+    def negate_power(hertz: float) -> float:
         return -float((np.abs(np.exp(-2j * np.pi * hertz * t) @ windowed) ** 2).sum())
 
     width = 1.0 / (n * dt)
     ends = ((line - 1) * width, (line + 1) * width)
-    return float(scipy.optimize.minimize_scalar(missing, bounds=ends, options={"xatol": 1e-4 * width}).x)
+    return float(scipy.optimize.minimize_scalar(negate_power, bounds=ends, options={"xatol": 1e-4 * width}).x)

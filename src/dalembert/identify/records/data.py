@@ -21,6 +21,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import count_noun, list_names
 from dalembert.identify.records import checks as check
+from dalembert.identify.records.channel_values import examine_values
 from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
@@ -204,7 +205,7 @@ def read_data(
     dt = check.common_sample_time(runs)
     units = check.common_units(runs, (*names_in, *names_out))
     check.check_lengths(runs, len(names_in) + len(names_out))
-    findings = check.examine_values(
+    findings = examine_values(
         runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states,
         drifts=detrend if drift_matters else "",
     )  # fmt: skip

@@ -20,7 +20,8 @@ import numpy as np
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.identify.records.checks import common_sample_time, find_runs, list_records
+from dalembert.identify.records.channel_values import find_runs
+from dalembert.identify.records.checks import common_sample_time, list_records
 from dalembert.identify.records.preparation_step import (
     accept_several,
     add_note,

@@ -24,7 +24,7 @@ from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
-from dalembert.identify.records.checks import find_runs
+from dalembert.identify.records.channel_values import find_runs
 from dalembert.identify.records.preparation_step import accept_several, add_note, find_columns
 from dalembert.identify.records.prepare import Channels
 from dalembert.record import Record

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.tables import align_columns
-from dalembert.identify.records.checks import find_runs
+from dalembert.identify.records.channel_values import find_runs
 from dalembert.identify.records.drivers import Drivers, find_drivers
 from dalembert.record import Record
 

@@ -206,13 +206,13 @@ def _weights(
     order = list(labels.values())
     sizes = []
     for one in random:
-        q, v, a = (_by_speed(x, order) for x in move(basis, one, ranges))
+        q, v, a = (_reorder_by_speed(x, order) for x in move(basis, one, ranges))
         sizes.append(np.sqrt((inverse_dynamics(eqs, (q, v), a) ** 2).mean(axis=0)))
     found = np.mean(sizes, axis=0)[order]
     return np.asarray(1.0 / np.maximum(found, SMALLEST_EFFORT * max(float(found.max()), 1e-300)))
 
 
-def _by_speed(values: Array, order: list[int]) -> Array:
+def _reorder_by_speed(values: Array, order: list[int]) -> Array:
     """Columns in the order of the joints put in that of the speeds."""
     found = np.empty_like(values)
     found[:, order] = values
@@ -253,7 +253,7 @@ class _Search:
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """W (samples · joints, columns), rows weighted; q, v, a in the order of the joints."""
         own = self.columns
-        at = [_by_speed(x, self.order) for x in (q, v, a)]
+        at = [_reorder_by_speed(x, self.order) for x in (q, v, a)]
         Y = evaluate(self.eqs, (at[0], at[1]), "regressor", own.speeds, own.terms, own.speed, a=at[2])[0]
         return np.asarray((Y[:, self.order][:, :, self.kept] * self.weights[:, None]).reshape(-1, len(self.kept)))
 
@@ -274,7 +274,7 @@ class _Search:
         at_speed = np.empty_like(weighted)
         at_speed[:, self.order] = weighted
         flat = at_speed.transpose(0, 2, 1).reshape(len(q), -1)  # by columns
-        at = [_by_speed(y, self.order) for y in (q, v, a)]
+        at = [_reorder_by_speed(y, self.order) for y in (q, v, a)]
         slopes = self.gradient_kernel.many(*at, flat, self.eqs.p, np.zeros((len(q), 1)))
         by_scaled = sum(
             (B.T @ slope.reshape(len(q), -1)[:, self.order]).T
@@ -324,7 +324,9 @@ def _record(
     basis = FourierBasis(period, harmonics, times)
     q, v, a = move(basis, chosen, ranges)
     order = list(labels.values())
-    efforts = np.abs(inverse_dynamics(eqs, (_by_speed(q, order), _by_speed(v, order)), _by_speed(a, order)))
+    efforts = np.abs(
+        inverse_dynamics(eqs, (_reorder_by_speed(q, order), _reorder_by_speed(v, order)), _reorder_by_speed(a, order))
+    )
     largest = {label: float(efforts[:, k].max()) for label, k in labels.items()}
     over = [
         Finding(

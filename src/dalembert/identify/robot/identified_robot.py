@@ -105,7 +105,7 @@ class IdentifiedRobot:
         The record needs positions, as that of the identification; it is filtered and differentiated in the same way.
         Its ends are left out. Where it has the efforts too, compare them at the times of the result.
         """
-        (run,) = list_records(record) if isinstance(record, Record) else _alone(record)
+        (run,) = list_records(record) if isinstance(record, Record) else _require_one(record)
         how = self.provenance
         given = motion if motion is not None else how["motion"] if how["named motion"] else None
         channels = read_channels(self.equations, (run,), given, None, efforts=False)
@@ -197,5 +197,5 @@ def predict_efforts(
     return Record.from_channels(motion.t, columns, units, name=name), missed, measured
 
 
-def _alone(record: object) -> tuple[Record]:
+def _require_one(record: object) -> tuple[Record]:
     raise DataError("wrong-type", f"a prediction needs one Record, got {type(record).__name__}.")

@@ -72,7 +72,7 @@ class TorqueBalance:
                 f"forces of {eqs.name!r} depend on internal states or reactions, which a record of motion has not.",
                 Advice("Leave such motors and friction out, and give torques of joints by {}.", Argument("inputs")),
             )
-        self.driven, self.unknown = _acting(eqs, channels.inputs)
+        self.driven, self.unknown = _find_acting_inputs(eqs, channels.inputs)
         self.free, self.rows = self._rows()
 
     @property
@@ -218,7 +218,7 @@ class TorqueBalance:
         return total - bodies if total - bodies > ROUNDING * total else 0.0
 
 
-def _acting(eqs: EquationsOfMotion, used: Iterable[str]) -> tuple[dict[int, str], set[int]]:
+def _find_acting_inputs(eqs: EquationsOfMotion, used: Iterable[str]) -> tuple[dict[int, str], set[int]]:
     """Speed -> input of those used, each alone on one speed; and the speeds on which other inputs act."""
     pattern = eqs.functions["forces"].jac_sparsity(0, 3)
     speeds: dict[str, list[int]] = {name: [] for name in eqs.inputs.names}

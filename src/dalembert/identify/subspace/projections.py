@@ -82,15 +82,15 @@ def project(hankel: HankelFactor, method: str) -> Projection:
         meaning = "canonical correlations of past and future given the future inputs"
     elif method == "ssi_cov":
         F, i = hankel.factor, hankel.rows
-        vectors, values = _left(F[hankel.places("y", i, 2 * i)] @ F[hankel.places("y", 0, i)].T)
+        vectors, values = _decompose_left(F[hankel.places("y", i, 2 * i)] @ F[hankel.places("y", 0, i)].T)
         meaning = "singular values of the output covariances"
     else:
-        vectors, values = _left(L32)
+        vectors, values = _decompose_left(L32)
         meaning = "singular values of the future outputs, free of the future inputs, projected on the past"
     return Projection(method, hankel, vectors, values, L32, L33, meaning)
 
 
-def _left(M: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _decompose_left(M: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Left singular vectors and singular values."""
     U, s, _ = scipy.linalg.svd(M, full_matrices=False, check_finite=False)
     return U, s
@@ -98,9 +98,9 @@ def _left(M: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _canonical(L32: FloatArray, L33: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Γ directions and canonical correlations; directions of the future that are rounding are left out."""
-    basis, spread = _left(np.hstack([L32, L33]))
+    basis, spread = _decompose_left(np.hstack([L32, L33]))
     keep = spread > RANK * spread[0]
-    turn, rho = _left((basis[:, keep].T @ L32) / spread[keep, None])
+    turn, rho = _decompose_left((basis[:, keep].T @ L32) / spread[keep, None])
     vectors, values = np.zeros_like(basis), np.zeros(len(spread))
     vectors[:, : len(rho)], values[: len(rho)] = (basis[:, keep] * spread[keep]) @ turn, np.minimum(rho, 1.0)
     return vectors, values

@@ -124,7 +124,7 @@ class MachineHost:
         gap = float(samples[1] - samples[0]) if len(samples) > 1 else 1.0
         return bool((np.minimum(near, left) > TOLERANCES.rounding * gap).any())
 
-    def moving(self, columns: Array) -> Array:
+    def take_motion(self, columns: Array) -> Array:
         """Coordinates, speeds and internal states."""
         return columns[:, self.where["q"][0] : self.where["z"][1]]
 
@@ -164,7 +164,7 @@ class MachineHost:
                 self.before = block[-1].copy()
                 return None
             row = offset + crossing.step
-            which = self._counting(crossing.which)
+            which = self._drop_switch(crossing.which)
             if which:
                 crossing.which = which
                 self.monitor.note(crossing)
@@ -176,7 +176,7 @@ class MachineHost:
             if offset >= len(block):
                 return None
 
-    def _counting(self, which: list[int]) -> list[int]:
+    def _drop_switch(self, which: list[int]) -> list[int]:
         """Without the event that switches on, once it has."""
         return [i for i in which if i != self.switch_event or not self.switched]
 
@@ -220,9 +220,9 @@ class MachineHost:
             a, _ = run.row["c"]
             c = run.constants(row).copy()
             free = [i for i, name in enumerate(self.eqs.inputs.names) if name not in self.driven]
-            c[:, free] += self.plant.base.constants[free] - run.data[run.k - 1, run.given_at(free)]
+            c[:, free] += self.plant.base.constants[free] - run.data[run.k - 1, run.locate_given(free)]
             row[a : a + c.size] = c.reshape(-1)
-            run.data[run.k :, run.given_at(range(self.eqs.nu))] = self.plant.base.constants
+            run.data[run.k :, run.locate_given(range(self.eqs.nu))] = self.plant.base.constants
             run.rebind()
             x = self._restart(x, c[self._piece(run, x)])
         fired = [i - self.own for i in happening.which if i in self._friction and not changed]
@@ -301,7 +301,7 @@ class MachineHost:
             rows = self._walk(x, stop, c)
             if self.events:
                 crossing = self.monitor.find(HeldSteps(self.steps, np.array([-np.inf]), c[None, :]), x, rows)
-                which = [] if crossing is None else self._counting(crossing.which)
+                which = [] if crossing is None else self._drop_switch(crossing.which)
                 if crossing is not None and which:
                     crossing.which = which
                     self.monitor.note(crossing)
@@ -426,7 +426,7 @@ class LinearHost:
     def needs_detail(self, samples: Array, wanted: Array) -> bool:
         return False
 
-    def moving(self, columns: Array) -> Array:
+    def take_motion(self, columns: Array) -> Array:
         return columns[:, 1:]
 
     def arm(self, run: object, x: Array) -> None:

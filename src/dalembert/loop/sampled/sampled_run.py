@@ -128,7 +128,7 @@ class SampledRun:
         self.began = clock.process_time()
         self.data = self.prepare()
         self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
-        self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
+        self.largest = max(1.0, float(np.abs(self.host.take_motion(x[None, :])).max(initial=0.0)))
         self.k, self.stopped = 0, ""
         self.margins = dict.fromkeys(self.graph.monitored, (0.0, 0.0))  # the last while on, and the largest
         self.host.arm(self, x)
@@ -164,7 +164,9 @@ class SampledRun:
         """Keep the sound part of a chunk; go on after it, or after the interval in which something happened."""
         short = self._first_late(rows)
         reached = rows if short is None else rows[: short + 1]
-        failures = [each for each in (self._failure(reached), self._lost(reached), self.host.check(reached)) if each]
+        failures = [
+            each for each in (self._failure(reached), self._find_singular(reached), self.host.check(reached)) if each
+        ]
         sound = reached[: min((bad for bad, _ in failures), default=len(reached))]
         happened = self.host.look(self, sound) if len(sound) else None
         if failures and happened is None:
@@ -224,7 +226,7 @@ class SampledRun:
 
     def _failure(self, rows: Array) -> tuple[int, DalembertError] | None:
         """The first sample that is not finite or has run away, and its error."""
-        moving = self.host.moving(self._part(rows, "x"))
+        moving = self.host.take_motion(self._part(rows, "x"))
         bad = ~np.isfinite(rows).all(axis=1)
         bad |= ~(np.abs(moving) <= RUNAWAY * self.largest).all(axis=1)
         if not bad.any():
@@ -249,7 +251,7 @@ class SampledRun:
             where={"time": t},
         )
 
-    def _lost(self, rows: Array) -> tuple[int, DalembertError] | None:
+    def _find_singular(self, rows: Array) -> tuple[int, DalembertError] | None:
         """The first sample at which a law that drives is at a singularity (`loop.singularity`)."""
         found: list[tuple[int, DalembertError]] = []
         for j, (before, best) in self.margins.items():
@@ -274,7 +276,7 @@ class SampledRun:
 
     def _first_to_go(self, row: Array) -> str:
         """Whose numbers are not finite where the plant's state at the sample is, as a sentence; else nothing."""
-        if not np.isfinite(self.host.moving(self._part(row, "x")[None, :])).all():
+        if not np.isfinite(self.host.take_motion(self._part(row, "x")[None, :])).all():
             return ""
         loop, memory, log = self.loop, self._part(row, "memory"), self._part(row, "log")
         bad = {name for name, (a, b) in self.graph.memory.starts.items() if not np.isfinite(memory[a:b]).all()}
@@ -380,7 +382,7 @@ class SampledRun:
     def rebind(self) -> None:
         self._bind()
 
-    def given_at(self, inputs: Any) -> list[int]:
+    def locate_given(self, inputs: Any) -> list[int]:
         first, _ = self.graph.data.starts["given"]
         return [first + i for i in inputs]
 

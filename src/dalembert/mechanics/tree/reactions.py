@@ -64,7 +64,7 @@ def _absolute_motion(host: JointCoordinates) -> tuple[Expr, Expr, Expr, Expr]:
     """q, v, v̇ and λ of the same machine in absolute coordinates, whose rows have been collected."""
     plain = host.plain
     rotors = {one.rotor.name: one for one in host.geared}
-    behind = [_behind(host, name, rotors) for name in (*host.modes, *(extra[0] for extra in plain.extra))]
+    behind = [_read_elastic(host, name, rotors) for name in (*host.modes, *(extra[0] for extra in plain.extra))]
     q = [*(_pose(host, own) for own in host.bodies), *(one[0] for one in behind)]
     v = [*(ca.vertcat(own.twist.v, own.twist.w) for own in host.bodies), *(one[1] for one in behind)]
     a = [*_accelerations(host), *(one[2] for one in behind)]
@@ -79,7 +79,7 @@ def _absolute_motion(host: JointCoordinates) -> tuple[Expr, Expr, Expr, Expr]:
     return ca.vertcat(*q, *[SX(0)] * counters), ca.vertcat(*v), ca.vertcat(*a), lam
 
 
-def _behind(host: JointCoordinates, name: str, rotors: Mapping[str, GearedRotor]) -> tuple[Expr, Expr, Expr]:
+def _read_elastic(host: JointCoordinates, name: str, rotors: Mapping[str, GearedRotor]) -> tuple[Expr, Expr, Expr]:
     """An elastic coordinate or another one behind those of the bodies: its value, speed and acceleration."""
     if name in rotors:
         one = rotors[name]

@@ -88,7 +88,7 @@ class ConstraintFactor:
         for group in groups:
             diagonal[list(group)] = ca.sum1(diagonal[list(group)])
         if lacking:
-            K = K - self._absent(K, massless, J)
+            K = K - self._keep_massless_exact(K, massless, J)
         pattern = ca.sparsify(K).sparsity()
         order, leading = elimination_order(pattern, self.rows, sure)
         self._order, self._leading = order, leading
@@ -118,7 +118,7 @@ class ConstraintFactor:
     def _parts(self) -> tuple[Any, ...]:
         return self._all, self._D, self._LT, self._shift, *self._mass.parts()
 
-    def _absent(self, K: Any, massless: Massless | None, J: Any) -> Any:
+    def _keep_massless_exact(self, K: Any, massless: Massless | None, J: Any) -> Any:
         """The lower right block of the matrix is EᵀM̂⁻¹E - J⁻¹: zero in directions without any mass."""
         assert massless is not None
         first, size = self.rows, self.rows + len(massless.directions)

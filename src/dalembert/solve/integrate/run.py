@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,6 @@ from dalembert.core.errors import (
     DataError,
     Interrupted,
     ModelError,
-    SimulationWarning,
 )
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress
@@ -29,11 +27,11 @@ from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
+from dalembert.solve.integrate.judge.singular_poses import SingularPoses
+from dalembert.solve.integrate.judge.step_advice import StepAdvice
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.newton import TOLERANCE
-from dalembert.solve.integrate.singular_poses import SingularPoses
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
-from dalembert.solve.integrate.vibrations import find_fastest_vibration
 from dalembert.solve.position.assemble import check_start
 
 CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
@@ -55,8 +53,6 @@ class RunThresholds:
     gap: float = 1e-5
     # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
     smallest_step: float = 1e-14
-    # Steps after which a run with regularised friction or fast vibrations gets advice: a second of work.
-    many_steps: int = 10_000
     # 400 attempts in a row must cover more than this share of the time left, or the run has come to a stop.
     attempts: int = 400
     slowest: float = 1e-9
@@ -91,8 +87,7 @@ class Run:
         self.progress = Progress(progress, f"simulating {eqs.name}")
         self.reports = callable(progress)  # to a function, which may want to end the run
         self.friction = depends_on_reactions(eqs)
-        self.advice = ""
-        self.vibrations_seen = False
+        self.advice = StepAdvice(method, end)
         self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
 
     def _bind(self) -> None:
@@ -150,7 +145,7 @@ class Run:
                 self.singular.look(self.steps, x, block)
                 if broken is not None and crossing is None:
                     raise broken
-                self._advise(x, block)
+                self.advice.look(self.eqs, self.where, x, block)
                 x = block[-1].copy()
                 if halt is not None:
                     raise halt(x)
@@ -343,7 +338,7 @@ class Run:
                 evidence={"change": change},
             )
         if x[0] < self.end and x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
-            raise self._stuck(x)
+            raise self._report_stuck(x)
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= THRESHOLDS.gap:
@@ -367,16 +362,16 @@ class Run:
             if t - self.stretch[0] > self.span / STRETCHES:
                 self.stretch = (t, count)
             elif count - self.stretch[1] >= budget:
-                return int(k), partial(self._spent, budget=budget)
+                return int(k), partial(self._report_spent, budget=budget)
             since, tried = self.slow
             left = min(self.end - since, THRESHOLDS.farthest * (since - self.first[0]))
             if t - since > THRESHOLDS.slowest * left:
                 self.slow = (t, count)
             elif count - tried >= THRESHOLDS.attempts:
-                return int(k), self._stuck
+                return int(k), self._report_stuck
         return -1, None
 
-    def _spent(self, x: Array, budget: int) -> ConvergenceError:
+    def _report_spent(self, x: Array, budget: int) -> ConvergenceError:
         """The last state is sound and goes into the record, even where no sample is due yet."""
         if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
             self.sampler.blocks.append(x[None, :].copy())
@@ -400,60 +395,7 @@ class Run:
             evidence={"steps": budget, "step": float(x[1])},
         )
 
-    def _advise(self, before: Array, block: Array) -> None:
-        """Say once that regularised friction or a fast vibration makes many steps, and what does not.
-
-        Judged at every thousandth step: how many steps one call makes depends on the machine.
-        """
-        if self.advice or self.method.step is not None or not self.method.explicit:
-            return
-        accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
-        made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
-        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= THRESHOLDS.many_steps))
-        for k in due:
-            self._advise_at(block[k], int(made[k + 1]))
-
-    def _advise_at(self, x: Array, steps: int) -> None:
-        smooth = [d for d in self.eqs.dry if d.speed is not None]
-        rates = self.eqs.kernel("measures")(*(x[slice(*self.where[n])] for n in "qv"), self.eqs.p, x[0])[1]
-        slow = [d for d in smooth if d.measure < 0 or abs(rates[d.measure]) <= 10 * (d.speed or 0.0)]
-        if slow and not self.advice:
-            names = ", ".join(f"{d.name!r} (speed {d.speed:g})" for d in slow)
-            leave = Advice("In joints, leave {} out: sticking and sliding are exact then.", Argument("speed"))
-            warning = SimulationWarning(
-                "stiff-friction",
-                f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
-                "it hardly slides.",
-                Advice("Use {}.", Argument("method", Call("da.Rosenbrock"))),
-                *([leave] if slow[0].coordinate else []),
-                where={"time": float(x[0])},
-                evidence={"steps": steps},
-            )
-            self.advice = str(warning)
-            warnings.warn(warning, stacklevel=6)
-        if not self.advice and not self.vibrations_seen:
-            self.vibrations_seen = True
-            self._advise_of_vibrations(x, steps)
-
-    def _advise_of_vibrations(self, x: Array, steps: int) -> None:
-        q, v, z = (x[slice(*self.where[n])] for n in "qvz")
-        found = find_fastest_vibration(self.eqs, q, v, z, float(x[0]))
-        if found is None or not found.limits(float(x[1])):
-            return
-        fast, slow = found.omega / (2 * np.pi), found.lowest / (2 * np.pi)
-        warning = SimulationWarning(
-            "fast-vibration",
-            f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: explicit steps of {x[1]:.1e} s follow the "
-            f"vibration of the flexible body {found.body!r} at {fast:.4g} Hz (the lowest is at {slow:.4g} Hz).",
-            Advice("Use {}, with a step that your motion allows.", Argument("method", Call("da.GeneralizedAlpha"))),
-            Advice("Or make fast modes quasi-static by {} of the body.", Argument("cutoff")),
-            where={"time": float(x[0]), "body": found.body},
-            evidence={"steps": steps, "frequency": fast, "lowest": slow},
-        )
-        self.advice = str(warning)
-        warnings.warn(warning, stacklevel=7)
-
-    def _stuck(self, x: Array) -> ConvergenceError:
+    def _report_stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
         owner, load, forces = self._find_largest_load(x)
         if load > forces + 10 * self._find_largest_load(self.first)[1]:
@@ -516,8 +458,8 @@ class Run:
             "rejected": int(x[self.where["rejected"][0]]),
             "end": float(x[0]),
         }
-        if self.advice:
-            statistics["advice"] = self.advice
+        if self.advice.text:
+            statistics["advice"] = self.advice.text
         if self.stick_slip:
             statistics["friction"] = self.stick_slip.changes
         if self.singular.found:

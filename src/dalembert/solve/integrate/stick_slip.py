@@ -167,7 +167,7 @@ class StickSlip:
                 self.changes.append({"coordinate": d.coordinate, "time": t, "now": words[float(new)]})
         self.now = found.sliding
 
-    def _sliding(self, eqs: EquationsOfMotion) -> Array:
+    def _read_sliding(self, eqs: EquationsOfMotion) -> Array:
         return np.array([eqs.parameter_values[eqs.parameters.index[d.sliding]] for d in self.dry])
 
     def _with(self, eqs: EquationsOfMotion, sliding: Array) -> EquationsOfMotion:
@@ -175,7 +175,7 @@ class StickSlip:
 
     def decide(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> FrictionModes:
         """Modes with which friction, rates and accelerations agree."""
-        old = self._sliding(eqs)
+        old = self._read_sliding(eqs)
         slow = 1 + float(np.abs(state.v).max(initial=0.0))
         rate = eqs.kernel("friction")(state.q, state.v, eqs.p, state.t, state.lam)[0][self.places]
         late = float(np.abs(rate[list(fired)]).max(initial=0.0)) if len(fired) else 0.0

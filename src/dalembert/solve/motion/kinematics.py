@@ -173,7 +173,7 @@ class _MotionAnalysis:
             self.samples.extend(x[:good])
             done += good
             if good < count:
-                self.samples.append(self._carefully(self.samples[-1], float(w[done, 0]), last + done, every))
+                self.samples.append(self._step_carefully(self.samples[-1], float(w[done, 0]), last + done, every))
                 done += 1
         return self._poses(every)
 
@@ -194,7 +194,7 @@ class _MotionAnalysis:
                 & np.isfinite(x).all(axis=1)
             )
 
-    def _carefully(self, x0: Array, t: float, index: int, every: int) -> Array:
+    def _step_carefully(self, x0: Array, t: float, index: int, every: int) -> Array:
         """The same step in several parts."""
         for parts in SUBDIVISIONS:
             grid = np.linspace(x0[-1], t, parts + 1)

@@ -89,7 +89,7 @@ def equilibrium(
     if rates is not None:
         if eqs.stick_slip is None:
             return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
-        near = fix_modes(eqs, _moving(eqs, start, guess, held, rates, t), u)
+        near = fix_modes(eqs, _set_rates(eqs, start, guess, held, rates, t), u)
         found = steady_motion(near.eqs, start=near.state, guess=guess, u=u, hold=held, rates=rates, t=t)
         return replace(convert(found, eqs), friction=near.share)
     pose = _first_pose(eqs, start, guess, held, t)
@@ -109,7 +109,7 @@ def equilibrium(
     return replace(free, friction=dict.fromkeys((d.coordinate for d in eqs.dry if d.speed is None), 0.0))
 
 
-def _moving(
+def _set_rates(
     eqs: EquationsOfMotion,
     start: State | None,
     guess: Mapping[str, float] | None,

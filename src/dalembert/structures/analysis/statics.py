@@ -25,7 +25,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.numerics import ties
 from dalembert.structures.assembly.element_group import ElementGroup
-from dalembert.structures.assembly.free_motions import free_motions, not_held
+from dalembert.structures.assembly.free_motions import free_motions, report_free_motions
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure, needs_structure
 from dalembert.structures.beams.beam_stresses import BeamResult
@@ -249,7 +249,7 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
     K, factor, motions = _factor_stiffness(structure)
     if motions.shape[1] and not inertia_relief:
-        raise not_held(structure, K, motions)
+        raise report_free_motions(structure, K, motions)
     if motions.shape[1]:
         x, free = _relieve_by_inertia(structure, K, right, motions)
         taken = structure.expand(free)

@@ -66,7 +66,7 @@ class ElementGroup:
 
     def tension_state(self, tension: Mapping[str, float]) -> Any:
         """State of constant tensions [N] by name of an element."""
-        raise self.not_supported("tensions")
+        raise self.report_unsupported("tensions")
 
     def add_states(self, before: Any, more: Any) -> Any:
         """Sum of the prestress (None without any) and a state."""
@@ -74,7 +74,7 @@ class ElementGroup:
 
     def geometric_stiffness(self, state: Any) -> sp.csc_array:
         """(N, N) stiffness that the internal forces of a state add."""
-        raise self.not_supported("geometric stiffness")
+        raise self.report_unsupported("geometric stiffness")
 
     def energy_of_loads(self, state: Any, u: FloatArray) -> float:
         """Strain energy [J] beyond ½ uᵀKu, of loads and initial strains inside the elements."""
@@ -82,11 +82,11 @@ class ElementGroup:
 
     def along(self, name: str, state: Any, stations: Any, *, total: bool) -> Any:
         """Results along one of the elements."""
-        raise self.not_supported("results along an element")
+        raise self.report_unsupported("results along an element")
 
     def forces_of(self, name: str, state: Any, *, total: bool) -> Mapping[str, float]:
         """Internal forces of one of the elements, by their names; for elements without stations along them."""
-        raise self.not_supported("forces of an element as a whole")
+        raise self.report_unsupported("forces of an element as a whole")
 
     def stresses_of(self, state: Any, stations: int, *, total: bool) -> Any:
         """Stresses of all elements: a dictionary of the largest by name, or a result class of the group."""
@@ -104,7 +104,7 @@ class ElementGroup:
 
     def gyroscopic(self, axis: FloatArray, speed: float) -> sp.csc_array:
         """(N, N) gyroscopic matrix of round elements that turn about a unit axis, seen from the ground."""
-        raise self.not_supported("the gyroscopic matrix of a rotor")
+        raise self.report_unsupported("the gyroscopic matrix of a rotor")
 
     # -- loads and pictures ------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class ElementGroup:
         """Lines (k, 3) that draw the elements, displaced by u (N,); beams and solids have pictures of their own."""
         return []
 
-    def not_supported(self, what: str) -> DataError:
+    def report_unsupported(self, what: str) -> DataError:
         """Error for a question that these elements have no answer to."""
         names = self.names
         which = f"elements such as {names[0]!r}" if names else f"elements of type {type(self).__name__}"

@@ -80,13 +80,13 @@ def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
     # the triangular factor has the same singular values and is only as large as the number of motions
     _, values, vectors = np.linalg.svd(np.linalg.qr(seen, mode="r"))
     rank = int((values > LIMITS.held * np.sqrt(len(names))).sum())
-    null = _moving(vectors[rank:].T, scaled[~structure.inactive])
+    null = _drop_still(vectors[rank:].T, scaled[~structure.inactive])
     order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")
     freedom: FloatArray = _echelon(null[order].T).T[np.argsort(order)] * scale[:, None]
     return freedom
 
 
-def _moving(null: FloatArray, motions: FloatArray) -> FloatArray:
+def _drop_still(null: FloatArray, motions: FloatArray) -> FloatArray:
     """Combinations (m, k) without those that move nothing: a straight truss turns about its axis unseen."""
     if not null.shape[1]:
         return null
@@ -114,7 +114,7 @@ def _echelon(rows: FloatArray) -> FloatArray:
     return A
 
 
-def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> ModelError:
+def report_free_motions(structure: Structure, K: sp.csc_array, motions: FloatArray) -> ModelError:
     """The error that names the free motions of a structure."""
     rigid = rigid_freedom(structure, K)
     words = [_rigid_words(structure, rigid[:, k]) for k in range(rigid.shape[1])]

@@ -161,7 +161,7 @@ def factor_regular(
     factor = StiffnessFactor(matrix, symmetric=symmetric)
     motions = factor.free_motions()
     if motions.shape[1]:
-        free = moving(motions, names)
+        free = name_moving(motions, names)
         count = motions.shape[1]
         raise DataError(
             "singular-matrix",
@@ -174,7 +174,7 @@ def factor_regular(
     return factor
 
 
-def moving(motions: FloatArray, names: Sequence[str]) -> list[str]:
+def name_moving(motions: FloatArray, names: Sequence[str]) -> list[str]:
     """Names of the coordinates that take part in any of the motions (n, k)."""
     size = np.linalg.norm(motions / np.abs(motions).max(axis=0), axis=1)
     return [names[int(i)] for i in np.flatnonzero(size > LIMITS.named)]

@@ -86,7 +86,7 @@ class BoundaryCoordinates:
                 self._problems.append(unknown_name("coordinate or point", name, [*owners, *points], "these parts"))
         for coordinate in wanted:
             if len(owners[coordinate]) < 2:
-                self._problems.append(_alone(coordinate, owners[coordinate][0]))
+                self._problems.append(_describe_alone(coordinate, owners[coordinate][0]))
         return [coordinate for coordinate in wanted if len(owners[coordinate]) > 1]
 
     def _check_points(self, owners: Mapping[str, list[str]]) -> None:
@@ -99,7 +99,9 @@ class BoundaryCoordinates:
             point, dot, _ = coordinate.rpartition(".")
             if dot and len(where[point]) > 1 and set(own) != where[point]:
                 missing = ", ".join(sorted(where[point] - set(own)))
-                self._problems.append(f"{_alone(coordinate, ', '.join(own))} Point {point!r} of {missing} has none.")
+                self._problems.append(
+                    f"{_describe_alone(coordinate, ', '.join(own))} Point {point!r} of {missing} has none."
+                )
 
     def _join(self, left: str, right: str) -> None:
         ours, theirs = self._find(left), self._find(right)
@@ -188,5 +190,5 @@ class BoundaryCoordinates:
         raise ModelError("unknown-name", unknown_name("coordinate", name, self.names, "the joined system"))
 
 
-def _alone(coordinate: str, part: str) -> str:
+def _describe_alone(coordinate: str, part: str) -> str:
     return f"boundary coordinate {coordinate!r} is in {part} only."

@@ -276,7 +276,7 @@ def _reference_problems(frame: Frame) -> list[Finding]:
     problems: list[Finding] = []
     known = {*frame.point_names, *(name for element in frame.elements for name in element.inner_points())}
 
-    def missing(what: str, names: Iterable[Any]) -> None:
+    def note_missing(what: str, names: Iterable[Any]) -> None:
         for name in names:
             if name not in known:
                 problem = f"{what}: {unknown_name('point', name, known, _where(frame))}"
@@ -285,13 +285,13 @@ def _reference_problems(frame: Frame) -> list[Finding]:
     for element in frame.elements:
         if not known.issuperset(element.attached):
             for what, points in element.references():
-                missing(what, points)
+                note_missing(what, points)
     for support in frame.supports:
-        missing("support", (support.point,))
+        note_missing("support", (support.point,))
     loaded = {name for element in frame.elements if element.takes_loads for name in element.own_names()}
     for load in frame.loads:
         if isinstance(load, PointLoad):
-            missing(f"load case {load.case!r}", (load.point,))
+            note_missing(f"load case {load.case!r}", (load.point,))
         elif isinstance(load, (LineLoad, BeamPointLoad, InitialStrain)) and load.beam not in loaded:
             problem = f"load case {load.case!r}: {unknown_name('beam or bar', load.beam, loaded, _where(frame))}"
             problems.append(Finding("unknown-name", problem, {"beam": load.beam}))

@@ -87,7 +87,7 @@ def choose_masters(
     >>> choose_masters(chain, 1)
     ('c',)
     """
-    system = checked_system(system)
+    system = check_system(system)
     kept = find(system.coordinates, keep, "keep")
     if (
         isinstance(count, bool)
@@ -141,7 +141,7 @@ def _elimination_order(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
     return np.array(dropped, dtype=np.intp)
 
 
-def checked_system(system: object) -> SecondOrder:
+def check_system(system: object) -> SecondOrder:
     """The system itself, or an error with advice how to get one."""
     if isinstance(system, SecondOrder):
         return system

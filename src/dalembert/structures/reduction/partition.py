@@ -28,7 +28,7 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.reduction import reduction
-from dalembert.structures.reduction.master_coordinates import Indices, checked_system, find
+from dalembert.structures.reduction.master_coordinates import Indices, check_system, find
 from dalembert.structures.reduction.reduction import Reduction
 
 Names = str | Iterable[str]
@@ -54,7 +54,7 @@ class Partition:
     """Masters and slaves of a system, and the factors of K22: made once, used by every method."""
 
     def __init__(self, system: SecondOrder, masters: Names, *, shift: float = 0.0) -> None:
-        self.system = system = checked_system(system)
+        self.system = system = check_system(system)
         self.first = find(system.coordinates, masters, "this system")
         if len(self.first) == 0:
             raise DataError("empty", "a reduction needs at least one master coordinate.")

@@ -63,7 +63,7 @@ class OrthotropicMaterial:
     Examples
     --------
     >>> ply = OrthotropicMaterial("ply", 140e9, 10e9, 10e9, 0.3, 0.3, 0.4, 5e9, 5e9, 3.5e9, density=1600.0)
-    >>> ply.turned_about("z", 90.0).elasticity()[1, 1] == ply.elasticity()[0, 0]
+    >>> ply.turn_about("z", 90.0).elasticity()[1, 1] == ply.elasticity()[0, 0]
     np.True_
     """
 
@@ -119,7 +119,7 @@ class OrthotropicMaterial:
         law = turn.T @ np.linalg.inv(_compliance(self)) @ turn
         return np.asarray(0.5 * (law + law.T))
 
-    def turned_about(self, axis: str, degrees: float) -> OrthotropicMaterial:
+    def turn_about(self, axis: str, degrees: float) -> OrthotropicMaterial:
         """The same material, its axes turned about ``"x"``, ``"y"`` or ``"z"`` of the body."""
         if axis not in ("x", "y", "z"):
             raise DataError("unknown-choice", f'axis must be "x", "y" or "z", got {axis!r}.')

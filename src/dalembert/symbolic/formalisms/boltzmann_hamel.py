@@ -14,9 +14,10 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.symbolic.block_solve import solve_square
 from dalembert.symbolic.derivation import Derivation, Step, quadratic_mass
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
-from dalembert.symbolic.motion import SystemMotion, eliminate, in_rates, in_speeds, solve_square
+from dalembert.symbolic.motion import SystemMotion, eliminate, in_rates, in_speeds
 from dalembert.symbolic.system import System
 
 SX = ca.SX

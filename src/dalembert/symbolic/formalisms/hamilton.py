@@ -14,8 +14,9 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
+from dalembert.symbolic.block_solve import solve_mass
 from dalembert.symbolic.derivation import Array, Derivation, Step, Values, quadratic_mass
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
+from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX

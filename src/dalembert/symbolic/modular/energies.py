@@ -18,8 +18,9 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.symbolic.modular.algebra.elimination import eliminate
+from dalembert.symbolic.modular.declarations import Energy, ModularForce
 from dalembert.symbolic.modular.motion import InvariantEntry, ModularMotion
-from dalembert.symbolic.modular.parts import Energy, ModularForce, ModularPart
+from dalembert.symbolic.modular.parts import ModularPart
 
 SX = ca.SX
 ORDERS = {"nielsen": 1, "tzenoff": 2}

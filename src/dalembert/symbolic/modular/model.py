@@ -25,9 +25,10 @@ from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
 from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
+from dalembert.symbolic.modular.declarations import ModularForce
 from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.motion import ModularMotion
-from dalembert.symbolic.modular.parts import ModularForce, ModularPart
+from dalembert.symbolic.modular.parts import ModularPart
 from dalembert.symbolic.modular.points import ModularPoints
 from dalembert.symbolic.text.convert import to_sympy
 from dalembert.symbolic.text.printing import latex

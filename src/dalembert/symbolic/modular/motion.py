@@ -23,7 +23,8 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, solve_square
-from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart, Parameter
+from dalembert.symbolic.modular.declarations import Parameter
+from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart
 
 SX = ca.SX
 POINTS = 3

@@ -11,8 +11,9 @@ from dalembert.core.arrays import FloatArray
 from dalembert.equations.scene import Place, Scene, SceneBody, SceneJoint, SceneShape, SceneSide, SceneTorque
 from dalembert.expressions import Expr
 from dalembert.symbolic.planar.element import rotate
-from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, Node, PlanarBody, PlanarJoint
+from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE
 from dalembert.symbolic.planar.node_names import GROUND
+from dalembert.symbolic.planar.parts import Node, PlanarBody, PlanarJoint
 
 if TYPE_CHECKING:
     from dalembert.symbolic.planar.producer import PlanarEquations

@@ -7,7 +7,7 @@ makes equations of motion of the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -18,85 +18,14 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions import Expr, call_user
 from dalembert.symbolic.planar.element import locate_center
 from dalembert.symbolic.planar.node_names import GROUND, body_name, join_node, split_node, split_pair
+from dalembert.symbolic.planar.parts import Node, OwnCoordinate, OwnSpeed, PlanarBody, PlanarEffort, PlanarJoint
 from dalembert.symbolic.text.convert import from_sympy, is_sympy
 
 SX = ca.SX
 Value: TypeAlias = "Expr | float | str"  # an expression of the variables, a number, or the name of a variable
 Place: TypeAlias = "Sequence[Value] | Expr | str"  # two coordinates, or the name of a node
-Node = tuple[str, int]  # body and number, from one
 
 REVOLUTE, PRISMATIC, SLOT = "revolute", "prismatic", "pin in slot"
-
-
-@dataclass(frozen=True, eq=False)
-class PlanarBody:
-    """A body: the places of its nodes as drawn (2,), its inertia, and the symbols of its nodes, angle and spin."""
-
-    name: str
-    places: tuple[Any, ...]
-    mass: Any
-    inertia: Any
-    between: tuple[int, int]
-    center: tuple[Any, Any]
-    length: Any | None
-    radius: float
-    positions: tuple[Any, ...]
-    velocities: tuple[Any, ...]
-    angle: Any
-    rate: Any
-
-    @property
-    def is_particle(self) -> bool:
-        """One node and no inertia: its angle is nothing."""
-        return len(self.places) == 1 and self.inertia.is_zero()
-
-
-@dataclass(frozen=True, eq=False)
-class PlanarJoint:
-    """A joint of node b with node a, or with the guide from node a to node ``end``.
-
-    input : channel of a torque or force on the second body; empty of a passive joint.
-    apart : the two nodes keep their own variables and two rows join them, whose multipliers are the reaction.
-    """
-
-    name: str
-    kind: str
-    a: Node
-    b: Node
-    end: Node | None
-    input: str
-    apart: bool
-    coordinate: Any
-    rate: Any
-
-
-@dataclass(frozen=True, eq=False)
-class OwnCoordinate:
-    """A coordinate of the user and its rate, affine in the speeds."""
-
-    symbol: Any
-    rate: Any
-    start: float
-    unit: str
-
-
-@dataclass(frozen=True, eq=False)
-class OwnSpeed:
-    """A quasi-velocity of the user, with its inertia and the generalized force on it."""
-
-    symbol: Any
-    inertia: Any
-    force: Any
-    unit: str
-
-
-@dataclass(frozen=True, eq=False)
-class PlanarEffort:
-    """A force at a node (velocity (2,), value (2,)) or a torque on a body (spin, value)."""
-
-    name: str
-    velocity: Any
-    value: Any
 
 
 class PlanarModel:
@@ -244,9 +173,9 @@ class PlanarModel:
     def node(self, given: object, what: str) -> Node:
         """A node that exists."""
         body, k = split_node(given, what)
-        return self._existing((body, k), what)
+        return self._require_node((body, k), what)
 
-    def _existing(self, node: Node, what: str) -> Node:
+    def _require_node(self, node: Node, what: str) -> Node:
         body, k = node
         count = len(self._body(body, what).places)
         if k > count:
@@ -370,7 +299,7 @@ class PlanarModel:
         reaction : True keeps both nodes and records the force on the second body, ``<joint>.force.x``, ``.force.y``;
             else the two become one node with fewer variables.
         """
-        a, b = (self._existing(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
+        a, b = (self._require_node(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
         for other in self.joints.values():
             if other.kind == REVOLUTE and {other.a, other.b} == {a, b}:
                 problem = f"the revolute joint {nodes!r} is there already; its name is {other.name!r}."
@@ -391,7 +320,7 @@ class PlanarModel:
 
     def _add_slider(self, kind: str, guide: str, node: str, name: str, input: str) -> None:
         what = f"guide {guide!r}"
-        a, end = (self._existing(one, what) for one in split_pair(guide, "guide"))
+        a, end = (self._require_node(one, what) for one in split_pair(guide, "guide"))
         b = self.node(node, f"slider on {what}")
         if a[0] != end[0]:
             raise ModelError("wrong-owner", f"{what}: both nodes must belong to one body.", where={"guide": guide})

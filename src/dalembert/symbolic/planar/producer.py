@@ -31,9 +31,10 @@ from dalembert.equations import (
 from dalembert.expressions import Expr
 from dalembert.symbolic.planar.drawing import describe_scene
 from dalembert.symbolic.planar.element import locate_center, rotate, turn
-from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, PlanarBody, check_is_complete, names_of_nodes
+from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, check_is_complete, names_of_nodes
 from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with the equations that are registered here
 from dalembert.symbolic.planar.node_names import GROUND, join_node
+from dalembert.symbolic.planar.parts import PlanarBody
 from dalembert.symbolic.planar.reduction import OPEN, PlanarReduction
 
 SX = ca.SX

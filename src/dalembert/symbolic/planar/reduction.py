@@ -16,8 +16,9 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.expressions import Array, Expr
 from dalembert.symbolic.planar.element import locate_center, rotate, to_body_axes
-from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, Node, PlanarBody, PlanarJoint, PlanarModel
+from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, PlanarModel
 from dalembert.symbolic.planar.node_names import GROUND, join_node
+from dalembert.symbolic.planar.parts import Node, PlanarBody, PlanarJoint
 
 SX = ca.SX
 OPEN = 1e-6  # gap of two drawn places that are one, over 1 + the largest coordinate: six digits of a file

@@ -300,11 +300,11 @@ class _ToGraph:
         if isinstance(one, sympy.Symbol):
             return self._symbol(one.name)
         if isinstance(one, sympy.core.function.AppliedUndef):
-            return self._moving(one, "")
+            return self._convert_moving(one, "")
         if isinstance(one, sympy.Derivative):
             count = sum(times for _, times in one.variable_count)
             if isinstance(one.expr, sympy.core.function.AppliedUndef) and count in (1, 2):
-                return self._moving(one.expr, RATE if count == 1 else ACCELERATION)
+                return self._convert_moving(one.expr, RATE if count == 1 else ACCELERATION)
             raise self._refuse(one, "Derivative")
         if one.is_number and not one.args:
             return self._number(one)
@@ -327,7 +327,7 @@ class _ToGraph:
             )
         return self.symbols[name]
 
-    def _moving(self, one: Any, suffix: str) -> Any:
+    def _convert_moving(self, one: Any, suffix: str) -> Any:
         """theta(t), or a derivative of it; a name that is known with its suffix."""
         name = one.func.__name__
         if len(one.args) != 1 or name + suffix not in self.symbols:

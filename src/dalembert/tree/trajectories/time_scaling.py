@@ -244,7 +244,7 @@ class _PathPiece:
             right = [np.hstack((c, limit - sign * (C + offset))) for sign in (1, -1)]
             found = fastest_timing(s, np.hstack(rows[0]), np.hstack(rows[1]), np.hstack(right), most)
             if found.stuck >= 0:
-                raise self._stuck(found.stuck, bounds, C)
+                raise self._report_stuck(found.stuck, bounds, C)
             end = float(found.times[-1])
             x = found.x
             if not D.any() or abs(end - before) <= LIMITS.settled * end:
@@ -254,7 +254,7 @@ class _PathPiece:
             raise bounds.describe_unbounded()
         return found
 
-    def _stuck(self, place: int, bounds: _Bounds, rest: Array) -> ConvergenceError:
+    def _report_stuck(self, place: int, bounds: _Bounds, rest: Array) -> ConvergenceError:
         names = [n for n, e in zip(bounds.names, bounds.effort[bounds.columns], strict=True) if np.isfinite(e)]
         limit = bounds.effort[np.isfinite(bounds.effort)]
         share = np.abs(rest[place]) / limit if len(limit) else np.zeros(1)

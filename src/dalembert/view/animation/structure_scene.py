@@ -214,7 +214,7 @@ class _Parts:
         for is_bar, rest in zip(thin, self.rest):
             beams.append({"first": first, "count": len(rest), "samples": rest.shape[1], "is_bar": is_bar})
             first += rest.shape[0] * rest.shape[1]
-        pairs, grounded, masses = geometry.left_over(structure)
+        pairs, grounded, masses = geometry.find_springs_and_masses(structure)
         marks = {**stage.held_kinds(structure), "spring to ground": grounded, "mass": masses}
         names = [k for k in self.used if "[" not in structure.points[k]] if not self.faces else []
         return {

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dalembert.core.atomic_files import replacing
+from dalembert.core.atomic_files import replace_file
 from dalembert.core.errors import DataError, FileFormatError, unknown_name
 from dalembert.view.plots import themes
 
@@ -102,7 +102,7 @@ def save(figure: Figure, file: str | os.PathLike[str], dpi: int = 150) -> None:
         raise FileFormatError(
             "unknown-choice", f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", path=str(file)
         )
-    with replacing(file) as temporary:
+    with replace_file(file) as temporary:
         figure.savefig(temporary, format=kind, dpi=dpi)
 
 
@@ -225,7 +225,7 @@ def choose_modes(mode: object, count: int, default: int, most: int = 12) -> list
     return [int(number) for number in numbers]
 
 
-def beside(ax: Axes, count: int) -> None:
+def put_legend_beside(ax: Axes, count: int) -> None:
     """Legend on the right of an axes, outside it."""
     place: Any = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
     ax.legend(**place, ncols=1 + (count - 1) // 14)

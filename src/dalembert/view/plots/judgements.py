@@ -18,12 +18,12 @@ from dalembert.view.plots.figures import (
     INK,
     PALE,
     RED,
-    beside,
     choice,
     heading,
     list_names,
     log_ticks,
     new_figure,
+    put_legend_beside,
     with_unit,
 )
 
@@ -101,7 +101,7 @@ def plot_consistency(found: Consistency, *, title: str | None = None) -> Figure:
     top = max(1.6 * found.white_band, 1.15 * float(np.abs(found.autocorrelations).max(initial=0.0)))
     ax.set_ylim(-top, top)
     if len(outputs) > 1:
-        beside(ax, len(outputs))
+        put_legend_beside(ax, len(outputs))
     low, high = found.nis_band
     nis.axhspan(low, high, color=PALE, alpha=0.8, lw=0)
     inside = low <= found.nis_mean <= high

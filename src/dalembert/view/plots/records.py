@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.record import Record
 from dalembert.view.plots.before_after import plot_control
-from dalembert.view.plots.figures import beside, choice, line_of, new_figure, with_unit
+from dalembert.view.plots.figures import choice, line_of, new_figure, put_legend_beside, with_unit
 from dalembert.view.plots.phase import plot_phase
 from dalembert.view.plots.record_channels import (
     THRESHOLDS,
@@ -114,7 +114,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     groups = _groups(run, names or equal, against)
     if not names and against == "time":
         groups = {(unit, f"{stem}/{k}"): part for (unit, stem), labels in groups.items()
-                  for k, part in enumerate(apart(run, labels))}  # fmt: skip
+                  for k, part in enumerate(split_by_span(run, labels))}  # fmt: skip
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
         raise DataError("wrong-shape", f"{against!r} is a vector; take one of {', '.join(run.expand(against))}.")
@@ -133,7 +133,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
             ax.set_ylim(*flat)
         ax.yaxis.set_minor_locator(AutoMinorLocator(2))
         if len(labels) > 1:
-            beside(ax, len(labels))
+            put_legend_beside(ax, len(labels))
     axes[-1].set_xlabel(with_unit(against, x_unit))
     if square:
         axes[0].set_aspect("equal", adjustable="datalim")
@@ -144,7 +144,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     return figure
 
 
-def apart(run: Record, labels: Sequence[str]) -> list[list[str]]:
+def split_by_span(run: Record, labels: Sequence[str]) -> list[list[str]]:
     """Channels in groups whose motion can be seen on one axis: together they span at most thrice the widest of them."""
     spans = {label: finite_span(run[label]) for label in labels}
     groups: list[list[str]] = []

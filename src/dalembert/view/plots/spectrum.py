@@ -22,13 +22,13 @@ from dalembert.view.plots.figures import (
     PALE,
     RED,
     SHORT,
-    beside,
     check_count,
     choice,
     heading,
     line_of,
     log_ticks,
     new_figure,
+    put_legend_beside,
     with_unit,
 )
 from dalembert.view.plots.record_channels import default_names, thin_out
@@ -88,7 +88,7 @@ def plot_spectra(
         _densities(ax, found, labels, hertz, shown)
         ax.set_ylabel(with_unit(labels[0] if len(labels) == 1 else "density", psd_unit(unit)))
         if len(labels) > 1:
-            beside(ax, len(labels))
+            put_legend_beside(ax, len(labels))
     axes[-1].set_xscale(axis)
     axes[-1].set_xlim(float(hertz[shown][0]), float(hertz[shown][-1]))
     if axis == "log":

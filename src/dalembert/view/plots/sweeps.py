@@ -93,12 +93,12 @@ def _scatter(ax: Any, x: Any, y: Any, size: float, *, alone: bool) -> None:
     good = np.isfinite(x) & np.isfinite(y)
     levels = np.unique(x[good])
     if good.sum() > MANY:
-        at, mean = (levels, [y[good & (x == one)].mean() for one in levels]) if len(levels) < LEVELS else _running(
+        at, mean = (levels, [y[good & (x == one)].mean() for one in levels]) if len(levels) < LEVELS else _average(
             x[good], y[good])  # fmt: skip
         ax.plot(at, mean, color=RED, lw=1.6, label="_mean")
 
 
-def _running(x: Any, y: Any, count: int = 9) -> tuple[Any, Any]:
+def _average(x: Any, y: Any, count: int = 9) -> tuple[Any, Any]:
     """Means of equally many points along x: which way a result goes on the whole."""
     order = np.argsort(x)
     parts = np.array_split(order, count)

@@ -90,7 +90,7 @@ def test_an_underactuated_arm_keeps_one_relation() -> None:
 
 
 def test_a_velocity_constraint_holds_the_speed_of_a_closed_loop() -> None:
-    from dalembert.studies.crank_rocker import mechanism
+    from dalembert.studies.machines.crank_rocker import mechanism
 
     eqs = da.equations(mechanism())
     steady = VirtualConstraint(lambda s: s["A.rate"] - 10.0, level="velocity", frequency=5.0)

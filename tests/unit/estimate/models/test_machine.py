@@ -230,7 +230,7 @@ def test_a_large_machine_is_stepped_by_calls_to_the_same_result(monkeypatch: pyt
     run = da.simulate(four_bar(), until=0.2, start=turned_at(four_bar()), every=0.01)
     estimates = []
     for limit in (25_000, 0):
-        monkeypatch.setattr("dalembert.estimate.models.machine.FLAT_LIMIT", limit)
+        monkeypatch.setattr("dalembert.estimate.models.machine_functions.FLAT_LIMIT", limit)
         eqs = four_bar()
         filter_ = ExtendedKalman(
             eqs, outputs="encoder", coordinates="A.angle", Q=1e-9, R=1e-6, P0=1e-2, dt=0.01, at=turned_at(eqs, 1.1)

@@ -50,7 +50,15 @@ def test_every_library_model_goes_to_a_file_and_back(name: str, tmp_path: Path) 
         assert float(got(t) if callable(got) else got) == pytest.approx(float(value(t) if callable(value) else value))
 
 
-@pytest.mark.parametrize("study", ["crank_rocker", "excavator", "slider_crank_forces", "slider_crank_observer"])
+@pytest.mark.parametrize(
+    "study",
+    [
+        "machines.crank_rocker",
+        "estimation.excavator",
+        "estimation.slider_crank_forces",
+        "estimation.slider_crank_experiment",
+    ],
+)
 def test_the_machines_of_the_studies_go_to_a_file_and_back(study: str, tmp_path: Path) -> None:
     import importlib
 

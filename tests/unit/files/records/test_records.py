@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.files import read_record, write_record
 from dalembert.files.records.format import FORMATS
@@ -254,7 +254,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "r.csv"):
+    with pytest.raises(KeyboardInterrupt), replace_file(tmp_path / "r.csv"):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 

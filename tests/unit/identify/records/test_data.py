@@ -10,7 +10,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.identify import Data, IdentificationWarning, moesp, okid_era, read_data, ssi_data
-from dalembert.identify.records.checks import ChannelStatistics
+from dalembert.identify.records.channel_values import ChannelStatistics
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns
 

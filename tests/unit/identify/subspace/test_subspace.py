@@ -304,7 +304,7 @@ def test_a_coloured_input_costs_no_damping(method: Any) -> None:
 
 @pytest.mark.parametrize("method", [n4sid, moesp, cva])
 def test_a_periodic_sweep_of_a_real_arm_is_fitted(method: Any) -> None:
-    from dalembert.studies.robot_arm import record
+    from dalembert.studies.identification.robot_arm import record
 
     arm = record()
     assert method(arm, "torque", "acceleration", order=4).fit(arm).mean > 90.0

@@ -48,7 +48,7 @@ def check(code: str | None, *, change: float = 0.0, step: float = 1.0, gap: floa
         end=1.0,
         _gaps=lambda x: np.array([gap]),
         _widest=lambda x: "",
-        _stuck=lambda x: ConvergenceError("step-too-small", "stuck"),
+        _report_stuck=lambda x: ConvergenceError("step-too-small", "stuck"),
         _report_gap=lambda t, detail: ConvergenceError("joint-open", "open"),
     )
     with nullcontext() if code is None else raises(ConvergenceError, code):
@@ -84,23 +84,11 @@ def test_a_run_that_moves_on_by_a_billionth_in_400_attempts_has_stopped(
 ) -> None:
     state = SimpleNamespace(
         where={"accepted": (2, 3), "rejected": (3, 4)}, method=SimpleNamespace(attempts=10**9), end=end, span=1.0,
-        stretch=(0.5, 0.0), slow=(0.5, 0.0), first=np.zeros(1), _stuck=None, _spent=None,
+        stretch=(0.5, 0.0), slow=(0.5, 0.0), first=np.zeros(1), _report_stuck=None, _report_spent=None,
     )  # fmt: skip
     before, after = np.array([0.5, 1.0, made - 64.0, 0.0]), np.array([[0.5 + moved, 1.0, float(made), 0.0]])
     row, _ = run.Run._judge_progress(state, before, after)  # type: ignore[arg-type]
     assert (row == 0) is given_up
-
-
-@pytest.mark.parametrize(("made", "advised"), [(9_000, 0), (9_999, 0), (10_000, 1)])
-def test_advice_comes_after_ten_thousand_steps(made: int, advised: int) -> None:
-    said: list[int] = []
-    state = SimpleNamespace(
-        where={"accepted": (2, 3), "rejected": (3, 4)}, method=SimpleNamespace(step=None, explicit=True), advice="",
-        _advise_at=lambda x, steps: said.append(steps),
-    )  # fmt: skip
-    before, after = np.array([0.0, 1.0, made - 1.0, 0.0]), np.array([[1.0, 1.0, float(made), 0.0]])
-    run.Run._advise(state, before, after)  # type: ignore[arg-type]
-    assert len(said) == advised
 
 
 @pytest.mark.parametrize(("load", "owner"), [(0.011, "motor"), (0.009, "hinge")])

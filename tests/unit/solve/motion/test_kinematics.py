@@ -266,5 +266,5 @@ def test_a_correction_of_0_3_of_the_step_takes_smaller_parts(correction: float, 
         _orders=lambda before, after: after[:, None], _sound=lambda x, report: [True], eqs=SimpleNamespace(p=None),
         tools=SimpleNamespace(step=SimpleNamespace(raw=step)),
     )  # fmt: skip
-    _MotionAnalysis._carefully(state, np.zeros(1), 1.0, 1, 1)
+    _MotionAnalysis._step_carefully(state, np.zeros(1), 1.0, 1, 1)
     assert (len(steps) == SUBDIVISIONS[0]) is once

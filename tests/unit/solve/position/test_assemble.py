@@ -16,7 +16,7 @@ import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.position import assemble as module
 from dalembert.solve.position.assemble import check_start, check_weightless
-from dalembert.studies.crank_rocker import mechanism as crank_rocker
+from dalembert.studies.machines.crank_rocker import mechanism as crank_rocker
 from tests.helpers.findings import raises
 
 CLOSED = 1e-11  # assembly stops at 1e-12 (1 + |q|); coordinates here are of order one

@@ -68,4 +68,4 @@ def test_a_mode_below_a_thousandth_of_the_shift_is_sought_again(
 
 @pytest.mark.parametrize(("part", "names"), [(0.9e-6, ["a"]), (1.1e-6, ["a", "b"])])
 def test_coordinates_with_a_millionth_of_a_free_motion_are_named(part: float, names: list[str]) -> None:
-    assert factors.moving(np.array([[2.0], [2.0 * part]]), ["a", "b"]) == names
+    assert factors.name_moving(np.array([[2.0], [2.0 * part]]), ["a", "b"]) == names

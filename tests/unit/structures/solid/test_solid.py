@@ -135,7 +135,7 @@ def test_isotropic_law_is_the_orthotropic_one_with_equal_moduli_in_any_axes():
 
     G = 210e9 / 2.6
     same = OrthotropicMaterial("same", 210e9, 210e9, 210e9, 0.3, 0.3, 0.3, G, G, G, density=1.0)
-    for material in (same, same.turned_about("x", 20.0).turned_about("z", 70.0)):
+    for material in (same, same.turn_about("x", 20.0).turn_about("z", 70.0)):
         assert material.elasticity() == pytest.approx(elasticity(STEEL), rel=1e-12, abs=1e-3)
 
 
@@ -339,7 +339,7 @@ def test_a_solid_with_an_interface_bends_as_a_timoshenko_beam():
 def test_a_turned_solid_has_turned_matrices(kind):
     # trap T-06: element matrices that mix frames store energy in a rotation and change with the axes
     wood = OrthotropicMaterial("spruce", 11e9, 0.8e9, 0.45e9, 0.37, 0.42, 0.47, 0.69e9, 0.65e9, 0.03e9, density=450.0)
-    turned = wood.turned_about("z", 34.0).turned_about("x", -50.0)
+    turned = wood.turn_about("z", 34.0).turn_about("x", -50.0)
     R = np.array(turned.axes).T  # columns: where x, y, z of the wood have gone
     mesh = box_mesh((1.0, 0.5, 0.4), (2, 1, 1), kind)
     here = assemble_structure(Solid("here", mesh, wood))

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import Scene
-from dalembert.studies.quick_return import linkage
+from dalembert.studies.symbolic.quick_return import linkage
 from dalembert.symbolic.planar.drawing import outline
 from tests.helpers.planar_models import ring_and_disc
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.studies.quick_return import linkage
+from dalembert.studies.symbolic.quick_return import linkage
 from tests.helpers.planar_four_bar import four_bar
 from tests.helpers.planar_models import ring_and_disc
 

@@ -78,7 +78,7 @@ def make_modal(data: FlexibleBodyData) -> SidModal:
     I8 = found["I8"]  # (m, 3, 3)
     first = -(I8 + I8.transpose(0, 2, 1))
     geometric = data.stiffening
-    Oe1 = np.stack([_turning(data.products, a, b) for a, b in TURNS], axis=2)
+    Oe1 = np.stack([_select_turning(data.products, a, b) for a, b in TURNS], axis=2)
     if geometric is not None and geometric.centrifugal is not None:
         Oe1 = Oe1 + geometric.centrifugal[list(HERE)].transpose(1, 2, 0)
     Cr1 = found["I5"].transpose(2, 0, 1)  # (∫ s_j × s_k)_a at [k, j, a]
@@ -147,7 +147,7 @@ def _cross(values: FloatArray) -> FloatArray:
     return np.array([[o, -z, y], [z, o, -x], [-y, x, o]]).transpose(2, 0, 1)
 
 
-def _turning(Q: FloatArray, a: int, b: int) -> FloatArray:
+def _select_turning(Q: FloatArray, a: int, b: int) -> FloatArray:
     """(m, m) of the product ω_a ω_b in M1 of Oe."""
     if a != b:
         return np.asarray(Q[a, b] + Q[b, a])

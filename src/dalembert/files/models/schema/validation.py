@@ -49,15 +49,15 @@ def finding_of(problem: Any, where: tuple[int | str, ...]) -> Finding:
     if kind == "union_tag_not_found":
         return Finding("missing-argument", f"{path} needs a type.")
     if kind == "literal_error":
-        return Finding("unknown-choice", f"{path}: expected {context['expected']}, got {_got(problem)}.")
+        return Finding("unknown-choice", f"{path}: expected {context['expected']}, got {_quote_input(problem)}.")
     if kind in ("dict_type", "model_type", "model_attributes_type"):
-        return Finding("wrong-type", f"{path or 'the file'}: expected a table, got {_got(problem)}.")
+        return Finding("wrong-type", f"{path or 'the file'}: expected a table, got {_quote_input(problem)}.")
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    given = "" if kind in _GIVEN else f" (got {_got(problem)})"
+    given = "" if kind in _GIVEN else f" (got {_quote_input(problem)})"
     return Finding(_CODES.get(kind, "wrong-type"), f"{path}: {message.rstrip('.')}{given}.")
 
 
-def _got(problem: Any) -> str:
+def _quote_input(problem: Any) -> str:
     return shorten(repr(problem["input"]))
 
 

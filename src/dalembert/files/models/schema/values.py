@@ -36,7 +36,7 @@ def _is_value(given: Any) -> bool:
 def _check_value(given: Any) -> Any:
     if not _is_value(given):
         raise PydanticCustomError(
-            "value", "expected a number or an expression such as '20 mm'{got}", {"got": _got(given)}
+            "value", "expected a number or an expression such as '20 mm'{got}", {"got": _quote_given(given)}
         )
     if isinstance(given, str):
         return given
@@ -45,11 +45,11 @@ def _check_value(given: Any) -> Any:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise PydanticCustomError("finite", "expected a finite number{got}", {"got": _got(given)})
+        raise PydanticCustomError("finite", "expected a finite number{got}", {"got": _quote_given(given)})
     return number
 
 
-def _got(given: Any) -> str:
+def _quote_given(given: Any) -> str:
     return f", got {shorten(repr(given))}."
 
 
@@ -73,7 +73,9 @@ def quantities(kind: str, *sizes: int) -> Any:
     def check(given: Any) -> Any:
         if not isinstance(given, list) or (sizes and len(given) not in sizes) or len(given) > 1000:
             wanted = " or ".join(str(n) for n in sizes) or "up to 1000"
-            raise PydanticCustomError("list", "expected a list of {n} numbers{got}", {"n": wanted, "got": _got(given)})
+            raise PydanticCustomError(
+                "list", "expected a list of {n} numbers{got}", {"n": wanted, "got": _quote_given(given)}
+            )
         return [_check_value(x) for x in given]
 
     schema: dict[str, Any] = {"type": "array", "items": _schema(kind)}
@@ -85,7 +87,7 @@ def quantities(kind: str, *sizes: int) -> Any:
 def _matrix(given: Any) -> Any:
     good = isinstance(given, list) and len(given) == 3 and all(isinstance(row, list) and len(row) == 3 for row in given)
     if not good:
-        raise PydanticCustomError("matrix", "expected three rows of three numbers{got}", {"got": _got(given)})
+        raise PydanticCustomError("matrix", "expected three rows of three numbers{got}", {"got": _quote_given(given)})
     return [[_check_value(x) for x in row] for row in given]
 
 

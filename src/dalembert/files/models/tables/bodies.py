@@ -20,7 +20,7 @@ _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 
 def add_bodies(scope: Scope) -> None:
-    from dalembert.files.models.values.remaining_checks import checked_part  # loads pydantic
+    from dalembert.files.models.values.remaining_checks import check_part  # loads pydantic
 
     points, picture = scope.model.ground.points, scope.model.ground.picture
     if picture is not None and scope.ground.is_ground and not scope.prefix:
@@ -32,7 +32,7 @@ def add_bodies(scope: Scope) -> None:
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
         where = ("bodies", name)
-        with checked_part(scope, where, scope.full(name), table):
+        with check_part(scope, where, scope.full(name), table):
             if table.flexible is not None or table.beam is not None:
                 data = body_data(scope, scope.full(name), table, where)
                 given = {**read_drawn_pose(scope, table, where), **factors(scope, table, where)}

@@ -19,12 +19,12 @@ from dalembert.model.sensors import SENSORS
 
 def add_parts(scope: Scope) -> None:
     """All parts but bodies, each section after those it needs."""
-    from dalembert.files.models.values.remaining_checks import checked_part  # loads pydantic
+    from dalembert.files.models.values.remaining_checks import check_part  # loads pydantic
 
     for section, add in _SECTIONS.items():
         for name, table in getattr(scope.model, section).items():
             where: Where = (section, name)
-            with checked_part(scope, where, scope.full(name), table):
+            with check_part(scope, where, scope.full(name), table):
                 add(scope, scope.full(name), table, where)
 
 

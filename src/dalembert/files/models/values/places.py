@@ -7,7 +7,7 @@ from typing import Any
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
 from dalembert.files.models.text import arithmetic as ar
-from dalembert.files.models.values.scopes import Scope, Skip, Where, unknown
+from dalembert.files.models.values.scopes import Scope, Skip, Where, describe_unknown
 from dalembert.model import Body, BodyFrame, Point
 from dalembert.model.bodies import IDENTITY, rotation_matrix, vector
 
@@ -66,7 +66,7 @@ def _find_point(scope: Scope, body: Body, point: str, where: Where) -> Point:
             raise Skip
         start = scope.prefix if body is scope.ground else ""
         known = [name.removeprefix(start) for name in body.points if name.startswith(start)]
-        raise scope.refuse(where, "unknown-name", unknown("point", point, known, f"body {body.name!r}"))
+        raise scope.refuse(where, "unknown-name", describe_unknown("point", point, known, f"body {body.name!r}"))
     return body.at(*body.points[own])
 
 

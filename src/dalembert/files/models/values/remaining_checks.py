@@ -17,7 +17,7 @@ from dalembert.files.models.values.scopes import Scope, Skip, Where
 
 
 @contextmanager
-def checked_part(scope: Scope, where: Where, name: str, table: object) -> Iterator[None]:
+def check_part(scope: Scope, where: Where, name: str, table: object) -> Iterator[None]:
     """As `Scope.part`; where the part fails, the rest of its table is checked too."""
     failed = False
     with scope.part(where, name):

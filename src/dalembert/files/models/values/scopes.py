@@ -211,7 +211,7 @@ class Scope:
             if state:
                 return ar.name(self.full(name))
             known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
-            raise self.refuse(where, "unknown-name", unknown("parameter", name, known), *_unit_hint(name))
+            raise self.refuse(where, "unknown-name", describe_unknown("parameter", name, known), *_unit_hint(name))
 
         try:
             return tree.rename(rename)
@@ -281,7 +281,7 @@ class Scope:
                 raise Skip
             known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
             known += self.refused_names("bodies")
-            raise self.refuse(where, "unknown-name", unknown("body", name, [*known, "ground"]))
+            raise self.refuse(where, "unknown-name", describe_unknown("body", name, [*known, "ground"]))
         return found
 
     def refused_names(self, section: str) -> list[str]:
@@ -300,7 +300,7 @@ def _unit_hint(name: str) -> list[Advice]:
     return [Advice(f"If the unit {name} is meant: units follow their number with blanks between, as in '4 kN s/m'.")]
 
 
-def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
+def describe_unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
     """Message for a name that does not exist; of very many known ones only those that begin alike are looked at."""
     names = list(known)
     if len(names) > LIMITS.names_compared:

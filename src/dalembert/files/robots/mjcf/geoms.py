@@ -52,7 +52,7 @@ class SolidMass:
     center: FloatArray
     inertia: FloatArray
 
-    def seen_from(self, origin: Origin) -> SolidMass:
+    def place_at(self, origin: Origin) -> SolidMass:
         """In the parent of a frame."""
         turned = origin.axes @ self.inertia @ origin.axes.T
         return SolidMass(self.mass, origin.place + origin.axes @ self.center, turned)
@@ -94,7 +94,7 @@ class Geom:
         if reader.flag(self.node, "shellinertia", False):
             reader.note(self.node, "shellinertia of <geom>")
         factor = mass / unit.mass if unit.mass > 0 else 0.0
-        return SolidMass(mass, unit.center, factor * unit.inertia).seen_from(self.origin)
+        return SolidMass(mass, unit.center, factor * unit.inertia).place_at(self.origin)
 
     def _of_density(self, reader: MjcfReader) -> SolidMass:
         """Volume and its moments, in the geom's own frame."""

@@ -45,7 +45,7 @@ def _read_inertial(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) 
         J = np.diag(reader.numbers(node, "diaginertia", 3, (0, 0, 0)))
     if not reader.settings.balance or mass < 0 or np.linalg.eigvalsh(J)[0] < 0:
         J = reader.check_inertia(node, what, mass, J)
-    return SolidMass(mass, np.zeros(3), J).seen_from(origin)
+    return SolidMass(mass, np.zeros(3), J).place_at(origin)
 
 
 def bound_masses(given: SolidMass, settings: CompilerSettings) -> SolidMass:

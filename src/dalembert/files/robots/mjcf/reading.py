@@ -117,7 +117,7 @@ class MjcfModel:
         self.taken = {*self.tree.bodies, "ground"}
         for body in list(self.tree.world.walk())[1:]:
             self.joints[body.name] = self._read_joints(body)
-            self.masses[body.name] = inertia_of(self.reader, body.name, body.inertial, self._weighing(body))
+            self.masses[body.name] = inertia_of(self.reader, body.name, body.inertial, self._find_weighing(body))
         self.masses = scale_masses(self.masses, self.reader.settings.total_mass)
         self._check_masses(self.tree.world)
         self.actuators = read_actuators(self.document, self.named, self.taken)
@@ -160,7 +160,7 @@ class MjcfModel:
             self.reader.problem(body.node, "conflicting-arguments", problem)
         return found
 
-    def _weighing(self, body: MjcfBody) -> list[Geom]:
+    def _find_weighing(self, body: MjcfBody) -> list[Geom]:
         """Geoms that give a body its mass; none for a body that does not move: its mesh files may be missing."""
         at: MjcfBody | None = body
         while at is not None and at.parent is not None and not self.joints[at.name]:

@@ -48,7 +48,7 @@ def build_centroidal_momentum(tree: LinkTree) -> list[Expr]:
     """A v by the twists of the bodies, (dim + turns,)."""
     space, center = tree.space, _center(tree)
     found = Wrench(SX(space.dim, 1), SX(space.turns, 1))
-    for link, own in _moving(tree):
+    for link, own in _select_moving(tree):
         momentum = own.spatial.momentum(space, link.velocity)
         found = found + FrameChange(space, link.pose.R, link.pose.r - center).wrench_out(momentum)
     return [ca.vertcat(found.f, found.n)]
@@ -60,16 +60,16 @@ def build_centroidal_momentum_matrix_rate(tree: LinkTree) -> list[Expr]:
     return [tree.rate(centroidal_momentum_matrix(tree))]
 
 
-def _moving(tree: LinkTree) -> list[tuple[Link, LinkInertia]]:
+def _select_moving(tree: LinkTree) -> list[tuple[Link, LinkInertia]]:
     return [(link, own) for link, own in zip(tree.links, tree.inertias, strict=True) if link.all_columns]
 
 
 def _mass(tree: LinkTree) -> Expr:
-    return sum((own.mass for _, own in _moving(tree)), SX(0))
+    return sum((own.mass for _, own in _select_moving(tree)), SX(0))
 
 
 def _center(tree: LinkTree) -> Expr:
-    sums = (own.mass * link.pose.r + link.pose.R @ own.moment for link, own in _moving(tree))
+    sums = (own.mass * link.pose.r + link.pose.R @ own.moment for link, own in _select_moving(tree))
     return sum(sums, SX(tree.space.dim, 1)) / _mass(tree)
 
 

@@ -41,7 +41,7 @@ def derivatives_at(tree: LinkTree, moving: MovingTree, at: Symbols) -> list[Expr
     size = len(moving.speeds)
     unit = -ca.DM.eye(size)
     unit = ca.MX(ca.densify(unit)) if isinstance(rest, ca.MX) else ca.SX(unit)
-    sides = ca.horzcat(found.by_position(), found.by_speed(), unit)
+    sides = ca.horzcat(found.differentiate_by_position(), found.differentiate_by_speed(), unit)
     solved = ca.horzsplit(factor.solve(sides, -1), size)
     others: list[list[tuple[int, Expr]]] = [[], [], [(k, 1 / x) for k, x in tree.others]]
     return [order_speeds(moving, tree.nv, x, y) for x, y in zip(solved, others, strict=True)]

@@ -88,7 +88,11 @@ def derivatives_at(tree: LinkTree, moving: MovingTree, at: Symbols) -> list[Expr
     found = differentiate(moving, world, links, compose(moving, world, links), at["a"][moving.speeds])
     rotors = rotors_at(tree, moving, at)
     mass = found.mass() if rotors is None else found.mass() + ca.diag(rotors)
-    parts: list[Parts] = [(found.by_position(), ()), (found.by_speed(), ()), (mass, tree.others)]
+    parts: list[Parts] = [
+        (found.differentiate_by_position(), ()),
+        (found.differentiate_by_speed(), ()),
+        (mass, tree.others),
+    ]
     return [order_speeds(moving, tree.nv, *part) for part in parts]
 
 
@@ -129,7 +133,7 @@ class CompositeMotion:
         x, y, z = (trace * turn[i] - inner(self.K[i], turn) for i in range(3))
         return Columns((x, y, z), cross(turn, self.P))
 
-    def coriolis_transposed(self, U: Columns) -> Triple:
+    def multiply_coriolis_transposed(self, U: Columns) -> Triple:
         """The angular part of ½ Cᵀ U; the linear part is zero."""
         trace = self.K[0][0] + self.K[1][1] + self.K[2][2]
         x, y, z = (trace * U.w[i] - inner([self.K[j][i] for j in range(3)], U.w) for i in range(3))
@@ -176,7 +180,7 @@ def differentiate(
     twice = Columns(times(2, psi.w), times(2, psi.v))
     second = twist_cross(Columns.of(A_above), S) + twist_cross(V, psi) + Columns.of(own)
     change = twice + Columns.of(world.change)
-    r1, r2 = times(2, moved.coriolis_transposed(S)), body.momentum(S)
+    r1, r2 = times(2, moved.multiply_coriolis_transposed(S)), body.momentum(S)
     F = moved.force
     follow = Columns(plus(cross(S.w, F.w), cross(S.v, F.v)), cross(S.w, F.v))  # S ×* F
     return Derivatives(
@@ -219,12 +223,12 @@ class Derivatives:
     on_speed: Sequence[Expr]
     own: Mapping[tuple[int, int], Expr]
 
-    def by_position(self) -> Expr:
+    def differentiate_by_position(self) -> Expr:
         """∂τ/∂ξ."""
         own = {(j, i): x for (i, j), x in self.own.items()}
         return join_products(self.moving, (self.position, self.outer), (self.on_position, self.S), own)
 
-    def by_speed(self) -> Expr:
+    def differentiate_by_speed(self) -> Expr:
         """∂τ/∂w."""
         return join_products(self.moving, (self.speed, self.outer), (self.on_speed, self.S))
 

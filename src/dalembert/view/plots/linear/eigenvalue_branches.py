@@ -33,7 +33,7 @@ def plot_branches(
     Parameters
     ----------
     view : "campbell" (frequencies over the parameter, growth rates below where anything decays or grows) or "locus"
-        (eigenvalues in the complex plane). Branches over a gain is a locus when left out, all others are not.
+        (eigenvalues in the complex plane). Branches over a gain are drawn as a locus when left out, all others are not.
     frequency : "Hz" or "rad/s", of the Campbell diagram.
     """
     choice("frequency unit", frequency, ("Hz", "rad/s"), "the plot of eigenvalue branches")
@@ -43,7 +43,7 @@ def plot_branches(
     return _campbell(branches, frequency, title or "")
 
 
-def _growing(branches: EigenvalueBranches) -> Any:
+def _find_growing(branches: EigenvalueBranches) -> Any:
     """(nv, nb) which branches grow; never where the whole system was found stable."""
     s = branches.eigenvalues
     still = pole_map.LIMITS.rounding * np.abs(s).max(initial=0.0)
@@ -137,7 +137,7 @@ def _to_the_axis(heights: FloatArray) -> FloatArray:
 
 
 def _branches(ax: Axes, branches: EigenvalueBranches, heights: FloatArray, seen: Any) -> None:
-    bad = _growing(branches)
+    bad = _find_growing(branches)
     for branch in np.flatnonzero(seen):
         y, unstable = heights[:, branch], bad[:, branch]
         ax.plot(branches.values, y, color=BLUE, label="_branch", zorder=3)
@@ -192,7 +192,7 @@ def _useful_limits(rates: FloatArray) -> tuple[float, float]:
 
 def _legend(figure: Figure, branches: EigenvalueBranches) -> None:
     shown: list[Any] = []
-    if _growing(branches).any():
+    if _find_growing(branches).any():
         shown += [Line2D([], [], color=BLUE, label="decays or stays"), Line2D([], [], color=RED, lw=2.2, label="grows")]
     if branches.crossings:
         shown.append(Line2D([], [], **{**BOUNDARY, "label": "stability boundary"}))

@@ -13,13 +13,13 @@ from dalembert.core.errors import DataError
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.view.plots.figures import (
     INK,
-    beside,
     check_count,
     choice,
     heading,
     line_of,
     log_ticks,
     new_figure,
+    put_legend_beside,
     with_unit,
 )
 
@@ -94,7 +94,7 @@ def plot_frequency_response(
         if peaks:
             _mark_peaks(ax, response, [pair for _, pair in group if pair not in zero], magnitude, frequency)
         if len(entries) > 1:
-            beside(ax, max(len(group), 2))
+            put_legend_beside(ax, max(len(group), 2))
     if phase:
         seen = [(k, pair) for k, pair in enumerate(entries) if pair not in zero]
         _draw_phases(axes[-1], response, seen or list(enumerate(entries)), x, order)

@@ -159,7 +159,7 @@ def outer_faces(group: SolidGroup) -> Faces:
     return Faces(mesh, mesh.cells[cells[:, None], np.array(rings)[numbers]].astype(np.int64))
 
 
-def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
+def find_springs_and_masses(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
     """Pairs of points that springs join (k, 2), points on springs to the ground (k,), points with masses (k,).
 
     Of a structure without beams and solids: every pair that K joins, no ground, every point with mass.

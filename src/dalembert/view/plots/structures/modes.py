@@ -12,7 +12,17 @@ from dalembert.linear.modes import LIMITS as MOTION
 from dalembert.linear.modes import Modes, damping_text
 from dalembert.numerics import ties
 from dalembert.structures.continuous.continuous_modes import ContinuousModes
-from dalembert.view.plots.figures import COLORS, GREY, INK, beside, choice, choose_modes, heading, line_of, new_figure
+from dalembert.view.plots.figures import (
+    COLORS,
+    GREY,
+    INK,
+    choice,
+    choose_modes,
+    heading,
+    line_of,
+    new_figure,
+    put_legend_beside,
+)
 from dalembert.view.plots.linear import comparisons, pole_map
 
 if TYPE_CHECKING:
@@ -143,6 +153,6 @@ def plot_continuous_modes(modes: ContinuousModes, *, mode: object = None, title:
     ax.set_xlabel("position along the body [m]")
     mass = modes.normalisation == "mass"
     ax.set_ylabel("shape [1/√kg]" if mass else "shape, largest 1 [-]")
-    beside(ax, len(numbers))
+    put_legend_beside(ax, len(numbers))
     heading(figure, "" if title is None else title)
     return figure

@@ -116,7 +116,7 @@ def _at_rest(structure: Structure, names: bool | None, title: str | None) -> Fig
 def draw_marks(scene: Stage, structure: Structure, moved: FloatArray | None = None) -> list[str]:
     """Supports, springs and masses; returns the kinds drawn."""
     where = structure.positions if moved is None else moved
-    pairs, grounded, masses = geometry.left_over(structure)
+    pairs, grounded, masses = geometry.find_springs_and_masses(structure)
     if not structure.groups:
         scene.marks(where, marker=".", ms=6, color=BLUE, label="points")
     scene.lines([where[pair] for pair in pairs], colors=GREEN, linewidths=1.2, linestyles="--", label="springs")

@@ -1,0 +1,1 @@
+"""Reductions, one file per method."""

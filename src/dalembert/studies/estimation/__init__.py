@@ -1,0 +1,1 @@
+"""Studies of observers: motion, forces and loads that no sensor measures."""

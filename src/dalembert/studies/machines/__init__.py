@@ -1,0 +1,1 @@
+"""Studies of machines with rigid bodies."""

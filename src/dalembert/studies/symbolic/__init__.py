@@ -1,0 +1,1 @@
+"""Studies of systems in symbols: formalisms, modular models and planar linkages."""

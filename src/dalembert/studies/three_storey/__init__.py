@@ -1,0 +1,1 @@
+"""The three-storey building of the laboratory, from drawing to data to control."""
