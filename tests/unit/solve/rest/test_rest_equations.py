@@ -185,6 +185,26 @@ def test_a_direction_is_soft_below_a_billionth_of_the_stiffness(stiffness: float
     assert len(state.directions) == count
 
 
+@pytest.mark.parametrize(("back", "family"), [(-0.4, True), (-0.6, False)])
+def test_equilibria_go_on_where_half_of_a_quarter_step_is_left_after_six_of_newton(back: float, family: bool) -> None:
+    steps: list[int] = []
+    state: Any = SimpleNamespace(
+        limits=np.ones(1), move=lambda q, change: q + change, settle=lambda q, z: place(q=q),
+        error=lambda at: 1.0 if len(steps) < 6 else 0.0,
+        step=lambda at, mu: steps.append(1) or np.array([back * 0.25 / 6]),
+    )  # fmt: skip
+    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is family
+    state.error = lambda at: 0.0  # the first step is an equilibrium
+    state.settle = lambda q, z: steps.append(float(q[0])) or place(q=q)
+    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is True
+    assert steps[-1] == pytest.approx(0.25)
+    state.error = lambda at: 1.0  # no equilibrium is reached
+    steps.clear()
+    state.settle = lambda q, z: place(q=q)
+    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is False
+    assert len(steps) == 6
+
+
 # --- the descent and Newton's method, along one coordinate: q is the last move, `left` the force ----------------------
 
 
