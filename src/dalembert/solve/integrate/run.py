@@ -403,13 +403,13 @@ class Run:
     def _advise(self, before: Array, block: Array) -> None:
         """Say once that regularised friction or a fast vibration makes many steps, and what does not.
 
-        Judged at every thousandth step: how many steps one call makes depends on the machine.
+        Judged ten times before that many: how many steps one call makes depends on the machine.
         """
         if self.advice or self.method.step is not None or not self.method.explicit:
             return
         accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
         made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
-        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= THRESHOLDS.many_steps))
+        due = np.flatnonzero((np.diff(made // (THRESHOLDS.many_steps // 10)) > 0) & (made[1:] >= THRESHOLDS.many_steps))
         for k in due:
             self._advise_at(block[k], int(made[k + 1]))
 

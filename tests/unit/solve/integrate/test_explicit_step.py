@@ -7,7 +7,7 @@ import math
 import pytest
 
 import dalembert as da
-from dalembert.solve.integrate.explicit_step import propose_steps
+from dalembert.solve.integrate.explicit_step import damp_error, propose_steps
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +65,21 @@ def test_an_error_below_1e_4_is_remembered_as_1e_4() -> None:
     m.add_body("stone", mass=1.0, inertia=1.0)
     run = da.simulate(da.equations(m), 1e6, method=da.DormandPrince(first_step=1e-4), every=1e6, progress=False)
     assert abs(run.statistics["steps"] - steps) <= 1
+
+
+@pytest.mark.parametrize(("beyond", "steps"), [(4.70e-4, 2), (4.85e-4, 3)])
+def test_the_first_step_grows_as_after_an_error_of_a_hundredth(beyond: float, steps: int) -> None:
+    """0.8 · 1e-10^(-0.7/8) · 1e-2^(0.4/8) = 4.77, of a step of 1e-4 s without error."""
+    m = da.Mechanism("stone", planar=True, gravity=0)
+    m.add_body("stone", mass=1.0, inertia=1.0)
+    end = 1e-4 + beyond
+    run = da.simulate(da.equations(m), end, method=da.DormandPrince(first_step=1e-4), every=end, progress=False)
+    assert run.statistics["steps"] == steps
+
+
+@pytest.mark.parametrize(
+    ("fifth", "third", "error"),
+    [(1.0, 0.0, 1.0), (1.0, 10.0, 0.5**0.5), (0.9e100, 0.0, 0.9e100), (1.1e100, 0.0, math.inf), (1.0, 1.1e100, math.inf)],
+)
+def test_the_error_of_order_8_is_damped_by_a_tenth_of_that_of_order_3(fifth: float, third: float, error: float) -> None:
+    assert float(damp_error(fifth, third)) == pytest.approx(error)
