@@ -272,7 +272,7 @@ def test_a_node_that_moves_by_a_billionth_stands_still(motion: float, still: lis
 
 @pytest.mark.parametrize(("inertia", "taken"), [(0.5e-12, False), (2e-12, True)])
 def test_a_rigid_direction_below_1e_12_of_the_inertia_takes_none_of_the_modes(inertia: float, taken: bool) -> None:
-    """A unit mass at the origin with one mode of unit mass whose turn about x takes half of it away, if there is inertia.
+    """A unit mass at the origin; its mode of unit mass turns it about x, which takes half away if there is inertia.
 
     A cutoff of half its frequency then makes its free mass a quarter of the stiffness over the frequency.
     """

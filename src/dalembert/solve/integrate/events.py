@@ -37,8 +37,8 @@ class EventLimits:
     endless: float = 1e-6  # s: intervals that shrink below this, `shrinking` in a row, will not end
     shrinking: int = 8
     jump: float = 1e-8  # speed that a prescribed jump misses, over 1 + its size: joints do not allow it
-    # Singular value of the equations of a jump, of the largest, that is zero. It is the square of that of the rows, which
-    # depend on each other below 1e-6; a jump that needs them is refused by `jump`.
+    # Singular value of the equations of a jump, of the largest, that is zero. It is the square of that of the rows,
+    # which depend on each other below 1e-6; a jump that needs them is refused by `jump`.
     rank: float = 1e-12
 
 

@@ -49,7 +49,9 @@ NUMBERS = 4_000_000  # in one matrix of a block
 class InverseLimits:
     """Iterations and rank decisions of inverse dynamics; changes are relative to 1 + the largest value."""
 
-    iterations: int = 60  # Newton's method takes five; the second half, in half steps, is for a kink that makes it cycle
+    iterations: int = (
+        60  # Newton's method takes five; the second half, in half steps, is for a kink that makes it cycle
+    )
     settled: float = 1e-11  # last change of inputs and reactions
     share: float = 1e-8  # of a joint in a null vector, from which its reaction is not unique: rounding is 1e-15 / 1e-9
     rounding: float = 1e-9  # of the largest effort: one below it is zero; RANK lets through errors as large

@@ -281,7 +281,9 @@ class _MotionAnalysis:
         parts = np.linspace(0.0, 1.0, TOLERANCES.parts + 1)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,)
         for part in parts:
             for _ in range(TOLERANCES.iterations):
-                q, _, gap = self.tools.newton_kernel(q, eqs.p, t, h + part * (goal - h))  # the gap before its corrections
+                q, _, gap = self.tools.newton_kernel(
+                    q, eqs.p, t, h + part * (goal - h)
+                )  # the gap before its corrections
                 if not gap[0] > TOLERANCES.gap * (1 + float(np.abs(q).max(initial=0.0))):
                     break
         J = self.stack(q, eqs.p, t, s)[0]

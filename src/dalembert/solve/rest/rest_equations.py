@@ -259,7 +259,9 @@ class Rest:
         A step along it, then Newton's method: along a family of equilibria it stays about there; where the force grows
         with the third power it goes back.
         """
-        first = self.settle(self.move(place.q, LIMITS.along * direction / (np.abs(direction) / self.limits).max()), place.z)
+        first = self.settle(
+            self.move(place.q, LIMITS.along * direction / (np.abs(direction) / self.limits).max()), place.z
+        )
         trial = first
         for _ in range(LIMITS.returning):
             if trial is None or self.error(trial) <= LIMITS.accepted:

@@ -58,7 +58,7 @@ def test_a_controlled_step_is_stretched_by_a_billionth_to_the_end(
 
 
 def test_an_error_below_1e_4_is_remembered_as_1e_4() -> None:
-    """At rest. Steps without error grow by 0.8 · 1e-10^(-0.7/8) · 1e-4^(0.4/8) = 3.79, the first by 4.77 (1e-2 before)."""
+    """Steps without error grow by 0.8 · 1e-10^(-0.7/8) · 1e-4^(0.4/8) = 3.79, the first by 4.77 (1e-2 before it)."""
     time, step, steps = 1e-4, 4.77e-4, 1
     while time < 1e6:
         time, step, steps = time + step, step * 0.8 * 10**0.875 * 10**-0.2, steps + 1
@@ -80,7 +80,13 @@ def test_the_first_step_grows_as_after_an_error_of_a_hundredth(beyond: float, st
 
 @pytest.mark.parametrize(
     ("fifth", "third", "error"),
-    [(1.0, 0.0, 1.0), (1.0, 10.0, 0.5**0.5), (0.9e100, 0.0, 0.9e100), (1.1e100, 0.0, math.inf), (1.0, 1.1e100, math.inf)],
+    [
+        (1.0, 0.0, 1.0),
+        (1.0, 10.0, 0.5**0.5),
+        (0.9e100, 0.0, 0.9e100),
+        (1.1e100, 0.0, math.inf),
+        (1.0, 1.1e100, math.inf),
+    ],
 )
 def test_the_error_of_order_8_is_damped_by_a_tenth_of_that_of_order_3(fifth: float, third: float, error: float) -> None:
     assert float(damp_error(fifth, third)) == pytest.approx(error)

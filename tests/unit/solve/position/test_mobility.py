@@ -394,8 +394,6 @@ def test_the_neighbour_of_a_pose_is_a_hundredth_away(monkeypatch):
     m = da.Mechanism("body", planar=True, gravity=0)
     m.add_body("body", mass=1.0, inertia=1.0)
     m.add_constraint("one", lambda s: s["body.x"])
-    m.add_constraint(
-        "two", lambda s: s["body.vx"] + 0.1 * s["body.angle"] ** 3 * s["body.vy"], level="velocity"
-    )
+    m.add_constraint("two", lambda s: s["body.vx"] + 0.1 * s["body.angle"] ** 3 * s["body.vy"], level="velocity")
     assert da.mobility(da.equations(m)).singular is True
     assert np.abs(seen[-1].q).max() == pytest.approx(0.01)

@@ -18,9 +18,7 @@ from tests.helpers.findings import raises
 def settle(change: float, monkeypatch: pytest.MonkeyPatch) -> int:
     """Newton steps of one reaction of about 1 that changes by so much in each."""
     made: list[int] = []
-    terms = SimpleNamespace(
-        M=np.eye(1), A=np.eye(1), f_lam=np.eye(1), f=np.zeros(1), R2=np.zeros(1)
-    )
+    terms = SimpleNamespace(M=np.eye(1), A=np.eye(1), f_lam=np.eye(1), f=np.zeros(1), R2=np.zeros(1))
     monkeypatch.setattr(tangent, "terms", lambda eqs, x: made.append(1) or terms)
     monkeypatch.setattr(tangent, "Saddle", lambda *at: SimpleNamespace(solve=lambda r1, r2: (r1, -r1 + change)))
     eqs: Any = SimpleNamespace(nv=1, name="slider")

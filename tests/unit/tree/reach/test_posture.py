@@ -60,7 +60,9 @@ def test_a_descent_has_sixty_steps_at_most(monkeypatch: pytest.MonkeyPatch) -> N
     made: list[int] = []
     monkeypatch.setattr(posture, "_step_beside", lambda *at: (np.ones(1), 1.0))
     monkeypatch.setattr(
-        posture, "_move_and_correct", lambda search, point, goals, change: made.append(1) or SimpleNamespace(q=point.q - 1)
+        posture,
+        "_move_and_correct",
+        lambda search, point, goals, change: made.append(1) or SimpleNamespace(q=point.q - 1),
     )
     objective: Any = SimpleNamespace(value=lambda q, t: q)
     search: Any = SimpleNamespace(t=0.0)
@@ -73,7 +75,9 @@ def test_twelve_steps_lead_back_to_the_task() -> None:
     """Newton's method takes three to five from so near; each halving of the step begins nearer."""
     given: list[int] = []
     search: Any = SimpleNamespace(
-        move=lambda q, change: q, search=lambda trial, goals, most: given.append(most) or trial, is_reached=lambda at: True
+        move=lambda q, change: q,
+        search=lambda trial, goals, most: given.append(most) or trial,
+        is_reached=lambda at: True,
     )
     point: Any = SimpleNamespace(q=0.0)
     posture._move_and_correct(search, point, [], np.ones(1))

@@ -47,8 +47,9 @@ FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, f
 class SundialsLimits:
     """Numbers with which SUNDIALS integrates a machine."""
 
-    # Of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS, and changes accelerations by
-    # less than the tolerance. A second of the Bricard linkage is good to 1e-7 with 1e-11 to 1e-5; with 0 IDAS gives up.
+    # Of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS, and changes accelerations
+    # by less than the tolerance. A second of the Bricard linkage is good to 1e-7 with 1e-11 to 1e-5; with 0 IDAS gives
+    # up.
     epsilon: float = 1e-9
     # Scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop it. 1e-9 to 1e-2 give the same
     # Bricard linkage; with 1 IDAS gives up.
