@@ -77,7 +77,11 @@ def test_loops_are_closed_to_1e_12_in_12_steps_or_not_at_all(
 ) -> None:
     made: list[int] = []
     rows = SimpleNamespace(sparse=lambda *at: np.eye(1))
-    kernels: dict[str, Any] = {"position": lambda *at: (np.array([gap]),), "rows": rows, "kinematics": lambda *at: [1.0]}
+    kernels: dict[str, Any] = {
+        "position": lambda *at: (np.array([gap]),),
+        "rows": rows,
+        "kinematics": lambda *at: [1.0],
+    }
     monkeypatch.setattr(pose_search, "least_change", lambda *at: made.append(1) or np.zeros(1))
     monkeypatch.setattr(pose_search, "normalised_numbers", lambda eqs, q: q)
     eqs = SimpleNamespace(nq=1, nv=1, nz=0, nu=0, p=None, holonomic_rows=[0], kernel=kernels.__getitem__)
