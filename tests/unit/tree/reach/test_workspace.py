@@ -124,8 +124,8 @@ def test_four_poses_are_drawn_for_each_sample_of_a_machine_with_loops(monkeypatc
     names = SimpleNamespace(names=("crank",), units=("rad",), index={"crank": 0})
     kernel = SimpleNamespace(many=lambda *at: (np.zeros((0, 1)),))
     eqs: Any = SimpleNamespace(
-        name="arm", nq=1, nv=1, p=None, coordinates=names, quaternions=(), unrecorded=(), rows=(1,), holonomic_rows=(0,),
-        kernel=lambda name: kernel,
+        name="arm", nq=1, nv=1, p=None, coordinates=names, quaternions=(), unrecorded=(), rows=(1,),
+        holonomic_rows=(0,), kernel=lambda name: kernel,
     )  # fmt: skip
     ranges: Any = SimpleNamespace(coordinates=(), measures=(), low=np.zeros(0), high=np.zeros(0))
     begin: Any = SimpleNamespace(q=np.zeros(1), t=0.0)
