@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
 
+NO_INERTIA = 1e-12  # eigenvalue of the rigid inertia, of the largest, that is none: a line about itself has rounding
 PLANAR_SHARE = 1e-6  # of a motion or rotation that may leave the plane: modes of symmetric sections mix by rounding
 
 
@@ -184,7 +185,7 @@ class FlexibleBodyData:
         lever = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * self.first_moment[[[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
         rigid = np.block([[self.mass * np.eye(3), lever.T], [lever, self.inertia]])
         G = np.vstack([self.translation, self.rotation])
-        free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=1e-12, hermitian=True) @ G
+        free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=NO_INERTIA, hermitian=True) @ G
         values, shapes = eigh(self.stiffness, free)
         excess = np.maximum(values / (2 * np.pi * cutoff) ** 2 - 1, 0.0)
         added = (free @ shapes) * excess @ (free @ shapes).T

@@ -36,6 +36,13 @@ class DataLimits:
     # Densities [kg/m³] of bodies: lattices and foam above 1, osmium 2.3e4; beyond these by a factor of 1000 no body is.
     lightest: float = 1e-3
     heaviest: float = 2e7
+    # Densities [kg/m³] that a system of units must lead to, to be named: wood and osmium.
+    usual_low: float = 300.0
+    usual_high: float = 25_000.0
+    # Motion of a node that is none, relative to the largest of any node: nine digits of a file.
+    still: float = 1e-9
+    # Entry of a diagonal, relative to the largest, that is not scaled to one: rounding, and zeros of massless modes.
+    zero: float = 1e-14
     # Radius of gyration below this part of the largest says nothing of the volume: a line or a sheet.
     thin: float = 1e-4
     # Lowest frequency times size [m/s]: 2e4/4 for diamond; twenty times that.
@@ -242,7 +249,7 @@ def still_nodes(data: FlexibleBodyData) -> list[str]:
     ]
     largest = max(sizes, default=0.0)
     picture = 0.0 if data.picture is None else float(np.abs(data.picture.modes).max(initial=0.0))
-    limit = 1e-9 * max(largest, picture)
+    limit = LIMITS.still * max(largest, picture)
     return [node.name for node, size in zip(data.nodes, sizes) if size <= limit]
 
 
@@ -291,7 +298,7 @@ def _unit_words(density: float) -> str:
     """The system of units that would explain a density, with its factor."""
     for words, length, mass in UNITS:
         factor = mass / length**3
-        if 300.0 <= density * factor <= 25_000.0:
+        if LIMITS.usual_low <= density * factor <= LIMITS.usual_high:
             return f"with the units {words} it would be {density * factor:.3g} kg/m³, a factor of {factor:.3g}."
     return f"a factor of {7850.0 / density:.1g} to that of steel. SI units are needed."
 
@@ -311,7 +318,7 @@ def lowest(matrix: FloatArray) -> float:
         return 0.0
     diagonal = np.diagonal(matrix)
     largest = float(np.abs(diagonal).max())
-    size = np.sqrt(np.where(diagonal > 1e-14 * largest, diagonal, max(largest, 1e-300)))
+    size = np.sqrt(np.where(diagonal > LIMITS.zero * largest, diagonal, max(largest, 1e-300)))
     return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T) / np.outer(size, size))[0])
 
 

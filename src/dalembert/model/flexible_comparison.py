@@ -26,6 +26,8 @@ class ComparisonLimits:
     inertia: float = 0.05
     # Frequencies of a reduced model are above those of the full one; the lowest should be good to a few percent.
     frequency: float = 0.05
+    # Distance of a ratio from a factor of units: `inertia` and `frequency` differ by as much, and no two factors do.
+    units: float = 0.02
 
 
 LIMITS = ComparisonLimits()
@@ -164,7 +166,7 @@ def _unit_factor(row: CheckRow) -> str:
         return ""
     ratio = mine / theirs
     for text, factor in (("1000", 1e3), ("1e6", 1e6), ("1e9", 1e9), ("2π", 2 * np.pi), ("31.6", np.sqrt(1e3))):
-        if abs(ratio / factor - 1) < 0.02 or abs(ratio * factor - 1) < 0.02:
+        if abs(ratio / factor - 1) < LIMITS.units or abs(ratio * factor - 1) < LIMITS.units:
             return text
     return ""
 

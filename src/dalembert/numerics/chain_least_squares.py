@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray as Array
 
+OPTIMAL = 1e-14  # relative change of the sum of squares that ends a search within bounds: 45 units of rounding
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -133,7 +135,7 @@ def solve_bounded(R: Array, rho: Array, low: Array, high: Array) -> Array:
     theta = np.where(wide, 0.0, low)
     if wide.any():
         found = scipy.optimize.lsq_linear(
-            R[:, wide], -(rho + R @ theta), bounds=(low[wide], high[wide]), method="bvls", tol=1e-14
+            R[:, wide], -(rho + R @ theta), bounds=(low[wide], high[wide]), method="bvls", tol=OPTIMAL
         )
         theta[wide] = np.clip(found.x, low[wide], high[wide])
     return np.asarray(theta)

@@ -12,6 +12,8 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 
+PIVOT = 0.1  # entry, of the largest of its row, that may be a pivot: an elimination grows errors by ten at most
+
 
 def rows_are_linear(eqs: EquationsOfMotion) -> bool:
     """Whether all rows are such; those of joints that close loops change with the pose: three are compared."""
@@ -28,7 +30,7 @@ def leading_speeds(eqs: EquationsOfMotion) -> tuple[str, ...]:
     following: list[int] = []
     for k in range(len(A)):
         size = np.abs(A[k])
-        pivot = next((j for j in last if size[j] > 0.1 * size.max(initial=0.0)), None)
+        pivot = next((j for j in last if size[j] > PIVOT * size.max(initial=0.0)), None)
         if pivot is None:  # a row that the others imply
             continue
         following.append(pivot)

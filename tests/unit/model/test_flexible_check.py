@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.model import flexible, flexible_check, flexible_comparison
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening, StrainGauge
 from dalembert.model.flexible_check import still_nodes
 from tests.helpers.findings import raises
@@ -239,3 +241,54 @@ def test_check_finds_a_model_with_fewer_rigid_modes() -> None:
     )
     found = FlexibleBodyData(**fields, finite_elements=model).check()
     assert [row.what for row in found.rows if not row.sound] == ["rigid modes"]
+
+
+@pytest.mark.parametrize(("ratio", "factor"), [(1019.0, "1000"), (1021.0, ""), (1 / 6.4, "2π"), (1 / 6.42, "")])
+def test_a_ratio_within_2_percent_of_a_factor_of_units_is_one(ratio: float, factor: str) -> None:
+    row: Any = SimpleNamespace(value=f"{ratio!r}", expected="1.0")
+    assert flexible_comparison._unit_factor(row) == factor
+
+
+@pytest.mark.parametrize(("density", "named"), [(310e-12, True), (290e-12, False), (24e-9, True), (26e-9, False)])
+def test_units_are_named_that_lead_to_a_density_between_wood_and_osmium(density: float, named: bool) -> None:
+    """In mm and t; no other system of units leads there."""
+    assert ("mm and t" in flexible_check._unit_words(density)) is named
+
+
+@pytest.mark.parametrize(("entry", "lowest"), [(0.5e-14, 0.5e-14), (2e-14, 1.0)])
+def test_a_diagonal_entry_below_1e_14_is_not_scaled(entry: float, lowest: float) -> None:
+    assert flexible_check.lowest(np.diag([1.0, entry])) == pytest.approx(lowest, rel=1e-6, abs=0.0)
+
+
+@pytest.mark.parametrize(("motion", "still"), [(0.9e-9, ["root"]), (1.1e-9, [])])
+def test_a_node_that_moves_by_a_billionth_stands_still(motion: float, still: list[str]) -> None:
+    nodes = [
+        SimpleNamespace(name=name, translation=np.array([[size]]), rotation=np.zeros((1, 1)))
+        for name, size in (("root", motion), ("tip", 1.0))
+    ]
+    data: Any = SimpleNamespace(nodes=nodes, picture=None)
+    assert still_nodes(data) == still
+
+
+@pytest.mark.parametrize(("inertia", "taken"), [(0.5e-12, False), (2e-12, True)])
+def test_a_rigid_direction_below_1e_12_of_the_inertia_takes_none_of_the_modes(inertia: float, taken: bool) -> None:
+    """A unit mass at the origin; its mode of unit mass turns it about x, which takes half away if there is inertia.
+
+    A cutoff of half its frequency then makes its free mass a quarter of the stiffness over the frequency.
+    """
+    parts = sums()
+    parts |= {
+        "mass": 1.0, "first_moment": np.zeros(3), "inertia": np.diag([inertia, 1.0, 1.0]),
+        "translation": np.zeros((3, 1)), "rotation": np.array([[np.sqrt(0.5 * inertia)], [0.0], [0.0]]),
+        "modal_mass": np.ones((1, 1)), "stiffness": np.ones((1, 1)),
+    }  # fmt: skip
+    data = FlexibleBodyData.__new__(FlexibleBodyData)
+    for name, value in parts.items():
+        object.__setattr__(data, name, value)
+    made: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flexible, "FlexibleBodyData", lambda **given: made.append(given["modal_mass"]))
+        patch.setattr(flexible, "dataclass_fields", lambda one: [SimpleNamespace(name="modal_mass")])
+        data.limit_frequencies(0.5 / (2 * np.pi))
+    # free mass m and ω² = 1/m: added m (ω²/ω_c² - 1) = 4 - m
+    assert float(made[0][0, 0]) == pytest.approx(1.0 + 4.0 - (0.5 if taken else 1.0), rel=1e-6)

@@ -86,3 +86,27 @@ def test_equal_pairs_that_cross_the_axis_together_are_one_crossing(seed):
     K = np.diag(shaken([4.0, 4.0], seed))
     found = track_eigenvalues(lambda c: SecondOrder(np.eye(2), K, C=c * np.eye(2)), np.linspace(-1.0, 1.0, 5))
     assert [one.value for one in found.crossings] == pytest.approx([0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "tie"),
+    [
+        ([1.0, 1.0 + 0.9e-9], True),
+        ([1.0, 1.0 + 1.1e-9], False),
+        ([0.0, 0.9e-14, 1.0], True),
+        ([0.0, 1.1e-14, 1.0], False),
+    ],
+)
+def test_numbers_are_a_tie_to_a_billionth_and_to_1e_14_of_the_largest(values, tie):
+    ranks = ties.ranks(values)
+    assert (ranks[0] == ranks[1]) == tie
+
+
+@pytest.mark.parametrize(("less", "first"), [(0.9e-6, 0), (1.1e-6, 1)])
+def test_components_are_equally_large_to_a_millionth(less, first):
+    assert ties.first_largest([1.0 - less, 1.0]) == first
+
+
+@pytest.mark.parametrize(("more", "first"), [(0.4e-4, 0), (0.6e-4, 1)])
+def test_the_first_of_two_columns_is_preferred_by_half_of_1e_4(more, first):
+    assert ties.pivot_columns(np.diag([1.0, 1.0 + more]))[1][0] == first

@@ -333,6 +333,6 @@ def _refine(f: Callable[[float], float], w: float) -> float | None:
     if low * high < 0.0 and math.isfinite(low) and math.isfinite(high):
         from scipy.optimize import brentq  # slow to import
 
-        return float(brentq(f, max(w - step, 0.0), w + step, xtol=1e-300, rtol=4e-15))
+        return float(brentq(f, max(w - step, 0.0), w + step, xtol=1e-300, rtol=4 * float(np.finfo(float).eps)))
     scale = max(abs(low), abs(high))
     return w if abs(f(w)) <= CROSSING.touch * scale or abs(f(w)) < CROSSING.nothing else None

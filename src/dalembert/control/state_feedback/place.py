@@ -245,7 +245,7 @@ def _best_directions(spaces: list[Any], poles: ComplexArray) -> list[Any]:
         try:
             Y = np.linalg.inv(whole)
         except np.linalg.LinAlgError:
-            return 1e3, np.zeros(length)
+            return float(np.log(np.finfo(float).max)), np.zeros(length)
         J = float(np.linalg.norm(Y) ** 2)
         slope = -2.0 * (Y @ Y.conj().T @ Y).conj().T / J  # dJ = Re Σ conj(slope) dΦ
         gradient, k, place = [], 0, len(poles)

@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 RANK_TOLERANCE = 1e-10  # singular values below this share of the largest count as zero
 SINGULAR_MASS = 1e-12  # smallest eigenvalue of M with unit diagonal that still counts as mass
 NO_MASS = 1e-14  # eigenvalue of a block of M, as a share of its largest entry, that counts as zero
+NO_ROW = 1e-14  # length of a row, as a share of the longest, below which it is rounding: 45 units of it
 INVOLVED = 1e-6  # share of the largest component of a null vector from which a coordinate is named
 PENALTY = 1e7  # of the augmented Lagrangian, in units where M has a unit diagonal and rows have unit length
 PENALTY_ITERATIONS = 60
@@ -70,7 +71,7 @@ def scales(M: Array, A: Array) -> tuple[Array, Array]:
     diagonal[diagonal <= NO_MASS * largest] = largest
     d = 1.0 / np.sqrt(diagonal)
     lengths = np.linalg.norm(A * d, axis=1)
-    lengths = np.maximum(lengths, 1e-14 * lengths.max(initial=0.0))  # a row of rounding is none
+    lengths = np.maximum(lengths, NO_ROW * lengths.max(initial=0.0))
     return d, 1.0 / np.where(lengths > 0, lengths, 1.0)
 
 

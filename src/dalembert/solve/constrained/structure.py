@@ -36,7 +36,7 @@ def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
         for index in diagonal_blocks(pattern):
             block = M[index, :][:, index].toarray() if len(index) > 1 else diagonal[index].reshape(1, 1)
             values, vectors = np.linalg.eigh(block) if len(index) > 1 else (block[0], np.eye(1))
-            zero = values <= NO_MASS * max(float(np.abs(block).max()), 1e-8 * largest)
+            zero = values <= NO_MASS * float(np.abs(block).max())
             if not zero.any():
                 continue
             fixed = changing.isdisjoint(index)

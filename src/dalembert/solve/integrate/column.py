@@ -20,6 +20,8 @@ from dalembert.solve.constrained.solve import Baumgarte, forward_function
 from dalembert.solve.integrate.inputs import Inputs
 
 MX = ca.MX
+# The error that stands for the one before the first step, in units of the tolerance: a first step is mostly too short.
+FIRST_ERROR = 1e-2
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Column:
         work, lam = MX.sym("work"), MX.sym("lam", len(eqs.rows))
         _, a, zdot, power, lam1, change = self.derivative(s["t"], [s["q"], s["v"], s["z"]], lam)
         x = self.layout.join(
-            **s, work=work, a=a, zdot=zdot, power=power, lam=lam1, size=MX(1e-2), accepted=MX(0), rejected=MX(0),
+            **s, work=work, a=a, zdot=zdot, power=power, lam=lam1, size=MX(FIRST_ERROR), accepted=MX(0), rejected=MX(0),
             change=change, events=self.event_values(s["t"], s["q"], s["v"], s["z"], a, lam1), own=own(a, zdot),
         )  # fmt: skip
         return ca.Function("start", [*s.values(), work, lam, self.p, self.c], [x])

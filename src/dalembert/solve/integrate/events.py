@@ -30,14 +30,16 @@ class EventLimits:
 
     time: float = 1e-13  # s, of a located event
     rounding: float = 4 * float(np.finfo(float).eps)  # of its time, relative: the least that `brentq` accepts
+    halvings: int = 40  # of a step, to find a time between its start on zero and the crossing: 1e-12 of it
     zero: float = 1e-12  # an event function this small at a start counts as zero
     probes: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of one that starts on zero is sought
     noise: float = 1e-14  # change of an event function that is rounding
     endless: float = 1e-6  # s: intervals that shrink below this, `shrinking` in a row, will not end
     shrinking: int = 8
-    jump: float = (
-        1e-8  # speed that a prescribed jump misses, over 1 + its size: joints do not allow it; rounding is 1e-14
-    )
+    jump: float = 1e-8  # speed that a prescribed jump misses, over 1 + its size: joints do not allow it
+    # Singular value of the equations of a jump, of the largest, that is zero. It is the square of that of the rows,
+    # which depend on each other below 1e-6; a jump that needs them is refused by `jump`.
+    rank: float = 1e-12
 
 
 LIMITS = EventLimits()
@@ -263,7 +265,7 @@ class EventMonitor:
         low = start
         if not side * left[column] > LIMITS.zero:  # starts on zero: find a time on the first side
             low = end
-            for _ in range(40):
+            for _ in range(LIMITS.halvings):
                 low = start + 0.5 * (low - start)
                 if value(low) > 0:
                     break
@@ -337,7 +339,7 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str)
     m = len(J)
     scale = max(float(np.abs(M).max()), 1e-300)
     system = np.block([[M / scale, J.T], [J, np.zeros((m, m))]])
-    change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=1e-12)[0][: eqs.nv]
+    change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=LIMITS.rank)[0][: eqs.nv]
     missed = J @ change - right
     if len(missed) and np.abs(missed).max() > LIMITS.jump * (1 + np.abs(right).max()):
         raise ModelError(

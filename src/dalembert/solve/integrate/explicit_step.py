@@ -34,6 +34,9 @@ class StepControl:
     rejected: float = 0.2  # smallest factor after a rejection
     nothing: float = 1e-10  # added to the error: with order 8 it still lets steps grow by 6, above `longest`
     remembered: float = 1e-4  # smallest error before that counts (as in DOPRI5): an easy step does not shorten the next
+    # Order 8: weight of the square of the error estimate of order 3 beside that of order 5 (DOP853; Hairer, II.10), ...
+    third: float = 0.01
+    overflow: float = 1e100  # ... and estimates that count as infinite, so that no square overflows
     stretch: float = 1e-6  # a step of fixed length that would leave less than this share of itself goes to the end
     sliver: float = 1e-9  # likewise a controlled one, which may not grow past its error
 
@@ -47,6 +50,12 @@ def propose_steps(size: Any, before: Any, h: Any, order: int) -> tuple[Any, Any]
     smooth = c.safety * (size + c.nothing) ** (-c.proportional * k) * before ** (c.integral * k)
     shrink = ca.fmax(c.rejected, c.safety * (size + c.nothing) ** -k)
     return h * ca.fmax(c.shortest, ca.fmin(c.longest, smooth)), h * shrink
+
+
+def damp_error(fifth: Any, third: Any) -> Any:
+    """The error of order 8 from the estimates of order 5 and 3, in units of the tolerance."""
+    damped = fifth**2 / ca.sqrt(fifth**2 + CONTROL.third * third**2 + 1e-300)
+    return ca.if_else(ca.fmax(fifth, third) <= CONTROL.overflow, damped, np.inf)
 
 
 FINITE = 1e300  # sum of magnitudes of a step without an infinite or undefined number
@@ -169,7 +178,6 @@ class ExplicitStepper:
                     total += ca.sum1(local) + ca.sum1(ca.fabs(new[name]))
             sizes.append(size)
         worst = sizes[0]
-        if len(sizes) == 2:  # order 8: the estimate of order 5, damped by that of order 3; no square may overflow
-            damped = worst**2 / ca.sqrt(worst**2 + 0.01 * sizes[1] ** 2 + 1e-300)
-            worst = ca.if_else(ca.fmax(worst, sizes[1]) <= 1e100, damped, np.inf)
+        if len(sizes) == 2:
+            worst = damp_error(*sizes)
         return ca.if_else(total <= FINITE, worst, np.inf)

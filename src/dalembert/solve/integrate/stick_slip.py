@@ -51,6 +51,8 @@ class StickSlipLimits:
     backwards: float = 1e-7  # acceleration against the sliding that contradicts it, over that which the limit gives
     passes: int = 20  # of friction and reactions, eight in each
     settled: float = 1e-10  # last change of the reactions
+    unsettled: float = 1e-7  # last change from which on modes are no solution: that of `reached`, which they decide
+    massless: float = 1e-12  # singular value of M, of the largest, that is none: nothing accelerates there by itself
     together: int = 6  # coordinates of which all combinations are tried: 3⁶ = 729
     endless: int = 60  # changes at one instant: ten of each coordinate tried together
 
@@ -216,7 +218,7 @@ class _Judge:
         self.S = S.reshape(len(eqs.measures), eqs.nv)[run.measures]
         self.bias = self.bias[run.measures]
         (M,) = eqs.kernel("inertia")(state.q, eqs.p, state.t)
-        weight = np.linalg.lstsq(M.reshape(eqs.nv, eqs.nv), self.S.T, rcond=1e-12)[0]
+        weight = np.linalg.lstsq(M.reshape(eqs.nv, eqs.nv), self.S.T, rcond=LIMITS.massless)[0]
         self.ease = np.einsum("ij,ji->i", self.S, weight)  # acceleration by unit effort, without the joints' help
 
     def evaluate(self, modes: Array) -> tuple[Array, Array, Array, bool]:
@@ -228,7 +230,7 @@ class _Judge:
             _, a, _, _, lam, change = self.forward(s.q, s.v, s.z, self.u, p, s.t, lam)
             if not float(change[0]) > LIMITS.settled:
                 break
-        settled = bool(float(change[0]) <= 1e3 * LIMITS.settled)
+        settled = bool(float(change[0]) <= LIMITS.unsettled)
         _, static, kinetic = (x[run.places] for x in self.eqs.kernel("friction")(s.q, s.v, p, s.t, lam))
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(modes == 0, np.abs(lam[run.rows]) / static, 0.0)

@@ -49,13 +49,12 @@ NUMBERS = 4_000_000  # in one matrix of a block
 class InverseLimits:
     """Iterations and rank decisions of inverse dynamics; changes are relative to 1 + the largest value."""
 
-    iterations: int = 60
+    iterations: int = (
+        60  # Newton's method takes five; the second half, in half steps, is for a kink that makes it cycle
+    )
     settled: float = 1e-11  # last change of inputs and reactions
-    inputs: float = 1e-12  # last change of inputs behind internal states
     share: float = 1e-8  # of a joint in a null vector, from which its reaction is not unique: rounding is 1e-15 / 1e-9
-    regular: float = 1e-8  # smallest over largest singular value of a square system that is solved directly: √ε
-    bounded: float = 1e9  # solution over right-hand side that a direct solution may have: nine digits are lost
-    rounding: float = 1e-9  # of the largest value: an effort below it is zero
+    rounding: float = 1e-9  # of the largest effort: one below it is zero; RANK lets through errors as large
 
 
 LIMITS = InverseLimits()
@@ -345,8 +344,15 @@ class _ForceBalance:
             gap = wanted - g.reshape(wanted.shape)
             change = np.einsum("bij,bj->bi", np.linalg.pinv(G.reshape(len(gap), eqs.nz, -1)), gap)
             u[:, self.behind] += change
-            if not np.abs(change).max(initial=0.0) > LIMITS.inputs * (1 + np.abs(u).max(initial=0.0)):
-                break
+            if not np.abs(change).max(initial=0.0) > LIMITS.settled * (1 + np.abs(u).max(initial=0.0)):
+                return
+        name = eqs.inputs.names[self.behind[int(np.argmax(np.abs(change).max(axis=0)))]]
+        raise ConvergenceError(
+            "no-convergence",
+            f"input {name!r} was not found in {LIMITS.iterations} iterations (last change {np.abs(change).max():.1e}): "
+            "the rate of the internal state behind it may not be reachable.",
+            where={"input": name},
+        )
 
     def _prescribed_accelerations(self, poses: Poses, z: Array, u: Array) -> None:
         """Inputs that are accelerations of drivers, from the motion: A v̇ = b(u), b = u + b₀."""
@@ -375,15 +381,16 @@ def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Arra
     count, n, nx = W.shape
     m = L.shape[2]
     if nx + m == n and n:
-        square = np.concatenate((W, L), axis=2)
-        sure = [np.linalg.svd(_scale_columns(square[k]), compute_uv=False) for k in {0, count // 2, count - 1}]
-        if all(s[-1] > LIMITS.regular * s[0] for s in sure):
-            try:
-                both = np.linalg.solve(square, right[:, :, None])[:, :, 0]
-            except np.linalg.LinAlgError:
-                both = np.full((count, n), np.inf)
-            if np.isfinite(both).all() and np.abs(both).max() < LIMITS.bounded * (1 + np.abs(right).max()):
-                return np.asarray(both[:, :nx]), np.asarray(both[:, nx:]), nx, nx
+        # A random right-hand side has a part along the weakest direction: with columns of unit length its solution is
+        # about as long as the inverse of the smallest singular value.
+        square, random = np.concatenate((W, L), axis=2), np.random.default_rng(0)
+        probe = random.uniform(1.0, 2.0, n) * random.choice([-1.0, 1.0], n)
+        try:
+            solved = np.linalg.solve(square, np.stack((right, np.broadcast_to(probe, right.shape)), axis=2))
+        except np.linalg.LinAlgError:
+            solved = np.full((count, n, 2), np.nan)
+        if np.isfinite(solved).all() and np.abs(solved[:, :, 1] * np.linalg.norm(square, axis=1)).max() * RANK < 1.0:
+            return np.asarray(solved[:, :nx, 0]), np.asarray(solved[:, nx:, 0]), nx, nx
     U, values, Vt = (np.asarray(part, dtype=float) for part in np.linalg.svd(L))
     reached = np.zeros((count, n), dtype=bool)
     reached[:, : values.shape[1]] = values > RANK * values.max(axis=1, initial=1e-300)[:, None]
@@ -404,11 +411,6 @@ def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Arra
     share = np.where(held, left / np.where(held, values, 1.0), 0.0)
     lam = np.asarray(np.einsum("bji,bj->bi", Vt[:, : values.shape[1]], share))
     return np.asarray(x), lam, freedom, found
-
-
-def _scale_columns(J: Array) -> Array:
-    size = np.linalg.norm(J, axis=0)
-    return np.asarray(J / np.where(size > 0, size, 1.0))
 
 
 def _near_rest(eqs: EquationsOfMotion, poses: Poses, found: _Solution) -> None:

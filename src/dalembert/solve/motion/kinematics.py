@@ -41,11 +41,12 @@ class PoseTolerances:
 
     gap: float = 1e-10  # [m or rad], times (1 + largest coordinate); Newton ends near 1e-15
     rate: float = 1e-8  # difference of prescribed rates, times (1 + largest speed)
-    converged: float = 1e-14  # change of a coordinate, likewise, that ends Newton's method
+    iterations: int = 20  # Newton steps from one part of the way to a first pose to the next: three to five are taken
+    parts: int = 20  # of the way from an assembled pose to prescribed positions: a turn in steps of 18°
     jump: float = 0.3  # correction of a predicted pose, of the length of its step, from which smaller parts are taken
     nearby: float = 1e-6  # ... where it is longer than this [m or rad]
-    named: float = 1e-6  # part of a free motion from which a joint or speed is named
-    largest: int = 1500  # speeds of a machine whose freedom is looked at: a dense null space takes seconds
+    named: float = 1e-6  # part of a free motion from which a joint or speed is named: RANK leaves 1e-7 of others
+    largest: int = 1500  # speeds of a machine whose freedom is looked at: its null space takes 2.3 s
 
 
 TOLERANCES = PoseTolerances()
@@ -277,10 +278,13 @@ class _MotionAnalysis:
         self.tools = analysis(eqs, targets, self.held)
         goal = s
         gap = np.array([np.inf])
-        for part in np.linspace(0.0, 1.0, 21)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,):
-            for _ in range(20):
-                q, change, gap = self.tools.newton_kernel(q, eqs.p, t, h + part * (goal - h))
-                if not change[0] > TOLERANCES.converged * (1 + float(np.abs(q).max(initial=0.0))):
+        parts = np.linspace(0.0, 1.0, TOLERANCES.parts + 1)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,)
+        for part in parts:
+            for _ in range(TOLERANCES.iterations):
+                q, _, gap = self.tools.newton_kernel(
+                    q, eqs.p, t, h + part * (goal - h)
+                )  # the gap before its corrections
+                if not gap[0] > TOLERANCES.gap * (1 + float(np.abs(q).max(initial=0.0))):
                     break
         J = self.stack(q, eqs.p, t, s)[0]
         x = np.concatenate((q, np.zeros(2 * eqs.nv), [t]))
@@ -334,7 +338,7 @@ class _MotionAnalysis:
             Call("m.add_driver"),
             Argument("motion"),
         )
-        raise ModelError("free-to-move", problem, advice)
+        raise ModelError("free-to-move", problem, advice, evidence={"free": joints or speeds})
 
     def _poses(self, every: int) -> Poses:
         rows = np.array(self.samples[::every])

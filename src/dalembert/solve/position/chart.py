@@ -9,6 +9,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.solve.position.tangent import (
+    RANK,
     Candidate,
     Instant,
     Terms,
@@ -204,7 +205,7 @@ def solve_rows(A: Array, S: Array, right_a: Array, right_s: Array) -> Array:
     right = np.vstack((right_a, right_s))
     lengths = np.sqrt((matrix * matrix).sum(axis=1))
     lengths[lengths == 0.0] = 1.0
-    return np.asarray(np.linalg.lstsq(matrix / lengths[:, None], right / lengths[:, None], rcond=1e-11)[0])
+    return np.asarray(np.linalg.lstsq(matrix / lengths[:, None], right / lengths[:, None], rcond=RANK)[0])
 
 
 def _rates_of_turns(group: list[Candidate], free: list[Candidate], measures: list[Candidate]) -> list[Candidate]:

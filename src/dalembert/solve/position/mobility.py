@@ -204,17 +204,13 @@ def _surplus_rows(A: Array, rank: int) -> list[int]:
 
 
 def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tolerance: float) -> bool | None:
-    """Whether the rank drops just here: compare with a pose a little further along a freedom (or in time)."""
+    """Whether the rank drops just here: compare with a pose a little further along a freedom."""
     S = matrices.complement(A, tolerance=tolerance)
-    random = np.random.default_rng(0)
+    direction = S @ np.random.default_rng(0).normal(size=S.shape[1])
+    direction *= LIMITS.probe / float(np.abs(direction).max())
     q, t = np.array(state.q), state.t
-    if S.shape[1]:
-        direction = S @ random.normal(size=S.shape[1])
-        direction *= LIMITS.probe / float(np.abs(direction).max())
-        N = np.reshape(eqs.kernel("kinematics")(q, eqs.p, t)[0], (eqs.nq, eqs.nv))
-        q = normalised_numbers(eqs, q + N @ direction)
-    else:
-        t += LIMITS.probe
+    N = np.reshape(eqs.kernel("kinematics")(q, eqs.p, t)[0], (eqs.nq, eqs.nv))
+    q = normalised_numbers(eqs, q + N @ direction)
     try:
         near = assemble(eqs, start=eqs.state(q, state.v, state.z, t), t=t)
     except AssemblyError:

@@ -22,6 +22,7 @@ from dalembert.expressions import Array, Kernel, call_user
 from dalembert.mechanics.rotations import exponential
 from dalembert.model.orientation import Rotation, logarithm, rotation
 from dalembert.model.recorded import read_orientation
+from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.record import Record
 from dalembert.solve.position.orientations import (
     interpolate_orientations,
@@ -35,6 +36,20 @@ SX = ca.SX
 DEGREE = 5  # of the splines that differentiate samples; the error of an acceleration goes with interval⁴
 LEAST = 4  # samples to differentiate
 DOUBT = 0.02  # estimated error, as a share of the largest value, that is warned of
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """When a recorded rate is not the derivative of its coordinate, beside `DOUBT`."""
+
+    rounding: float = 1e-9  # of the largest coordinate and rate: channels written with nine digits
+    nothing: float = 1e-12  # [SI] added to it: channels that are zero
+    explained: float = 10.0  # times the estimated error of the derivative, which is right within a factor of four
+    coarse: float = 0.25  # of its range that a coordinate moves in one interval: no spline follows; 12 in a period
+
+
+RATE = RateLimits()
+
 _AXES = ("x", "y", "z")
 _ACCELERATION = {"rate": "acceleration", "speed": "acceleration", "parameter_rate": "parameter_acceleration"}
 
@@ -349,7 +364,7 @@ class RecordMotion:
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         if len(times) == len(self.times) and np.array_equal(times, self.times):
             return self._data[0], self._data[1], self._data[2]
-        slack = 1e-12 * (1 + float(np.abs(self.times).max()))
+        slack = TOLERANCES.late * (1 + float(np.abs(self.times).max()))
         if times[0] < self.times[0] - slack or times[-1] > self.times[-1] + slack:
             raise DataError(
                 "record-too-short",
@@ -448,10 +463,10 @@ def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Call
     gaps = np.abs(found - given).reshape(len(given), -1)
     sizes, errors, most = (np.abs(x).reshape(len(given), -1).max(axis=0) for x in (given, error, found))
     values = [record[n] if n in record.names else np.array([0.0, 1.0]) for n in names]
-    rounding = 1e-9 * (np.array([np.abs(x).max() for x in values]) + sizes.max()) + 1e-12
-    if (most * float(np.diff(record.time).max()) > 0.25 * np.array([np.ptp(x) for x in values])).any():
-        return none  # fewer than twelve samples per period of an oscillation: a spline cannot follow
-    for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + 10 * errors + rounding):
+    rounding = RATE.rounding * (np.array([np.abs(x).max() for x in values]) + sizes.max()) + RATE.nothing
+    if (most * float(np.diff(record.time).max()) > RATE.coarse * np.array([np.ptp(x) for x in values])).any():
+        return none
+    for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + RATE.explained * errors + rounding):
         where = int(np.argmax(gaps[:, k]))
         warnings.warn(
             MotionWarning(

@@ -26,12 +26,24 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.model.orientation import entries
 from dalembert.numerics import ties
+from dalembert.solve.constrained.matrices import NO_MASS
 from dalembert.solve.constrained.solve import build_function
 
 # Singular value of rows of unit length, relative to the largest, up to which they depend on each other: joints are
 # closed to 1e-12, which moves the rows by as much, and a thousand rows add up.
 RANK = 1e-9
 CLEAR, POSSIBLE = 1e-2, 1e-7  # what a coordinate must add to those chosen before it: at first, and at last
+
+
+@dataclass(frozen=True)
+class ReactionLimits:
+    """Newton's method between reactions and the friction that they cause."""
+
+    iterations: int = 50  # it converges in five where the friction does not jam
+    settled: float = 1e-12  # last change, of the largest reaction: 4500 roundings
+
+
+REACTIONS = ReactionLimits()
 
 
 @dataclass(frozen=True)
@@ -147,7 +159,7 @@ class Saddle:
         matrix = basis.T @ np.hstack((M @ self.Z, -right))
         if (
             self.nv
-            and np.linalg.matrix_rank(self.Z.T @ M @ self.Z, tol=1e-14 * max(float(np.abs(M).max()), 1e-300))
+            and np.linalg.matrix_rank(self.Z.T @ M @ self.Z, tol=NO_MASS * max(float(np.abs(M).max()), 1e-300))
             < (self.Z.shape[1])
         ):
             raise ModelError(
@@ -181,13 +193,13 @@ def accelerations(eqs: EquationsOfMotion, x: Instant) -> Instant:
     """The same instant with its accelerations and multipliers, to rounding (friction by Newton's method on λ)."""
     zero = np.zeros(eqs.nv)
     lam = x.lam
-    for _ in range(50):
+    for _ in range(REACTIONS.iterations):
         here = Instant(x.q, x.v, x.z, x.u, x.t, zero, lam)
         T = terms(eqs, here)
         saddle = Saddle(T.M, T.A, T.f_lam)
         a, new = saddle.solve(T.f - T.f_lam @ lam, -T.R2)
         change = float(np.abs(new - lam).max(initial=0.0))
-        if not T.f_lam.any() or change <= 1e-12 * (1e-300 + float(np.abs(new).max(initial=0.0))):
+        if not T.f_lam.any() or change <= REACTIONS.settled * (1e-300 + float(np.abs(new).max(initial=0.0))):
             return Instant(x.q, x.v, x.z, x.u, x.t, a, new)
         lam = new
     raise ConvergenceError(

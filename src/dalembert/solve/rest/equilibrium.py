@@ -226,12 +226,12 @@ def _sink(problem: Rest, place: Place) -> Place:
             trial = problem.settle(problem.move(place.q, change), place.z)
         if trial is not None:
             before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
-            if after < LIMITS.good * before or float(trial.left @ change) >= -0.5 * along:
-                shorter = 0.5 if after > before else max(0.05, min(0.5, after / before))
+            if after < LIMITS.good * before or float(trial.left @ change) >= -LIMITS.overshoot * along:
+                shorter = min(max(LIMITS.fastest, after / before), LIMITS.slowest)
                 mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
-            if problem.error(place) <= LIMITS.accepted or size <= 1e-14:
+            if problem.error(place) <= LIMITS.accepted:
                 break
         mu = max(4 * mu, LIMITS.least_damping * first)
         if mu > LIMITS.too_far * first:
@@ -289,11 +289,11 @@ def _newton(problem: Rest, place: Place) -> Place | None:
 
 def _polish(problem: Rest, place: Place) -> Place:
     """Newton steps for as long as they help."""
-    for _ in range(4):
+    for _ in range(LIMITS.newton):
         if problem.error(place) == 0.0:
             break
         trial = problem.settle(problem.move(place.q, problem.step(place, 0.0)), place.z)
-        if trial is None or not problem.error(trial) < 0.5 * problem.error(place):
+        if trial is None or not problem.error(trial) < LIMITS.good * problem.error(place):
             break
         place = trial
     return place
@@ -305,17 +305,17 @@ def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array
     f + Aᵀλ = 0 ,   φ = 0 ,   g(q, z) = 0     on (ξ, z, λ) together
     """
     lam = np.zeros(len(problem.eqs.rows) + len(problem.held))
-    before = np.inf
+    least = np.inf
     for _ in range(LIMITS.newton):
         now = problem.forces(q, z, lam)
         A = now.A.toarray()
         left = now.f + A.T @ lam
         size = float(np.linalg.norm(np.concatenate((left, now.gap, now.g))))
-        if not np.isfinite(size) or size > LIMITS.diverged * max(before, 1.0):
+        if not np.isfinite(size):
             return None
         if size <= LIMITS.closed * (1 + float(np.abs(now.f).max(initial=0.0))):
             return q, z
-        before = min(before, size)
+        least = min(least, size)
         rows, nz = len(lam), len(z)
         matrix = np.block([
             [now.K.toarray(), -now.f_z.toarray(), -A.T],
@@ -328,4 +328,4 @@ def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array
         q = problem.move(q, share * move)
         z = z + share * change[len(move) : len(move) + nz]
         lam = lam + share * change[len(move) + nz :]
-    return (q, z) if before <= LIMITS.accepted * (1 + float(np.abs(now.f).max(initial=0.0))) else None
+    return (q, z) if least <= LIMITS.accepted * (1 + float(np.abs(now.f).max(initial=0.0))) else None

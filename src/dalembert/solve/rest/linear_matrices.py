@@ -22,7 +22,6 @@ from dalembert.solve.position.tangent import Instant, Saddle, Terms
 class LinearizationLimits:
     """When an entry of a linear model passes for zero or for constant."""
 
-    moving: float = 1e-9  # m/s or rad/s, below it a state is at rest
     steady: float = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the
     #                       error of the short reference run (some 1e-10), far below any true periodic term
     rounding: float = 1e-12  # of a sum, relative to the sum of its terms' sizes

@@ -33,6 +33,7 @@ from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split, terms, terms_together
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linear_matrices import LIMITS, StateMatrices, find_first_order, make_model, read_outputs
+from dalembert.solve.rest.steady_motion import LIMITS as STEADY
 from dalembert.solve.rest.steady_motion import later
 
 BLOCK = 64  # states in one call: their matrices are in memory at the same time
@@ -185,7 +186,7 @@ def _linearize_point(
 ) -> tuple[SecondOrder | StateSpace, Chart]:
     """The linear model at a state, and its coordinates: those of another model, if there is one."""
     eqs, at, x = point.eqs, point.at, point.x
-    moving = bool(np.abs(at.v).max(initial=0.0) > LIMITS.moving)
+    moving = bool(np.abs(at.v).max(initial=0.0) > STEADY.moving)
     then: Instant | None = None
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.quaternions and like is None else (False,):

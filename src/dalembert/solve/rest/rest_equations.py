@@ -40,25 +40,32 @@ class RestLimits:
     near: float = 1e-6  # unbalanced force from which on the sign of a stiffness means anything
     step: float = 0.4  # longest step: in radians, and as a share of the machine's size; a turn takes 16
     far: float = 60.0  # times the size of the machine: what is moved farther falls for ever
-    small: int = 40  # speeds; above it steps are solved with sparse factors, slightly regularised
+    # Speeds; above it steps are solved with sparse factors, slightly regularised. A step of a chain takes 3.9 ms with
+    # dense matrices and 6.9 ms with sparse ones at 39 speeds, 15 ms and 8 ms at 120.
+    small: int = 40
     descent: int = 600  # steps along the forces: 60 sizes of the machine in steps of 0.4, four times
     newton: int = 60  # steps of Newton's method: it halves a step ten times or doubles its digits in five
     perturbations: int = 6  # moves away from unstable equilibria, of 0.05 rad, doubled each time: up to a quarter turn
     first_move: float = 0.05  # the first of them [rad]
     closed: float = 1e-13  # gap of a joint, over 1 + the largest coordinate, that ends Newton's method: 500 roundings
-    closing: int = 25  # iterations of it: it halves the gap at worst
+    closing: int = 25  # iterations of it: where a row has no gradient a step quarters the gap, 22 from 1 m
     nearly: float = 1e3  # times `closed`: a gap that is left after them and still passes
     apart: float = 1e3  # gap [m or rad] from which the joints have come apart
     rate_weight: float = 1e-3  # of the rate of internal states beside forces: their own search is Newton's
     regular: float = 1e-11  # added to a sparse system of unit size, and singular value of a dense one that is zero
-    integrators: float = 1e-12  # singular value of ∂g/∂z that is zero: an integrator has none
+    integrators: float = 1e-12  # singular value of ∂g/∂z, of the largest, that is zero: an integrator has none
     too_far: float = 1e12  # damping over the first one that ends a descent: steps are rounding
     least_damping: float = 1e-3  # of the first one, after a step that failed
     no_damping: float = 1e-9  # of the first one, from which a step is Newton's
     good: float = 0.9  # share of the force that a step leaves and is accepted at once
+    overshoot: float = 0.5  # or share of its first force that opposes a step at its end: past the minimum, not far
+    slowest: float = 0.5  # factor by which damping falls after a step that helps, at least
+    fastest: float = 0.05  # and at most: as fast as the force does, a step of Newton's method is tried four steps later
     shortest: float = 1e-3  # part of a Newton step, halved ten times, that ends the search
     decrease: float = 1e-4  # share of the predicted decrease that is one (Armijo)
-    diverged: float = 1e6  # growth of the residual that ends Newton's method
+    along: float = 0.25  # of a longest step along a direction without stiffness, ...
+    returning: int = 6  # ... then steps of Newton's method: a third-power force goes back by a third each time
+    returned: float = 0.5  # share of the way left after them that is a family of equilibria: that force leaves 0.09
 
 
 LIMITS = RestLimits()
@@ -249,19 +256,21 @@ class Rest:
     def _goes_on(self, place: Place, direction: Array) -> bool:
         """Whether equilibria go on along a direction without stiffness.
 
-        A quarter of a longest step along it, then Newton's method: along a family of equilibria it stays about there;
-        where the force grows with the third power it goes back by a third each time, 0.09 is left after six.
+        A step along it, then Newton's method: along a family of equilibria it stays about there; where the force grows
+        with the third power it goes back.
         """
-        first = self.settle(self.move(place.q, 0.25 * direction / (np.abs(direction) / self.limits).max()), place.z)
+        first = self.settle(
+            self.move(place.q, LIMITS.along * direction / (np.abs(direction) / self.limits).max()), place.z
+        )
         trial = first
-        for _ in range(6):
+        for _ in range(LIMITS.returning):
             if trial is None or self.error(trial) <= LIMITS.accepted:
                 break
             trial = self.settle(self.move(trial.q, self.step(trial, 0.0)), trial.z)
         if first is None or trial is None or self.error(trial) > LIMITS.accepted:
             return False
         went = first.q - place.q
-        return bool((trial.q - place.q) @ went >= 0.5 * (went @ went))
+        return bool((trial.q - place.q) @ went >= LIMITS.returned * (went @ went))
 
     def check_still(self, place: Place) -> None:
         (c,) = self.eqs.kernel("rates")(place.q, self.still, self.eqs.p, self.t)
@@ -325,7 +334,7 @@ def _fit(matrix: csc_matrix, right: Array) -> Array:
     if matrix.shape[0] <= LIMITS.small:
         return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=RANK_TOLERANCE)[0])
     normal = (matrix.T @ matrix).tocsc()
-    shift = LIMITS.integrators * float(normal.diagonal().max(initial=1.0))
+    shift = LIMITS.regular * float(normal.diagonal().max(initial=1.0))
     factor = splu((normal + shift * identity(normal.shape[0])).tocsc())
     x = factor.solve(matrix.T @ right)
     for _ in range(3):

@@ -37,25 +37,25 @@ from dalembert.solve.position.tangent import (
 
 @dataclass(frozen=True)
 class SteadyMotionLimits:
-    """Limits of the search for a steady motion. Residuals are relative to 1 + speeds + accelerations."""
+    """Limits of the search for a steady motion. Residuals are relative to 1 + speeds + accelerations.
 
-    converged: float = 1e-12  # residual that ends the iteration: rounding of some hundred terms
-    accepted: float = 1e-8  # residual of a steady motion, where rounding stops the iteration: √ε
+    150 searches set the numbers of the iteration: governors with one to three arms at 2 to 20 rad/s and tops, from
+    guesses spread over 5 rad. 142 end at the first initial pose, after 55 steps at most; the others need up to 9 poses.
+    """
+
+    accepted: float = 1e-8  # residual of a steady motion where no step lowers it any more: √ε
     lasting: float = 1e-6  # acceleration a moment later: the short run to that moment is good to 1e-9
     moving: float = 1e-9  # speed from which on a state moves [m/s or rad/s]
-    iterations: int = 80  # Gauss-Newton steps of at most 0.5 rad: six turns
-    restarts: int = 8  # initial poses, each 0.15 rad farther from the first: up to 1.2 rad
-    restarted: int = 120  # speeds; a larger machine has one initial pose, for its cost
-    farther: float = 0.15  # spread of initial poses [rad], times their number
+    iterations: int = 80  # steps from one initial pose: half as many again as the longest of the 150
+    restarts: int = 8  # further initial poses: one of the 150 needs them all
+    restarted: int = 120  # speeds; a larger machine has one initial pose: a step of 120 speeds takes 0.1 s
+    farther: float = 0.15  # spread of initial poses [rad], times their number; ten times less loses two of the 150
     longest: float = 0.5  # change of a coordinate in one step [m or rad]: 30° stay on one side of a dead point
     rank: float = 1e-11  # singular value, of the largest, that is zero in a least-squares step
-    decrease: float = 1e-6  # relative decrease of the residual that counts as one
     damping: float = 1e-8  # the first, where an undamped step fails; it grows and falls by 10
-    undamped: float = 1e-9  # damping that is dropped
-    stuck: float = 1e6  # damping that ends the search
-    moment: float = (
-        0.37  # [m or rad] moved from the state to the moment at which it must still be steady; no whole turn
-    )
+    stuck: float = 1e6  # damping that ends the search: steps are a millionth of the gradient's
+    moment: float = 0.37  # [m or rad] moved to the moment at which it must still be steady; no part of a whole turn
+    parts: int = 12  # steps of Runge-Kutta to that moment: 0.03 rad each, good to 1e-9
 
 
 LIMITS = SteadyMotionLimits()
@@ -263,15 +263,15 @@ class _Steady:
         ]
         x = accelerations(eqs, self.point(q, v, z, np.zeros(nl)))
         T = terms(eqs, x)
-        scale = max(1e-12, float(np.abs(T.f).max(initial=0.0)), float(np.abs(T.M @ x.a).max(initial=0.0)))
+        # as at rest, 1 m/s² is no small acceleration: forces that are rounding do not set the scale
+        parts = (T.M.diagonal(), T.f, T.M @ x.a)
+        scale = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
         residual, J, names = self.rows(T, x, w, scale)
         damping = 0.0
         for _ in range(LIMITS.iterations):
             error = float(np.abs(residual).max(initial=0.0))
             if not np.isfinite(error):
                 return None
-            if error <= LIMITS.converged * self.size(x):
-                break
             change = _shortest(J, residual, damping)
             longest = float(np.abs(change[:nv]).max(initial=0.0))
             change = change * min(1.0, LIMITS.longest / max(longest, 1e-300))
@@ -281,9 +281,9 @@ class _Steady:
             trial = self.point(self.move(x.q, dx), x.v + dv, x.z + dz, x.lam + scale * dlam, x.a + da)
             T_new = terms(eqs, trial)
             residual_new, J_new, _ = self.rows(T_new, trial, w_new, scale)
-            if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)) * (1 - LIMITS.decrease):
+            if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)):
                 x, w, residual, J = trial, w_new, residual_new, J_new
-                damping = 0.0 if damping < LIMITS.undamped else damping / 10
+                damping = 0.0 if damping <= LIMITS.damping else damping / 10
             elif error <= LIMITS.accepted * self.size(x) and damping == 0.0:
                 break
             else:
@@ -332,10 +332,9 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
     Elastic coordinates keep their accelerations, as they do in a steady motion: vibrations, which these steps could not
     follow, stay out; where the motion is not steady, the accelerations at its end show it.
     """
-    steps = 12
     rates = [eqs.measure_rates.names[eqs.measures.index[name]] for name in eqs.placement.held]
     elastic = [eqs.speeds.index[name] for name in rates]
-    h = LIMITS.moment / float(np.abs(x.v).max()) / steps
+    h = LIMITS.moment / float(np.abs(x.v).max()) / LIMITS.parts
     y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
     lam, t = x.lam, x.t
 
@@ -349,7 +348,7 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
         a[elastic] = x.a[elastic]
         return N.reshape(eqs.nq, eqs.nv) @ y[1] + n, a, g
 
-    for _ in range(steps):
+    for _ in range(LIMITS.parts):
         stages: list[tuple[Array, ...]] = []
         for node, row in zip(CLASSIC.nodes, CLASSIC.matrix, strict=True):
             trial = tuple(part + h * combine(row[: len(stages)], stages, i) for i, part in enumerate(y))

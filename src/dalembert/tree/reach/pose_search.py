@@ -262,9 +262,9 @@ def turn_vector(R: Array) -> Array:
 
 
 def rotation_vector(p: Array) -> Array:
-    """Rotation vector of a quaternion with p₀ ≥ 0; below the root of the smallest number, 2 p to rounding."""
+    """Rotation vector of a quaternion with p₀ ≥ 0; 2 p where its length underflows."""
     size = float(np.linalg.norm(p[1:]))
-    return np.asarray(p[1:] * (2.0 * np.arctan2(size, p[0]) / size if size > 1e-150 else 2.0))
+    return np.asarray(p[1:] * (2.0 * np.arctan2(size, p[0]) / size if size > 0.0 else 2.0))
 
 
 def _null_space(A: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.control.judge import reach
 from dalembert.control.judge.reach import ModeReach, _name_coordinates, does_not_decay, on_border
 
 
@@ -54,3 +55,17 @@ def test_a_frequency_within_the_error_of_a_double_zero_is_zero(stiffness: float,
 def test_a_state_is_named_from_a_fifth_of_the_largest_part(part: float, named: tuple[str, ...]) -> None:
     assert _name_coordinates(np.array([1.0, part]), ("x", "y")) == named
     assert len(_name_coordinates(np.ones(9), [f"x{k}" for k in range(9)])) == 6
+
+
+@pytest.mark.parametrize(("states", "by_vectors"), [(60, False), (61, True)])
+def test_modes_of_more_than_60_states_are_judged_by_left_eigenvectors(
+    states: int, by_vectors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60 judgements by singular values take 0.1 s, and grow with the fourth power of the states."""
+    made: list[int] = []
+    eig = reach.scipy.linalg.eig
+    monkeypatch.setattr(reach.scipy.linalg, "eig", lambda *a, **k: made.append(1) or eig(*a, **k))
+    A = -np.diag(np.arange(1.0, states + 1))
+    found = reach._modes(A, np.ones((states, 1)), None, [f"x{k}" for k in range(states)], 0.0, every=True)
+    assert bool(made) is by_vectors
+    assert not any(mode.missed for mode in found)

@@ -357,3 +357,45 @@ def test_shapes_orthonormal_to_1e_14_stay_as_they_are(error: float, kept: bool) 
 
 def test_a_target_that_is_an_eigenvalue_is_left_by_a_millionth() -> None:
     assert lanczos._factor_near(diagonal(1.0, 1.0), diagonal(1.0, 4.0), 1.0)[1] == pytest.approx(1.0 + 1e-6, rel=1e-12)
+
+
+class Counted:
+    """The inverse of a diagonal matrix, which counts its solutions."""
+
+    def __init__(self, *mu: float) -> None:
+        self.inverse, self.calls = 1.0 / np.array(mu), 0
+
+    def solve(self, x: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        return (self.inverse * x.T).T
+
+
+def test_a_mode_hidden_among_close_ones_is_found_in_20_steps() -> None:
+    """Frequencies squared of 1, 1.01, 1.02 ...: the last but one of the twenty kept is missed."""
+    n = 600
+    mu = 1.0 + 0.01 * np.arange(n)
+    kept = [k for k in range(20) if k != 18]
+    factor = Counted(*mu)
+    modes = lanczos.Undamped(mu[kept], np.eye(n)[:, kept], factor, 0.0)  # type: ignore[arg-type]
+    assert lanczos._find_missed_mode(modes, scipy.sparse.eye_array(n)) is not None
+    assert factor.calls == 21
+
+
+@pytest.mark.parametrize(("rest", "calls"), [(0.9e-10, 2), (1.1e-10, 3)])
+def test_a_krylov_space_is_closed_where_1e_10_of_an_image_is_left(rest: float, calls: int) -> None:
+    """Two coordinates beside one that is kept: of (c, s) the inverse diag(1, 1 + δ) leaves δ c s across it."""
+    start = np.random.default_rng(1).normal(size=3)[:2]
+    c, s = start / np.linalg.norm(start)
+    factor = Counted(1.0, 1.0 / (1.0 + rest / abs(c * s)), 0.5)
+    modes = lanczos.Undamped(np.array([0.5]), np.eye(3)[:, 2:], factor, 0.0)  # type: ignore[arg-type]
+    lanczos._find_missed_mode(modes, scipy.sparse.eye_array(3))
+    assert factor.calls == calls
+
+
+@pytest.mark.parametrize(("ratio", "calls"), [(10.0, 14), (1.01, 60)])
+def test_an_added_shape_converges_to_1e_13_in_sixty_iterations_at_most(ratio: float, calls: int) -> None:
+    """Its error falls with the ratio of the frequencies squared; one more solution is that of the projection."""
+    factor = Counted(1.0, ratio, 0.1)
+    modes = lanczos.Undamped(np.array([0.1]), np.eye(3)[:, 2:], factor, 0.0)  # type: ignore[arg-type]
+    lanczos._join(modes, np.array([1.0, 1.0, 0.0]), scipy.sparse.eye_array(3), 2)
+    assert factor.calls - 1 == calls

@@ -223,3 +223,9 @@ def test_coordinates_without_mass_are_named_by_their_part(part: float, named: bo
 @pytest.mark.parametrize(("mass", "singular"), [(0.5e-14, True), (2e-14, False)])
 def test_a_coordinate_has_mass_from_fifty_roundings_of_the_largest(mass: float, singular: bool) -> None:
     assert is_singular(np.diag([1.0, mass])) is singular
+
+
+@pytest.mark.parametrize(("length", "scaled"), [(0.5e-14, 0.5), (2e-14, 1.0)])
+def test_a_row_below_1e_14_of_the_longest_is_not_scaled_to_unit_length(length, scaled):
+    _, r = mx.scales(np.eye(2), np.diag([1.0, length]))
+    assert r[1] * length == pytest.approx(scaled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import ConvergenceError
 from dalembert.equations import State
+from dalembert.solve.integrate import events
 from dalembert.solve.integrate.events import Crossing, EventMonitor, speeds_after
 from tests.helpers.findings import raises
 
@@ -311,3 +313,39 @@ def test_events_within_ten_times_the_accuracy_of_their_time_happen_together(apar
     monitor.side = np.array([-1.0, -1.0])
     found = monitor.find(SimpleNamespace(reach=reach), before, after[None, :])
     assert found is not None and found.which == which
+
+
+def test_an_event_is_located_to_the_least_rounding_that_the_search_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 1e6 s the rounding of the time is far above 1e-13 s."""
+    given: list[float] = []
+    brentq = events.brentq
+    monkeypatch.setattr(events, "brentq", lambda *a, rtol, **k: given.append(rtol) or brentq(*a, rtol=rtol, **k))
+    monitor = EventMonitor([da.Event("one", lambda s: s.t)], SimpleNamespace(starts={"events": (2, 3)}))
+    zero = 1e6 + 1 / 3
+    reach = lambda x, t: np.array([t, 1.0, (t - zero) ** 3])  # noqa: E731
+    found = monitor._locate(SimpleNamespace(reach=reach), reach(None, 1e6), reach(None, 1e6 + 1), 0, -1.0)
+    assert abs(found - zero) <= 4.5 * np.finfo(float).eps * 1e6 + 1e-13
+    with pytest.raises(ValueError, match="rtol"):
+        brentq(lambda t: t - 0.5, 0.0, 1.0, rtol=0.9 * given[0])
+
+
+@pytest.mark.parametrize(("halvings", "located"), [(39, True), (42, False)])
+def test_an_event_that_starts_on_zero_is_looked_for_from_1e_12_of_the_step_on(halvings: int, located: bool) -> None:
+    """Positive from the start to the crossing, which is that near; else it counts as happening at the start."""
+    monitor = EventMonitor([da.Event("one", lambda s: s.t)], SimpleNamespace(starts={"events": (2, 3)}))
+    crossing = 1.5 * 0.5**halvings * 1e6
+    reach = lambda x, t: np.array([t, 1.0, t * (crossing - t)])  # noqa: E731
+    found = monitor._locate(SimpleNamespace(reach=reach), reach(None, 0.0), reach(None, 1e6), 0, 1.0)
+    assert found == pytest.approx(crossing if located else 0.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(("slant", "refused"), [(1e-6, True), (4e-6, False)])
+def test_a_jump_along_rows_that_differ_by_a_millionth_is_refused(slant: float, refused: bool) -> None:
+    """One row holds x, the other asks for x + δ (y - 1): the system has a singular value of δ²/2, of 2 at most."""
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_constraint("one", lambda s: s["body.vx"], level="velocity")
+    m.add_constraint("two", lambda s: s["body.vx"] + slant * (s["body.vy"] - 1.0), level="velocity")
+    eqs = da.equations(m)
+    with raises(da.errors.ModelError, "no-solution") if refused else nullcontext():
+        assert speeds_after(eqs, eqs.state(), {}, "test")[1] == pytest.approx(1.0, abs=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
@@ -418,3 +419,37 @@ def test_sundials_gets_a_fiftieth_of_the_tolerance_and_1e_12_at_least(
     sundials._integrator({}, da.Sundials(rtol=rtol), np.ones(1))
     assert made[0]["reltol"] == pytest.approx(local, rel=1e-9, abs=0.0)
     assert made[0].get("min_step_size", 1e-13) == 1e-13  # of CVODES
+
+
+@pytest.mark.parametrize(("samples", "count"), [(16, 1), (17, 2), (65_536, 4096), (65_600, 4096)])
+def test_a_run_has_sixteen_pieces_of_4096_samples_at_most_and_512_looks_for_events(samples: int, count: int) -> None:
+    steps = sundials.SundialsSteps.__new__(sundials.SundialsSteps)
+    steps.layout = SimpleNamespace(ne=1)  # type: ignore[assignment]
+    steps.plan(np.arange(samples, dtype=float), 1024.0)
+    assert steps.count == count
+    assert steps.longest == 2.0
+
+
+@pytest.mark.parametrize(("gap", "sound"), [(0.9e-5, 2), (1.1e-5, 1)])
+def test_a_state_of_sundials_is_sound_with_joints_closed_to_1e_5(gap: float, sound: int) -> None:
+    steps = sundials.SundialsSteps.__new__(sundials.SundialsSteps)
+    gaps = SimpleNamespace(many=lambda *at: (np.array([[0.0], [gap]]),))
+    steps.eqs, steps.p = SimpleNamespace(holonomic_rows=[0], kernel=lambda name: gaps), np.zeros(0)  # type: ignore[assignment]
+    assert steps._count_sound(np.zeros((2, 1)), np.arange(2.0), 0.0) == sound
+
+
+def test_redundant_rows_of_idas_have_a_billionth_of_their_mobility_and_multipliers_a_millionth() -> None:
+    """A body of 2 kg held by x = 0: length 1 and mobility 1/2; a multiplier 3 away from the one before."""
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=2.0, inertia=1.0)
+    m.add_constraint("hold", lambda s: s["body.x"])
+    eqs = da.equations(m)
+    rows = sundials._residuals(eqs)[1]
+    state = (np.zeros(3), np.zeros(3), np.zeros(0), np.zeros(0), eqs.p, 0.0)
+    found = rows(*state, 3.0, np.zeros(3), 0.0).full().ravel()
+    assert found[-1] == pytest.approx(1.5e-9, rel=1e-9)
+    problem = sundials._idas(eqs, read_inputs(eqs, None))
+    value = ca.Function("value", [problem["x"], problem["z"], problem["p"], problem["t"]], [problem["alg"]])
+    zero = np.zeros(problem["p"].shape[0])
+    force = value(np.zeros(7), [0.0, 0.0, 0.0, 3e-6], zero, 0.0).full().ravel()
+    assert force[0] == pytest.approx(-3.0, rel=1e-9)  # M a - f - Aᵀλ

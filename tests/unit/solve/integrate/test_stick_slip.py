@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -466,3 +467,31 @@ def test_reactions_at_an_instant_settle_to_1e_10_and_1e_7_at_worst(
     judge.forward = forward  # type: ignore[assignment]
     assert judge.evaluate(np.zeros(1))[3] is settled
     assert len(made) == passes
+
+
+@pytest.mark.parametrize(("count", "tried"), [(6, 1 + 3**6), (7, 1)])
+def test_all_combinations_of_six_coordinates_are_tried_together(count: int, tried: int) -> None:
+    """No modes agree with friction: those of the search, then every combination."""
+    judge = _Judge.__new__(_Judge)
+    seen: list[Any] = []
+    judge.free, judge.reached = list(range(count)), set()
+    judge.run = SimpleNamespace(dry=[SimpleNamespace(name=f"rub{k}") for k in range(count)])  # type: ignore[assignment]
+    judge.state = SimpleNamespace(t=0.0)  # type: ignore[assignment]
+    judge.verdict = lambda modes: seen.append(tuple(modes)) or (None, None, -1, -1, False)  # type: ignore[method-assign, func-returns-value, return-value, assignment]
+    with raises(da.errors.ConvergenceError, "no-solution"):
+        judge.search(np.zeros(count), ())
+    assert len(seen) == tried
+
+
+@pytest.mark.parametrize(("mass", "ease"), [(0.5e-12, 0.0), (2e-12, 1 / 2e-12)])
+def test_a_direction_below_1e_12_of_the_mass_gives_no_acceleration_by_itself(mass: float, ease: float) -> None:
+    kernels = {
+        "measures": (None, None, np.array([[1.0, 0.0]]), np.zeros(1)),
+        "inertia": (np.diag([mass, 1.0]),),
+    }
+    eqs: Any = SimpleNamespace(
+        nv=2, p=None, measures=[0], cache=lambda key, make: None, kernel=lambda name: lambda *at: kernels[name]
+    )
+    run: Any = SimpleNamespace(measures=[0])
+    state: Any = SimpleNamespace(q=None, v=None, t=0.0)
+    assert _Judge(run, eqs, state, np.zeros(0), [0], set()).ease[0] == pytest.approx(ease)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.motion.kinematics import SUBDIVISIONS, _MotionAnalysis
+from dalembert.solve.motion import kinematics
+from dalembert.solve.motion.kinematics import SUBDIVISIONS, _MotionAnalysis, analysis, read_motion
 from tests.helpers.crank_rocker import four_bar
 from tests.helpers.findings import raises
 
@@ -268,3 +270,52 @@ def test_a_correction_of_0_3_of_the_step_takes_smaller_parts(correction: float, 
     )  # fmt: skip
     _MotionAnalysis._step_carefully(state, np.zeros(1), 1.0, 1, 1)
     assert (len(steps) == SUBDIVISIONS[0]) is once
+
+
+@pytest.mark.parametrize(("slant", "named"), [(0.5e-6, ["body.rate"]), (2e-6, ["body.vx", "body.rate"])])
+def test_a_speed_with_a_millionth_of_a_free_motion_is_named(slant: float, named: list[str]) -> None:
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_constraint("guide", lambda s: s["body.x"] - slant * s["body.angle"])
+    with raises(da.errors.ModelError, "free-to-move") as failure:
+        da.kinematics(da.equations(m), [0.0], motion={"body.y": lambda t: 0.0})
+    assert failure.value.finding.evidence["free"] == named
+
+
+@pytest.mark.parametrize(("speeds", "looked"), [(1500, True), (1501, False)])
+def test_the_freedom_of_machines_up_to_1500_speeds_is_looked_at(
+    speeds: int, looked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(kinematics, "null_space", lambda J: seen.append(J) or np.zeros((speeds, 0)))
+    state: Any = SimpleNamespace(eqs=SimpleNamespace(nv=speeds), held=())
+    _MotionAnalysis._check_freedom(state, np.zeros((1, speeds)), np.zeros(speeds))
+    assert bool(seen) is looked
+
+
+def first_pose(gap: float) -> int:
+    """Steps of Newton's method to a prescribed position, each from a pose with this gap."""
+    m = pendulum()
+    m.add_sensor("height", da.expression(lambda s: da.sin(s["hinge.angle"])))
+    eqs = da.equations(m)
+    motion = read_motion(eqs, {"height": lambda t: 0.5})
+    one = _MotionAnalysis(eqs, motion, np.zeros(1))
+    calls: list[int] = []
+    real = analysis(eqs, motion.targets, ())
+
+    def newton(q: Any, *at: Any) -> Any:
+        calls.append(1)
+        return np.array(q), np.ones(1), np.array([gap])
+
+    tools: Any = SimpleNamespace(newton_kernel=newton, rates_kernel=real.rates_kernel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kinematics, "analysis", lambda *at: tools)
+        with raises(da.errors.ConvergenceError, "joint-open") if gap > 1e-9 else nullcontext():
+            one._first(None)
+    return len(calls)
+
+
+def test_a_first_pose_is_reached_in_20_parts_of_20_steps_that_end_at_1e_10() -> None:
+    """1e-10 (1 + the largest coordinate, at most π)."""
+    assert first_pose(0.9e-10) == 20
+    assert first_pose(5e-9) == 400

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ConvergenceError
+from dalembert.solve.motion import reaction_friction
 from dalembert.solve.motion.reaction_friction import ConstrainedSystem, solve_by_graph, solve_with_friction
 from tests.helpers.findings import raises
 
@@ -52,3 +53,27 @@ def test_newton_ends_with_a_change_of_1e_12(change: float, ends: bool) -> None:
     system = ConstrainedSystem(np.eye(1), np.eye(1), np.zeros(1), NONE)
     with nullcontext() if ends else pytest.raises(LookupError):
         solve_with_friction(eqs, STATE, system, lambda f, b: (f, np.array([change])), True, np.zeros(1))
+
+
+def iterate(found: Any, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Multipliers at which the forces of one row are asked for; `found` gives the multiplier that follows from each."""
+    asked: list[float] = []
+    monkeypatch.setattr(reaction_friction, "forces_at", lambda eqs, state, u, lam: asked.append(float(lam[0])) or lam)
+    monkeypatch.setattr(reaction_friction, "force_slopes", lambda *at: np.zeros((1, 1)))
+    eqs: Any = SimpleNamespace(name="slider", nv=1)
+    system = ConstrainedSystem(np.eye(1), np.eye(1), np.zeros(1), NONE)
+    with raises(ConvergenceError, "friction-unsettled"):
+        solve_with_friction(eqs, STATE, system, lambda f, b: (f, found(f)), True, np.zeros(1))
+    return asked
+
+
+def test_friction_that_does_not_settle_is_given_up_after_50_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """λ → λ + 1 never ends; each full step is no worse than the one before."""
+    assert len(iterate(lambda lam: lam + 1.0, monkeypatch)) == 1 + 50
+
+
+def test_a_step_is_halved_ten_times_where_it_makes_things_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 0 to 1 at first; every λ but 0 is worse, and a step of 2⁻¹⁰ is taken all the same."""
+    asked = iterate(lambda lam: np.where(lam == 0.0, 1.0, lam + 9.0), monkeypatch)
+    assert asked[1:12] == pytest.approx([0.5**k for k in range(11)])
+    assert asked[12] > 1.0  # the next step, from there

@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.solve import rank_report
 from dalembert.solve.constrained import matrices as mx
 from dalembert.solve.motion.forward import system_at
+from dalembert.solve.position import mobility as module
 from dalembert.solve.position.mobility import gruebler
 from tests.helpers.findings import raises, warns
 
@@ -383,3 +384,16 @@ def test_a_pose_is_near_a_singular_one_below_1e_4(slant, near):
     m.add_constraint("one", lambda s: s["body.x"])
     m.add_constraint("two", lambda s: s["body.x"] + slant * s["body.y"])
     assert len(da.check(m).warnings) == near
+
+
+def test_the_neighbour_of_a_pose_is_a_hundredth_away(monkeypatch):
+    """A row that is slower than linear, 0.1 angle³ vy, has rank there."""
+    seen = []
+    assemble = module.assemble
+    monkeypatch.setattr(module, "assemble", lambda *a, **k: seen.append(k["start"]) or assemble(*a, **k))
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_constraint("one", lambda s: s["body.x"])
+    m.add_constraint("two", lambda s: s["body.vx"] + 0.1 * s["body.angle"] ** 3 * s["body.vy"], level="velocity")
+    assert da.mobility(da.equations(m)).singular is True
+    assert np.abs(seen[-1].q).max() == pytest.approx(0.01)

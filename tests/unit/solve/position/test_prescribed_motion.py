@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 from scipy.interpolate import BPoly
 
 import dalembert as da
-from dalembert.solve.position.prescribed_motion import RecordMotion
+from dalembert.solve.position import prescribed_motion as module
+from dalembert.solve.position.prescribed_motion import RecordMotion, doubt
 
 
 def pendulum(planar: bool) -> da.EquationsOfMotion:
@@ -49,3 +52,44 @@ def test_an_instant_needs_the_samples_around_it_alone(planar: bool, monkeypatch:
     monkeypatch.setattr(BPoly, "from_derivatives", count)
     motion.at(np.array([0.512]))
     assert samples and max(samples) == 2
+
+
+def contradicts(rate: float, *, error: float = 0.0, size: float = 1.0, moved: float = 0.0) -> bool:
+    """Whether a channel with a largest value of `size` is no rate: the derivative differs by `rate`, with an error."""
+    times = np.linspace(0.0, 1.0, 5)
+    record = da.Record.from_channels(times, {"x": np.array([0.0, 1.0, 0.0, 1.0, 0.0])})
+    given = np.full((5, 1), size)
+    found = given + rate
+    found[2] = max(moved, float(found[2, 0]))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        doubt(record, ["x"], ["v"], given, lambda: (found, np.full((5, 1), error)))
+    return bool(seen)
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({"rate": 0.019, "size": 0.95}, False),  # 2 % of the largest value: 0.019
+        ({"rate": 0.0195, "size": 0.95}, True),
+        ({"rate": 0.9e-9, "size": 1e-30}, False),  # 1e-9 of the coordinate, 1
+        ({"rate": 1.1e-9, "size": 1e-30}, True),
+        ({"rate": 0.9e-3, "size": 1e-30, "error": 1e-4}, False),  # ten times the error of the derivative
+        ({"rate": 1.1e-3, "size": 1e-30, "error": 1e-4}, True),
+        ({"rate": 0.9, "size": 1e-30, "moved": 0.99}, True),  # a quarter of the range of the coordinate, 1, in 0.25 s
+        ({"rate": 0.9, "size": 1e-30, "moved": 1.01}, False),
+    ],
+)
+def test_a_channel_is_no_rate_beyond_what_its_sampling_and_rounding_explain(given: Any, warned: bool) -> None:
+    assert contradicts(**given) is warned
+
+
+@pytest.mark.parametrize(("rate", "warned"), [(0.9e-12, False), (1.1e-12, True)])
+def test_the_rate_of_a_coordinate_that_stays_at_zero_may_be_1e_12(rate: float, warned: bool) -> None:
+    record = da.Record.from_channels(np.linspace(0.0, 1.0, 5), {"x": np.array([0.0, 1e-20, 0.0, 0.0, 0.0])})
+    found = np.zeros((5, 1))
+    with warnings.catch_warnings(record=True) as seen, pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("always")
+        patch.setattr(module, "RATE", replace(module.RATE, coarse=np.inf))
+        doubt(record, ["x"], ["v"], found + 1e-30, lambda: (found + rate, found))
+    assert bool(seen) is warned

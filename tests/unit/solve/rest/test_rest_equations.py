@@ -12,8 +12,8 @@ from scipy.sparse import csc_matrix
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, ModelError
-from dalembert.solve.rest import equilibrium
-from dalembert.solve.rest.rest_equations import Place, Rest
+from dalembert.solve.rest import equilibrium, rest_equations
+from dalembert.solve.rest.rest_equations import Forces, Place, Rest
 from tests.helpers.findings import raises
 
 
@@ -50,6 +50,66 @@ def test_a_gap_that_stays_below_1e_10_passes(apart: float, closes: bool) -> None
     """Two values of x: a half of their difference stays open on each."""
     rest = body(one=0.0, two=apart)
     assert (rest.settle(np.zeros(3), np.zeros(0)) is not None) is closes
+
+
+def test_a_gap_that_a_step_quarters_is_closed_and_one_that_stays_is_given_up_after_25_steps() -> None:
+    """x² = 0 has no gradient at its root: Newton's method halves x, from 1 m to √2e-13 m in 22 steps."""
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_constraint("touch", lambda s: s["body.x"] ** 2)
+    assert Rest(da.equations(m), np.zeros(0), {}, 0.0).settle(np.array([1.0, 0.0, 0.0]), np.zeros(0)) is not None
+    rest, poses = body(one=0.0, two=1.0), []
+    forces = rest.forces
+    rest.forces = lambda q, z, lam: poses.append(q) or forces(q, z, lam)  # type: ignore[method-assign, func-returns-value]
+    assert rest.settle(np.zeros(3), np.zeros(0)) is None
+    assert len(poses) == 25
+
+
+@pytest.mark.parametrize(("count", "sparse"), [(13, False), (14, True)])
+def test_machines_above_40_speeds_are_solved_with_sparse_factors(
+    count: int, sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planar bodies have three speeds each."""
+    factors: list[Any] = []
+    splu = rest_equations.splu
+    monkeypatch.setattr(rest_equations, "splu", lambda matrix: factors.append(matrix) or splu(matrix))
+    m = da.Mechanism("bodies", planar=True)
+    for k in range(count):
+        m.add_body(f"body{k}", mass=1.0, inertia=1.0)
+    m.add_constraint("hold", lambda s: s["body0.x"])
+    rest = Rest(da.equations(m), np.zeros(0), {}, 0.0)
+    found = rest.settle(np.zeros(3 * count), np.zeros(0))
+    assert found is not None
+    rest.step(found, 1.0)
+    assert bool(factors) is sparse
+
+
+def one_step(nv: int, stiffness: float) -> float:
+    """Step along a coordinate with this stiffness beside others of 1, from a force as large as the stiffness."""
+    K = csc_matrix(np.diag([stiffness, *np.ones(nv - 1)]))
+    forces = SimpleNamespace(A=csc_matrix((0, nv)), M=0.0 * K, stiffness=lambda: K)
+    left = np.zeros(nv)
+    left[0] = stiffness
+    state: Any = SimpleNamespace(eqs=SimpleNamespace(nv=nv), forces=lambda *at: forces)
+    return float(Rest.step(state, place(left=left), 0.0)[0])
+
+
+@pytest.mark.parametrize(("stiffness", "step"), [(0.5e-11, 0.0), (2e-11, 1.0)])
+def test_a_direction_below_1e_11_of_the_stiffness_does_not_move_in_a_dense_step(stiffness: float, step: float) -> None:
+    assert one_step(2, stiffness) == pytest.approx(step)
+
+
+def test_a_sparse_step_has_1e_11_of_the_stiffness_added() -> None:
+    assert one_step(41, 1e-11) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("rate", "follows"), [(0.5e-12, 0.0), (2e-12, 1.0)])
+def test_an_internal_state_below_1e_12_of_the_fastest_does_not_follow_the_pose(rate: float, follows: float) -> None:
+    """g_z dz + g_x dx = 0: the second state would follow with -1."""
+    none = np.zeros(2)
+    g_z, g_x = csc_matrix(np.diag([1.0, rate])), csc_matrix(np.diag([0.0, rate]))
+    forces = Forces(none, csc_matrix(np.eye(2)), csc_matrix((2, 2)), none, g_x, g_z, None, none, None)
+    assert forces.stiffness().toarray()[1, 1] == pytest.approx(follows)
 
 
 @pytest.mark.parametrize(("gap", "closes"), [(0.9e3, True), (1.1e3, False)])
@@ -125,6 +185,26 @@ def test_a_direction_is_soft_below_a_billionth_of_the_stiffness(stiffness: float
     assert len(state.directions) == count
 
 
+@pytest.mark.parametrize(("back", "family"), [(-0.4, True), (-0.6, False)])
+def test_equilibria_go_on_where_half_of_a_quarter_step_is_left_after_six_of_newton(back: float, family: bool) -> None:
+    steps: list[int] = []
+    state: Any = SimpleNamespace(
+        limits=np.ones(1), move=lambda q, change: q + change, settle=lambda q, z: place(q=q),
+        error=lambda at: 1.0 if len(steps) < 6 else 0.0,
+        step=lambda at, mu: steps.append(1) or np.array([back * 0.25 / 6]),
+    )  # fmt: skip
+    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is family
+    state.error = lambda at: 0.0  # the first step is an equilibrium
+    state.settle = lambda q, z: steps.append(float(q[0])) or place(q=q)
+    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is True
+    assert steps[-1] == pytest.approx(0.25)
+    state.error = lambda at: 1.0  # no equilibrium is reached
+    steps.clear()
+    state.settle = lambda q, z: place(q=q)
+    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is False
+    assert len(steps) == 6
+
+
 # --- the descent and Newton's method, along one coordinate: q is the last move, `left` the force ----------------------
 
 
@@ -198,6 +278,22 @@ def test_a_descent_begins_with_steps_of_0_4_and_ends_at_1e12_of_its_damping() ->
 def test_a_step_downhill_that_leaves_nine_tenths_of_the_force_is_accepted(left: float, damping: float) -> None:
     """One that overshoots: the force points back. A longer step follows a good one, a shorter one the other."""
     assert sink(left)[1] == pytest.approx(damping)
+
+
+@pytest.mark.parametrize(("back", "accepted"), [(-0.45, True), (-0.55, False)])
+def test_a_step_may_end_past_the_minimum_where_half_of_its_force_opposes_it(back: float, accepted: bool) -> None:
+    """A force across the step grows, so that the sum does not fall below nine tenths."""
+    problem: Any = Descent([])
+    trials = iter([place(left=np.array([back, 1.0]))])
+    problem.settle = lambda q, z: next(trials, None)
+    problem.step = lambda at, mu: problem.dampings.append(mu) or np.array([1.0, 0.0])
+    equilibrium._sink(problem, place(left=np.array([1.0, 0.0])))
+    assert (problem.dampings[1] < problem.dampings[0]) is accepted
+
+
+@pytest.mark.parametrize(("left", "factor"), [(0.8, 0.5), (0.3, 0.3), (0.01, 0.05)])
+def test_damping_falls_as_fast_as_the_force_between_a_half_and_a_twentieth(left: float, factor: float) -> None:
+    assert sink(left)[1] == pytest.approx(2.5 * factor)
 
 
 def test_damping_ends_at_a_billionth_of_the_first_and_begins_again_at_a_thousandth() -> None:

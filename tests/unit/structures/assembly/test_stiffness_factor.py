@@ -69,3 +69,18 @@ def test_a_mode_below_a_thousandth_of_the_shift_is_sought_again(
 @pytest.mark.parametrize(("part", "names"), [(0.9e-6, ["a"]), (1.1e-6, ["a", "b"])])
 def test_coordinates_with_a_millionth_of_a_free_motion_are_named(part: float, names: list[str]) -> None:
     assert factors.name_moving(np.array([[2.0], [2.0 * part]]), ["a", "b"]) == names
+
+
+def test_a_search_for_free_motions_is_shifted_by_1e_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+    factor = factors.StiffnessFactor
+    monkeypatch.setattr(factors, "StiffnessFactor", lambda matrix, **k: seen.append(matrix) or factor(matrix, **k))
+    factors.null_space(nearly_singular(0.0))
+    assert seen[0].diagonal() - 1.0 == pytest.approx([1e-10, 1e-10], rel=1e-5)
+
+
+def test_one_free_motion_is_found_among_many_of_1e_8_of_the_stiffness() -> None:
+    """More than the eight of a block: four inverse iterations leave (1e-10 / 1e-8)⁴ of the others, times 1e-8."""
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 40)))[0]
+    K = (Q * np.array([0.0, *np.full(20, 1e-8), *np.ones(19)])) @ Q.T
+    assert factors.null_space(0.5 * (K + K.T)).shape[1] == 1

@@ -54,3 +54,31 @@ def test_directions_that_the_objective_does_not_see_have_1e_9_of_its_second_deri
     point: Any = SimpleNamespace(q=np.zeros(1), J=np.zeros((1, 1)), A=np.zeros((0, 1)))
     objective: Any = SimpleNamespace(model=lambda q, t: (np.array([1e-10]), np.zeros((1, 1))))
     assert posture._step_beside(search, point, objective)[0] == pytest.approx([-0.1])
+
+
+def test_a_descent_has_sixty_steps_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(posture, "_step_beside", lambda *at: (np.ones(1), 1.0))
+    monkeypatch.setattr(
+        posture,
+        "_move_and_correct",
+        lambda search, point, goals, change: made.append(1) or SimpleNamespace(q=point.q - 1),
+    )
+    objective: Any = SimpleNamespace(value=lambda q, t: q)
+    search: Any = SimpleNamespace(t=0.0)
+    start: Any = SimpleNamespace(q=0.0)
+    posture.descend(search, start, [], objective)
+    assert len(made) == 60
+
+
+def test_twelve_steps_lead_back_to_the_task() -> None:
+    """Newton's method takes three to five from so near; each halving of the step begins nearer."""
+    given: list[int] = []
+    search: Any = SimpleNamespace(
+        move=lambda q, change: q,
+        search=lambda trial, goals, most: given.append(most) or trial,
+        is_reached=lambda at: True,
+    )
+    point: Any = SimpleNamespace(q=0.0)
+    posture._move_and_correct(search, point, [], np.ones(1))
+    assert given == [12]

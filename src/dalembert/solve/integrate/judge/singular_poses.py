@@ -135,9 +135,8 @@ class SingularPoses:
             return float(np.linalg.svd(self._rows(where, at(t)), compute_uv=False)[rank - 1] ** 2)
 
         span = (float(left[0]), float(right[0]))
-        t = float(
-            minimize_scalar(square, bounds=span, method="bounded", options={"xatol": 1e-9 * (span[1] - span[0])}).x
-        )
+        exact = float(np.sqrt(np.finfo(float).eps)) * (span[1] - span[0])  # nearer to a minimum a function is constant
+        t = float(minimize_scalar(square, bounds=span, method="bounded", options={"xatol": exact}).x)
         U, singular, _ = np.linalg.svd(self._rows(where, at(t)))
         if singular[rank - 1] > MOBILITY.near_singular * singular[0]:
             return

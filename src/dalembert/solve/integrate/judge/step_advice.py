@@ -38,13 +38,13 @@ class StepAdvice:
     def look(self, eqs: EquationsOfMotion, where: Mapping[str, tuple[int, int]], before: Array, block: Array) -> None:
         """The states of one block, after the state before it.
 
-        Judged at every thousandth step: how many steps one call makes depends on the machine.
+        Judged ten times before that many: how many steps one call makes depends on the machine.
         """
         if self.text or self.method.step is not None or not self.method.explicit:
             return
         accepted, rejected = (where[name][0] for name in ("accepted", "rejected"))
         made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
-        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= LIMITS.many_steps))
+        due = np.flatnonzero((np.diff(made // (LIMITS.many_steps // 10)) > 0) & (made[1:] >= LIMITS.many_steps))
         for k in due:
             self._advise(eqs, {name: block[k, a:b] for name, (a, b) in where.items()}, block[k], int(made[k + 1]))
 

@@ -47,11 +47,16 @@ FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, f
 class SundialsLimits:
     """Numbers with which SUNDIALS integrates a machine."""
 
-    epsilon: float = 1e-9  # of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS
-    multiplier: float = 1e-6  # scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop it
-    pieces: int = 16  # of a run; each is one call of the solver
-    samples: int = 4096  # most of a piece
-    looks: int = 512  # an event is looked for at least this often in a run
+    # Of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS, and changes accelerations
+    # by less than the tolerance. A second of the Bricard linkage is good to 1e-7 with 1e-11 to 1e-5; with 0 IDAS gives
+    # up.
+    epsilon: float = 1e-9
+    # Scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop it. 1e-9 to 1e-2 give the same
+    # Bricard linkage; with 1 IDAS gives up.
+    multiplier: float = 1e-6
+    pieces: int = 16  # of a run; each is one call of the solver, of which up to a half is lost where it fails
+    samples: int = 4096  # most of a piece: 33 MB of states of a machine of 300 speeds
+    looks: int = 512  # an event is looked for at least this often in a run: one that lasts 1/500 of it is found
     share: float = 0.02  # of the tolerance for one step: errors of a swinging pendulum add up to a hundred times that
     tightest: float = 1e-12  # SUNDIALS is asked for no less, unless the user does
     open: float = 1e-5  # m or rad, of a joint after the projection: the motion has left it

@@ -241,3 +241,14 @@ def test_energies_are_compared_from_0_03_of_the_most_regular_pose_on(volume: flo
     poses._energy = lambda where, x: float(x[0])  # type: ignore[method-assign]
     poses._locate(SimpleNamespace(layout=SimpleNamespace(starts={}), to=lambda x, t: t[None, :]), 2)
     assert poses.found[0]["energy lost"] == pytest.approx(first - 2.0)
+
+
+def test_rows_that_repeat_each_other_have_twice_1e_10_as_determinant() -> None:
+    """det [[1 + ε, 1], [1, 1 + ε]] = 2 ε + ε²."""
+    m = da.Mechanism("body", planar=True, gravity=0)
+    m.add_body("body", mass=1.0, inertia=1.0)
+    for name in ("one", "two"):
+        m.add_constraint(name, lambda s: s["body.x"])
+    eqs = da.equations(m)
+    (g,) = singular_poses._volume(eqs)(np.zeros(3), np.zeros(3), np.zeros(0), eqs.p, 0.0)
+    assert float(g[0]) == pytest.approx(np.log(2e-10), abs=1e-4)  # pivots are rounded to 1e-16 of 1, 1e-6 of ε

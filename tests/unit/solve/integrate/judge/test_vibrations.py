@@ -80,7 +80,7 @@ def test_steps_follow_a_vibration_below_ten_radians_that_is_five_times_the_lowes
     assert FastVibration(omega, 10.0, "link").limits(step) is limits
 
 
-def two_masses(mass: list[float], stiffness: list[float]) -> FastVibration | None:
+def two_masses(mass: list[float], stiffness: list[float], speeds: int = 2) -> FastVibration | None:
     """Two elastic coordinates apart from each other."""
     functions = {"rows": np.zeros((0, 2)), "tangent": np.diag(stiffness), "inertia": np.diag(mass)}
     names = ("link.1", "link.2")
@@ -91,7 +91,7 @@ def two_masses(mass: list[float], stiffness: list[float]) -> FastVibration | Non
         measures=SimpleNamespace(names=names),
         measure_rates=SimpleNamespace(names=names),
         speeds=SimpleNamespace(index={name: k for k, name in enumerate(names)}),
-        nv=2,
+        nv=speeds,
         nu=0,
         p=np.zeros(0),
     )
@@ -108,3 +108,8 @@ def test_a_direction_below_1e_12_of_the_mass_does_not_vibrate(mass: float, omega
 def test_a_direction_below_1e_9_of_the_stiffness_is_a_rigid_motion(stiffness: float, lowest: float) -> None:
     found = two_masses([1.0, 1.0], [stiffness, 1.0])
     assert found is not None and found.lowest == pytest.approx(lowest)
+
+
+@pytest.mark.parametrize(("speeds", "looked"), [(600, True), (601, False)])
+def test_machines_above_600_speeds_are_not_looked_at(speeds: int, looked: bool) -> None:
+    assert (two_masses([1.0, 1.0], [1.0, 4.0], speeds) is not None) is looked

@@ -1,0 +1,142 @@
+"""Limits of the search for a steady motion: the numbers just inside and just outside."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.core.errors import ConvergenceError
+from dalembert.solve.position.tangent import Instant, accelerations
+from dalembert.solve.rest import steady_motion as module
+from tests.helpers.findings import raises
+
+
+def arms(count: int) -> da.EquationsOfMotion:
+    """A shaft that carries balls on arms, one after the other."""
+    m = da.Mechanism("governor")
+    shaft = m.add_body("shaft", mass=1.0, inertia=0.1)
+    m.add_revolute("spin", m.ground.at(0, 0, 0), shaft.at(0, 0, 0))
+    end = shaft.at(0, 0, 0)
+    for k in range(count):
+        ball = m.add_body(f"ball{k}", mass=2.0 - 0.5 * k, inertia=0.01)
+        m.add_revolute(f"arm{k}", end, ball.at(0, 0, 0.5), axis=(0, 1, 0))
+        end = ball.at(0, 0, -0.2)
+    return da.equations(m)
+
+
+def wheels(count: int) -> da.EquationsOfMotion:
+    m = da.Mechanism("wheels", planar=True, gravity=0)
+    for k in range(count):
+        m.add_body(f"wheel{k}", mass=1.0, inertia=1.0)
+    return da.equations(m)
+
+
+def search(monkeypatch: pytest.MonkeyPatch, sizes: Any, step: float = 0.0) -> tuple[list[float], list[float]]:
+    """Dampings and changes of a turning wheel in steps of which each leaves the next of `sizes` as residual."""
+    dampings: list[float] = []
+    moves: list[float] = []
+    problem = module._Steady(
+        wheels(1), np.zeros(0), {}, [module._rate(wheels(1), "wheel0.angle")], [False], np.zeros(1), 0.0
+    )
+    rows, left = problem.rows, iter(sizes)
+
+    def scaled(*given: Any) -> Any:
+        residual, J, names = rows(*given)
+        return np.full_like(residual, next(left)), J, names
+
+    def shortest(J: Any, residual: Any, damping: float) -> Any:
+        dampings.append(damping)
+        return np.full(J.shape[1], step)
+
+    move = problem.move
+    monkeypatch.setattr(problem, "rows", scaled)
+    monkeypatch.setattr(problem, "move", lambda q, dx: moves.append(float(np.abs(dx).max())) or move(q, dx))
+    monkeypatch.setattr(module, "_shortest", shortest)
+    problem.solve(np.zeros(3), np.zeros(0))
+    return dampings, moves
+
+
+def test_a_search_has_eighty_steps_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(search(monkeypatch, 0.99 ** np.arange(200))[0]) == 80
+
+
+@pytest.mark.parametrize(("left", "goes_on"), [(0.9e-8, False), (1.1e-8, True)])
+def test_a_search_that_gains_nothing_ends_at_1e_8(left: float, goes_on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (len(search(monkeypatch, itertools.repeat(left))[0]) > 1) is goes_on
+
+
+@pytest.mark.parametrize(("left", "found"), [(0.9e-8, True), (1.1e-8, False)])
+def test_a_steady_motion_leaves_1e_8_of_its_terms(left: float, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    eqs = wheels(1)
+    x = module._Steady(eqs, np.zeros(0), {}, [], [], np.zeros(0), 0.0).point(np.zeros(3), *np.zeros((1, 3)), *([], []))
+    monkeypatch.setattr(module._Steady, "solve", lambda *at: module._Try(x, left, "the balance", left))
+    with nullcontext() if found else raises(ConvergenceError, "no-solution"):
+        da.equilibrium(eqs, rates={"wheel0.angle": 0.0})
+
+
+def test_damping_begins_at_1e_8_and_ends_a_search_at_a_million(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In factors of ten, after the first step without damping; rounding of 14 products is far below 1e-9."""
+    dampings = search(monkeypatch, itertools.repeat(1.0))[0]
+    assert dampings == pytest.approx([0.0, *(10.0**k for k in range(-8, 7))], rel=1e-9)
+
+
+def test_damping_falls_by_ten_to_none_below_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    dampings = search(monkeypatch, [1.0, 1.0, 1.0, 0.9, 0.8, 0.7, *itertools.repeat(0.0, 3)])[0]
+    assert dampings[:6] == pytest.approx([0.0, 1e-8, 1e-7, 1e-8, 0.0, 0.0], rel=1e-9)
+
+
+def test_a_step_of_a_search_is_0_5_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert search(monkeypatch, itertools.chain([1.0], itertools.repeat(1e-9)), step=0.51)[1][0] == pytest.approx(0.5)
+    assert search(monkeypatch, itertools.chain([1.0], itertools.repeat(1e-9)), step=0.49)[1][0] == pytest.approx(0.49)
+
+
+@pytest.mark.parametrize(("small", "moved"), [(0.5e-11, 0.0), (2e-11, -1.0)])
+def test_a_singular_value_below_1e_11_is_zero_in_a_step(small: float, moved: float) -> None:
+    assert module._shortest(np.diag([1.0, small]), np.array([0.0, small]), 0.0)[1] == pytest.approx(moved)
+
+
+@pytest.mark.parametrize(("count", "poses"), [(40, 9), (41, 1)])
+def test_machines_up_to_120_speeds_have_eight_further_initial_poses(
+    count: int, poses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(module._Steady, "solve", lambda self, q, z: seen.append(np.array(q)))
+    monkeypatch.setattr(module, "terms", lambda eqs, x: SimpleNamespace(A=np.zeros((0, eqs.nv))))
+    with raises(ConvergenceError, "no-solution"):
+        da.equilibrium(wheels(count), rates={"wheel0.angle": 1.0})
+    assert len(seen) == poses
+    # the spread of 120 normal numbers, times 0.15 and the number of the pose: known to a tenth (1 / √240 each)
+    spreads = [float(np.std(q - seen[0])) for q in seen[1:]]
+    assert spreads == pytest.approx([0.15 * (k + 1) for k in range(len(spreads))], rel=0.3)
+
+
+def test_a_governor_is_found_from_a_further_initial_pose_where_the_first_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+    solve = module._Steady.solve
+    monkeypatch.setattr(module._Steady, "solve", lambda *at: tried.append(1) or solve(*at))
+    steady = da.equilibrium(arms(2), rates={"spin": 11.8}, guess={"arm0": 1.0, "arm1": -2.2})
+    assert len(tried) > 1
+    assert steady["spin.rate"] == pytest.approx(11.8, abs=1e-8)
+
+
+def test_a_moment_later_is_0_37_radians_later_and_good_to_1e_9() -> None:
+    """A pendulum that swings: 12 steps of 0.03 rad leave errors of order (0.03)⁴; one step 1e-5, 120 steps 1e-13."""
+    m = da.Mechanism("pendulum", planar=True)
+    bob = m.add_body("bob", mass=1.0)
+    m.add_revolute("hinge", m.ground.at(0, 0), bob.at(0, 1))
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"hinge": 0.5}, velocity={"hinge": 8.0})
+    x = accelerations(eqs, Instant(start.q, start.v, start.z, np.zeros(0), 0.0, np.zeros(3), np.zeros(2)))
+    then = module.later(eqs, x)
+    assert then.t == pytest.approx(0.37 / float(np.abs(start.v).max()), rel=1e-12)
+    exact = da.simulate(eqs, then.t, start=start, every=then.t, method=da.DormandPrince(rtol=1e-13, atol=1e-13))
+    error = abs(float(exact["bob.angle"][-1]) - float(then.q[2]))
+    assert 1e-12 < error < 1e-9
