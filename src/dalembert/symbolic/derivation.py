@@ -30,7 +30,7 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
+from dalembert.symbolic.motion import CLOSING, RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.printing import (
     count_operations,
@@ -48,16 +48,26 @@ ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the
 
 
 @dataclass(frozen=True)
-class ClosingLimits:
+class ContradictionLimits:
     """When constraints contradict each other: Newton's method closes them from no pose of order one."""
 
-    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
-    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
     open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
-    named: float = 1e-7  # residual from which a constraint is named: a tenth of `open`
+    starts: int = 4  # poses from which it is tried: a closed chain has few ways to close
 
 
-CLOSING = ClosingLimits()
+CONTRADICTION = ContradictionLimits()
+
+
+@dataclass(frozen=True)
+class SolvingLimits:
+    """When rows at one state repeat each other."""
+
+    # Singular value over the largest: rows that are equal leave some ε = 2e-16 times their number, rows that differ by
+    # an angle of 1e-12 rad are still solved (with four digits).
+    rank: float = 1e-13
+
+
+SOLVING = SolvingLimits()
 
 
 @dataclass(frozen=True)
@@ -103,8 +113,8 @@ def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
     scale = max(float(np.abs(M).max()), 1e-300) / max(float(np.abs(A).max()), 1e-300)
     K = np.block([[M, -scale * A.T], [scale * A, np.zeros((m, m))]])
     right = np.concatenate([f, scale * b])
-    found = np.linalg.lstsq(K, right, rcond=1e-13)[0]
-    found += np.linalg.lstsq(K, right - K @ found, rcond=1e-13)[0]  # one refinement
+    found = np.linalg.lstsq(K, right, rcond=SOLVING.rank)[0]
+    found += np.linalg.lstsq(K, right - K @ found, rcond=SOLVING.rank)[0]  # one refinement
     return found[:n], scale * found[n:]
 
 
@@ -428,9 +438,9 @@ def _refuse_contradiction(d: Derivation) -> None:
     random = np.random.default_rng(3)
     p = [1.0 if x is None else x for x in s.parameter_values.values()]
     best = np.full(len(rows), np.inf)
-    for _ in range(4):
+    for _ in range(CONTRADICTION.starts):
         q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
-        for _ in range(60):
+        for _ in range(CLOSING.steps):
             value, J = (np.array(one) for one in f(q, p, 0.0))
             step = np.linalg.lstsq(J, -value[:, 0], rcond=CLOSING.rank)[0]
             q = q + step
@@ -439,8 +449,8 @@ def _refuse_contradiction(d: Derivation) -> None:
         value = np.array(f(q, p, 0.0)[0])[:, 0]
         if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
             best = value
-    if np.abs(best).max() > CLOSING.open:
-        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CLOSING.named)]
+    if np.abs(best).max() > CONTRADICTION.open:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CONTRADICTION.open)]
         raise ModelError(
             "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
             "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},
