@@ -28,13 +28,13 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True)
-class TimingLimits:
+class SensorTiming:
     """Which sample of a record is at a multiple of the interval of a slower sensor."""
 
     early: float = 1e-6  # of the interval: times of a file have nine digits, of a record of a thousand intervals
 
 
-TIMING = TimingLimits()
+TIMING = SensorTiming()
 
 
 @dataclass(frozen=True, kw_only=True)
