@@ -136,6 +136,7 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
                 "algebraic-loop",
                 f"algebraic loop: the direct terms close a loop with gain 1 through {list_names(at, {})}, so its "
                 "signals are not determined. Add a lag (or a delay of one sample) to the loop.",
+                where={"inputs": tuple(at)},
             )
     X, Y = solve(loop, K @ whole.C), solve(loop, E)
     return whole.replace(
