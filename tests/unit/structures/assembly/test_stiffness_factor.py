@@ -69,3 +69,10 @@ def test_a_mode_below_a_thousandth_of_the_shift_is_sought_again(
 @pytest.mark.parametrize(("part", "names"), [(0.9e-6, ["a"]), (1.1e-6, ["a", "b"])])
 def test_coordinates_with_a_millionth_of_a_free_motion_are_named(part: float, names: list[str]) -> None:
     assert factors.moving(np.array([[2.0], [2.0 * part]]), ["a", "b"]) == names
+
+
+@pytest.mark.parametrize(("mass", "modes"), [(2e-15, 1), (2e-14, 2)])
+def test_a_motion_with_ten_roundings_of_the_largest_mass_has_none(mass, modes):
+    # eigenvalues 1 and m of M, turned so that no row of M is zero; K is the identity and the edge 20 ε
+    turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
+    assert len(factors.dense_pairs(turn @ np.diag([1.0, mass]) @ turn.T, np.eye(2))[0]) == modes
